@@ -9,11 +9,11 @@ struct map_slot;
 /* -------------------- buffer.c -------------------- */
 
 /*
- * A growing run of bytes, always followed by a NUL that `length` does not count, so that `data` serves as
- * a C string. Functions return -1 when memory is out and leave the content as it was.
+ * A growing byte array. A NUL always follows the content and is not counted in `length`, so `data` can be
+ * used as a C string. The functions return -1 when out of memory and then leave the content unchanged.
  */
 struct buffer {
-    char *data; /* owned; never NULL after the first success */
+    char *data; /* owned; never NULL after the first successful call */
     size_t length;
     size_t capacity;
 };
@@ -25,36 +25,39 @@ struct buffer {
 
 void buffer_release(struct buffer *buffer);
 
-/* Empties it; the memory is kept for the next use. */
+/* Empties the buffer and keeps its memory for reuse. */
 void buffer_clear(struct buffer *buffer);
 
-/* Room for `more` bytes beyond the length. */
+/* Makes room for `more` bytes beyond `length`. */
 int buffer_reserve(struct buffer *buffer, size_t more);
 int buffer_append(struct buffer *buffer, const void *bytes, size_t length);
 int buffer_append_text(struct buffer *buffer, const char *text);
 int buffer_append_byte(struct buffer *buffer, char byte);
 int buffer_printf(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Hands the bytes to the caller, who frees them; the buffer is empty again. NULL when it never held any. */
+/*
+ * Gives the bytes to the caller, who frees them, and leaves the buffer empty. Returns NULL if the buffer
+ * never held any bytes.
+ */
 char *buffer_detach(struct buffer *buffer);
 
 /* -------------------- error.c -------------------- */
 
 /*
- * Errors travel up as a chain of causes: the place that fails says what failed (error_set), each caller
- * that knows more adds one sentence (error_wrap), and main() prints the chain once, outermost first.
+ * Errors travel up as a chain of causes. The function that fails says what failed (error_set), each caller
+ * that knows more adds one sentence (error_wrap), and main() prints the chain once, outermost cause first.
  *
- * An error needs no allocation, so that running out of memory can be told like anything else. Texts
- * longer than ERROR_TEXT_BYTES are cut, chains deeper than ERROR_DEPTH keep the innermost and outermost
- * causes. Every function that can fail takes `struct error *error` as its last argument, which may be
- * NULL for a caller that does not care, and returns -1 (or NULL).
+ * An error needs no allocation, so running out of memory can be reported like any other error. Texts longer
+ * than ERROR_TEXT_BYTES are truncated. A chain deeper than ERROR_DEPTH keeps its innermost and outermost
+ * causes. Every function that can fail takes `struct error *error` as its last argument and returns -1 (or
+ * NULL). A caller that does not need the text passes NULL.
  */
 
 enum { ERROR_DEPTH = 8, ERROR_TEXT_BYTES = 768 };
 
 struct error {
     int depth;
-    int is_no_memory; /* the innermost cause is error_no_memory(): nothing is wrong with the input */
+    int is_no_memory; /* the innermost cause is error_no_memory(): the input is not at fault */
     char cause[ERROR_DEPTH][ERROR_TEXT_BYTES]; /* [0] is the innermost */
 };
 
@@ -63,22 +66,25 @@ struct error {
         .depth = 0 \
     }
 
-/* Forgets what was there and starts a chain. Returns -1, so that `return error_set(...)` reads well. */
+/*
+ * Discards the previous chain and starts a new one. Returns -1, so that a caller can write `return
+ * error_set(...)`.
+ */
 int error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Like error_set, with ": " and the text of errno value `number` after it. */
+/* Like error_set, followed by ": " and the text of errno value `number`. */
 int error_set_errno(struct error *error, int number, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Adds an outer cause to a chain. Returns -1. */
 int error_wrap(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* "out of memory" as the innermost cause. Returns -1. */
+/* Starts a chain with "out of memory". Returns -1. */
 int error_no_memory(struct error *error);
 
 void error_clear(struct error *error);
 
-/* Lets compilers and analysers see that these return -1. */
+/* Lets compilers and static analyzers see that the functions below return -1. */
 static inline int error_returned(void)
 {
     return -1;
@@ -91,33 +97,37 @@ static inline int error_returned(void)
 
 /* -------------------- text.c -------------------- */
 
-/* How much a word on a terminal asks to be looked at. */
+/* How urgent a word on a terminal is. */
 enum colour { COLOUR_NONE = 0, COLOUR_ALARM, COLOUR_CAUTION, COLOUR_CALM };
 
-/* The sequence that begins a colour, "" for none, and the one that ends it. */
+/* The ANSI sequence that starts a colour ("" for COLOUR_NONE), and the one that resets it. */
 const char *colour_begin(enum colour colour);
 const char *colour_end(enum colour colour);
 
-/* Appends escaped text in its colour. -1 when memory is out. */
+/* Appends text that is already escaped, in this colour. Returns -1 when out of memory. */
 int colour_text(struct buffer *buffer, enum colour colour, const char *text);
 
 /* -------------------- map.c -------------------- */
 
 static const uint64_t HASH_PRIME_A = 0x9E3779B97F4A7C15ull, HASH_PRIME_B = 0xC2B2AE3D27D4EB4Full;
 
-/* One round of a keyed mixer (multiply, fold the high half): not cryptographic, but fast and well spread. */
+/*
+ * One round of a keyed hash (multiply, fold the high half into the low). Fast and well distributed, but not
+ * cryptographic.
+ */
 static inline uint64_t hash_mix(uint64_t state, uint64_t value)
 {
     unsigned __int128 product = (unsigned __int128)(state ^ value ^ HASH_PRIME_B) * HASH_PRIME_A;
     return (uint64_t)product ^ (uint64_t)(product >> 64) ^ (value << 1);
 }
 
-/* A seed that differs from run to run, the same within one. */
+/* A random seed that stays the same within one thread. */
 uint64_t hash_seed(void);
 
 /*
- * The 128-bit digest of a stream of bytes, whatever pieces it comes in; the same in every run and on every
- * machine of either endianness. It tells files apart; it does not withstand somebody who wants a collision.
+ * The 128-bit digest of a byte stream. It does not depend on how the stream is split into updates, and is the
+ * same in every run and on machines of either endianness. It distinguishes files; it does not resist
+ * deliberate collisions.
  */
 struct digest {
     uint64_t lane[2];
@@ -128,15 +138,15 @@ struct digest {
 void digest_init(struct digest *digest);
 void digest_update(struct digest *digest, const void *bytes, size_t length);
 
-/* 32 hexadecimal digits and a NUL. */
+/* Writes 32 hexadecimal digits and a NUL. */
 void digest_hex(const struct digest *digest, char text[33]);
 
-/* Gives every distinct string a small number, 0, 1, 2 ... in order of first sight. */
+/* Assigns each distinct string a number, 0, 1, 2 ..., in the order of first appearance. */
 struct intern {
-    char **texts; /* owned, as are the strings */
+    char **texts; /* the array and the strings are owned */
     size_t count;
     size_t capacity;
-    uint32_t *slots; /* hash table of number + 1; 0 is free */
+    uint32_t *slots; /* hash table of number + 1; 0 means free */
     size_t slot_count;
     uint64_t seed;
 };
@@ -144,15 +154,19 @@ struct intern {
 void intern_init(struct intern *intern);
 void intern_release(struct intern *intern);
 
-/* The number of `text` (of `length` bytes, copied when new), or -1 when memory is out. */
+/*
+ * Returns the number of `text`, which has `length` bytes and is copied if it is new, or -1 when out of
+ * memory.
+ */
 int64_t intern_put(struct intern *intern, const char *text, size_t length);
 
-/* The text under a number that intern_put gave. Borrowed; lives as long as the intern. */
+/* The text of a number that intern_put returned. Borrowed; valid as long as the intern. */
 const char *intern_text(const struct intern *intern, int64_t number);
 
 /*
- * A hash map from keys of up to four 64-bit numbers to one 64-bit number (an index or a row id). Keys mix
- * through a seed chosen at map_init, so that a file cannot be made to collide. Open addressing.
+ * A hash map with open addressing. A key is up to four 64-bit numbers, a value is one 64-bit number (an index
+ * or a row id). Keys are hashed with a seed chosen in map_init, so that a hostile file cannot force
+ * collisions.
  */
 struct map_key {
     uint64_t part[4];
@@ -168,66 +182,76 @@ struct map {
 void map_init(struct map *map);
 void map_release(struct map *map);
 
-/* The value under `key`, or NULL. Valid until the next map_put or map_remove. */
+/* The value of `key`, or NULL if there is none. Valid until the next map_put or map_remove. */
 int64_t *map_get(const struct map *map, struct map_key key);
 
 /*
- * The value under `key`, which is put there as `value` when it was absent (*added, if not NULL, tells).
- * NULL when memory is out. Valid until the next map_put or map_remove.
+ * Returns the value of `key`, inserting `value` if the key is absent. *added, if not NULL, is set to whether
+ * it was inserted. Returns NULL when out of memory. Valid until the next map_put or map_remove.
  */
 int64_t *map_put(struct map *map, struct map_key key, int64_t value, int *added);
 
-/* Forgets `key`; nothing happens when it is absent. */
+/* Removes `key`, if present. */
 void map_remove(struct map *map, struct map_key key);
 
-/* How often each value comes among all of them, in `times` (room for count). Returns -1 when memory is out.
+/*
+ * Sets times[i] to the number of times that values[i] occurs among all values. `times` has room for `count`.
+ * Returns -1 when out of memory.
  */
 int map_count(const uint64_t *values, size_t count, int64_t *times);
 
 /* -------------------- buffer.c -------------------- */
 
 /*
- * Makes room in a plain C array of items. `*items` (owned by the caller, NULL at first) holds `*capacity`
- * items of `item_bytes` each; afterwards it holds at least `wanted`. Growth is geometric. Returns -1 when
- * memory is out or the size overflows; the array is then as it was.
+ * Makes room in a plain C array. `*items` (owned by the caller, NULL at first) holds `*capacity` items of
+ * `item_bytes` each; after the call it holds at least `wanted`. Growth is geometric. Returns -1 when out of
+ * memory or when the size overflows, and leaves the array unchanged then.
  *
  *     if (array_reserve((void **)&ops, &capacity, count + 1, sizeof *ops)) return error_no_memory(error);
  *     ops[count++] = op;
  */
 int array_reserve(void **items, size_t *capacity, size_t wanted, size_t item_bytes);
 
-/* calloc that a count from a hostile file cannot overflow; NULL when memory is out. Freed with free(). */
+/*
+ * calloc that is safe against overflow by a count from a hostile file. Returns NULL when out of memory. Free
+ * with free().
+ */
 void *array_new(size_t count, size_t item_bytes);
 
-/* qsort that takes NULL for an array without items, as C's own may not. */
+/* qsort that accepts NULL for an empty array, which the C standard does not allow. */
 void array_sort(void *items, size_t count, size_t item_bytes, int (*compare)(const void *, const void *));
 
 /* -------------------- text.c -------------------- */
 
 /*
- * Makes hostile text fit to be shown. For a terminal: control characters, escapes, direction overrides and
- * invalid UTF-8 become \xNN, so that one line stays one line and nothing is executed. For JSON: RFC 8259
- * (without the quotes around it), invalid UTF-8 as U+FFFD. Both return -1 when memory is out.
+ * Makes hostile text safe to show. For a terminal: control characters, escape sequences, direction overrides
+ * and invalid UTF-8 become \xNN, so that one line stays one line and the terminal executes nothing. Returns
+ * -1 when out of memory.
  */
 int escape_terminal(struct buffer *buffer, const char *text, size_t length);
 
-/* For readers that take nothing but UTF-8 and any character of it: what is none becomes U+FFFD, the rest
- * stays as it is. Whether it has to; -1 when memory is out. */
+/*
+ * escape_utf8 is for readers that accept any valid UTF-8: it replaces invalid bytes by U+FFFD and keeps the
+ * rest, and returns -1 when out of memory. escape_is_utf8 returns whether the text is valid already.
+ */
 int escape_is_utf8(const char *text, size_t length);
 int escape_utf8(struct buffer *buffer, const char *text, size_t length);
 
-/* Likewise for HTML and XML, as text and between double quotes: as for a terminal, and no markup. */
+/*
+ * Escapes text for HTML and XML, for element content and for attribute values in double quotes: as for a
+ * terminal, and without markup. Returns -1 when out of memory.
+ */
 int escape_markup(struct buffer *buffer, const char *text, size_t length);
 
-/* Columns that escaped text takes: its characters, without colours (text.c). */
+/* The number of terminal columns of escaped text: its characters without colour sequences. */
 size_t escape_width(const char *text);
 
-/* Pieces of JSON. All return -1 when memory is out. */
+/* Pieces of JSON. All return -1 when out of memory. */
 
-/* A value: the text, escaped, between quotes; null for NULL. */
+/* A value: the text, escaped and in quotes; null for NULL. */
 int text_json_quote(struct buffer *json, const char *text);
 
-/* "name": ahead of a value, with a comma where one is needed. */
+/* Appends "name": before a value, preceded by a comma if one is needed. */
 int text_json_key(struct buffer *json, const char *name);
 
 int text_json_string(struct buffer *json, const char *name, const char *value);
@@ -237,80 +261,86 @@ int text_json_integer(struct buffer *json, const char *name, int64_t value);
 enum { REAL_TEXT_BYTES = 40 };
 void real_text(double value, char text[REAL_TEXT_BYTES]);
 
-/* "1.20 ms", "3.41 s": three figures for people. -1 when memory is out. */
+/* A time with three significant digits for people: "1.20 ms", "3.41 s". Returns -1 when out of memory. */
 int text_time(struct buffer *text, int64_t time_ns);
 
-/* What a line of prose and a table are laid out for where there is no terminal. */
+/* The width in columns of prose and tables when the output is not a terminal. */
 enum { LINE_WIDTH = 80 };
 
 /*
- * Appends a line of escaped text broken at blanks into lines of at most `width` columns, a newline behind
- * each. It begins as it does; what follows is indented by `hang` columns. A word that is longer than a line
- * stands alone, whole. -1 when memory is out.
+ * Appends one line of escaped text, broken at blanks into lines of at most `width` columns, each followed by
+ * a newline. The first line keeps its indentation; continuation lines are indented by `hang` columns. A word
+ * longer than a line is not broken and stands alone on its line. Returns -1 when out of memory.
  */
 int wrap_line(struct buffer *buffer, const char *text, size_t length, size_t width, size_t hang);
 
-/* The same of a text of several lines, each by itself: what follows is indented by two more than its
- * beginning.
+/*
+ * Wraps a text of several lines, each on its own. Continuation lines are indented by two columns more than
+ * their first line.
  */
 int wrap_text(struct buffer *buffer, const char *text, size_t length, size_t width);
 
-/* Bytes as base64 (RFC 4648, section 4), padded. -1 when memory is out. */
+/* Appends the bytes as padded base64 (RFC 4648, section 4). Returns -1 when out of memory. */
 int base64_append(struct buffer *text, const void *bytes, size_t length);
 
 /* -------------------- map.c -------------------- */
 
 /*
- * Disjoint sets of the numbers 0 to count - 1, in an array of the caller's: parent[i] is another of i's set,
- * or i itself, which then stands for the set. Paths are halved on the way (Tarjan and van Leeuwen, 1984).
+ * Disjoint sets of the numbers 0 to count - 1, in an array of the caller. parent[i] is another member of i's
+ * set, or i itself if i is the root of its set. Finding a root halves the path to it (Tarjan and van Leeuwen,
+ * 1984).
  */
 
-/* Each number in a set of its own. */
+/* Puts each number in a set of its own. */
 void disjoint_init(int32_t *parent, size_t count);
 
-/* Who stands for a number's set. */
+/* The root of a number's set. */
 int32_t disjoint_root(int32_t *parent, int32_t number);
 
-/* Makes one set of two, for which the lesser of their roots stands. Returns 1, or 0 where they were one. */
+/*
+ * Merges two sets; the smaller of their roots becomes the root. Returns 1, or 0 if they were one set already.
+ */
 int disjoint_unite(int32_t *parent, int32_t a, int32_t b);
 
 /* -------------------- sort.c -------------------- */
 
-/*
- * Sorts numbers, least first, several times as fast as qsort. No order of them makes it slow: n log n at
- * worst.
- */
+/* Sorts in ascending order, several times as fast as qsort. O(n log n) even in the worst case. */
 void sort_integers(int64_t *values, size_t count);
 
-/* Sorts numbers, least first, of which all are some: no NaN. */
+/* Sorts in ascending order. The values must not contain NaN. */
 void sort_reals(double *values, size_t count);
 
-/* The value that would stand at index `rank`, below `count`, were they sorted. They are reordered; as fast.
+/*
+ * The value that would be at index `rank` if the values were sorted; `rank` is below `count`. Reorders the
+ * values. O(n) on average, O(n log n) in the worst case.
  */
 int64_t select_integer(int64_t *values, size_t count, size_t rank);
 
-/* What most of them are, sorted as they have to be; of two that are as common the lesser, of none 0. */
+/*
+ * The most frequent value. The values must be sorted. Of two equally frequent values the smaller; 0 for no
+ * values.
+ */
 int64_t usual_integer(const int64_t *sorted, size_t count);
 
-/* Where something stands in a list, and what orders it: a time, a cell, whom it belongs to. */
+/* A sort key (a time, a cell, an owner) and the index of its item in a list. */
 struct sort_entry {
     int64_t key;
     int32_t index;
 };
 
 /*
- * Sorts by key, least first; what has the same key stays in the order it was in. Linear where the list is
- * made of a few ascending runs, as traces are. `scratch` has room for `count`.
+ * Sorts by key, ascending. The sort is stable, and linear if the list consists of a few ascending runs, as
+ * traces do. `scratch` has room for `count` entries.
  */
 void sort_entries(struct sort_entry *items, struct sort_entry *scratch, size_t count);
 
-/* Whether an item stands before what is looked for. */
+/* Whether an item comes before the wanted position. */
 typedef int (*lower_bound_is_before)(const void *item, const void *wanted);
 
 /*
- * Where the first of `count` items stands that `is_before` does not hold for; `count` where it holds for all.
- * Items that it holds for come first. Inlined, and with it a function that is known where it is called from:
- * no slower than a loop written there.
+ * Binary search: the index of the first of `count` items for which `is_before` is false; `count` if there is
+ * none. The items for which it is true must come first. The function is inlined together with an `is_before`
+ * that is known at the call, so it is as fast as a loop written in place.
  */
 static inline __attribute__((always_inline)) size_t lower_bound(const void *items, size_t count,
                                                                 size_t item_bytes,
@@ -329,15 +359,15 @@ static inline __attribute__((always_inline)) size_t lower_bound(const void *item
 }
 
 /*
- * Where an id stands among `count` items in ascending order of theirs, which each begins with and of which
- * each takes `item_bytes`; -1 when it is not there. Ids mostly follow each other, so that it is looked for
- * first where it would stand if they did from item `near` on: at once when it does, else by halving.
+ * The index of `id` among `count` items of `item_bytes` each; -1 if it is absent. Each item begins with its
+ * int64_t id, and ids ascend. Since ids are mostly consecutive, the search first tries the index where `id`
+ * would be if ids were consecutive from item `near` on, and uses binary search otherwise.
  */
 int64_t find_id(const void *items, size_t count, size_t item_bytes, size_t near, int64_t id);
 
 /*
- * Ascending ids and the index of each in the order in which they were added, from 0 on. Ids that follow each
- * other take no room.
+ * Ascending ids, each with its index in the order of insertion (from 0). Consecutive ids share one entry, so
+ * they need no further memory.
  *
  *     struct id_runs ids = {0};
  *     if (id_runs_add(&ids, id)) return error_no_memory(error);
@@ -345,99 +375,106 @@ int64_t find_id(const void *items, size_t count, size_t item_bytes, size_t near,
  *     id_runs_release(&ids);
  */
 struct id_run {
-    int64_t id;   /* of its first: find_id and such look for it */
-    size_t index; /* likewise */
+    int64_t id;   /* of the first id; must be the first member, find_id relies on it */
+    size_t index; /* of the first id */
 };
 
 struct id_runs {
     struct id_run *items; /* owned */
     size_t run_count;
     size_t run_capacity;
-    size_t count;  /* of ids */
-    size_t latest; /* the run in which one was found last */
+    size_t count;  /* number of ids */
+    size_t latest; /* the run that the last search found */
 };
 
-/* `id` is greater than all before it. -1 when memory is out. */
+/* Adds an id, which must be greater than all earlier ones. Returns -1 when out of memory. */
 int id_runs_add(struct id_runs *runs, int64_t id);
 
-/* -1: it is not there. Quick where what is looked for is near what was found last. */
+/* The index of an id; -1 if it is absent. Fast if the id is close to the one found last. */
 int64_t id_runs_find(struct id_runs *runs, int64_t id);
 
-/* The id at an index, which is less than `count`. */
+/* The id at an index, which must be less than `count`. */
 int64_t id_runs_at(const struct id_runs *runs, size_t index);
 
 void id_runs_release(struct id_runs *runs);
 
-/* The greatest of some values, by rank, and the next. Starts out as {.rank = -1}; where values may be below
- * 0, with the least there is as `most` and `second`. */
+/*
+ * The two greatest of some values, and the rank that has the greatest. Initialize with {.rank = -1}; if
+ * values may be negative, also set `most` and `second` to the smallest possible value.
+ */
 struct top_two {
     int64_t most;
     int64_t second;
-    int32_t rank; /* -1: none is above what it started with */
+    int32_t rank; /* -1: no value is greater than the initial one */
 };
 
 void top_two_add(struct top_two *top, int32_t rank, int64_t value);
 
 /* -------------------- statistics.c -------------------- */
 
-/* Robust statistics of whole numbers. There is no value where there are none: INT64_MIN, as TIME_UNKNOWN is.
- */
-/* The middle of `count` values, which are reordered; the lower of two. TIME_UNKNOWN for none. */
+/* Robust statistics of integers. Without values the result is INT64_MIN, which equals TIME_UNKNOWN. */
+/* The median of `count` values; the lower one of two. Reorders the values. TIME_UNKNOWN for no values. */
 int64_t median_of(int64_t *values, size_t count);
 
-/* The middle ones of a list, for its medians without one of them or the other. */
+/* The middle values of a list, from which its median without any one of the values follows. */
 struct middles {
-    int64_t low;  /* the median without a greater value; TIME_UNKNOWN where none are left */
-    int64_t high; /* without one that is no greater than low */
-    int64_t all;  /* of all; of two the lower */
+    int64_t low;  /* the median without a value greater than it; TIME_UNKNOWN if no value is left */
+    int64_t high; /* the median without a value that is not greater than `low` */
+    int64_t all;  /* the median of all values; the lower one of two */
 };
 
-/* Of `count` values, which are reordered; in linear time. */
+/* The middles of `count` values, in linear time. Reorders the values. */
 struct middles middles_of(int64_t *values, size_t count);
 
-/* The median of the others, without one occurrence of `left_out`, which is one of them. */
+/* The median without one occurrence of `left_out`, which must be one of the values. */
 static inline int64_t median_of_others(const struct middles *middles, int64_t left_out)
 {
     return middles->low >= left_out ? middles->high : middles->low;
 }
 
-/* The standard deviation of a normal distribution is so many times the median distance from its middle. */
+/* The standard deviation of a normal distribution divided by its median absolute deviation. */
 static const double SIGMA_OF_DISTANCE = 1.4826;
 
-/* Their standard deviation about a centre, from the median of their distances, which take their places. */
+/*
+ * The standard deviation about `centre`, estimated from the median absolute deviation. Overwrites the values
+ * with their distances.
+ */
 int64_t sigma_about(int64_t *values, size_t count, int64_t centre);
 
-/* The value at fraction `part` (0 to 1) of `count` values, which are reordered. */
+/* The quantile `part` (0 to 1) of `count` values. Sorts the values. */
 int64_t quantile_of(int64_t *values, size_t count, double part);
 
-/* The same in linear time; the values are not sorted afterwards. */
+/* The same in linear time. Reorders the values without sorting them. */
 int64_t pick_quantile(int64_t *values, size_t count, double part);
 
 /*
- * The usual value of a row of steps that a fault may fill for the most part: the lower quartile, or what the
- * least tenth of them are at most, two at least, if that is less. They are reordered. TIME_UNKNOWN: none.
+ * The baseline of a series of steps, most of which may be affected by a fault: the lower quartile, or, if
+ * smaller, the greatest of the lowest tenth of the values (of at least two values). Reorders the values.
+ * TIME_UNKNOWN for no values.
  */
 int64_t baseline_quantile(int64_t *values, size_t count);
-int64_t pick_quiet(int64_t *values, size_t count); /* as pick_quantile */
+int64_t pick_quiet(int64_t *values, size_t count); /* the same in linear time, as pick_quantile */
 
-/* Student's t: how often chance alone makes a difference so great, where its spread is known from few values
- * only. */
-
-/* The chance that |t| is beyond `t` with `freedom` degrees of freedom, above 0; 1 where either is no number.
+/*
+ * Student's t distribution: the probability that chance alone makes a difference this large if the spread is
+ * estimated from few values.
  */
+
+/* The probability that |t| exceeds `t` (above 0) with `freedom` degrees of freedom; 1 if either is NaN. */
 double student_beyond(double t, double freedom);
 
-/* The t beyond which |t| is by chance `part` of the time, above 0 and at most 1. */
+/* The t that |t| exceeds with probability `part` (above 0, at most 1). */
 double student_limit(double part, double freedom);
 
 /*
- * Holm's step-down (1979) as one level: what each of `count` questions has to be below to be answered with
- * yes, so that all answers of yes are right but for a chance of `level`, whatever the questions have to do
- * with each other. `chances` are those of the questions; they are sorted.
+ * Holm's step-down procedure (1979) as a single level. A test is significant if its p-value is below the
+ * returned level. The probability of any false positive among all `count` tests is then at most `level`, even
+ * if the tests depend on each other. `chances` are the p-values; they get sorted.
  */
 double holm_level(double *chances, size_t count, double level);
 
-/* `value` times `by`, cut off where it does not fit: times out of a strange file may be as long as times get.
+/*
+ * `value` times `by`, clamped to the range of int64_t: times in a damaged or hostile file may be of any size.
  */
 static inline int64_t scale(int64_t value, double by)
 {
@@ -450,85 +487,96 @@ static inline int64_t scale(int64_t value, double by)
 /* -------------------- clock_fit.c -------------------- */
 
 /*
- * Clock offsets by difference constraints: pure mathematics.
+ * Clock offsets from difference constraints. This is pure mathematics without knowledge of NCCL.
  *
- * Each of `clock_count` clocks runs at true = scale x local + offset. Of every meeting it is known that
- * nobody left before the last one had come: for all its visits i, j: leave_i >= come_j in true time, so that
- * offset_j - offset_i <= leave_i - come_j. The offsets that satisfy all meetings form, relative to clock
- * `reference`, an interval per clock (shortest paths, Bellman and Ford); its middle is the offset, half its
- * width the uncertainty. No probability is involved: the true offset is inside if the premises hold.
+ * Each of `clock_count` clocks follows true = scale x local + offset. In each meeting no participant left
+ * before the last one had come: for all its visits i, j, leave_i >= come_j in true time, so offset_j -
+ * offset_i <= leave_i - come_j. Relative to clock `reference`, the offsets that satisfy all meetings form one
+ * interval per clock (shortest paths, Bellman and Ford). The middle of the interval is the offset and half
+ * its width is the uncertainty. No probability is involved: the true offset lies inside if the premises hold.
  */
 struct align_visit {
     int32_t clock;
-    int64_t come_ns; /* local */
+    int64_t come_ns; /* both on the local clock */
     int64_t leave_ns;
 };
 
+/* One meeting: consecutive visits. */
 struct align_meeting {
-    size_t first; /* in visits */
+    size_t first; /* index in visits */
     size_t count;
 };
 
+/* The input of align_solve. The arrays are borrowed. */
 struct align_problem {
     const struct align_visit *visits;
     const struct align_meeting *meetings;
     size_t meeting_count;
     int32_t clock_count;
     int32_t reference;
-    int64_t slack_ns; /* comes may be told late by so much */
+    int64_t slack_ns; /* recorded arrivals may be too late by this much */
 };
 
 enum align_state {
     ALIGN_SOLVED = 0,
-    ALIGN_UNREACHED,    /* no chain of meetings links the clock with the reference */
-    ALIGN_CONTRADICTORY /* no offsets satisfy all meetings, even with scales: drift, or a wrong join */
+    ALIGN_UNREACHED,    /* no chain of meetings connects the clock to the reference */
+    ALIGN_CONTRADICTORY /* no offsets satisfy all meetings, even with scales: the clock drifts, or ranks were
+                           matched wrongly */
 };
 
+/* The result for one clock. */
 struct align_clock {
     enum align_state state;
     int64_t offset_ns; /* to be added to scale x (local - origin) + origin */
     int64_t uncertainty_ns;
     double scale;
-    int64_t origin_ns; /* local time around which the scale turns */
+    int64_t origin_ns; /* local time at which scaling changes nothing */
 };
 
-/* A local time brought to the reference's pace; without the offset. */
+/* Converts a local time to the reference's rate, without adding the offset. */
 int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns);
 
 /*
- * Fills `clocks` (clock_count of them). Tries scale 1 first; where that contradicts itself, fits scales
- * against the reference by least squares over shared meetings and tries once more. -1 only when memory is
- * out.
+ * Fills `clocks`, which has room for clock_count. Tries scale 1 first. If the constraints then contradict
+ * each other, fits scales relative to the reference by least squares over shared meetings and tries once
+ * more. Returns -1 only when out of memory.
  */
 int align_solve(const struct align_problem *problem, struct align_clock *clocks, struct error *error);
 
 /* -------------------- parallel.c -------------------- */
 
 /*
- * Threads for work that falls into items, none of which needs another's result: the ranks of a job, the
- * places of a step. What comes out is the same with any number of threads as long as items write to places of
- * their own, and what they add up are integers.
+ * Threads for work that consists of independent items: the ranks of a job, the cells of a step. The result
+ * does not depend on the number of threads if each item writes only to its own memory and all sums are
+ * integer sums.
  */
 
 /*
- * Does items `first` to before `end`. `worker` is a number below the `threads` asked for, of which nobody
- * else makes use meanwhile: scratch memory goes by it. -1 when memory is out.
+ * Processes the items from `first` up to but not including `end`. `worker` is a number below `threads` that
+ * no other thread uses at the same time; use it to select scratch memory. Returns -1 when out of memory.
  */
 typedef int (*parallel_piece)(void *context, size_t worker, size_t first, size_t end);
 
 /*
- * Does `count` items in pieces of `grain` with up to `threads` threads, of which the caller is one, and
- * returns when all are done: -1 when memory was out for a piece, after which no more are begun. Where threads
- * cannot be had, those that can do the work. One thread, or one piece, is a plain call.
+ * Processes `count` items in pieces of `grain` with up to `threads` threads, one of which is the caller's,
+ * and returns when all are done. Returns -1 when a piece ran out of memory; no further pieces are started
+ * then. If threads cannot be created, the existing ones do the work. With one thread or one piece this is a
+ * plain function call.
  */
 int parallel_for(size_t count, size_t grain, size_t threads, parallel_piece piece, void *context);
 
-/* How many threads are worth their while: as many as have `least` items each, one at least. */
+/*
+ * How many of `threads` threads to use for `count` items: as many as get at least `least` items each, but at
+ * least one.
+ */
 size_t parallel_threads(size_t threads, size_t count, size_t least);
 
 /* -------------------- sha256.c -------------------- */
 
-/* SHA-256 (FIPS 180-4) of a text at once: what a Content-Security-Policy names scripts and styles by. */
+/*
+ * SHA-256 (FIPS 180-4) of a complete byte string. A Content-Security-Policy identifies scripts and styles by
+ * it.
+ */
 
 enum { SHA256_BYTES = 32 };
 

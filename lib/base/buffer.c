@@ -1,3 +1,7 @@
+/*
+ * Growing byte buffers, and growing plain arrays whose size comes from an untrusted file. Every room uses
+ * them.
+ */
 #include "base/base.h"
 
 #include <stdarg.h>

@@ -1,3 +1,7 @@
+/*
+ * Solves the difference constraints between clocks: offsets as shortest paths (Bellman and Ford), scales by
+ * least squares. lib/job/clock_alignment.c builds the constraints from the operations of a job.
+ */
 #include "base/base.h"
 
 #include <math.h>
@@ -8,7 +12,7 @@ static const int64_t FAR = INT64_MAX / 4;
 struct solver {
     const struct align_problem *problem;
     const struct align_clock *clocks;
-    int64_t *distance; /* per clock */
+    int64_t *distance; /* [clock] */
 };
 
 int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns)
@@ -22,9 +26,9 @@ static int64_t scaled(const struct solver *solver, int32_t clock, int64_t local_
 }
 
 /*
- * One pass over all meetings. Forward, distance is the greatest offset: a meeting's time is at most
- * everybody's leaving, everybody's coming at most that. Backward, it is minus the least offset. Returns
- * whether it improved.
+ * One pass over all meetings. Forward, distance is the greatest possible offset: a meeting ends no later than
+ * any participant's departure, and no participant arrives after that. Backward, distance is minus the least
+ * possible offset. Returns whether any distance improved.
  */
 static int relax(struct solver *solver, int backward)
 {
@@ -54,7 +58,10 @@ static int relax(struct solver *solver, int backward)
     return improved;
 }
 
-/* Shortest paths from the reference. -1 when a cycle is negative: the meetings contradict each other. */
+/*
+ * Shortest paths from the reference. Returns -1 for a negative cycle, which means that the meetings
+ * contradict each other.
+ */
 static int shortest(struct solver *solver, int backward)
 {
     const struct align_problem *problem = solver->problem;
@@ -70,7 +77,7 @@ static int shortest(struct solver *solver, int backward)
     return -1;
 }
 
-/* Returns 1 when all meetings agree, 0 when they do not. */
+/* Returns 1 if all meetings are consistent, 0 if not. */
 static int solve(struct solver *solver, struct align_clock *clocks, int64_t *greatest)
 {
     const struct align_problem *problem = solver->problem;
@@ -91,7 +98,7 @@ static int solve(struct solver *solver, struct align_clock *clocks, int64_t *gre
     return 1;
 }
 
-/* Sums for the line true = a + b x local of one clock against the reference. */
+/* Sums for the regression line true = a + b x local of one clock against the reference. */
 struct line {
     double n, x, y, xx, xy;
 };
@@ -105,7 +112,7 @@ static void add_point(struct line *line, double x, double y)
     line->xy += x * y;
 }
 
-/* Leaving a meeting is the moment that all share best. */
+/* The departures from a meeting are the moment that its participants share most precisely. */
 static void fit_scales(const struct align_problem *problem, struct align_clock *clocks, struct line *lines)
 {
     for (size_t i = 0; i < problem->meeting_count; i++) {

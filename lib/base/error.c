@@ -1,3 +1,7 @@
+/*
+ * Error chains: each function that fails sets a cause, and its callers add theirs. Only main() prints the
+ * chain.
+ */
 #include "base/base.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Hashing: seeds, file digests, numbering of strings, hash maps, and disjoint sets. */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -29,8 +30,7 @@ static uint64_t read_little_endian(const unsigned char *bytes)
     return value;
 }
 
-/* Multiplies two words that the state has been mixed into and folds the product: a byte costs half an
- * instruction. */
+/* Mixes the state into two words, multiplies them and folds the product: half an instruction per byte. */
 static uint64_t fold(uint64_t state, const unsigned char *bytes)
 {
     uint64_t left = read_little_endian(bytes) ^ state;
@@ -152,7 +152,10 @@ int64_t *map_put(struct map *map, struct map_key key, int64_t value, int *added)
     return &slot->value;
 }
 
-/* Whoever was put further on because the slot was taken moves up: nobody is looked for past an empty slot. */
+/*
+ * An entry that was moved along because its slot was taken moves back into the free slot, since a search ends
+ * at the first empty slot.
+ */
 void map_remove(struct map *map, struct map_key key)
 {
     size_t last = map->capacity - 1;
@@ -237,7 +240,7 @@ static int intern_grow(struct intern *intern)
 
 int64_t intern_put(struct intern *intern, const char *text, size_t length)
 {
-    text = length ? text : ""; /* no text at all may have no place either */
+    text = length ? text : ""; /* an empty text may have a NULL pointer */
     length = strnlen(text, length);
     if ((intern->count + 1) * 2 > intern->slot_count && intern_grow(intern))
         return -1;

@@ -1,3 +1,4 @@
+/* Runs independent items of work on several threads. Analyses use it for ranks, steps and instances. */
 #include "base/base.h"
 
 #include <pthread.h>
@@ -5,13 +6,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* All that is to do. */
+/* All work of one parallel_for. */
 struct pile {
     parallel_piece piece;
     void *context;
     size_t count;
     size_t grain;
-    atomic_size_t next; /* the first item that nobody has taken */
+    atomic_size_t next; /* the first item that no thread has taken */
     atomic_size_t workers;
     atomic_int failed;
 };
@@ -31,7 +32,10 @@ static void *work_off(void *context)
     return NULL;
 }
 
-/* Signals are the first thread's affair. How many were started. */
+/*
+ * The new threads block all signals, so that the first thread handles them. Returns how many threads were
+ * started.
+ */
 static size_t start_threads(struct pile *pile, pthread_t *threads, size_t wanted)
 {
     sigset_t all, before;

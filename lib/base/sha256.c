@@ -1,3 +1,4 @@
+/* SHA-256 as in FIPS 180-4, for the Content-Security-Policy of HTML reports. */
 #include "base/base.h"
 
 #include <stdint.h>
@@ -52,7 +53,10 @@ static void take_block(uint32_t hash[WORDS], const unsigned char *block)
         hash[i] += v[i];
 }
 
-/* The bytes that do not fill a block, a one bit, zeros, and the length in bits. */
+/*
+ * Processes the end of the message: the bytes that do not fill a block, a one bit, zeros, and the length in
+ * bits.
+ */
 static void take_end(uint32_t hash[WORDS], const unsigned char *rest, size_t count, uint64_t length)
 {
     unsigned char end[2 * BLOCK_BYTES] = {0};

@@ -1,9 +1,10 @@
+/* Sorting and selection of numbers, stable sorting of keys, binary search by id, and compact lists of ids. */
 #include "base/base.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Quicksort, insertion sort where few are left, and heapsort where the middles chosen were bad ones. */
+/* Quicksort, with insertion sort for short parts, and heapsort after too many bad pivots. */
 
 enum { FEW = 24 };
 
@@ -53,8 +54,10 @@ static int64_t middle_of(int64_t a, int64_t b, int64_t c)
     return c <= a ? a : c >= b ? b : c;
 }
 
-/* Puts what is less than a middle value before what is greater. Returns how many come first: neither none nor
- * all. */
+/*
+ * Partitions around a pivot: smaller values first. Returns the size of the first part, which is neither 0 nor
+ * `count`.
+ */
 static size_t divide(int64_t *values, size_t count)
 {
     int64_t middle = middle_of(values[0], values[count / 2], values[count - 1]);
@@ -72,8 +75,10 @@ static size_t divide(int64_t *values, size_t count)
     }
 }
 
-/* `depth`: how often it may still be divided. The greater part is done in the loop, so that calls nest log n
- * deep. */
+/*
+ * `depth`: how many more partitions are allowed. The loop continues with the larger part, so that recursion
+ * is O(log n) deep.
+ */
 static void sort_part(int64_t *values, size_t count, int depth)
 {
     for (; count > FEW; depth--) {
@@ -94,7 +99,7 @@ static void sort_part(int64_t *values, size_t count, int depth)
     sort_few(values, count);
 }
 
-/* How often `count` values may be divided before that is taken for bad luck. */
+/* The number of nested partitions of `count` values after which the pivots count as bad. */
 static int allowed_depth(size_t count)
 {
     int depth = 2;
@@ -158,7 +163,7 @@ void sort_reals(double *values, size_t count)
     array_sort(values, count, sizeof *values, by_size);
 }
 
-/* One past the end of the ascending run that begins at `at`. */
+/* The index just past the ascending run that begins at `at`. */
 static size_t run_end(const struct sort_entry *items, size_t at, size_t count)
 {
     for (at++; at < count; at++)
@@ -178,7 +183,7 @@ static void merge(const struct sort_entry *left, const struct sort_entry *right,
     memcpy(to, right, (size_t)(end - right) * sizeof *to);
 }
 
-/* Merges each two neighbouring runs. Returns how many runs there are afterwards, at most. */
+/* Merges each pair of neighbouring runs. Returns an upper bound of the number of runs left. */
 static size_t merge_neighbours(const struct sort_entry *from, struct sort_entry *to, size_t count)
 {
     size_t runs = 0;
@@ -240,7 +245,10 @@ static size_t end_of(const struct id_runs *runs, size_t run)
     return run + 1 < runs->run_count ? runs->items[run + 1].index : runs->count;
 }
 
-/* Where an id is in a run; not below 0 only where it is in it. */
+/*
+ * The position of an id relative to the first id of a run; it is not negative only if the run contains the
+ * id.
+ */
 static int64_t place_in(const struct id_runs *runs, size_t run, int64_t id)
 {
     const struct id_run *in = &runs->items[run];

@@ -1,3 +1,7 @@
+/*
+ * Robust statistics (medians, quantiles, baselines), Student's t distribution and Holm's procedure, by which
+ * analyses tell a difference from noise.
+ */
 #include "base/base.h"
 
 #include <math.h>
@@ -48,7 +52,7 @@ struct middles middles_of(int64_t *values, size_t count)
         return middles;
     size_t low = (count - 2) / 2;
     middles.low = select_integer(values, count, low);
-    /* What comes behind is no less. */
+    /* The values after `low` are not smaller than it. */
     middles.high = values[low + 1];
     for (size_t i = low + 2; i < count; i++)
         middles.high = values[i] < middles.high ? values[i] : middles.high;
@@ -63,7 +67,7 @@ int64_t sigma_about(int64_t *values, size_t count, int64_t centre)
     return scale(pick_quantile(values, count, 0.5), SIGMA_OF_DISTANCE);
 }
 
-/* The continued fraction of the incomplete beta function converges in far fewer. */
+/* The continued fraction of the incomplete beta function converges in far fewer terms. */
 enum { MOST_TERMS = 500, BISECTIONS = 200 };
 
 static const double SMALLEST = 1e-300, EXACT = 1e-14;
@@ -73,7 +77,7 @@ static double away_from_zero(double value)
     return fabs(value) < SMALLEST ? SMALLEST : value;
 }
 
-/* One term of the fraction, by Lentz's method. */
+/* One term of the continued fraction, by Lentz's method. */
 static double next_term(double term, double *c, double *d)
 {
     *d = 1 / away_from_zero(1 + term * *d);
@@ -81,7 +85,7 @@ static double next_term(double term, double *c, double *d)
     return *c * *d;
 }
 
-/* Abramowitz and Stegun, 26.5.8. */
+/* The continued fraction of the incomplete beta function: Abramowitz and Stegun, 26.5.8. */
 static double beta_fraction(double x, double a, double b)
 {
     double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), value = d;
@@ -103,7 +107,7 @@ static double log_gamma(double x)
     return lgamma_r(x, &sign);
 }
 
-/* The regularised incomplete beta function. */
+/* The regularized incomplete beta function. */
 static double beta_part(double x, double a, double b)
 {
     if (x <= 0 || x >= 1)

@@ -1,3 +1,6 @@
+/*
+ * Text for output: colours, escaping for terminals, JSON and HTML, numbers and times, line wrapping, base64.
+ */
 #include "base/base.h"
 #include "base/internal.h"
 
@@ -32,7 +35,7 @@ int colour_text(struct buffer *buffer, enum colour colour, const char *text)
                : 0;
 }
 
-/* Bytes of the colour sequence that a text begins with; 0: of none. */
+/* The length in bytes of the colour sequence at the beginning of a text; 0 if there is none. */
 static size_t colour_bytes(const char *text, size_t length)
 {
     size_t at = 2;
@@ -43,7 +46,7 @@ static size_t colour_bytes(const char *text, size_t length)
     return at < length && text[at] == 'm' ? at + 1 : 0;
 }
 
-/* The length of the UTF-8 character at `bytes` (RFC 3629), 0 when there is none; its code point. */
+/* Decodes the UTF-8 character at `bytes` (RFC 3629) into *code. Returns its length, 0 if it is invalid. */
 static size_t decode(const unsigned char *bytes, size_t left, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -64,7 +67,7 @@ static size_t decode(const unsigned char *bytes, size_t left, uint32_t *code)
     return *code < least[length] || *code > 0x10ffff || surrogate ? 0 : length;
 }
 
-/* Controls of both sets, line separators and what turns the direction of writing. */
+/* Control characters (C0 and C1), line separators, and characters that change the writing direction. */
 static int is_harmful(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200e && code <= 0x200f) ||
@@ -80,7 +83,7 @@ static int append_hex(struct buffer *buffer, const unsigned char *bytes, size_t 
     return 0;
 }
 
-/* Of a character that means something in markup; NULL. */
+/* The entity of a character that has a meaning in markup; NULL for all others. */
 static const char *entity_of(uint32_t code)
 {
     switch (code) {
@@ -151,7 +154,7 @@ int escape_json(struct buffer *buffer, const char *text, size_t length)
     return buffer_reserve(buffer, 0);
 }
 
-/* How many bytes from the first on are UTF-8. */
+/* How many bytes from the beginning are valid UTF-8. */
 static size_t valid_bytes(const char *text, size_t length)
 {
     size_t at = 0, taken = 1;
@@ -180,7 +183,7 @@ int escape_utf8(struct buffer *buffer, const char *text, size_t length)
     return buffer_reserve(buffer, 0);
 }
 
-/* The same of so many bytes. */
+/* The width of the first `length` bytes. */
 static size_t escape_width_of(const char *text, size_t length)
 {
     size_t width = 0;
@@ -223,8 +226,10 @@ int text_json_integer(struct buffer *json, const char *name, int64_t value)
     return text_json_key(json, name) || buffer_printf(json, "%lld", (long long)value) ? -1 : 0;
 }
 
-/* Most numbers are thousandths, of microseconds: whole ones tell these faster. Beyond this the text has an
- * exponent. */
+/*
+ * Most numbers are microseconds with up to three decimals, which integer arithmetic prints faster. Outside
+ * this range the text has an exponent.
+ */
 static const double FEWEST = 1e-3, MOST = 1e12;
 
 static int is_thousandths(double value, char text[REAL_TEXT_BYTES])
@@ -271,7 +276,7 @@ int text_time(struct buffer *text, int64_t time_ns)
     return buffer_printf(text, "%.*f %s", decimals, shown, units[i].unit);
 }
 
-/* What follows is set off from the next line as well. */
+/* Continuation lines are indented, so that they differ from the next line. */
 enum { HANG = 2 };
 
 static size_t blanks(const char *text, size_t length)

@@ -1,3 +1,7 @@
+/*
+ * Reads an input line by line through a window, which starts at 256 KiB and grows once if a line is long.
+ * source.c supplies the unpacked bytes.
+ */
 #include "input/input.h"
 #include "base/base.h"
 #include "input/internal.h"
@@ -7,7 +11,10 @@
 
 enum { WINDOW_BYTES = 256 * 1024, LONG_WINDOW_BYTES = INPUT_LINE_BYTES + WINDOW_BYTES };
 
-/* Beyond the capacity: room for the NUL after the last line, and for the one that take_piece() inserts. */
+/*
+ * Extra bytes beyond the capacity: for the NUL after the last line, and for the one that take_piece()
+ * inserts.
+ */
 enum { SPARE_BYTES = 2 };
 
 /* The window holds bytes [at, end) of the stream, which begin at `offset`. */
@@ -15,20 +22,20 @@ struct input {
     char *path;
     struct source *source;
     char *window;
-    size_t capacity; /* SPARE_BYTES less than was allocated */
+    size_t capacity; /* the allocation is SPARE_BYTES larger */
     size_t at;
     size_t end;
-    size_t searched; /* [at, searched) holds no newline */
+    size_t searched; /* [at, searched) contains no newline */
     uint64_t offset;
     int at_end;
-    int has_begun;          /* a byte order mark would be behind us */
-    struct digest unpacked; /* only if it is packed */
-    int goes_on;            /* the last piece handed out did not end its line */
-    int failed;             /* reading failed; what was read before still comes out */
+    int has_begun;          /* reading began, so a byte order mark was already skipped */
+    struct digest unpacked; /* only if the file is compressed */
+    int goes_on;            /* the last returned piece did not end its line */
+    int failed;             /* reading failed; the bytes before are still returned */
     struct error failure;
 };
 
-/* All but the source. */
+/* Creates everything but the source. */
 static struct input *make_input(const char *path, struct error *error)
 {
     struct input *input = calloc(1, sizeof *input);
@@ -86,7 +93,7 @@ const char *input_path(const struct input *input)
     return input->path;
 }
 
-/* Makes room behind `end`: moves the bytes to the front, or grows the window once for a long line. */
+/* Makes room after `end`: moves the bytes to the front of the window, or enlarges it once for a long line. */
 static int make_room(struct input *input, struct error *error)
 {
     if (input->at > 0) {
@@ -105,7 +112,7 @@ static int make_room(struct input *input, struct error *error)
     return 0;
 }
 
-/* Reads more behind what the window holds. Sets at_end at the end, and where reading fails. */
+/* Reads more bytes into the window. Sets at_end at the end of the input and when reading fails. */
 static void fill(struct input *input)
 {
     int64_t got = -1;
@@ -125,7 +132,9 @@ static void fill(struct input *input)
     input->end += (size_t)got;
 }
 
-/* At the end of what could be read: 0, or -1 with the reason why it was not everything. */
+/*
+ * Called at the end of what could be read: returns 0, or -1 with the reason if that is not the whole input.
+ */
 static int finish(const struct input *input, struct error *error)
 {
     if (!input->failed)
@@ -135,7 +144,7 @@ static int finish(const struct input *input, struct error *error)
     return -1;
 }
 
-/* Some editors begin a text with U+FEFF in UTF-8: it says nothing of what follows. */
+/* Skips a byte order mark (U+FEFF in UTF-8), which some editors write at the beginning of a text. */
 static void begin(struct input *input)
 {
     static const char mark[] = {'\xef', '\xbb', '\xbf'};
@@ -160,7 +169,7 @@ int64_t input_peek(struct input *input, const char **bytes, size_t length, struc
     return length == 0 ? finish(input, error) : (int64_t)length;
 }
 
-/* Hands out `length` bytes from `at` and moves past them and `skip` more. */
+/* Returns `length` bytes from `at`, and moves past them and `skip` more. */
 static int take(struct input *input, struct input_line *line, size_t length, size_t skip)
 {
     line->text = input->window + input->at;
@@ -188,7 +197,9 @@ static int take_to_newline(struct input *input, struct input_line *line, size_t 
     return take(input, line, length, skip);
 }
 
-/* The byte after a piece is the first of the next one: the NUL is put there by moving the rest up by one. */
+/*
+ * The byte after a piece is the first of the next piece. To make room for the NUL, the rest is moved by one.
+ */
 static int take_piece(struct input *input, struct input_line *line)
 {
     char *rest = input->window + input->at + INPUT_LINE_BYTES;
@@ -215,7 +226,7 @@ int input_line(struct input *input, struct input_line *line, struct error *error
         if (newline)
             return take_to_newline(input, line, (size_t)(newline - (input->window + input->at)));
         input->searched = input->at + limit;
-        /* One byte beyond a full piece has to be seen: it may be the newline. */
+        /* One byte beyond a full piece is needed, since it may be the newline. */
         if (held > INPUT_LINE_BYTES)
             break;
         if (input->at_end) {
@@ -280,7 +291,7 @@ int input_unpacked_digest(const struct input *input, char text[33])
     return 0;
 }
 
-/* So much is taken at a time. */
+/* The number of bytes to read at a time. */
 enum { PIECE_BYTES = 1 << 18 };
 
 int input_whole(struct input *input, size_t bytes_most, struct buffer *bytes, struct error *error)
@@ -288,7 +299,7 @@ int input_whole(struct input *input, size_t bytes_most, struct buffer *bytes, st
     const char *piece;
     int64_t length;
     uint64_t size = input_size(input);
-    /* A file that is not packed says how much comes. */
+    /* The size of an uncompressed file is known in advance. */
     if (size <= bytes_most && buffer_reserve(bytes, (size_t)size))
         return error_no_memory(error);
     while ((length = input_peek(input, &piece, PIECE_BYTES, error)) > 0) {

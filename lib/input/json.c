@@ -1,3 +1,7 @@
+/*
+ * Parses small JSON texts into trees of values. raw_json (walk.c) finds the structure; cJSON converts only
+ * strings with escapes and fractions.
+ */
 #include "input/json.h"
 #include "base/base.h"
 #include "input/input.h"
@@ -8,19 +12,19 @@
 #include <string.h>
 #include <strings.h>
 
-/* A text on its way to become values. */
+/* A text that is being parsed. */
 struct reading {
     struct json *json;
     struct values *values;
     const char *at;
     const char *end;
-    uint64_t offset; /* that values say they come from */
-    int level_most;  /* of values, the outermost being at 1 */
+    uint64_t offset; /* added to the offsets of the values */
+    int level_most;  /* maximum depth; the outermost value has depth 1 */
     int is_lenient;
-    int borrows; /* numbers stay text */
+    int borrows; /* numbers are kept as text */
 };
 
-/* cJSON says no more than that it failed. Lack of memory must not look like text that is no JSON. */
+/* cJSON only reports that it failed. Running out of memory must not look like invalid JSON. */
 static _Thread_local int memory_ran_out;
 
 static void *allocate(size_t bytes)
@@ -65,7 +69,7 @@ static enum json_status push(struct json *json, struct value value)
     return JSON_OK;
 }
 
-/* What a text is as far as its first NUL. */
+/* Pushes a text up to its first NUL. */
 static enum json_status push_text(struct reading *reading, const char *text, size_t most)
 {
     size_t length = strnlen(text, most);
@@ -77,7 +81,7 @@ static enum json_status push_text(struct reading *reading, const char *text, siz
     return push(reading->json, (struct value){.kind = VALUE_TEXT, .length = (uint32_t)length, .text = copy});
 }
 
-/* What cJSON makes of a string or number; NULL: nothing. */
+/* Lets cJSON parse a string or number; NULL if it fails. */
 static cJSON *parse_scalar(const char *text, size_t length)
 {
     memory_ran_out = 0;
@@ -130,7 +134,7 @@ static size_t word_length(const struct reading *reading)
     return (size_t)(at - reading->at);
 }
 
-/* A number that is kept as one; null where it is longer than anybody spells a double. */
+/* Pushes a number as a double; as null if it is longer than any double needs to be. */
 static enum json_status push_number(struct reading *reading, struct raw_json number)
 {
     enum { DOUBLE_BYTES = 64 };
@@ -155,7 +159,7 @@ static enum json_status push_decimal(struct reading *reading, struct raw_json nu
         (struct value){.kind = VALUE_DECIMAL, .length = (uint32_t)number.length, .text = number.text});
 }
 
-/* Of a word that is neither number nor literal. */
+/* Pushes a word that is neither a number nor a literal. */
 static enum json_status push_strange(struct reading *reading, struct raw_json word)
 {
     size_t sign = word.text[0] == '-' || word.text[0] == '+';
@@ -180,7 +184,7 @@ static enum json_status read_word(struct reading *reading, size_t length)
     return push_strange(reading, word);
 }
 
-/* What printf makes of a pointer or a string that is NULL. */
+/* Reads "(null)" or "(nil)", which printf writes for a NULL string or pointer. */
 static enum json_status read_null(struct reading *reading)
 {
     static const char *const words[] = {"(nil)", "(null)"};
@@ -222,7 +226,7 @@ static enum json_status read_member(struct reading *reading, int level)
     return read_value(reading, level);
 }
 
-/* Puts what was read since `first` into a list or dictionary. */
+/* Moves the values pushed since `first` into a list or dictionary. */
 static enum json_status close_container(struct reading *reading, enum value_kind kind, size_t first)
 {
     struct json *json = reading->json;
@@ -267,7 +271,7 @@ static enum json_status read_value(struct reading *reading, int level)
     return length > 0 ? read_word(reading, length) : read_null(reading);
 }
 
-/* The whole text, which may have a byte order mark before it. */
+/* Reads the whole text, which may begin with a byte order mark. */
 static enum json_status read_text(struct reading *reading, struct value *root)
 {
     struct json *json = reading->json;

@@ -8,55 +8,54 @@ struct values;
 /* -------------------- walk.c -------------------- */
 
 /*
- * JSON read where it lies: nothing is copied, and only what is asked for is looked at. What json.c would make
- * of a value is the same for all that it takes; some of what it refuses is passed over here (words that mean
- * nothing, brackets closed by braces) where nobody asks for it.
+ * Reads JSON in place: nothing is copied, and only the requested values are examined. Every value that json.c
+ * accepts is read identically here. Some invalid text that json.c refuses (unknown words, brackets closed by
+ * braces) is not detected here in values that the caller does not request.
  */
 
-/* Values nested deeper are refused. */
+/* Values nested deeper than this are refused. */
 enum { RAW_JSON_DEPTH = 512 };
 
-/* How far a value has been followed, whose text may come in pieces. Zero before its first byte. */
+/* The state of a search for the end of a value whose text may come in pieces. Zero before the first byte. */
 struct raw_json_scan {
-    int depth;      /* of braces and brackets that are open */
-    char in;        /* '"': inside a string; 'w': inside a number or a word; '\0' */
-    int is_escaped; /* the next byte of the string is taken as it is */
-    int is_broken;  /* it is no value: a line ends within a string, or it is nested too deep */
+    int depth;      /* number of open braces and brackets */
+    char in;        /* '"': inside a string; 'w': inside a number or word; '\0': neither */
+    int is_escaped; /* the next byte of the string is escaped */
+    int is_broken;  /* invalid: a line ends within a string, or nesting is too deep */
 };
 
 /*
- * Where a value ends, which begins at `text`, or goes on there. NULL: not in this piece, which is all taken
- * in, or the value is broken. A number or word ends with what follows it, or with the input.
+ * Finds the end of a value that begins at `text` or continues there. Returns NULL if the value does not end
+ * in this piece, which is then consumed completely, or if it is broken. A number or word ends at the byte
+ * that follows it, or at the end of the input.
  */
 const char *raw_json_end(struct raw_json_scan *scan, const char *text, const char *end);
 
 /* -------------------- tokens.c -------------------- */
 
-/* Whether one of the functions above for decimal numbers can read it. */
+/* Whether one of the functions for decimal numbers can represent it. */
 int number_fits(const char *text, size_t length);
 
 /* -------------------- value.c -------------------- */
 
-/* No dump is as deep: a Flight Recorder's frames lie at level 5. */
+/* No dump is nested this deep: the frames of a Flight Recorder dump are at level 5. */
 enum { VALUE_DEPTH_MOST = 64 };
 
-/* The same, but that memory for more values is kept. */
+/* Like values_release, but keeps memory for further values. */
 void values_clear(struct values *values);
 
 /* -------------------- json.c -------------------- */
 
 /*
- * A small JSON text as a tree of values (input/value.h). What is long is pulled apart by input/tokens.h
- * first.
+ * Parses small JSON texts into a tree of values (value.c). Long texts are first split up by tokens.c.
  *
- * What is JSON here is what cJSON takes, to which the tests hold it: any byte up to a space stands for one
- * between the parts of a text, strings may hold line breaks and bytes that are no UTF-8. Numbers are those of
- * JSON, and exact: cJSON keeps doubles, which 64-bit hashes and clocks do not survive. What needs more than
- * to be taken as it stands, strings with escapes and fractions, is given to cJSON, to which this is the only
- * door.
+ * The accepted language is that of cJSON, which the tests compare with: any byte up to a space is white
+ * space, and strings may contain line breaks and invalid UTF-8. Numbers are JSON numbers and exact, while
+ * cJSON converts them to double, which loses digits of 64-bit hashes and clocks. Only strings with escapes
+ * and fractions are passed to cJSON. No other file calls cJSON.
  *
- * Keys are matched with case. Of keys that come twice in an object the first counts. Strings end at their
- * first NUL, and `misread` is set then. Values nested deeper than JSON_DEPTH_MOST are refused.
+ * Keys are case-sensitive. Of duplicate keys in an object the first one counts. A string ends at its first
+ * NUL, and `misread` is set then. Values nested deeper than JSON_DEPTH_MOST are refused.
  */
 enum { JSON_DEPTH_MOST = 1000 };
 

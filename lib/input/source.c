@@ -1,3 +1,7 @@
+/*
+ * Reads a file, pipe or standard input, and unpacks gzip data if there is any. Enforces the limits, and
+ * computes the digest of the raw bytes. This is the first stage of all input.
+ */
 #include "base/base.h"
 #include "input/input.h"
 #include "input/internal.h"
@@ -23,14 +27,14 @@ struct source {
     enum packing packing;
     uint64_t size;
     int64_t modified_ns;
-    uint64_t most_bytes; /* to be read of it */
+    uint64_t most_bytes; /* how many bytes may be read from the file */
     uint64_t read_bytes;
     uint64_t unpacked_bytes;
     struct digest digest;
     z_stream stream;
-    int in_member;  /* inside a gzip member, past its first byte */
-    int any_member; /* one member has ended: what follows may be another or padding */
-    int at_end;     /* the descriptor is used up */
+    int in_member;  /* inside a gzip member, after its first byte */
+    int any_member; /* a member has ended: another one or padding may follow */
+    int at_end;     /* the descriptor is at its end */
     size_t raw_at;
     size_t raw_end;
     unsigned char raw[RAW_BYTES];
@@ -60,7 +64,9 @@ static int open_descriptor(struct source *source, const char *path, struct error
 {
     struct stat status;
     int is_standard_input = strcmp(path, "-") == 0;
-    /* Opening a pipe that nobody writes to must not wait: who waits cannot be stopped. */
+    /*
+     * O_NONBLOCK: opening a pipe without a writer must not block, since a blocked reader cannot be stopped.
+     */
     source->descriptor =
         is_standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (source->descriptor < 0)
@@ -125,7 +131,7 @@ void source_close(struct source *source)
     free(source);
 }
 
-/* Until there is something to read, or the stop. */
+/* Waits until there are bytes to read or the caller wants to stop. */
 static int wait_for_bytes(const struct source *source, struct error *error)
 {
     const struct input_limits *limits = &source->limits;
@@ -140,14 +146,16 @@ static int wait_for_bytes(const struct source *source, struct error *error)
     return 0;
 }
 
-/* Another try may get further, so what was read must not pass for the same content. */
+/*
+ * Changes the digest. A retry may read more of the file, so this partial content must not pass as the same.
+ */
 static void be_unlike(struct source *source)
 {
     static const char unlike[] = "not all of it was read";
     digest_update(&source->digest, unlike, sizeof unlike);
 }
 
-/* One read of the descriptor, counted and digested. */
+/* One read of the descriptor, added to the count and the digest. */
 static int64_t read_raw(struct source *source, void *bytes, size_t length, struct error *error)
 {
     ssize_t got;
@@ -171,7 +179,7 @@ static int64_t read_raw(struct source *source, void *bytes, size_t length, struc
     return got;
 }
 
-/* Fills the raw buffer until it holds `wanted` bytes or the descriptor ends. */
+/* Fills the raw buffer until it holds `wanted` bytes or the descriptor is at its end. */
 static int fill_raw(struct source *source, size_t wanted, struct error *error)
 {
     if (source->raw_at == source->raw_end)
@@ -232,7 +240,7 @@ static int within_limits(const struct source *source, struct error *error)
     return 0;
 }
 
-/* Takes the rest of the file into count and digest without unpacking it. */
+/* Adds the rest of the file to the count and the digest without unpacking it. */
 static int skip_rest(struct source *source, struct error *error)
 {
     while (!source->at_end) {
@@ -244,7 +252,7 @@ static int skip_rest(struct source *source, struct error *error)
     return 0;
 }
 
-/* Tapes and some writers pad with zeros: up to the first byte that is none. */
+/* Skips zero bytes, with which tapes and some writers pad a file. */
 static int skip_zeros(struct source *source, struct error *error)
 {
     while (source->raw_at < source->raw_end && source->raw[source->raw_at] == 0) {
@@ -255,7 +263,7 @@ static int skip_zeros(struct source *source, struct error *error)
     return 0;
 }
 
-/* Between members: 1 when another begins, 0 at the end of the packed data, -1. */
+/* Between gzip members: returns 1 if another one begins, 0 at the end of the compressed data, -1 on error. */
 static int next_member(struct source *source, struct error *error)
 {
     if (fill_raw(source, 1, error) || (source->any_member && skip_zeros(source, error)))
@@ -268,7 +276,10 @@ static int next_member(struct source *source, struct error *error)
     return 1;
 }
 
-/* One call of inflate. The bytes gained, 0 when none were (call again or look at in_member), -1. */
+/*
+ * One call of inflate. Returns the number of bytes gained; 0 if there were none (check in_member, or call
+ * again); -1 on error.
+ */
 static int64_t inflate_some(struct source *source, char *bytes, size_t length, struct error *error)
 {
     z_stream *stream = &source->stream;
@@ -325,7 +336,7 @@ int64_t source_read(struct source *source, char *bytes, size_t length, struct er
     if (got >= 0)
         be_unlike(source);
     else
-        skip_rest(source, NULL); /* so that the digest is that of the whole file all the same */
+        skip_rest(source, NULL); /* so that the digest still covers the whole file */
     return -1;
 }
 

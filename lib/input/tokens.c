@@ -1,3 +1,7 @@
+/*
+ * Extracts values at given paths from JSON texts of any length, and resumes after damage. Below it: exact
+ * numbers from decimal text. The readers of formats with one large JSON text use it.
+ */
 #include "base/base.h"
 #include "input/input.h"
 #include "input/json.h"
@@ -14,8 +18,8 @@ void tokens_init(struct tokens *tokens, struct input *input, const char *const *
 }
 
 /*
- * Takes more of the input in behind what is at hand; what is before `at` is let go. 1, 0 when there is no
- * more. A failure to read counts as the end: it shows when all that was read is through.
+ * Extends the text in memory and releases the bytes before `at`. Returns 1, or 0 if there are no more. A read
+ * error counts as the end; it is reported after everything read was processed.
  */
 static int refill(struct tokens *tokens)
 {
@@ -40,7 +44,10 @@ static void skip_space(struct tokens *tokens)
     while (tokens->at == tokens->end && refill(tokens));
 }
 
-/* What is left of a path behind a member of that name, or an item where `key` is NULL; NULL: off the path. */
+/*
+ * The rest of a path after the member `key`, or after an array item if `key` is NULL; NULL if it is not on
+ * the path.
+ */
 static const char *follow(const char *rest, const char *key, size_t key_bytes)
 {
     if (!rest)
@@ -55,7 +62,7 @@ static const char *follow(const char *rest, const char *key, size_t key_bytes)
     return length == key_bytes && length > 0 && memcmp(rest, key, length) == 0 ? rest + length : NULL;
 }
 
-/* Whether a path goes on into a container that begins with this byte. */
+/* Whether a path continues into a container that begins with this byte. */
 static int leads_into(const char *rest, char opening)
 {
     if (!rest || *rest == '\0')
@@ -63,7 +70,7 @@ static int leads_into(const char *rest, char opening)
     return opening == '[' ? *rest == '[' : *rest != '[';
 }
 
-/* Follows the paths to a value; -1: none ends there, else the number of the last that does. */
+/* Advances all paths by one value. Returns the index of the last path that ends there; -1 if none does. */
 static int64_t match(const struct tokens *tokens, struct tokens_level *next)
 {
     const struct tokens_level *level = &tokens->levels[tokens->depth];
@@ -88,8 +95,8 @@ static int leads_on(const struct tokens *tokens, const struct tokens_level *next
 }
 
 /*
- * What values of a container begin with: the line break before it and its first byte, or where they stand in
- * one line, all of it to the end of its first key.
+ * Records how the values of a container begin: with a line break, indentation and first byte, or, if they are
+ * on one line, with all text up to the end of the first key.
  */
 static void note_mark(struct tokens *tokens)
 {
@@ -107,7 +114,10 @@ static void note_mark(struct tokens *tokens)
     memcpy(level->mark, from, level->mark_bytes);
 }
 
-/* The first place at hand where a value of one of the open containers begins: of which; NULL. */
+/*
+ * Finds the first position in memory where a value of one of the open containers begins; *depth is the depth
+ * of that container. NULL: none.
+ */
 static const char *find_mark(const struct tokens *tokens, size_t *depth)
 {
     const char *found = NULL, *end = tokens->end;
@@ -120,7 +130,7 @@ static const char *find_mark(const struct tokens *tokens, size_t *depth)
             continue;
         found = here;
         *depth = i;
-        end = here + level->mark_bytes - 1; /* an outer one only where it comes sooner */
+        end = here + level->mark_bytes - 1; /* an outer one counts only if it comes earlier */
     }
     return found;
 }
@@ -132,7 +142,10 @@ static void give_up(struct tokens *tokens)
     tokens->is_over = 1;
 }
 
-/* To where the next value begins as its neighbours do, beyond the byte at hand; else to the end. */
+/*
+ * Moves to where the next value begins in the same way as its siblings, after the current byte; otherwise to
+ * the end.
+ */
 static void resume(struct tokens *tokens)
 {
     const char *found;
@@ -160,7 +173,7 @@ static void give(const struct tokens *tokens, enum tokens_kind kind, const char 
     value->offset = tokens->offset + (uint64_t)(tokens->at - tokens->text);
 }
 
-/* What could not be followed, as far as its line goes. The next call goes on behind it. */
+/* Returns the damaged text up to the end of its line. The next call continues after it. */
 static void give_damage(const struct tokens *tokens, struct tokens_value *value)
 {
     size_t left = (size_t)(tokens->end - tokens->at);
@@ -169,9 +182,9 @@ static void give_damage(const struct tokens *tokens, struct tokens_value *value)
 }
 
 /*
- * The quick way to the end of an object that is printed over lines: its last line begins as its first does,
- * and all between stand further in. No string goes over a line. NULL: it is not printed so, or not all at
- * hand.
+ * A fast search for the end of an object that is printed over several lines: its last line begins like its
+ * first, and all lines between are indented further. Strings do not contain line breaks. Returns NULL if the
+ * object is not printed like this or is not completely in memory.
  */
 static const char *end_by_lines(const struct tokens *tokens)
 {
@@ -193,8 +206,8 @@ static const char *end_by_lines(const struct tokens *tokens)
 }
 
 /*
- * Follows the value at hand to its end, all of which is then at hand: where that is. NULL with the kind of
- * what stands there instead.
+ * Reads until the current value is completely in memory, and returns its end. Returns NULL, with the reason
+ * in *kind, if that is not possible.
  */
 static const char *hold(struct tokens *tokens, enum tokens_kind *kind)
 {
@@ -225,7 +238,7 @@ static const char *hold(struct tokens *tokens, enum tokens_kind *kind)
     return *kind == TOKENS_VALUE ? past : NULL;
 }
 
-/* Past a value of any length. What is no value stays where it was noticed. */
+/* Skips a value of any length. Invalid text is left where it was detected. */
 static enum tokens_kind skip(struct tokens *tokens)
 {
     struct raw_json_scan scan = {.depth = 0};
@@ -243,7 +256,7 @@ static enum tokens_kind skip(struct tokens *tokens)
     }
 }
 
-/* The key of a member and its colon. */
+/* Reads the key of a member and its colon. */
 static enum tokens_kind take_key(struct tokens *tokens)
 {
     enum tokens_kind kind;
@@ -279,7 +292,7 @@ static void end_value(struct tokens *tokens, const char *past)
     tokens->is_over |= tokens->depth == 0;
 }
 
-/* The next call goes on behind what stands there. Returns 1: there is something to hand out. */
+/* Returns the failed text to the caller; the next call continues after it. Returns 1: there is a result. */
 static int give_failure(struct tokens *tokens, enum tokens_kind kind, struct tokens_value *value)
 {
     if (kind == TOKENS_DAMAGE) {
@@ -304,7 +317,7 @@ static int skip_value(struct tokens *tokens, struct tokens_value *value)
     return 0;
 }
 
-/* 1: *value is to be handed out; 0: nothing was of interest. */
+/* Returns 1 if *value is a result, 0 if the value was of no interest. */
 static int take_value(struct tokens *tokens, struct tokens_value *value)
 {
     struct tokens_level next = {.closing = '\0'};
@@ -326,7 +339,7 @@ static int take_value(struct tokens *tokens, struct tokens_value *value)
     return 1;
 }
 
-/* Inside a container: its end, a comma, or a value. */
+/* Inside a container: reads its end, a comma, or a value. */
 static int take_part(struct tokens *tokens, struct tokens_value *value)
 {
     struct tokens_level *level = &tokens->levels[tokens->depth];
@@ -348,7 +361,7 @@ static int take_part(struct tokens *tokens, struct tokens_value *value)
     return kind == TOKENS_VALUE ? take_value(tokens, value) : give_failure(tokens, kind, value);
 }
 
-/* The end, or where nothing more can be read before it the reason. */
+/* The end of the text, or the reason why no more of it can be read. */
 static int take_end(struct tokens *tokens, struct tokens_value *value, struct error *error)
 {
     const char *bytes;
@@ -360,7 +373,7 @@ static int take_end(struct tokens *tokens, struct tokens_value *value, struct er
     return input_peek(tokens->input, &bytes, 1, error) < 0 ? -1 : 0;
 }
 
-/* What the last call left to be done: nothing is handed out where that goes well. */
+/* Finishes what the last call left to do. If that succeeds there is no result yet. */
 static int settle(struct tokens *tokens, struct tokens_value *value)
 {
     int resumes = tokens->must_resume, skips = tokens->must_skip;
@@ -397,13 +410,13 @@ int tokens_leave(struct tokens *tokens)
     return 1;
 }
 
-/* digits x 10^exponent, with the sign apart: what any JSON number is. */
+/* A JSON number as digits x 10^exponent, with a separate sign. */
 struct decimal {
     uint64_t digits;
     int exponent;
     int negative;
-    int inexact; /* digits beyond those that fit were not zero */
-    int beyond;  /* ... the first of them: for rounding */
+    int inexact; /* some dropped digits were not zero */
+    int beyond;  /* the first dropped digit, for rounding */
 };
 
 enum { EXPONENT_MOST = 10000 };
@@ -416,7 +429,7 @@ static size_t count_digits(const char *text, size_t length)
     return count;
 }
 
-/* Takes digits in; those that do not fit in 64 bits any more only move the exponent. */
+/* Adds digits. Digits that no longer fit into 64 bits only change the exponent. */
 static void add_digits(struct decimal *decimal, const char *text, size_t length, int is_fraction)
 {
     for (size_t i = 0; i < length; i++) {
@@ -481,7 +494,7 @@ int number_is_json(const char *text, size_t length)
     return read_decimal(text, length, &decimal) == 0;
 }
 
-/* digits x 10^exponent as an integer; -1 when it has a fraction or does not fit. */
+/* digits x 10^exponent as an integer. Returns -1 if it has a fraction or is out of range. */
 static int whole_number(const struct decimal *decimal, uint64_t *value)
 {
     *value = decimal->digits;

@@ -1,3 +1,6 @@
+/*
+ * Reads Python pickles into trees of values, without executing anything. Flight Recorder dumps are pickles.
+ */
 #include "base/base.h"
 #include "input/input.h"
 #include "input/json.h"
@@ -5,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Open MARKs: none deeper than values may lie, and a container has one. */
+/* Open MARKs: as many as containers can be nested, and one more. */
 enum { MARKS_MOST = VALUE_DEPTH_MOST + 1 };
 
-/* Values that wait for their container: a list has all of its items there at once. */
+/* Values that are not in a container yet: all items of a list are on the stack at the same time. */
 enum { STACK_MOST = 1 << 22 };
 
 enum { PROTOCOL_LEAST = 2, PROTOCOL_MOST = 5 };
@@ -21,14 +24,14 @@ struct unpickler {
     struct value *stack; /* owned */
     size_t stack_count;
     size_t stack_capacity;
-    size_t marks[MARKS_MOST]; /* how high the stack was */
+    size_t marks[MARKS_MOST]; /* height of the stack at each MARK */
     size_t mark_count;
     struct value *memo;     /* owned */
-    unsigned char *is_kept; /* owned: per place of the memo */
+    unsigned char *is_kept; /* owned; [memo index]: this entry is set */
     size_t memo_capacity;
     size_t is_kept_capacity;
-    size_t memo_next; /* MEMOIZE counts */
-    const char *what; /* what is wrong */
+    size_t memo_next; /* the index that the next MEMOIZE uses */
+    const char *what; /* description of the damage */
     int is_no_memory;
     int is_done;
 };
@@ -64,7 +67,7 @@ static int check(struct unpickler *unpickler, enum values_status status)
     return refuse(unpickler, "a container inside itself");
 }
 
-/* The next `count` bytes, taken. NULL when there are not as many. */
+/* Consumes the next `count` bytes. Returns NULL if there are fewer. */
 static const unsigned char *take(struct unpickler *unpickler, uint64_t count)
 {
     if (count > unpickler->length - unpickler->at) {
@@ -76,7 +79,7 @@ static const unsigned char *take(struct unpickler *unpickler, uint64_t count)
     return taken;
 }
 
-/* An unsigned number of 1 to 8 bytes, little end first. */
+/* Reads a little-endian unsigned number of 1 to 8 bytes. */
 static int take_number(struct unpickler *unpickler, unsigned bytes, uint64_t *number)
 {
     const unsigned char *taken = take(unpickler, bytes);
@@ -99,7 +102,7 @@ static int push(struct unpickler *unpickler, struct value value)
     return 0;
 }
 
-/* How far down the stack may be taken from: what lies below the last mark belongs to others. */
+/* The lowest stack position that may be popped: values below the last mark belong to outer containers. */
 static size_t floor_of(const struct unpickler *unpickler)
 {
     return unpickler->mark_count ? unpickler->marks[unpickler->mark_count - 1] : 0;
@@ -114,13 +117,13 @@ static struct value *top(struct unpickler *unpickler, size_t wanted)
     return unpickler->stack + unpickler->stack_count - wanted;
 }
 
-/* The values from `first` on; NULL where there is none. */
+/* The values on the stack from `first` on; NULL if there are none. */
 static const struct value *values_from(const struct unpickler *unpickler, size_t first)
 {
     return first < unpickler->stack_count ? unpickler->stack + first : NULL;
 }
 
-/* Where the values since the last mark begin, which is gone with this. */
+/* Removes the last mark, and sets *first to the position of the values after it. */
 static int pop_mark(struct unpickler *unpickler, size_t *first)
 {
     if (unpickler->mark_count == 0)
@@ -202,7 +205,7 @@ static int take_false(struct unpickler *unpickler)
     return push(unpickler, (struct value){.kind = VALUE_BOOLEAN, .integer = 0});
 }
 
-/* An integer of so many bytes, the top one with the sign where it is signed. */
+/* Pushes an integer of this many bytes. If it is signed, the highest byte contains the sign. */
 static int push_integer(struct unpickler *unpickler, unsigned bytes, int is_signed)
 {
     uint64_t number = 0;
@@ -250,7 +253,7 @@ static int take_double(struct unpickler *unpickler)
     return push(unpickler, value);
 }
 
-/* A text behind its length, of so many bytes. */
+/* Pushes a text that is preceded by its length, which has this many bytes. */
 static int push_text(struct unpickler *unpickler, unsigned bytes)
 {
     uint64_t length;
@@ -299,7 +302,7 @@ static int take_empty_dictionary(struct unpickler *unpickler)
     return push_container(unpickler, VALUE_DICTIONARY);
 }
 
-/* Makes one container of the values from `first` on. */
+/* Makes a container from the values on the stack from `first` on. */
 static int gather(struct unpickler *unpickler, enum value_kind kind, size_t first)
 {
     struct value value;
@@ -349,7 +352,7 @@ static int take_tuple_of_3(struct unpickler *unpickler)
     return gather_last(unpickler, 3);
 }
 
-/* Adds the values from `first` on to the container below them. */
+/* Appends the values from `first` on to the container below them. */
 static int add_to(struct unpickler *unpickler, enum value_kind kind, size_t first)
 {
     size_t count = unpickler->stack_count - first;
@@ -390,7 +393,9 @@ static int take_set_items(struct unpickler *unpickler)
     return add_from_mark(unpickler, VALUE_DICTIONARY);
 }
 
-/* Keeps the top of the stack under a number; no number is greater than there are bytes before it. */
+/*
+ * Stores the top of the stack in the memo under a number, which cannot exceed the number of bytes before it.
+ */
 static int keep(struct unpickler *unpickler, uint64_t number)
 {
     const struct value *value = top(unpickler, 1);
@@ -450,7 +455,7 @@ static int take_long_get(struct unpickler *unpickler)
     return recall(unpickler, 4);
 }
 
-/* Opcodes by their byte. What is here with a text is refused in these words. */
+/* The opcodes. Those with a text are refused with this text. */
 static const struct {
     opcode_function *function;
     const char *refused;
@@ -535,7 +540,10 @@ static int take_opcode(struct unpickler *unpickler)
     return refuse(unpickler, opcodes[*byte].refused ? opcodes[*byte].refused : "an unknown opcode");
 }
 
-/* Closes what was open where the damage is, from the innermost container outwards: each is marked as cut. */
+/*
+ * Closes the containers that are open where the damage is, from the innermost outwards, and marks them
+ * is_cut.
+ */
 static int close_open(struct unpickler *unpickler)
 {
     while (unpickler->mark_count > 0) {

@@ -1,10 +1,14 @@
+/*
+ * The arena of values, and access to them. unpickle.c and json.c build the trees; readers of formats walk
+ * them.
+ */
 #include "input/input.h"
 #include "input/json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Chunks are of this size, and of more where a single piece needs more. */
+/* The usual size of a chunk. A single larger piece gets a larger chunk. */
 enum { CHUNK_BYTES = 64 * 1024 };
 
 struct values_chunk {
@@ -102,7 +106,7 @@ static enum values_status make_room(struct values *values, struct value_items *i
     size_t wanted = into->count + count;
     if (wanted <= into->capacity)
         return VALUES_OK;
-    /* Who is filled at one go, as nearly all are, takes no more than it needs. */
+    /* A container filled by one call, as nearly all are, gets no spare capacity. */
     size_t capacity = into->count ? wanted + wanted / 2 : wanted;
     struct value *items = values_take(values, capacity * sizeof *items);
     if (!items)
@@ -114,7 +118,7 @@ static enum values_status make_room(struct values *values, struct value_items *i
     return VALUES_OK;
 }
 
-/* Closes what is added, and says how deep it is. */
+/* Closes the containers among the added values, and sets *depth to their greatest depth. */
 static enum values_status close_added(const struct values *values, const struct value_items *into,
                                       const struct value *added, size_t count, uint32_t *depth)
 {
@@ -153,7 +157,10 @@ int value_is(const struct value *value, const char *text)
            memcmp(value->text, text, value->length) == 0;
 }
 
-/* A dictionary that is a record has few members; one of any size may be referred to many times. */
+/*
+ * A dictionary that represents a record has few members. A larger one could be referred to, and searched,
+ * many times.
+ */
 enum { MEMBERS_MOST = 1024 };
 
 const struct value *value_member(const struct value *dictionary, const char *key)

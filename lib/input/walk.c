@@ -1,3 +1,7 @@
+/*
+ * Finds the files of the paths that the user names. Below it: reads JSON in place (raw_json), which finds
+ * where values end and iterates over members.
+ */
 #include "base/base.h"
 #include "input/input.h"
 #include "input/json.h"
@@ -50,7 +54,7 @@ static int add_note(struct walk *walk, const char *path, const char *what, struc
     return 0;
 }
 
-/* There may have been traces there. */
+/* Adds a loss: there may have been traces in this place. */
 static int add_loss(struct walk *walk, const char *path, int number, const char *what, struct error *error)
 {
     struct buffer loss = BUFFER_INIT;
@@ -76,7 +80,7 @@ int walk_has(const struct walk *walk, const char *path)
     return stat(path, &status) == 0 && map_get(&walk->seen, key_of(&status)) != NULL;
 }
 
-/* 1 when the file or directory is new, 0 when it was met before. */
+/* Returns 1 if the file or directory is new, 0 if it was found before. */
 static int meet(struct walk *walk, const struct stat *status, struct error *error)
 {
     int is_new = 0;
@@ -88,7 +92,7 @@ static int meet(struct walk *walk, const struct stat *status, struct error *erro
     return is_new;
 }
 
-/* `absolute` is taken over. */
+/* Takes ownership of `absolute`. */
 static int add_file(struct walk *walk, const char *path, char *absolute, struct error *error)
 {
     char *copy = strdup(path);
@@ -168,7 +172,9 @@ static int add_below(struct walk *walk, const char *path, int depth, struct erro
     return S_ISDIR(status.st_mode) ? add_directory(walk, path, depth, error) : add_regular(walk, path, error);
 }
 
-/* What a shell puts in place of <(...) leads to a pipe that has no name: another one will bear the same path.
+/*
+ * A process substitution <(...) of the shell leads to a pipe without a name. Other pipes may get the same
+ * path later.
  */
 static char *name_of_pipe(const char *path)
 {
@@ -202,7 +208,7 @@ int walk_add(struct walk *walk, const char *path, struct error *error)
     return add_below(walk, path, 0, error);
 }
 
-/* What a byte may be outside of strings, and what ends plain text inside of one. */
+/* Classes of bytes outside strings, and of those that end plain text inside a string. */
 enum byte_kind { PLAIN = 0, SPACE, QUOTE, OPENS, CLOSES, PARTS };
 
 static const unsigned char kind_of[256] = {
@@ -212,7 +218,7 @@ static const unsigned char kind_of[256] = {
 
 static const unsigned char stops_string[256] = {['"'] = 1, ['\\'] = 1, ['\n'] = 1};
 
-/* Behind the closing quote; NULL. */
+/* Returns the position after the closing quote; NULL if it is not in this piece. */
 static const char *end_string(struct raw_json_scan *scan, const char *at, const char *end)
 {
     if (scan->is_escaped && at < end) {
@@ -238,7 +244,7 @@ static const char *end_string(struct raw_json_scan *scan, const char *at, const 
     return NULL;
 }
 
-/* Behind a number or a word. */
+/* Returns the position after a number or word. */
 static const char *end_word(struct raw_json_scan *scan, const char *at, const char *end)
 {
     while (at < end && kind_of[(unsigned char)*at] == PLAIN)
@@ -247,7 +253,10 @@ static const char *end_word(struct raw_json_scan *scan, const char *at, const ch
     return at < end ? at : NULL;
 }
 
-/* Inside a container, or where a value begins. NULL: more is needed, or it is broken. */
+/*
+ * Handles one byte inside a container or at the beginning of a value. NULL: more text is needed, or the value
+ * is broken.
+ */
 static const char *take_byte(struct raw_json_scan *scan, const char *at, const char *end)
 {
     switch (kind_of[(unsigned char)*at]) {
@@ -308,7 +317,7 @@ void raw_json_enter(struct raw_json_cursor *cursor, struct raw_json container)
         cursor->closing = ']';
 }
 
-/* One value; -1: there is none. */
+/* Reads one value. Returns -1 if there is none. */
 static int take_value(struct raw_json_cursor *cursor, struct raw_json *value)
 {
     struct raw_json_scan scan = {.depth = 0};
@@ -365,7 +374,7 @@ static int hexadecimal(char byte)
     return byte >= 'A' && byte <= 'F' ? byte - 'A' + 10 : -1;
 }
 
-/* The code unit of "\uXXXX" at `text`; -1. */
+/* The code unit of the "\uXXXX" at `text`; -1 if it is invalid. */
 static int32_t code_unit(const char *text, const char *end)
 {
     int32_t unit = 0;
@@ -390,7 +399,10 @@ static int add_utf8(struct buffer *buffer, uint32_t code)
     return buffer_append(buffer, bytes, count);
 }
 
-/* An escape of one code unit, or of two; how many bytes it took, 0 when it is none, -1 out of memory. */
+/*
+ * Resolves an escape of one or two code units. Returns how many bytes it takes; 0 if it is invalid; -1 when
+ * out of memory.
+ */
 static int add_code(struct buffer *buffer, const char *at, const char *end)
 {
     int32_t unit = code_unit(at, end);
@@ -405,7 +417,7 @@ static int add_code(struct buffer *buffer, const char *at, const char *end)
     return add_utf8(buffer, code) ? -1 : 12;
 }
 
-/* The same of any escape. */
+/* The same for an escape of any kind. */
 static int add_escape(struct buffer *buffer, const char *at, const char *end)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";

@@ -1,3 +1,7 @@
+/*
+ * Who arrived when at an operation, and how long its transfer took, from how long each member stayed in it.
+ * Needs timelines, but no aligned clocks.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -37,7 +41,7 @@ int32_t arrival_last(const struct job *job, const struct job_instance *instance)
     return last;
 }
 
-/* The shortest initial sync: that of the last to arrive. Of others it is all waiting beyond that. */
+/* The shortest initial sync, which is that of the last to arrive. Everything beyond it is waiting. */
 static int64_t shortest_sync(const struct job *job, const struct job_instance *instance)
 {
     int64_t shortest_ns = job->initial_sync_ns[job_member_at(job, instance, 0)];
@@ -56,7 +60,10 @@ int64_t arrival_transfer_ns(const struct job *job, const struct job_instance *in
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
         int64_t took_ns = job_duration(&job->operations[at]);
-        /* Until the next begin is longer than a transfer, by what the fastest rank has to do before that. */
+        /*
+         * The time until the next operation begins is longer than a transfer, by what even the fastest rank
+         * does before it.
+         */
         if (took_ns == TIME_UNKNOWN || job->operations[at].ends == ENDS_ESTIMATED)
             continue;
         known++;
@@ -82,7 +89,10 @@ void job_find_synced(struct job *job)
 
 enum { NONE_YET = -1, UNLIKE = -2 };
 
-/* A rank's first operation of a communicator: the first of all ranks there says which it has to be. */
+/*
+ * Notes the first operation of a rank on a communicator. It must be the same as that of the other ranks
+ * there.
+ */
 static void meet(int32_t *first, int32_t instance)
 {
     if (*first == NONE_YET)
@@ -91,7 +101,7 @@ static void meet(int32_t *first, int32_t instance)
         *first = UNLIKE;
 }
 
-/* By communicator, the instance with which all began on it. NULL: no memory. */
+/* For each communicator, the instance with which all its ranks began. NULL when out of memory. */
 static int32_t *find_meetings(const struct job *job)
 {
     int32_t *first = array_new(job->communicator_count, sizeof *first);
@@ -144,7 +154,7 @@ static size_t add_meeting(const struct job *job, int32_t communicator, const str
     return (size_t)instance->members;
 }
 
-/* Whether a log tells of it: starts are in order of communicators. */
+/* Whether the creation of a communicator is logged. Starts are sorted by communicator. */
 static int is_logged(const struct job *job, int32_t communicator, size_t *at)
 {
     while (*at < job->start_count && job->starts[*at].communicator < communicator)

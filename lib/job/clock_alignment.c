@@ -1,3 +1,7 @@
+/*
+ * Aligns the host clocks of the ranks of a run, after each rank has its own timeline. Also looks up where a
+ * record is in the trace files, and finds ranks whose records end early.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -10,21 +14,21 @@
 #include <string.h>
 
 /*
- * Offsets between the host clocks of a run. Ranks whose processes share a clock (Inspector's wall clock on
- * one host, anchors of one boot) are one clock from the start; the others are linked by what they did
- * together.
+ * Clock offsets. Ranks whose processes share a clock (Inspector's wall clock on one host, anchors of one
+ * boot) have the same clock from the start. The other clocks are connected by the common operations of their
+ * ranks.
  */
 
-/* Host times from this on count from the epoch, not from a process's start: 2001-09-09. */
+/* Host times from this value on count from the epoch rather than from the start of a process: 2001-09-09. */
 static const int64_t EPOCH_TIMES_NS = 1000000000000000000;
 
 struct clock_reader {
     struct job *job;
-    struct map ranks;    /* job_rank id -> index */
-    struct intern names; /* of shared clocks */
+    struct map ranks;    /* id of a job_rank -> index */
+    struct intern names; /* names of shared clocks */
 };
 
-/* The name of the clock that a rank's host times are on; empty when it is its own. */
+/* The name of the clock of a rank's host times; empty if it has a clock of its own. */
 static int name_clock(struct clock_reader *reader, struct job_rank *rank, struct statement *statement,
                       struct error *error)
 {
@@ -57,7 +61,7 @@ static int read_clocks(struct clock_reader *reader, struct error *error)
     return row;
 }
 
-/* Numbers the clocks: the shared ones first, then one for each rank that has its own. */
+/* Numbers the clocks: first the shared ones, then one for each rank with its own. */
 static int number_clocks(struct job *job, int32_t *count, struct error *error)
 {
     struct clock_reader reader = {.job = job};
@@ -88,9 +92,9 @@ struct meetings {
 };
 
 /*
- * When a member had surely left: at its kernel's end; where a channel has no stop, when that had taken its
- * last data, else, or where none has, and of what is or may be a tree, when the next operation of the stream
- * started. TIME_UNKNOWN: nothing says.
+ * The time at which a member had certainly left: the end of its kernel; if a channel has no stop, the time at
+ * which the kernel took its last data; and otherwise, and for operations with a (possible) tree algorithm,
+ * the start of the next operation of the stream. TIME_UNKNOWN: none of these is known.
  */
 static int64_t left_at(const struct job_operation *operation, int64_t free_ns, int64_t next_start_ns)
 {
@@ -129,7 +133,7 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
     }
 }
 
-/* When each operation had surely left, on its device timeline. */
+/* The time at which each operation had certainly left, on its device timeline. */
 static int64_t *leaving_times(const struct job *job)
 {
     int64_t *left = job_next_starts(job);
@@ -159,7 +163,7 @@ static void take_clock(struct job_rank *rank, const struct align_clock *clock, i
                          : is_first                          ? CLOCK_REFERENCE
                          : rank->clock == reference          ? CLOCK_SHARED
                                                              : CLOCK_MEETINGS;
-    /* The reference needs no meeting to know itself. */
+    /* The reference clock needs no meetings. */
     if (rank->clock == reference)
         rank->clock_method = is_first ? CLOCK_REFERENCE : CLOCK_SHARED;
     rank->clock_scale = clock->scale;
@@ -199,7 +203,7 @@ int job_align_clocks(struct job *job, struct error *error)
     return failed;
 }
 
-/* A wall clock that is read beside the process's own goes on as that does. */
+/* The wall clock was read together with the process's clock, and both advance equally. */
 static int find_wall_clock(const struct job *job, int64_t process_id, struct job_record *record,
                            struct error *error)
 {
@@ -265,9 +269,9 @@ void job_record_release(struct job_record *record)
     *record = (struct job_record){.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
 }
 
-/* The series of one rank at a time, by communicator and function. */
+/* The series of one rank, by communicator and function. */
 struct rank_series {
-    struct series *items; /* count 0: not seen */
+    struct series *items; /* count 0: none */
     size_t *seen;
     size_t seen_count;
 };
@@ -293,8 +297,9 @@ static void note(struct rank_series *of_rank, const struct job_operation *operat
 }
 
 /*
- * What has no step is loaded wherever it stands, what came before it need not be: it is of an excerpt where
- * its number says so, or before all steps.
+ * Operations without a step are always loaded, even if those before them are not. Such an operation belongs
+ * to an excerpt if its number continues the series there, or to the first excerpt if it comes before all
+ * steps.
  */
 static int follows(const struct job *job, const struct rank_series *of_rank,
                    const struct job_operation *operation, int64_t sequence, size_t excerpt)
@@ -305,7 +310,7 @@ static int follows(const struct job *job, const struct rank_series *of_rank,
     return !job->excerpt_count || (series->count ? sequence == series->greatest + 1 : excerpt == 0);
 }
 
-/* Hands over what was seen of an excerpt. */
+/* Passes the series of an excerpt to `take`. */
 static int hand_over(struct rank_series *of_rank, size_t excerpt, series_taker take, void *context)
 {
     int failed = 0;
@@ -366,7 +371,7 @@ static int note_series(void *context, const struct series *series)
     return last ? 0 : -1;
 }
 
-/* Of each operation, whether it is known when the next of its stream started. NULL: no memory. */
+/* For each operation, whether the start of the next one on its stream is known. NULL when out of memory. */
 static unsigned char *list_followed(const struct job *job)
 {
     unsigned char *followed = array_new(job->operation_count, 1);
@@ -421,7 +426,7 @@ int extents_lack(const struct extents *extents, int32_t rank, int32_t communicat
     return past && (!last || *last < *past);
 }
 
-/* Whether an operation is the last that is recorded of its rank's, and others got past more. */
+/* Whether an operation is the last record of its rank, while other ranks completed more. */
 static int is_last_recorded(const struct extents *extents, const struct job *job,
                             const struct job_operation *operation)
 {

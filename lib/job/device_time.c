@@ -1,3 +1,7 @@
+/*
+ * Converts the times of a rank to its device timeline, and derives times from calls and durations if nothing
+ * else is recorded. First step of timeline.c.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -6,11 +10,11 @@
 #include <stdlib.h>
 
 /*
- * Host clock minus GPU clock, as the least seen over a block of operations and its neighbours: the host
- * notices a start late, never early, and the two clocks drift apart slowly.
+ * Host clock minus GPU clock: the least value seen in a block of operations and in its neighbours. The host
+ * notices a start late but never early, and the two clocks drift apart slowly.
  */
 struct host_delays {
-    int64_t *least; /* per block */
+    int64_t *least; /* [block] */
     size_t count;
 };
 
@@ -29,7 +33,7 @@ static void take_neighbours(struct host_delays *delays)
     }
 }
 
-/* Blocks without any delay take that of the nearest block before, or else after. */
+/* Blocks without any delay take that of the nearest block before them, or else after them. */
 static int fill_gaps(struct host_delays *delays)
 {
     size_t known = 0;
@@ -51,7 +55,7 @@ static int64_t noticed_at(const struct job *job, size_t at)
     return job->drafts.noticed_ns ? job->drafts.noticed_ns[at] : TIME_UNKNOWN;
 }
 
-/* Of operations from number `first` of a rank to before `end`, which follow each other. */
+/* Measures consecutive operations of a rank, from number `first` up to but not including `end`. */
 static int measure_delays(const struct job *job, const struct job_rank *rank, size_t first, size_t end,
                           struct host_delays *delays)
 {
@@ -71,7 +75,7 @@ static int measure_delays(const struct job *job, const struct job_rank *rank, si
     return 0;
 }
 
-/* Where the operations of a rank that follow number `first` without a break end. */
+/* The end of the operations of a rank that follow number `first` without a break. */
 static size_t end_of_excerpt(const struct job *job, const struct job_rank *rank, size_t first)
 {
     size_t excerpt = 0, end = first;
@@ -86,7 +90,7 @@ static size_t end_of_excerpt(const struct job *job, const struct job_rank *rank,
     return end;
 }
 
-/* The same excerpt by excerpt, a delay for each operation. */
+/* Measures each excerpt separately, and stores one delay per operation. */
 static int measure_excerpts(const struct job *job, const struct job_rank *rank, struct host_delays *all)
 {
     *all = (struct host_delays){array_new(rank->count + 1, sizeof *all->least), rank->count};
@@ -112,7 +116,7 @@ static void map_time(int64_t *time, int64_t delay)
         *time -= delay;
 }
 
-/* An operation without kernel events has its device times from the host, in a rank that has a GPU clock. */
+/* In a rank with a GPU clock, an operation without kernel events has device times from the host. */
 static void map_operation(struct job *job, size_t at)
 {
     struct job_operation *operation = &job->operations[at];
@@ -157,7 +161,7 @@ static int has_times(const struct job *job, int32_t at)
            !job->operations[at].unfinished;
 }
 
-/* The latest call of its members, by which instances of a communicator are in order. */
+/* The latest call of the members, by which the instances of a communicator are sorted. */
 static int64_t called_ns(const struct job *job, const struct job_instance *instance)
 {
     int64_t latest = 0;
@@ -169,7 +173,9 @@ static int64_t called_ns(const struct job *job, const struct job_instance *insta
     return latest;
 }
 
-/* The least that its end may be; TIME_UNKNOWN where its members do not end at once, or tell nothing. */
+/*
+ * The earliest possible end of an instance; TIME_UNKNOWN if its members do not end together or have no times.
+ */
 static int64_t end_of(const struct job *job, const struct job_instance *instance, int64_t free_ns)
 {
     int64_t end_ns = TIME_UNKNOWN;
@@ -188,7 +194,7 @@ static int64_t end_of(const struct job *job, const struct job_instance *instance
     return end_ns;
 }
 
-/* How long members were in an operation. */
+/* How long members stayed in an operation. */
 struct stays {
     int64_t longest_ns;
     int64_t shortest_ns;
@@ -209,8 +215,8 @@ static struct stays stays_in(const struct job *job, const struct job_instance *i
 }
 
 /*
- * By how much a member came later than the first, for sure: who stayed for less may have left sooner, too, by
- * a transfer at most, which is what the last to come stayed for.
+ * How much later than the first a member certainly arrived. A member that stayed for less time may also have
+ * left earlier, but at most by one transfer, which is the stay of the last to arrive.
  */
 static int64_t late_ns(const struct stays *stays, int64_t stay_ns)
 {
@@ -234,12 +240,14 @@ static void put_times(struct job *job, const struct job_instance *instance, int6
     }
 }
 
-/* Of the steps of all ranks, in how many calls may be no measure of the GPU before they are none at all. */
+/*
+ * Calls are no measure of GPU time at all if they are none in more than this part of the steps of all ranks.
+ */
 static const double MOST_UNSURE = 0.1;
 
 struct pace {
     int64_t steps;  /* of all ranks */
-    int64_t unsure; /* called before the step before had ended at the least, or in several communicators */
+    int64_t unsure; /* called before the previous step ended, or in several communicators */
 };
 
 static void pace_rank(const struct job *job, const struct job_rank *rank, struct pace *pace)
@@ -264,9 +272,10 @@ static void pace_rank(const struct job *job, const struct job_rank *rank, struct
 }
 
 /*
- * The least that an end may be is too early by the work before it that nobody recorded: alike for all
- * members, not alike in two communicators, between whose operations what looks like work may be waiting. And
- * hosts that hand over steps long before their GPUs come to them leave no measure of a step at all.
+ * Whether times from calls must be rejected. The earliest possible end is too early by any unrecorded work
+ * before it. That is equal for all members of a communicator, but not for two communicators, and the apparent
+ * work between their operations may be waiting. Hosts that launch steps long before the GPU reaches them give
+ * no measure of a step at all.
  */
 static int calls_are_no_measure(const struct job *job)
 {

@@ -1,19 +1,13 @@
+/*
+ * Corrects the ends of operations whose kernels record their stop before the operation is over: trees,
+ * kernels with a channel without a stop, receives in group calls. Needs aligned clocks.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
 #include "model/model.h"
 
 #include <stdlib.h>
-
-/* Kernels that note their stop before their operation is over. */
-
-/*
- * An AllReduce by a tree. NCCL splits the threads of such a kernel into those that reduce up
- * the tree and those that broadcast down, and notes the kernel's stop when the first kind is done: a leaf has
- * its stop once it has passed its data on, whoever is missing (src/device/all_reduce.h, runTreeSplit). The
- * root's stop is the operation's. So where the clocks are aligned all members end with the last one, or when
- * the next operation of their stream begins, if that is sooner.
- */
 
 int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
 {
@@ -27,7 +21,15 @@ int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
     return 1;
 }
 
-/* The end of the last member, in common time; TIME_UNKNOWN where that of a member is. */
+/*
+ * AllReduce by a tree: NCCL splits the threads of such a kernel into those that reduce up the tree and those
+ * that broadcast down, and records the kernel's stop when the former are done. So the kernel of a leaf stops
+ * when it has passed on its data, even if other ranks have not arrived (src/device/all_reduce.h,
+ * runTreeSplit). The stop of the root is the end of the operation. Therefore, if clocks are aligned, all
+ * members end with the last one, or when the next operation of their stream begins, whichever comes first.
+ */
+
+/* The end of the last member in common time; TIME_UNKNOWN if some member's end is unknown. */
 static int64_t last_end(const struct job *job, const struct job_instance *instance)
 {
     int64_t last = TIME_UNKNOWN;
@@ -55,10 +57,10 @@ static int correct_tree(struct job *job, const struct job_instance *instance, co
     return mended;
 }
 
-/* Of a collective, the latest starts in common time, as far as the clocks tell. */
+/* The latest starts of a collective's members in common time, as precisely as the clocks allow. */
 struct starts {
-    struct top_two *of_clock; /* owned; by clock, set for those of the members */
-    struct top_two doubted;   /* of all members: less what the clock of each may be off */
+    struct top_two *of_clock; /* owned; [clock], set for the clocks of the members */
+    struct top_two doubted;   /* of all members: start minus the uncertainty of the member's clock */
 };
 
 static const struct top_two NOBODY = {.rank = -1, .most = INT64_MIN, .second = INT64_MIN};
@@ -84,7 +86,9 @@ static int64_t latest_other(const struct top_two *starts, int32_t rank)
     return starts->rank == rank ? starts->second : starts->most;
 }
 
-/* The earliest, by the clocks (job_clock_doubt), at which all others were there, as a member's clock has it.
+/*
+ * The earliest time, given the uncertainty of the clocks (job_clock_doubt), at which all others had arrived,
+ * on the clock of a member.
  */
 static int64_t others_there(const struct job *job, const struct starts *starts,
                             const struct job_operation *member)
@@ -101,9 +105,9 @@ static int64_t others_there(const struct job *job, const struct starts *starts,
 }
 
 /*
- * Where the algorithm is not told, a stop before all members were there, beyond the doubt of the clocks, was
- * that of a tree's leaf: nobody is done before everybody has come, nor does the next operation of the stream
- * begin.
+ * If the algorithm is unknown, a stop before all members had arrived (beyond the uncertainty of the clocks)
+ * is that of a tree's leaf, since no member completes before all have arrived, and the next operation of its
+ * stream does not begin before that either.
  */
 static int correct_early_stops(struct job *job, const struct job_instance *instance, const int64_t *next,
                                struct starts *starts)
@@ -124,8 +128,8 @@ static int correct_early_stops(struct job *job, const struct job_instance *insta
 }
 
 /*
- * When a member was over: its end, or when its stream had taken all data, but not after the next began there.
- * TIME_UNKNOWN where its end is.
+ * When a member was over: its end, or when its stream had taken all data, but not after the next operation
+ * there began. TIME_UNKNOWN if its end is unknown.
  */
 static int64_t over_at(const struct job *job, int32_t at, int64_t next_ns)
 {
@@ -138,7 +142,10 @@ static int64_t over_at(const struct job *job, int32_t at, int64_t next_ns)
     return next_ns > member->end_ns ? next_ns : member->end_ns;
 }
 
-/* Of a collective, the member known to have been over last, in common time; -1 where none is known. */
+/*
+ * The member of a collective that is known to be over last, and that time in common time; -1 if none is
+ * known.
+ */
 static int32_t last_member(const struct job *job, const struct job_instance *instance, const int64_t *next,
                            int64_t *last)
 {
@@ -155,12 +162,12 @@ static int32_t last_member(const struct job *job, const struct job_instance *ins
     return best;
 }
 
-/* Of what was issued next, whatever its stream, so many operations are looked at. */
+/* How many of the operations issued next, on any stream, are examined. */
 enum { LOOK_AHEAD = 64 };
 
 /*
- * What the rank began at about the time at which an operation of it was over, within the doubt of the clocks,
- * began after that, on other streams too.
+ * If the rank began another operation, on any stream, at about the time when this operation was over (within
+ * the uncertainty of the clocks), that operation began after it.
  */
 static int64_t not_after_others(struct job *job, int32_t at, int64_t over_ns, int64_t doubt_ns)
 {
@@ -179,10 +186,10 @@ static int64_t not_after_others(struct job *job, int32_t at, int64_t over_ns, in
 }
 
 /*
- * A member of which only one channel tells its stop may have been held by another, as long as the last member
- * was. If that was for most of the operation, and its stream began nothing until then, by the clocks, that is
- * where it was free. Less is how far apart the ranks of a ring come out of it. Where a member left no trace
- * the last one is not known.
+ * A member with a channel without a stop may have been occupied by that channel as long as the last member
+ * was. If that is most of the operation's duration, and by aligned clocks its stream began nothing until
+ * then, its stream became free at that time. Smaller differences are normal between the ranks of a ring. If a
+ * member has no records, the last member is unknown.
  */
 static int correct_open_channels(struct job *job, const struct job_instance *instance, const int64_t *next)
 {
@@ -215,9 +222,9 @@ static int correct_open_channels(struct job *job, const struct job_instance *ins
 }
 
 /*
- * Sends and receives of one group call share a kernel, which notes the stop of each when a part of its
- * threads is done. A receive that ended before its sender came did not: it ends when that came, by the
- * clocks, at the least: no kernel says when.
+ * Sends and receives of one group call share a kernel, which records the stop of each when some of its
+ * threads are done. A receive that seems to end before its sender arrived did not: by aligned clocks it ended
+ * at the earliest when the sender arrived. No kernel records the actual time.
  */
 static int correct_receive(struct job *job, const struct job_instance *instance, const int64_t *next)
 {

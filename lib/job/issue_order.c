@@ -1,3 +1,7 @@
+/*
+ * Sorts the operations of a run by rank and order of issue after they are read, and finds communicators that
+ * replaced earlier ones.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -7,8 +11,8 @@
 #include <stdlib.h>
 
 /*
- * A rank's operations come from a file for each of its communicators, each in order of issue or nearly so:
- * merging those runs is all the sorting there is to do.
+ * The operations of a rank come from one file per communicator, each of which is nearly in the order of
+ * issue. So sorting is a merge of these runs.
  */
 
 static int64_t issue_of(const struct job *job, size_t i)
@@ -17,7 +21,7 @@ static int64_t issue_of(const struct job *job, size_t i)
     return issued_ns != TIME_UNKNOWN ? issued_ns : job->operations[i].start_ns;
 }
 
-/* Fills in where each rank's operations begin and how many they are. */
+/* Sets the index of the first operation and the number of operations of each rank. */
 static void count_ranks(struct job *job)
 {
     size_t first = 0;
@@ -29,7 +33,7 @@ static void count_ranks(struct job *job)
     }
 }
 
-/* Deals operations out to their ranks, in the order in which they were read. -1 when memory is out. */
+/* Distributes operations to their ranks, in the order of reading. Returns -1 when out of memory. */
 static int deal_out(const struct job *job, int32_t *order)
 {
     size_t *next = array_new(job->rank_count, sizeof *next);
@@ -41,7 +45,7 @@ static int deal_out(const struct job *job, int32_t *order)
     return next ? 0 : -1;
 }
 
-/* What there is of an operation, in several arrays. */
+/* The data of one operation from several arrays. */
 struct laid {
     struct job_operation operation;
     int64_t issued_ns;
@@ -87,7 +91,7 @@ static void put(struct job *job, size_t at, const struct laid *laid)
         job->calls[at] = laid->call;
 }
 
-/* Moves each operation once, along the circles of who takes whose place; `moved` has a bit for each. */
+/* Moves each operation once, following the cycles of the permutation. `moved` has one bit per operation. */
 static void move(struct job *job, const int32_t *order, uint8_t *moved)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
@@ -105,7 +109,7 @@ static void move(struct job *job, const int32_t *order, uint8_t *moved)
     }
 }
 
-/* An operation of a group call and what orders it there. */
+/* An operation of a group call with its sort keys. */
 struct grouped {
     struct sort_entry place;
     int32_t communicator;
@@ -141,8 +145,9 @@ static void order_group(const struct job *job, struct sort_entry *issued, size_t
 }
 
 /*
- * The calls of one group are seen in any order where times are coarse or a recorder lists what ended first,
- * as Inspector does: by function and peer they come in the same order in every step, and at every rank.
+ * The calls of one group may be recorded in any order, if times are coarse or if a recorder writes what
+ * completed first, as Inspector does. Sorted by function and peer they have the same order in every step and
+ * on every rank.
  */
 static void order_groups(const struct job *job, struct sort_entry *issued, size_t count, struct grouped *list)
 {
@@ -156,9 +161,9 @@ static void order_groups(const struct job *job, struct sort_entry *issued, size_
     }
 }
 
-/* A rank's operations while they are sorted. */
+/* Buffers for sorting the operations of a rank. */
 struct sorting {
-    struct sort_entry *issued; /* owned, as all of them */
+    struct sort_entry *issued; /* owned, like the others */
     struct sort_entry *scratch;
     struct grouped *list;
 };
@@ -213,7 +218,10 @@ int job_lay_out(struct job *job)
     return failed ? -1 : 0;
 }
 
-/* Of an unknown hash nothing says what is the same: it succeeds none. */
+/*
+ * A hash of the members. With an unknown communicator hash, members cannot be compared, and the communicator
+ * replaces none.
+ */
 static uint64_t members_of(const struct job_communicator *communicator, int32_t number)
 {
     if (!communicator->hash)
@@ -227,7 +235,10 @@ static uint64_t members_of(const struct job_communicator *communicator, int32_t 
     return members;
 }
 
-/* Where each is first and last used by the first of its ranks; what none of them used was never there. */
+/*
+ * Notes where the first rank of each communicator uses it first and last. A communicator that this rank never
+ * uses has no life.
+ */
 static void note_uses(const struct job *job, struct communicator_life *lives)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
@@ -242,7 +253,10 @@ static void note_uses(const struct job *job, struct communicator_life *lives)
     }
 }
 
-/* By rank, the last operation on a communicator of all; -1: none. Owned by the caller; NULL: no memory. */
+/*
+ * For each rank, the last operation on a communicator of all ranks; -1: none. Owned by the caller; NULL when
+ * out of memory.
+ */
 static int64_t *last_with_all(const struct job *job)
 {
     int64_t *last = array_new(job->rank_count, sizeof *last);
@@ -256,7 +270,9 @@ static int64_t *last_with_all(const struct job *job)
     return last;
 }
 
-/* What divides a job has half of its ranks at most. One of more of them, after those of all, is of the rest.
+/*
+ * A communicator that divides the job has at most half of its ranks. A larger one that is first used after
+ * the last use of those of all ranks consists of the ranks that are left.
  */
 static int find_rest(struct job *job, const struct communicator_life *lives)
 {

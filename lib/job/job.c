@@ -1,3 +1,4 @@
+/* Accessors of a loaded job, its release, and the transfer times of pairs. */
 #include "job/job.h"
 #include "base/base.h"
 #include "job/internal.h"
@@ -8,7 +9,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* How many operations have a delay in common: across a break clocks may have drifted apart. */
+/*
+ * The number of operations that share a delay. In excerpts it is one, since clocks may have drifted apart
+ * across a break.
+ */
 static inline size_t job_delay_block(const struct job *job)
 {
     return job->excerpt_count ? 1 : JOB_DELAY_BLOCK;
@@ -108,7 +112,7 @@ static int32_t source_of(const struct job *job, size_t operation)
     return source < 0 && job->described ? job->described[operation] : source;
 }
 
-/* What members of an instance say, where all that say anything say the same; -1. */
+/* The place that members of an instance record, if all that record one agree; -1. */
 static int32_t common_source(const struct job *job, const struct job_instance *instance)
 {
     int32_t common = -1;
@@ -226,9 +230,9 @@ int64_t job_received_ns(const struct job *job, const struct job_instance *instan
 }
 
 /*
- * A sending kernel is done once its data is in buffers: how long the transfer of a pair took shows in its
- * network steps, as the time in which at least one was on the wire. Waiting for the receiver is no part of
- * it, nor is what was on the wire before that came: nobody takes it there.
+ * A sending kernel is done when its data is in buffers. The transfer time of a pair shows in its network
+ * steps: it is the time during which at least one step was on the wire. Waiting for the receiver does not
+ * count, nor does what was on the wire before the receiver arrived, since no one takes it there.
  */
 static void measure_by_steps(struct job *job)
 {
@@ -242,12 +246,14 @@ static void measure_by_steps(struct job *job)
     }
 }
 
-/* Clocks are aligned well enough where they may be off by less than one part in so many of what they tell. */
+/*
+ * Clocks are aligned well enough if their uncertainty is less than this fraction (1/4) of the measured time.
+ */
 enum { CLOCKS_PART = 4 };
 
 /*
- * Otherwise it is the time from when both sides were there to the end of the receive, where their clocks are
- * aligned well enough to tell.
+ * Without network steps, the transfer is the time from when both sides had arrived to the end of the receive,
+ * if their clocks are aligned well enough.
  */
 static void measure_pair_by_clocks(struct job *job, struct job_instance *instance)
 {
@@ -270,17 +276,17 @@ static void measure_pair_by_clocks(struct job *job, struct job_instance *instanc
         instance->transfer_ns = transfer;
 }
 
-/* Stops of one kernel are noted within this. */
+/* Stops of one kernel are recorded within this time of each other. */
 enum { SAME_STOP_NS = 1000 };
 
-/* Of a group call, what shares a stop: by end. */
+/* The operations of a group call, sorted by end, to find those that share a stop. */
 struct stops {
     struct sort_entry *items; /* owned */
     struct sort_entry *scratch;
     size_t count;
 };
 
-/* The other side of a pair; NULL. */
+/* The operation on the other side of a pair; NULL if absent. */
 static const struct job_operation *other_side(const struct job *job, const struct job_operation *operation)
 {
     const struct job_instance *instance = &job->instances[operation->instance];
@@ -291,8 +297,8 @@ static const struct job_operation *other_side(const struct job *job, const struc
 }
 
 /*
- * How long a stop that several sends and receives share was after the last of their other sides had come:
- * by the clocks where these tell it well enough, else no longer than any of those stayed.
+ * The time from when the last of the other sides arrived to a stop that several sends and receives share. By
+ * the clocks if they are precise enough, otherwise at most the shortest stay of the other sides.
  */
 static int64_t shared_transfer_ns(const struct job *job, const struct stops *stops, size_t first, size_t end)
 {
@@ -304,7 +310,7 @@ static int64_t shared_transfer_ns(const struct job *job, const struct stops *sto
         int64_t came_ns = other ? job_common_time(job, other, other->start_ns) : TIME_UNKNOWN;
         int64_t doubt_ns = other ? job_clock_doubt(job, stopped->rank, other->rank) : 0;
         int64_t since_ns = at_ns != TIME_UNKNOWN && came_ns != TIME_UNKNOWN ? at_ns - came_ns : TIME_UNKNOWN;
-        /* Who came after the stop was sent to, and not waited for. */
+        /* A peer that arrived after the stop was only sent to; no operation waited for it. */
         if (since_ns != TIME_UNKNOWN && since_ns <= 0)
             continue;
         if (since_ns != TIME_UNKNOWN && doubt_ns < since_ns / CLOCKS_PART)
@@ -326,7 +332,10 @@ static void limit_receives(struct job *job, const struct stops *stops, size_t fi
     }
 }
 
-/* The operations of the group that begins there whose kernel tells its stop. Returns where the group ends. */
+/*
+ * Lists the operations of the group at index `group` whose kernel has a stop. Returns the index after the
+ * group.
+ */
 static size_t list_stops(const struct job *job, size_t group, struct stops *stops)
 {
     size_t at = group;
@@ -352,8 +361,9 @@ static size_t longest_group(const struct job *job)
 }
 
 /*
- * Sends and receives of one group call may be one kernel with one stop, as in an all-to-all: that of a
- * receive then tells when the last of all had come, and the time until then is no part of its transfer.
+ * Sends and receives of one group call may be one kernel with one stop, as in an all-to-all. The stop of a
+ * receive is then when the last of all peers had arrived, and the time until then is not part of its
+ * transfer.
  */
 static int limit_shared_stops(struct job *job)
 {

@@ -12,101 +12,106 @@ struct store;
 /* -------------------- job.c -------------------- */
 
 /*
- * One job (run) in memory, as the delay analysis wants it: per rank a timeline of operations, across ranks
- * the instances they belong to. Indexes are into the arrays of struct job; -1 is none.
+ * One job (run) in memory, as the analyses need it: the timeline of operations of each rank, and the
+ * instances (one collective, or one send with its receive) that the operations of several ranks belong to.
+ * Indexes refer to the arrays of struct job; -1 means none.
  *
- * Times of a rank are nanoseconds on that rank's *device timeline*: its GPU's own clock where the trace has
- * it (durations and gaps are then exact), else the recording host's clock. Host times (enqueueing, proxies)
- * are mapped onto it by the least delay seen nearby between a kernel's start and the host noticing it; that
- * mapping is late by at most that delay, a microsecond or so. Ranks share no clock here: see lib/align.
+ * Times of a rank are nanoseconds on the rank's *device timeline*. That is the clock of its GPU if the trace
+ * has it, so that durations and gaps are exact; otherwise it is the clock of the recording host. Host times
+ * (enqueueing, proxies) are converted to it with the smallest delay, seen nearby, between the start of a
+ * kernel and the host noticing it. The converted times are late by at most that delay, about a microsecond.
+ * Ranks do not share a clock; clock_alignment.c estimates the offsets.
  */
 
+/* How the end of an operation is known. */
 enum end_kind {
     ENDS_UNKNOWN = 0,
-    ENDS_BY_KERNEL, /* the GPU's stop */
-    ENDS_BY_PROXY,  /* when its GPU had last taken or given data: RecvGpuWait, SendGpuWait */
-    ENDS_BY_HOST,   /* polled by the host */
-    ENDS_ESTIMATED, /* by when what came next began, on all ranks (timeline.c) */
-    ENDS_BY_SENDER  /* of a receive: when its sender had come, by the clocks, at the least (early_stops.c) */
+    ENDS_BY_KERNEL, /* when its kernel stopped */
+    ENDS_BY_PROXY,  /* when its GPU last took or gave data: RecvGpuWait, SendGpuWait */
+    ENDS_BY_HOST,   /* when the host noticed the end by polling */
+    ENDS_ESTIMATED, /* estimated from when the next operations began, on all ranks (timeline.c) */
+    ENDS_BY_SENDER  /* of a receive: at least when its sender arrived, by aligned clocks (early_stops.c) */
 };
 
+/* One operation: a collective, send or receive of one rank. */
 struct job_operation {
     int64_t bytes;
-    int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
+    int64_t enqueued_ns; /* when the host handed it to the GPU; TIME_UNKNOWN */
     int64_t start_ns;    /* on the device; TIME_UNKNOWN */
     int64_t end_ns;      /* on the device; TIME_UNKNOWN */
-    int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
+    int64_t own_ns; /* gap time: start minus the end of the previous operation on the stream; TIME_UNKNOWN */
 
     int32_t communicator;
     int32_t instance;
-    int32_t previous; /* on the same stream; of a group, the one that held it longest */
-    int32_t group;    /* first operation of its group: those of one group call run at once */
+    int32_t previous; /* on the same stream; of a group, the operation that freed the stream last */
+    int32_t group;    /* first operation of its group call, whose operations run at the same time */
 
     signed rank : 24;
     unsigned function : 5;
     unsigned ends : 3; /* end_kind */
-    signed step : 28;  /* -1 unknown */
+    signed step : 28;  /* -1: unknown */
     unsigned kind : 2;
     unsigned unfinished : 1;
-    unsigned held : 1;        /* it held its stream beyond its end, by the clocks (early_stops.c) */
-    signed tag : 28;          /* number in job.tags; -1 none */
-    unsigned is_tree : 1;     /* its kernel's stop may come before its end (early_stops.c) */
-    unsigned may_be_tree : 1; /* an AllReduce of which the algorithm is not told */
-    unsigned incomplete : 1;  /* a kernel channel has a start and no stop */
-    unsigned inferred : 1;    /* its start is taken to be the end of the one before, or its enqueueing */
-    signed root : 24;         /* rank in the communicator; -1 */
+    unsigned held : 1;    /* by aligned clocks, it occupied its stream beyond its end (early_stops.c) */
+    signed tag : 28;      /* number in job.tags; -1: none */
+    unsigned is_tree : 1; /* tree algorithm: its kernel may stop before the operation ends (early_stops.c) */
+    unsigned may_be_tree : 1; /* an AllReduce whose algorithm is not recorded */
+    unsigned incomplete : 1;  /* a kernel channel has a start but no stop */
+    unsigned inferred : 1;    /* assumed start: the end of the previous operation, or its enqueueing */
+    signed root : 24;         /* rank in the communicator; -1: none */
     unsigned datatype : 6;
-    unsigned all_taken : 1; /* its GPU took from the network on each of its channels, and when is known */
-    unsigned by_call : 1;   /* its times are the earliest that its members' calls allow (device_time.c) */
+    unsigned all_taken : 1; /* its GPU took network data on each of its channels, at known times */
+    unsigned by_call : 1; /* its times are the earliest that the calls of its members allow (device_time.c) */
 };
 
 /*
- * What of operations is forgotten when their timelines are built; of each one, owned. What is not told of any
- * has no list, nor has what is not asked for any more: NULL. Times are the recording host's until
- * job_map_rank has put them on the device timeline.
+ * Properties of operations that are only needed until their timelines are built. Each array has one entry per
+ * operation and is owned. It is NULL if no operation has the property, and after its last use. Times are on
+ * the recording host's clock until job_map_rank converts them to the device timeline.
  */
 struct job_drafts {
-    int64_t *issued_ns; /* the call; TIME_UNKNOWN */
-    int64_t *free_ns;   /* its stream was: end_ns, or later where channels without a stop took data longer */
-    int64_t *durations_ns; /* of one whose start is not known, as the recorder gives it; TIME_UNKNOWN */
-    int64_t *noticed_ns;   /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
+    int64_t *issued_ns;    /* when it was called; TIME_UNKNOWN */
+    int64_t *free_ns;      /* when its stream became free: end_ns, or later if open channels took data */
+    int64_t *durations_ns; /* recorded duration of an operation whose start is unknown; TIME_UNKNOWN */
+    int64_t *noticed_ns;   /* host clock minus GPU clock when the host noticed its start; TIME_UNKNOWN */
     int32_t *streams;      /* index in stream_ids */
-    uint64_t *stream_ids;  /* the first is 0: not told */
+    uint64_t *stream_ids;  /* the first is 0: not recorded */
 };
 
-/* An operation that held its stream beyond its end (`held`), and until when. */
+/* An operation that occupied its stream beyond its end (`held`), and until when. */
 struct job_hold {
-    int64_t operation; /* first: find_id looks for it (ids.h) */
+    int64_t operation; /* first member: find_id relies on it */
     int64_t until_ns;
 };
 
+/* One collective, or one send with its receive, with the operations of all its ranks. */
 struct job_instance {
-    int64_t sequence;    /* per communicator and function; pairs: their ordinal */
-    int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
+    int64_t sequence; /* number per communicator and function; of a pair, its ordinal between the two ranks */
+    int64_t transfer_ns; /* shortest duration of a member; of a pair, the time on the wire; TIME_UNKNOWN */
     int32_t communicator;
-    int32_t sender; /* job ranks; -1 */
+    int32_t sender; /* job ranks; -1: none */
     int32_t receiver;
-    int32_t members; /* operations present */
+    int32_t members; /* number of operations that are present */
     int32_t expected;
-    uint32_t first_member; /* in job.instance_members: indexes of operations */
+    uint32_t first_member; /* index in job.instance_members, which contains indexes of operations */
     signed step : 28;
     unsigned kind : 2;
-    unsigned is_synced : 1; /* all its members say how long they waited for the others (arrival.c) */
+    unsigned is_synced : 1; /* all its members record how long they waited for the others (arrival.c) */
     signed tag : 27;
     unsigned function : 5;
 };
 
-/* Of an operation, where recorders tell how far calls came: what they count, beside what all tell. */
+/* Further properties of an operation, for traces that record the state of each call (job.calls). */
 struct job_call {
-    int64_t number;   /* of a collective in its communicator, whatever its function; of a send or receive
-                         likewise,   as its rank counts those; -1 */
-    int64_t count;    /* elements; of AlltoAll those of a row; -1 */
-    int64_t peer;     /* of a send or receive: ranks in the communicator; -1 */
-    int64_t own_rank; /* in the communicator */
-    int is_started;   /* its GPU was seen to have begun it: when is not known */
+    int64_t number; /* number of a collective in its communicator, across all functions; of a send or receive,
+                       its number among those of its rank; -1: unknown */
+    int64_t count;  /* elements; of AlltoAll those of one row of the tensor; -1: unknown */
+    int64_t peer;   /* of a send or receive: rank in the communicator; -1: none */
+    int64_t own_rank; /* rank in the communicator */
+    int is_started;   /* its GPU began it, at an unknown time */
 };
 
-/* How far a rank says that it came with the collectives of a communicator; -1: not said. */
+/* How many collectives of a communicator a rank reports as enqueued and completed; -1: not reported. */
 struct job_progress {
     int32_t rank;
     int32_t communicator;
@@ -114,72 +119,72 @@ struct job_progress {
     int64_t completed;
 };
 
-/* How a rank's clock was aligned with the others'. */
+/* How the clock of a rank was aligned with those of the others. */
 enum clock_method {
-    CLOCK_NONE = 0,     /* nothing links it */
-    CLOCK_REFERENCE,    /* it is what the others are aligned with */
-    CLOCK_SHARED,       /* the same clock as the reference: one host, or anchors of one boot */
-    CLOCK_MEETINGS,     /* difference constraints from what ranks did together */
-    CLOCK_CONTRADICTORY /* refused: the meetings contradict each other */
+    CLOCK_NONE = 0,     /* nothing connects it to the reference */
+    CLOCK_REFERENCE,    /* it is the reference that the others are aligned with */
+    CLOCK_SHARED,       /* the same clock as the reference: same host, or anchors of the same boot */
+    CLOCK_MEETINGS,     /* by difference constraints from common operations */
+    CLOCK_CONTRADICTORY /* not aligned: the common operations contradict each other */
 };
 
-/* How its file stops. */
+/* How the file of a rank stops. */
 enum cut {
     CUT_NOT = 0,
-    CUT_AT_END, /* without an end: the process died, or the file was cut */
-    CUT_MIDWAY, /* and in the middle of an operation */
-    CUT_STOPPED /* its recorder stopped while the process went on: what that did afterwards is not known */
+    CUT_AT_END, /* truncated: the process died, or the file was cut off */
+    CUT_MIDWAY, /* truncated in the middle of an operation */
+    CUT_STOPPED /* its recorder stopped while the process continued: what the process did later is unknown */
 };
 
-/* What a rank warned of, alike ones together (load_coverage.c). */
+/* Equal warnings of one rank, counted together (load_coverage.c). */
 struct job_warning {
-    int64_t id; /* the row in the store of the first of them; 0: of a job made by hand */
+    int64_t id; /* row in the store of the first one; 0 if the job was not loaded from a store */
     int32_t rank;
     enum warning_kind kind;
-    int64_t status;   /* of a transfer, InfiniBand's number; COUNT_UNKNOWN */
-    const char *nic;  /* its own; in job.tags; NULL */
-    const char *peer; /* address or name of the other end's host; likewise */
-    const char *text; /* of the first of them; likewise; NULL of WARNING_OTHER, too */
+    int64_t status;   /* of a transfer: InfiniBand status; COUNT_UNKNOWN */
+    const char *nic;  /* the rank's own; in job.tags; NULL: unknown */
+    const char *peer; /* address or name of the other host; in job.tags; NULL: unknown */
+    const char *text; /* of the first one; in job.tags; NULL: unknown, and for WARNING_OTHER */
     int64_t count;
-    int64_t first_ns; /* on the clock of the log; TIME_UNKNOWN */
+    int64_t first_ns; /* on the clock of the log, as last_ns; TIME_UNKNOWN */
     int64_t last_ns;
-    int64_t calls; /* that its process had made by the last of them; COUNT_UNKNOWN: its file lists no calls */
+    int64_t calls; /* of its process until the last warning; COUNT_UNKNOWN: no calls recorded */
     int64_t pid;   /* COUNT_UNKNOWN */
 };
 
+/* A rank of the job: its operations, its clock, and how its file stops. */
 struct job_rank {
     int64_t id;
-    int64_t process_id;        /* -1: nothing recorded by it */
+    int64_t process_id;        /* -1: it has no records */
     int64_t global_rank;       /* -1 */
     char *name;                /* owned */
     struct roster_facts facts; /* of its process: host, GPU ... */
-    size_t first;              /* its operations, in order of issue */
+    size_t first;              /* index of its first operation; its operations are in the order of issue */
     size_t count;
     int has_gpu_clock;
-    int has_streams;    /* several */
-    int64_t *delays_ns; /* owned: host clock minus device timeline, for each JOB_DELAY_BLOCK operations; for
-                           each one where the run is loaded in excerpts */
-    int64_t first_issued_ns; /* first call, on the host's clock; 0 unknown */
+    int has_streams;    /* it has several streams */
+    int64_t *delays_ns; /* owned: host clock minus device timeline, one entry per JOB_DELAY_BLOCK operations,
+                           or one per operation if the run is loaded in excerpts */
+    int64_t first_issued_ns; /* first call, on the host's clock; 0: unknown */
     int32_t clock;           /* ranks with the same number share a host clock */
     enum clock_method clock_method;
-    int64_t clock_offset_ns;      /* host clock to the run's common time, at clock_origin_ns */
-    int64_t clock_uncertainty_ns; /* half the interval that the offset is in */
+    int64_t clock_offset_ns;      /* converts the host clock to the run's common time, at clock_origin_ns */
+    int64_t clock_uncertainty_ns; /* half the width of the interval that contains the offset */
     int64_t clock_origin_ns;
     double clock_scale;
     enum cut cut;
-    int64_t seen_until_ns; /* its recorder was still there, on the host's clock: marks beside operations; 0
-                              unknown */
-    int tells_progress;    /* it says how far it came with the calls of some communicator */
-    int told_late;         /* its recorder tells of what has no end only once it was pending for a second */
-    int may_lack_file;   /* it is in fewer communicators than another, and some have a place for it, or a rank
-                            is silent */
-    int32_t tail_step;   /* from there on others did with it what it has no record of; INT32_MAX: nowhere */
-    const char *address; /* at which its host is reached; in job.tags; NULL */
-    int is_part; /* its process has more ranks with operations than any communicator has of it: some are not
-                    told apart */
+    int64_t seen_until_ns; /* last other record of its recorder, on the host's clock; 0: unknown */
+    int tells_progress;    /* it reports its progress on some communicator */
+    int told_late; /* its recorder reports an unfinished operation only after it was pending for a second */
+    int may_lack_file;   /* it is in fewer communicators than another rank, and some communicator has a free
+                            place for it, or some rank left no records */
+    int32_t tail_step;   /* from this step on its records are incomplete; INT32_MAX: nowhere */
+    const char *address; /* network address of its host; in job.tags; NULL: unknown */
+    int is_part; /* its process has more ranks with operations than any communicator has of that process, so
+                    some of these ranks cannot be told apart */
 };
 
-/* What the network steps of one directed edge in one operation waited for, summed. */
+/* How long the network steps of one operation waited on one link (traffic from sender to receiver). */
 struct job_traffic {
     int32_t sender; /* job ranks */
     int32_t receiver;
@@ -188,71 +193,71 @@ struct job_traffic {
     uint8_t by_receiver;     /* recorded on the receiving side */
     int64_t network_wait_ns; /* SendWait or RecvWait */
     int64_t network_wait_max_ns;
-    int64_t
-        busy_ns; /* time in which at least one step waited for the network: overlapping waits count once */
+    int64_t busy_ns; /* time during which at least one step waited for the network */
 };
 
-/* Indexes from `first` to before `end`. */
+/* Indexes from `first` up to but not including `end`. */
 struct job_range {
     size_t first;
     size_t end;
 };
 
-/* The same where there are many: of operations. */
+/* The same in 32 bits, for large arrays: indexes of operations. */
 struct job_span {
     int32_t first;
     int32_t end;
 };
 
-/* Why times of kernels are not those of their operations (formats: ledger; shared_kernels.c), in bits. */
+/* Why recorded kernel times belong to other operations, as bits (shared_kernels.c, readers of formats). */
 enum astray {
     ASTRAY_AFTER_SELF_SEND = 1, /* NCCL's host does not count what a rank sends to itself */
-    ASTRAY_AFTER_BROADCAST = 2, /* nor its Broadcasts */
-    ASTRAY_IMPOSSIBLE = 4       /* they began before their operation was called */
+    ASTRAY_AFTER_BROADCAST = 2, /* NCCL's host does not count Broadcasts */
+    ASTRAY_IMPOSSIBLE = 4       /* kernels began before their operation was called */
 };
 
-/* A job that was looked at while it may still have run, once or again: NCCL's RAS. */
+/* What NCCL's RAS reported about a job, perhaps while it was still running, in one or several reports. */
 struct job_watch {
     int is_watched;
-    int has_counts; /* some look told how far ranks had come: not all counts were 0 */
-    int has_moved;  /* between the last two looks that did some rank launched something */
-    int64_t
-        stood_for_ns; /* time between those, if nothing was; 0: it was looked at once, or when is not known */
+    int has_counts;       /* some report gives the progress of ranks: not all counts are 0 */
+    int has_moved;        /* some rank launched something between the last two reports that give progress */
+    int64_t stood_for_ns; /* time between those reports, if nothing was launched; else 0, as for a single
+                             report */
 };
 
-/* Steps of a run that is too large to be loaded whole: those from `first` to before `end` (step_selection.c).
- */
+/* Steps from `first` up to but not including `end`, of a run too large to load (step_selection.c). */
 struct job_excerpt {
     int32_t first;
     int32_t end;
-    int32_t at; /* the number of its first in the job */
+    int32_t at; /* number that its first step has in the job */
 };
 
-/* What was seen of the steps that are not loaded (screening.c). */
+/* Results about the steps that are not loaded (screening.c). */
 struct job_screened {
-    int64_t operations; /* of the run */
-    int is_told;        /* how long operations took could be read */
-    int32_t unusual;    /* steps that stood out */
-    int32_t left_out;   /* of those, that are not loaded, nor any near them */
-    int32_t left_steps; /* how many steps these are */
-    int32_t left_first; /* the first of these */
+    int64_t operations; /* number of operations of the run */
+    int is_told;        /* the durations of operations are known */
+    int32_t unusual;    /* number of ranges of steps that stand out */
+    int32_t left_out;   /* number of those ranges of which no step is loaded */
+    int32_t left_steps; /* number of steps in the latter */
+    int32_t left_first; /* the first of these steps */
 };
 
+/* All data of one run. The functions that load it initialize it; release it with job_release. */
 struct job {
     struct store *store; /* borrowed */
     int64_t run_id;
-    size_t threads;       /* to work on it with, as many as its store has; 0: one */
-    char *run_name;       /* owned; hostile: of the folder of its files (join/run_names.h) */
-    struct roster roster; /* while it is loaded: of this run */
+    size_t threads;       /* threads that may work on the job, as many as the store has; 0 means one */
+    char *run_name;       /* owned, hostile: from the folder of its files */
+    struct roster roster; /* only while loading */
     int64_t expected_ranks;
-    int32_t step_count;           /* that are loaded, with breaks between excerpts */
-    int32_t first_step;           /* that is recorded, where steps have the program's numbers; else 0 */
-    int64_t step_base;            /* what the program calls step 0 */
-    struct job_excerpt *excerpts; /* owned; NULL: it is loaded whole */
+    int32_t step_count;           /* number of loaded steps, including a break between excerpts */
+    int32_t first_step;           /* first recorded step if steps have the program's numbers, else 0 */
+    int64_t step_base;            /* the number that the program uses for step 0 */
+    struct job_excerpt *excerpts; /* owned; NULL: the run is loaded completely */
     size_t excerpt_count;
-    int32_t *step_numbers;  /* owned: of each step that in the run, of a break -1; NULL: the same */
+    int32_t *step_numbers;  /* owned: [step] number in the run, -1 for a break; NULL: the same number */
     int32_t run_step_count; /* of a run that is loaded in excerpts */
-    int is_later_round; /* others of its steps, the first and the last among them, are judged in the first */
+    int is_later_round;     /* this is a later round: other steps, including the first and the last ones, are
+                               analyzed in the first round */
     struct job_screened screened;
     char *step_source; /* owned */
     int has_global_ranks;
@@ -260,69 +265,67 @@ struct job {
     size_t rank_count;
     struct job_communicator *communicators;
     size_t communicator_count;
-    struct job_call *calls; /* of each operation, where all that is recorded tells how far calls came; NULL */
+    struct job_call *calls; /* one per operation, if all recorders report the state of calls; else NULL */
     struct job_progress *progress;
     size_t progress_count;
     size_t progress_capacity;
-    struct job_start
-        *starts; /* owned: how ranks came into communicators, as a log tells (load_coverage.c); NULL */
+    struct job_start *starts; /* owned: how ranks joined communicators, from a log; NULL: unknown */
     size_t start_count;
     size_t start_capacity;
-    struct job_warning *warnings; /* owned, by rank; NULL */
+    struct job_warning *warnings; /* owned; sorted by rank; NULL: none */
     size_t warning_count;
     size_t warning_capacity;
-    struct job_operation *operations; /* by rank, in order of issue */
-    struct id_runs operation_ids; /* their rows in the store, as they were read; none in a job made by hand */
-    int32_t *read_order;          /* of each operation: the index of its id there */
-    struct job_drafts drafts;     /* while it is loaded */
-    int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
-    int32_t
-        *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */
-    int32_t *described;   /* likewise, as descriptions of calls say, which not all ranks make; NULL */
-    int64_t *gpu_busy_ns; /* likewise: that its GPU computed since the one before had ended */
+    struct job_operation *operations; /* sorted by rank, then in the order of issue */
+    struct id_runs operation_ids; /* rows in the store, as they were read; empty if not loaded from a store */
+    int32_t *read_order;          /* index in operation_ids of each operation */
+    struct job_drafts drafts;     /* only while loading */
+    int64_t *initial_sync_ns;     /* of symmetric kernels, per operation; 0: unknown; NULL: none */
+    int32_t *sources;             /* calling place of each operation: number in job.tags; -1: unknown; NULL */
+    int32_t *described;   /* the same, from descriptions of calls, which not all ranks record; NULL: none */
+    int64_t *gpu_busy_ns; /* GPU compute time since the end of the previous operation; NULL: unknown */
     size_t operation_count;
-    struct job_hold *holds; /* by operation */
+    struct job_hold *holds; /* sorted by operation */
     size_t hold_count;
     struct job_instance *instances;
     size_t instance_count;
     int32_t *instance_members;
-    struct job_traffic *traffic; /* by operation */
+    struct job_traffic *traffic; /* sorted by operation */
     size_t traffic_count;
     size_t traffic_capacity;
-    struct job_span *operations_of_step; /* [rank * step_count + step], job_operations_in */
-    int32_t *by_step;                    /* indexes of instances that have a step, by step */
-    size_t *step_end;                    /* [step]: where in by_step they end */
+    struct job_span *operations_of_step; /* [rank * step_count + step]; use job_operations_in */
+    int32_t *by_step;                    /* indexes of the instances that have a step, sorted by step */
+    size_t *step_end;                    /* [step]: end of its instances in by_step */
     struct intern tags;
-    /* Coverage of this run, for confidence. */
+    /* Coverage of this run, which limits the confidence of findings. */
     int64_t damaged_lines;
     int64_t lost_events;
-    int64_t overwritten;      /* of those, operations: they may count in missing_sequence as well */
-    int64_t bare_calls;       /* that moved data and have no operation */
-    int64_t missing_sequence; /* operations absent between others of their sequence */
-    int64_t left_out;         /* of those, that Inspector told on no rank, as what its filter leaves out */
-    int64_t left_out_by_all;  /* ... of communicators that hold all ranks */
-    int64_t sequences;        /* of operations: by rank, communicator and function */
-    int64_t late_sequences;   /* of those, that begin in the middle */
-    int finished_only;        /* its recorders only list what finished */
-    int calls_only;           /* its recorders only list calls: whether any of them ended is not known */
-    struct job_watch watch;   /* what NCCL's RAS saw of it */
-    int dumped_running;       /* all dumps of what its calls came to were written while it made calls */
-    unsigned astray_kernels;  /* enum astray: kernels with times of others were left out: they have none */
-    int64_t kernels_before;   /* operations whose kernel began before they were enqueued: it has no times */
-    int is_windows;           /* its recorders were on for a while only: how records end says nothing */
-    uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
-    uint8_t most_cut;         /* enum cut: how most traces stop */
-    int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
-    int in_stages;            /* its ranks are of several stages (step_index.c) */
-    int64_t bounded_ends;     /* for which more operations would have to be looked at (early_stops.c) */
-    int64_t timed_operations; /* with a start on the device */
-    int calls_are_no_measure; /* of when its operations ran, though they have durations (device_time.c) */
-    int has_durations;        /* it says of some operation how long that was on the device */
+    int64_t overwritten;      /* operations among lost_events; may count in missing_sequence as well */
+    int64_t bare_calls;       /* calls that moved data but have no operation */
+    int64_t missing_sequence; /* operations missing between others of their sequence */
+    int64_t left_out; /* those among them that Inspector recorded on no rank, as its size filter does */
+    int64_t left_out_by_all; /* those of left_out in communicators of all ranks */
+    int64_t sequences;       /* sequences of operations, per rank, communicator and function */
+    int64_t late_sequences;  /* those sequences that do not begin at the start */
+    int finished_only;       /* its recorders list only completed operations */
+    int calls_only;          /* its recorders list only calls; whether any of them completed is unknown */
+    struct job_watch watch;  /* what NCCL's RAS reported about it */
+    int dumped_running;      /* all dumps of call results were written while it was still making calls */
+    unsigned astray_kernels; /* bits of enum astray: the affected kernels have no times */
+    int64_t kernels_before; /* operations whose kernel began before they were enqueued; these have no times */
+    int is_windows;         /* recorded only for a part of the run: ends of records mean nothing */
+    uint8_t lacks_files;    /* some rank has no records, or may lack a file */
+    uint8_t most_cut;       /* enum cut: how most files stop */
+    int blind_to_pairs;     /* its recorder does not record point-to-point operations */
+    int in_stages;          /* its ranks form several pipeline stages (step_index.c) */
+    int64_t bounded_ends;   /* cases that need more operations to be examined (early_stops.c) */
+    int64_t timed_operations; /* operations with a start on the device */
+    int calls_are_no_measure; /* recorded durations do not tell when operations ran (device_time.c) */
+    int has_durations;        /* some operation has a duration on the device */
 };
 
 /*
- * From where the program called an operation: "train.py:123"; NULL: unknown. Where nothing tells it of a
- * collective, but of others of its instance the same of all, then that.
+ * The place in the program that called an operation: "train.py:123"; NULL: unknown. If it is unknown for a
+ * collective, the place of the other members is returned, provided that they all agree.
  */
 const char *job_source(const struct job *job, size_t operation);
 
@@ -330,15 +333,16 @@ const char *job_source(const struct job *job, size_t operation);
 int64_t job_delay(const struct job *job, const struct job_operation *operation);
 
 /*
- * When a member had left its operation, as far as its kernel tells: of a tree's leaf, which has its stop
- * early, and of one with a channel that tells no stop, not before the next of its stream began (`next_ns`).
+ * When a member left its operation, as far as its kernel tells. For a leaf of a tree, which stops early, and
+ * for a kernel with a channel without a stop, this is when the next operation of its stream began
+ * (`next_ns`).
  */
 static inline int64_t job_left_ns(const struct job_operation *member, int64_t next_ns)
 {
     return member->is_tree || member->incomplete ? next_ns : member->end_ns;
 }
 
-/* A member of an instance: its number among all operations, and itself. */
+/* A member of an instance: its index among all operations, and the operation itself. */
 static inline int32_t job_member_at(const struct job *job, const struct job_instance *instance,
                                     int32_t member)
 {
@@ -351,15 +355,14 @@ static inline struct job_operation *job_member(const struct job *job, const stru
     return &job->operations[job_member_at(job, instance, member)];
 }
 
-/* What does the work of an operation's communicator from the begin on: itself, or what it was made anew of.
- */
+/* The communicator that first did the work of an operation's communicator: itself, or the replaced one. */
 static inline int32_t job_first_communicator(const struct job *job, const struct job_operation *operation)
 {
     int32_t succeeds = job->communicators[operation->communicator].succeeds;
     return succeeds ? succeeds - 1 : operation->communicator;
 }
 
-/* How far the clocks of two ranks may be off each other, beside their offsets. */
+/* The uncertainty of the offset between the clocks of two ranks. */
 static inline int64_t job_clock_doubt(const struct job *job, int32_t a, int32_t b)
 {
     if (job->ranks[a].clock == job->ranks[b].clock)
@@ -367,131 +370,132 @@ static inline int64_t job_clock_doubt(const struct job *job, int32_t a, int32_t 
     return job->ranks[a].clock_uncertainty_ns + job->ranks[b].clock_uncertainty_ns;
 }
 
-/* An operation's row in the store, of a job that was loaded. */
+/* The row in the store of an operation. The job must have been loaded from a store. */
 int64_t job_operation_id(const struct job *job, size_t operation);
 
-/* The rank (index) of a global rank, or of a communicator's rank; -1 unknown. */
+/* The index of the rank with a global rank, or with a rank in a communicator; -1: unknown. */
 int32_t job_rank_numbered(const struct job *job, int64_t global_rank);
 int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number);
 
-/* How many ranks left no trace of what they called. */
+/* The number of ranks without records of their calls. */
 size_t job_silent_ranks(const struct job *job);
-/* And how many left one. */
+/* The number of ranks with records. */
 size_t job_recorded_ranks(const struct job *job);
 
-/* Per communicator and function; of a pair, its ordinal between the two ranks. */
+/* The number per communicator and function; of a pair, its ordinal between the two ranks. */
 int64_t job_sequence(const struct job *job, const struct job_operation *operation);
 
-/* When the next operation of its stream started, for each; TIME_UNKNOWN. Freed by the caller; NULL: no
- * memory. */
+/* When the next operation of each one's stream started; TIME_UNKNOWN. Caller frees; NULL: out of memory. */
 int64_t *job_next_starts(const struct job *job);
 
-/* What load.c loaded. */
+/* Releases everything that loading allocated. */
 void job_release(struct job *job);
 
-/* A time of an operation's device timeline in the run's common time; TIME_UNKNOWN where its clock is not
- * aligned. */
+/* Converts a device time of an operation to the run's common time; TIME_UNKNOWN: clock not aligned. */
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
 
-/* Whether a rank's clock is, and a time on it, as its recorder had it, in the run's common time; likewise. */
+/*
+ * Whether a rank's clock is aligned; and the conversion of a time on its host clock, as recorded, to the
+ * run's common time (TIME_UNKNOWN if it is not).
+ */
 int job_is_aligned(const struct job_rank *rank);
 int64_t job_common_host_time(const struct job_rank *rank, int64_t host_ns);
 
 const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
 
-/* How long it was on the device, by its rank's clock; 0 where it ended before it began, TIME_UNKNOWN. */
+/* The duration of an operation on the device; 0 if it ended before it began; TIME_UNKNOWN. */
 int64_t job_duration(const struct job_operation *operation);
 
 /*
- * How long the receive of a pair lasted; INT64_MAX of anything else, and where the trace does not tell: it
- * was called with others as one, only the host says when it ended, or only a kernel of which a channel tells
- * no stop.
+ * The duration of the receive of a pair. INT64_MAX if the instance is not a pair, or if the trace does not
+ * show the duration: the receive is part of a group call, or its end is known only from the host or from a
+ * kernel with a channel without a stop.
  */
 int64_t job_received_ns(const struct job *job, const struct job_instance *instance);
 
-/* Whether others were called with it as one (timeline.c finds the groups). */
+/* Whether an operation is part of a group call with other operations (timeline.c finds the groups). */
 int job_is_grouped(const struct job *job, int32_t operation);
 
 /* -------------------- step_selection.c -------------------- */
 
-/* Steps that memory holds at once, ascending, none of which touch. */
+/* Steps that are in memory at the same time, as excerpts in ascending order with gaps between them. */
 struct step_round {
     struct job_excerpt *excerpts; /* owned */
     size_t count;
 };
 
-/* There is an end to looking at places that stand out: each round reads what the store says of all steps. */
+/* A limit, since each round for steps that stand out reads the records of all steps from the store. */
 enum { MOST_ROUNDS = 16 };
 
 /*
- * Steps of a run that are worth loading where memory does not hold all: the first round, and more of them,
- * of other steps, for places that stand out and found no room in it. All begin with the first step, by which
- * warm-up and times are told; no other is in two.
+ * The steps of a run that are worth loading if memory cannot hold all of them: the first round, and further
+ * rounds with other steps, which stand out but did not fit into the first one. All rounds contain the first
+ * step, which is needed to detect warm-up and times. No other step is in two rounds.
  */
 struct chosen_steps {
     struct step_round rounds[MOST_ROUNDS];
-    size_t count;       /* of rounds */
-    int32_t unusual;    /* rows of steps that stood out */
-    int32_t left_out;   /* of those, of which no step is chosen */
-    int32_t left_steps; /* how many steps these are */
-    int32_t left_first; /* the first step of the first of these */
+    size_t count;       /* number of rounds */
+    int32_t unusual;    /* ranges of steps that stand out */
+    int32_t left_out;   /* those ranges of which no step was chosen */
+    int32_t left_steps; /* number of steps in them */
+    int32_t left_first; /* first step of the first of them */
 };
 
 void chosen_steps_release(struct chosen_steps *chosen);
 
 /* -------------------- load.c -------------------- */
 
-/* Loads a run whole, timelines included. On failure nothing is left to release. */
+/* Loads a complete run, including timelines. On failure nothing needs to be released. */
 int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error);
 
 /*
- * The same, but of a run whose operations would take more than `memory_bytes` one round is loaded: excerpts
- * (step_selection.c) of the steps that say most, chosen by a look at all (step_selection.c). One whose steps
- * are not known is loaded whole. 0: no limit.
+ * Loads a run, but if its operations would need more than `memory_bytes` (0: no limit), only one round of it:
+ * excerpts with the most informative steps, selected after scanning all steps (step_selection.c). A run
+ * without known steps is always loaded completely.
  */
 int job_load_within(struct job *job, struct store *store, int64_t run_id, int64_t memory_bytes,
                     struct error *error);
 
-/* Whether that loads a run whole of which names are loaded. */
+/* Sets *is_whole to whether job_load_within would load the run completely. `job` needs its names only. */
 int job_is_loaded_whole(const struct job *job, int64_t memory_bytes, int *is_whole, struct error *error);
 
 /*
- * How a run is loaded whose operations would take more than `memory_bytes`: in rounds, MOST_ROUNDS at most.
- * No round: it is to be loaded whole. `names` gets its ranks and communicators (job_load_names), and what was
- * seen of its steps. On failure nothing is left to release. 0: no limit.
+ * Plans how to load a run whose operations would need more than `memory_bytes` (0: no limit), in at most
+ * MOST_ROUNDS rounds. No rounds means that it is to be loaded completely. `names` gets the ranks and
+ * communicators (job_load_names), and the results of scanning the steps. On failure nothing needs to be
+ * released.
  */
 int job_plan(struct chosen_steps *rounds, struct job *names, struct store *store, int64_t run_id,
              int64_t memory_bytes, struct error *error);
 
 /*
- * Loads a round, by its number, of the run that `names` is of. The first is the one with the end of the run:
- * what is the run's and no step's is to be judged there.
+ * Loads one round of the run that `names` describes. The first round contains the end of the run, so
+ * everything that concerns the whole run rather than steps must be analyzed there.
  */
 int job_load_round(struct job *job, const struct job *names, const struct chosen_steps *rounds, size_t round,
                    struct error *error);
 
-/* Loads these excerpts, which are the job's from then on (job_take_excerpts). */
+/* Loads these excerpts. The job takes ownership of them (job_take_excerpts). */
 int job_load_steps(struct job *job, struct store *store, int64_t run_id, struct job_excerpt *excerpts,
                    size_t count, struct error *error);
 
-/* The same in two steps: its ranks and communicators, then all that there are millions of. */
+/* Loads a run in two parts: first its ranks and communicators, then the large tables. */
 int job_load_names(struct job *job, struct store *store, int64_t run_id, struct error *error);
 int job_load_rest(struct job *job, struct error *error);
 
 /* -------------------- loader.c -------------------- */
 
-/* What loading a run needs besides the run, for load_*.c and propagation.c. */
+/* State that is needed only while a run is loaded, shared by the files load*.c. */
 struct loader {
     struct job *job;
-    int64_t member_id; /* the last member that was looked for */
+    int64_t member_id; /* the member that was looked up last */
     int64_t member;
     int member_known;
-    struct id_runs instance_ids; /* owned: by instance */
-    int has_traffic;             /* some proxy operation is there: `channels` is needed */
-    int32_t *places;             /* owned: where each operation, as they were read, was laid out; NULL before
-                                    loader_list_places */
-    uint8_t *channels; /* owned: of each, as they were read, how many of its kernel are not known to have
-                          received; CHANNELS_MANY: or more */
+    struct id_runs instance_ids; /* owned; id -> index of the instance */
+    int has_traffic;             /* there are proxy operations, so `channels` is needed */
+    int32_t *places;   /* owned: index of each operation as it was read; NULL until loader_list_places */
+    uint8_t *channels; /* owned: for each operation, in the order of reading, how many channels of its kernel
+                          are not known to have received; CHANNELS_MANY: that many or more */
     size_t channel_capacity;
     size_t instance_capacity;
     size_t operation_capacity;
@@ -503,195 +507,195 @@ struct loader {
     size_t noticed_capacity;
     size_t stream_capacity;
     size_t stream_id_capacity;
-    struct map stream_numbers; /* stream -> index of its id */
-    int32_t latest_stream;     /* the one that was looked for last */
+    struct map stream_numbers; /* stream -> index in stream_ids */
+    int32_t latest_stream;     /* the stream that was looked up last */
     size_t call_capacity;
-    int tells_states; /* all that is recorded tells how far calls came: job->calls is filled */
+    int tells_states; /* all recorders report the state of calls, so job->calls is filled */
 };
 
-/* Ranks, communicators and members of the run, whose names are loaded. Release it whatever comes back. */
+/* Prepares to load the rest of a run whose names are loaded. Release it even after an error. */
 int loader_init(struct loader *loader, struct job *job, struct error *error);
 void loader_release(struct loader *loader);
 
-/* Rank index * 2^32 + communicator index of a member; -1: it is none of this run. */
+/* Rank index * 2^32 + communicator index of a member; -1 if it does not belong to this run. */
 int64_t loader_member(struct loader *loader, int64_t id);
 
 /* -------------------- load.c -------------------- */
 
-/* Ids of the store's runs, ascending; *ids is freed by the caller. */
+/* The ids of the runs in the store, ascending. The caller frees *ids. */
 int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error);
 
-/* Runs of which one rank of several is known: where there are several, they may be pieces of one job. */
+/* Counts runs where only one of several ranks has records: they may be parts of one job. */
 int job_count_pieces(struct store *store, int64_t *count, struct error *error);
 
 /* -------------------- load_traffic.c -------------------- */
 
 /*
- * Of its own time, what had passed since any of the 64 operations issued before it ended, on whatever stream,
- * or let go of its stream if it held that longer. Streams wait for one another, and a trace does not tell
- * where: so much at least was its own. TIME_UNKNOWN.
+ * The idle time: the part of an operation's own time that began when the last of the 64 operations issued
+ * before it ended, on any stream (or freed its stream, if later). Streams wait for each other at points that
+ * a trace does not show, so this is a lower bound of its own time. TIME_UNKNOWN.
  */
 int64_t job_idle_time(const struct job *job, const struct job_operation *operation);
 
 /*
- * How many of these times would be less had more operations been looked at: one before those ended later. One
- * that was not over yet hides others.
+ * How many idle times would be shorter if more than 64 earlier operations were examined, because an operation
+ * before those ended later.
  */
 int64_t job_bounded_idle_times(const struct job *job);
 
 /*
- * Lateness: how much of that had passed when it was enqueued, the host's part. Where the end before it is
- * only estimated, by how much later than that it was enqueued, less than 0 where it was sooner: the stream
- * may have been free long before. Not more than its GPU did not compute of it, where that is known.
- * TIME_UNKNOWN where either is not known.
+ * The lateness of an operation: the part of its idle time that had passed when it was enqueued, which is the
+ * host's part. If the previous end is only an estimate, it is the difference between enqueueing and that end,
+ * negative if the operation was enqueued earlier, since the stream may have been free long before. If the
+ * GPU's compute time is known, it is not counted as lateness. TIME_UNKNOWN if the idle time or the enqueueing
+ * is unknown.
  */
 int64_t job_lateness(const struct job *job, const struct job_operation *operation);
 
-/* The same of an operation whose idle time is known. */
+/* The same, if the idle time is known already. */
 int64_t job_lateness_in(const struct job *job, const struct job_operation *operation, int64_t idle_ns);
 
-/* Whether it is own time since an end that is only estimated (timeline.c). */
+/* Whether the own time begins at an end that is only estimated (timeline.c). */
 int job_is_own_estimated(const struct job *job, const struct job_operation *operation);
 
 /* -------------------- load_coverage.c -------------------- */
 
 /*
- * Calls below which the trace has no operation, though they moved data: what they did cannot be judged. Of a
- * run, or of the whole store (0).
+ * Calls that moved data but have no operation in the trace, so they cannot be analyzed. Counts those of a
+ * run, or of the whole store (run_id 0).
  */
 struct bare_calls {
-    int64_t captured; /* in a graph */
+    int64_t captured; /* in a CUDA graph */
     int64_t others;
 };
 int bare_calls_count(struct bare_calls *calls, struct store *store, int64_t run_id, struct error *error);
 
 /*
- * How the ranks of a job came into its communicators, as NCCL's log tells.
+ * How a rank joined a communicator, from NCCL's log.
  *
- * Nobody gets out of the making of a communicator before all its ranks have come: in the bootstrap each waits
- * for the last one. So who was there last waited the shortest, and who waited long is held up: the rule of
- * arrival.c. Clocks of hosts are not compared.
+ * No rank finishes creating a communicator before all its ranks have joined: in the bootstrap each rank waits
+ * for the last one. So the rank that joined last waited the shortest time, and a rank that waited long was
+ * delayed by others, as in arrival.c. The clocks of hosts are not compared.
  */
 struct job_start {
-    int64_t order; /* of those of one rank the least is the first */
+    int64_t order; /* position in time among those of the same rank */
     int32_t rank;
     int32_t communicator;
-    int32_t parent;       /* communicator that it was split off; -1 none, or not known */
-    int32_t function;     /* that the program called: a number in job.tags; -1 */
+    int32_t parent;       /* communicator that it was split from; -1: none or unknown */
+    int32_t function;     /* the function that the program called: number in job.tags; -1: unknown */
     struct start_up told; /* its pointer is NULL */
-    int64_t waited_ns;    /* for others; TIME_UNKNOWN */
-    int64_t late_ns;      /* how much later than the first of them it came; TIME_UNKNOWN: not known of all */
-    unsigned
-        is_told : 1; /* who came last can be told: waits of all ranks differ by more than they are told to */
-    unsigned is_last : 1; /* then: nobody came later by more than that */
+    int64_t waited_ns;    /* time spent waiting for others; TIME_UNKNOWN */
+    int64_t late_ns;      /* how much later than the first it joined; TIME_UNKNOWN: not known for all */
+    unsigned is_told : 1; /* it is known who joined last: the waits differ by more than their resolution */
+    unsigned is_last : 1; /* in that case: no rank joined later by more than the resolution */
 };
 
 /* -------------------- clock_alignment.c -------------------- */
 
-/* Where an operation stands in the traces, and when it began by the clocks there. */
+/* Where the record of an operation is in the traces, and when it began by the clocks in that file. */
 struct job_record {
-    char *file;          /* owned; NULL: not known */
+    char *file;          /* owned; NULL: unknown */
     int64_t byte_offset; /* in the unpacked file */
-    int64_t at_ns;       /* on the clock of its process, as the file has it; TIME_UNKNOWN */
+    int64_t at_ns;       /* on the clock of its process, as recorded; TIME_UNKNOWN */
     int64_t wall_ns;     /* since 1970, UTC; TIME_UNKNOWN */
 };
 
-/* Looks up an operation of a job that was loaded from a store. Release the record whatever comes back. */
+/* Looks up the record of an operation of a job from a store. Release the record even after an error. */
 int job_find_record(const struct job *job, size_t operation, struct job_record *record, struct error *error);
-/* The same of a warning (struct job_warning), by its id. The clock of a log is no wall clock: it has no zone.
- */
+/* The same for a warning, by its id. The clock of a log is not a wall clock, since it has no time zone. */
 int job_find_warning(const struct job *job, int64_t warning, struct job_record *record, struct error *error);
 void job_record_release(struct job_record *record);
 
 /*
- * How far the records of a job go, by communicator and collective function: what each rank began last, and
- * what somebody got past. Nobody gets past a full exchange before all have come: whose record ends before
- * that took part in more than it has a record of.
+ * How far the records of a job reach, per communicator and collective function: the last operation that each
+ * rank began, and the last one that some rank completed. No rank completes a full exchange before all have
+ * joined it, so a rank whose record ends before that took part in more operations than it has records of.
  */
 struct extents {
-    struct map last; /* (communicator, function, rank) -> greatest sequence number */
-    struct map past; /* (communicator, function) -> the same, of full exchanges */
+    struct map last; /* (communicator, function, rank) -> greatest sequence number begun */
+    struct map past; /* (communicator, function) -> greatest sequence number completed, of full exchanges */
 };
 
-/* To be released, whatever it returns. -1 when memory is out. */
+/* Release it even after an error. Returns -1 when out of memory. */
 int extents_init(struct extents *extents, const struct job *job);
 void extents_release(struct extents *extents);
 
-/* The greatest sequence number that a rank began; NULL where nothing is recorded. */
+/* The greatest sequence number that a rank began; NULL if nothing is recorded. */
 const int64_t *extents_last(const struct extents *extents, int32_t rank, int32_t communicator,
                             uint8_t function);
 
-/* Whether others got past more than is recorded of a rank. */
+/* Whether other ranks completed more than is recorded for a rank. */
 int extents_lack(const struct extents *extents, int32_t rank, int32_t communicator, uint8_t function);
 
 /* -------------------- step_selection.c -------------------- */
 
 /*
- * A run that memory does not hold is loaded in excerpts: some of its steps, whole. In the job these have
- * numbers without gaps but for one between two excerpts, the break: a step in which nothing is recorded, as
- * steps on both sides of it do not follow each other. Who counts, compares or goes through steps sees a
- * shorter run with a few empty steps in it; who tells a step's number tells the run's. What has no step is
- * loaded wherever it stands.
+ * A run that is too large for memory is loaded in excerpts, each of which consists of complete steps. The job
+ * numbers these steps consecutively, with one empty step, the break, between two excerpts, since the steps on
+ * both sides of it are not neighbours. Code that counts, compares or iterates over steps sees a shorter run
+ * with a few empty steps; code that prints the number of a step must convert it to that of the run.
+ * Operations without a step are always loaded.
  */
 
 /*
- * Steps of the run that are loaded, ascending and without two that touch; the first begins at 0. They are the
- * job's from then on, whatever comes back: -1 when memory is out.
+ * Sets the steps of the run that are loaded: excerpts in ascending order with gaps between them, the first of
+ * which begins at 0. The job takes ownership of the array even on error. Returns -1 when out of memory.
  */
 int job_take_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count);
 
-/* The number in the job of a step of the run; -1: it is not loaded. A run that is loaded whole: the same. */
+/* Converts a step of the run to the job's number, which is the same in a complete job; -1: not loaded. */
 int32_t job_loaded_step(const struct job *job, int64_t run_step);
 
-/* The number in the run of a step of the job; of a break that of the first step that is left out there. */
+/* Converts a step of the job to the run's number; a break becomes the first step left out there. */
 int32_t job_run_step(const struct job *job, int32_t step);
 
-/* Whether a step of the job is a break, of which nothing is known. */
+/* Whether a step of the job is a break. */
 int job_is_break(const struct job *job, int32_t step);
 
-/* How many breaks are between two steps of the job, both included. */
+/* The number of breaks between two steps of the job, including both. */
 int32_t job_breaks_in(const struct job *job, int32_t first, int32_t last);
 
-/* How many steps are loaded, and how many the run has. */
+/* The number of loaded steps, and of steps in the run. */
 int32_t job_loaded_steps(const struct job *job);
 int32_t job_run_steps(const struct job *job);
 
 /*
- * Of how many times as many steps those that are loaded stand out: in a later round (load.c) they were sought
- * among all of the run, and what is rare in it is not rare there. 1: they were not sought.
+ * The number of steps in the run per loaded step, in a later round (load.c). Its steps were selected from the
+ * whole run because they stand out, so what is rare in the run is not rare among them. 1 if the steps were
+ * not selected for this reason.
  */
 double job_selection_ratio(const struct job *job);
 
-/* What an operation takes in memory at most, with its instance and what an analysis makes of it. */
+/* Upper bound of the memory per operation, including its instance and the data of an analysis. */
 enum { JOB_OPERATION_BYTES = 208 };
 
 /* -------------------- screening.c -------------------- */
 
 /*
- * A run that memory does not hold, to be gone through whole in rows of steps one after the other. Each row is
- * loaded as excerpts (step_selection.c): the steps that the job begins with, which are its warm-up as always,
- * then the row with a step on both sides of it, so that what goes on across its ends is there.
+ * A partition of a run that is too large for memory into rows of consecutive steps, for analyzing all of it.
+ * Each row is loaded as excerpts (step_selection.c): the first steps of the run, which are its warm-up, and
+ * then the row with one step before and one after it, so that operations across its boundaries are complete.
  */
 struct step_rows {
-    int32_t *ends; /* owned: the step of the run before which each row ends, ascending; the last is all */
+    int32_t *ends; /* owned: [row] the step of the run after its last one, ascending */
     size_t count;
-    int32_t first_step; /* of the job: that is recorded */
+    int32_t first_step; /* of the job: first recorded step */
 };
 
 /*
- * As few rows as take about `most_operations` operations each with what is loaded beside them, and are about
- * as large as each other. `job` has its names, and steps. Release it whatever comes back.
+ * Finds the smallest number of rows of similar size that need about `most_operations` operations each,
+ * including what is loaded with them. `job` needs its names and steps. Release it even after an error.
  */
 int step_rows_find(struct step_rows *rows, const struct job *job, int64_t most_operations,
                    struct error *error);
 void step_rows_release(struct step_rows *rows);
 
-/* What is loaded of a row. Owned by the caller (free); NULL when memory is out. */
+/* The excerpts to load for a row. Owned by the caller (free); NULL when out of memory. */
 struct job_excerpt *step_row_excerpts(const struct step_rows *rows, size_t row, size_t *count);
 
 /*
- * The steps of a row in a job that is loaded so, by its numbers, from *first to before *end. What has no step
- * (-1) is with the first row: it is loaded with each.
+ * The steps that belong to a row, in the numbers of a job loaded with its excerpts, from *first up to but not
+ * including *end. Operations without a step (-1) are loaded with each row and belong to the first one.
  */
 void step_row_steps(const struct step_rows *rows, size_t row, const struct job *job, int32_t *first,
                     int32_t *end);
@@ -699,63 +703,67 @@ void step_row_steps(const struct step_rows *rows, size_t row, const struct job *
 /* -------------------- step_index.c -------------------- */
 
 /*
- * A range of indexes that holds all operations of a rank in those steps, and perhaps others; a
- * range of places in by_step that holds the instances of those steps, and no others. Steps are below
- * step_count.
+ * job_operations_in returns a range of operation indexes that contains all operations of a rank in these
+ * steps, and possibly others. job_instances_in returns the range in by_step with exactly the instances of
+ * these steps. Both steps are inclusive and must be below step_count.
  */
 struct job_range job_operations_in(const struct job *job, int32_t rank, int32_t first_step,
                                    int32_t last_step);
 struct job_range job_instances_in(const struct job *job, int32_t first_step, int32_t last_step);
 
 /*
- * For recorders that leave point-to-point operations out: ranks that meet in communicators narrower than the
- * job are of one stage; stages of a pipeline meet in nothing but communicators of all ranks.
+ * Pipeline stages, for recorders without point-to-point operations. Ranks that share a communicator smaller
+ * than the job are in one stage; different stages share only communicators of all ranks.
  */
 
 /*
- * By rank, the least rank of its stage; where there are no narrower communicators to tell stages by, all are
- * of one. Owned by the caller; NULL when memory is out.
+ * For each rank, the lowest rank of its stage. All ranks are in one stage if there are no smaller
+ * communicators. Owned by the caller; NULL when out of memory.
  */
 int32_t *stages_find(const struct job *job);
 
-/* Whether what stages send each other is left out: waiting passes on by what nothing tells. */
+/* Whether operations between stages are not recorded, so that delays propagate between stages invisibly. */
 int job_lacks_stage_p2p(const struct job *job);
 
-/* Instances are gone through in pieces of so many. */
+/* Threads process instances in pieces of this size. */
 enum { INSTANCES_A_PIECE = 1024 };
 
-/* How many threads are worth their while in a pass over the operations of a job: no more than it has. */
+/* How many threads to use for a pass over the operations of a job, at most as many as the job has. */
 size_t job_threads(const struct job *job);
 
 /* -------------------- arrival.c -------------------- */
 
 /*
- * Who came when to an operation, told without comparing clocks: by how long each member stayed, on its own
- * GPU's clock, in a part of the operation that nobody leaves before all have come. The shorter, the later it
- * came, and the difference of two stays is what the one waited for the other.
+ * Finds who arrived when at an operation, without comparing clocks. Each member measures, on the clock of its
+ * own GPU, how long it stayed in a part of the operation that no member leaves before all have arrived. The
+ * shorter the stay, the later the member arrived; the difference of two stays is how long one waited for the
+ * other.
  *
- * That part is the initial sync of a symmetric kernel, where all members tell it (is_synced): a barrier,
- * whatever the function, and what a member computes or waits for behind it is no part of it. Else it is the
- * whole operation, which nobody finishes before all have come in full exchanges and pairs only.
+ * If all members record it (is_synced), that part is the initial sync of a symmetric kernel: a barrier for
+ * every function, and independent of what the member computes or waits for after it. Otherwise it is the
+ * whole operation, which no member completes before all have arrived only in full exchanges and pairs.
  */
 
-/* Whether the stay in an instance's operation of that function (a pair's two sides differ) tells anything. */
+/*
+ * Whether the stay in an operation of this instance shows when the member arrived. The function matters for
+ * pairs, whose two sides differ.
+ */
 int arrival_is_told(const struct job_instance *instance, enum function function);
 
-/* The stay of an operation (its number in the job); TIME_UNKNOWN. */
+/* The stay of an operation, given its index in the job; TIME_UNKNOWN. */
 int64_t arrival_stay_ns(const struct job *job, int32_t operation);
 
 /*
- * The operation (its number in the job) of the last to arrive, who stayed for the shortest, the first of
- * equals; -1 where not all members' stays tell that, or there is one only.
+ * The index of the operation that arrived last, which is the one with the shortest stay, and the first of
+ * equal ones. -1 if some member's stay is unknown, or if there is only one member.
  */
 int32_t arrival_last(const struct job *job, const struct job_instance *instance);
 
 /*
- * Communicators of whose making no log tells: who came when to the first operation on each. A start for each
- * of their ranks, of which `told` holds nothing; waits are known where all ranks began with the same
- * operation and each one's stay in it says how long it waited (arrival.c). By communicator; `*starts` is
- * freed by the caller. -1: no memory.
+ * Finds who arrived when at the first operation on each communicator whose creation is not logged. Creates
+ * one start per rank, with an empty `told`. Waits are known if all ranks began with the same operation and
+ * their stays show how long each waited (arrival.c). Sorted by communicator. The caller frees `*starts`.
+ * Returns -1 when out of memory.
  */
 int job_first_meetings(const struct job *job, struct job_start **starts, size_t *count);
 

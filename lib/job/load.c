@@ -1,3 +1,7 @@
+/*
+ * Loads a run from the store into memory: names, instances, operations, network steps, coverage, timelines.
+ * Large runs are loaded in excerpts.
+ */
 #include "job/load.h"
 #include "base/base.h"
 #include "job/internal.h"
@@ -10,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The instances of a run, by ascending id: each block holds some of one communicator. */
+/* The columns of the instances. They come by ascending id; each block has instances of one communicator. */
 
 static const int columns[] = {INSTANCE_ORDINAL, INSTANCE_KIND,     INSTANCE_FUNCTION, INSTANCE_SEQUENCE,
                               INSTANCE_SENDER,  INSTANCE_RECEIVER, INSTANCE_MEMBERS,  INSTANCE_EXPECTED,
@@ -66,7 +70,7 @@ static int take_block(struct loader *loader, struct block_scan *scan, struct err
     return 0;
 }
 
-/* The instances of the run. */
+/* Reads the instances of the run. */
 static int loader_read_instances(struct loader *loader, struct error *error)
 {
     struct block_scan scan;
@@ -109,7 +113,7 @@ int job_count_pieces(struct store *store, int64_t *count, struct error *error)
     return row < 0 ? -1 : 0;
 }
 
-/* What the job keeps of the roster is its own from then on. */
+/* The job takes ownership of texts that it keeps from the roster. */
 static char *take_text(char **text)
 {
     char *taken = *text;
@@ -144,14 +148,14 @@ static void take_communicators(struct job *job)
     roster->communicator_count = roster->communicator_capacity = 0;
 }
 
-/* One of the run's steps, whatever the store says. */
+/* Clamped to the run's steps, since the store may be damaged. */
 static int32_t first_step_of(const struct job *job, const struct roster_run *run)
 {
     int32_t last = job->step_count > 0 ? job->step_count - 1 : 0;
     return run->first_step < 0 ? 0 : run->first_step < last ? (int32_t)run->first_step : last;
 }
 
-/* The run itself, its ranks and communicators, into a job that is empty but for store and run. */
+/* Reads the run itself, its ranks and its communicators into a job of which only store and run_id are set. */
 static int job_read_names(struct job *job, struct error *error)
 {
     if (roster_load(&job->roster, job->store, job->run_id, error) ||
@@ -191,14 +195,19 @@ static int take(struct loader *loader, struct statement *statement, struct error
     return *described < 0 ? loader_tag(loader, statement_text(statement, 1), described, error) : 0;
 }
 
-/* From where operations were called, as descriptions of the calls say: job->described. Operations are laid
- * out, and their places known. */
+/*
+ * Reads where operations were called, from the descriptions of calls, into job->described. Operations and
+ * `places` must be laid out.
+ */
 static int loader_read_described(struct loader *loader, struct error *error)
 {
     return loader_read(loader, schema_analysis_job_described, take, error);
 }
 
-/* Of a process: its ranks with operations, those in the communicator last looked at, the most in any. */
+/*
+ * Counts of a process: its ranks with operations, those in the current communicator, and the maximum over all
+ * communicators.
+ */
 struct reader_threads {
     size_t ranks;
     size_t here;
@@ -206,7 +215,9 @@ struct reader_threads {
     size_t communicator;
 };
 
-/* Of each rank the number of its process; their ranks with operations are counted. -1: out of memory. */
+/*
+ * Numbers the processes of the ranks, and counts their ranks with operations. Returns -1 when out of memory.
+ */
 static int number_processes(const struct job *job, int64_t *process, struct reader_threads *reader_groups)
 {
     struct map numbers;
@@ -292,7 +303,7 @@ int job_load_names(struct job *job, struct store *store, int64_t run_id, struct 
     return 0;
 }
 
-/* Where the record of a rank ends before others', by what is recorded of all. */
+/* Finds where the records of a rank end before those of others. */
 static int find_tails(struct job *job, struct error *error)
 {
     struct extents extents;
@@ -348,7 +359,7 @@ static int choose_rounds(struct chosen_steps *rounds, struct job *job, int64_t m
     return failed ? -1 : 0;
 }
 
-/* Whether the first round is all there is. */
+/* Whether the first round contains all steps. */
 static int is_whole(const struct chosen_steps *rounds, const struct job *job)
 {
     const struct step_round *first = &rounds->rounds[0];
@@ -399,7 +410,7 @@ int job_load_within(struct job *job, struct store *store, int64_t run_id, int64_
         return -1;
     struct step_round *chosen = &rounds.rounds[0];
     int failed = rounds.count && job_take_excerpts(job, chosen->excerpts, chosen->count);
-    /* They are the job's. */
+    /* The job owns them now. */
     chosen->excerpts = NULL;
     chosen_steps_release(&rounds);
     if (failed) {

@@ -13,89 +13,102 @@ struct statement;
 
 /* -------------------- loader.c -------------------- */
 
-/* Rank and communicator index; -1 likewise. */
+/* The index of a rank and of a communicator; -1 if it does not belong to this run. */
 int64_t loader_rank(const struct loader *loader, int64_t id);
 int64_t loader_communicator(const struct loader *loader, int64_t id);
 
-/* The number of a tag; -1 for NULL. */
+/* Sets *tag to the number of a tag; -1 for NULL. */
 int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error);
 
-/* A step as the store has it, as the job numbers it; -1 where it is none of the run's, or not loaded. */
+/* Converts a step in the store to the job's number; -1 if it is not a step of the run or is not loaded. */
 int32_t loader_step(const struct loader *loader, int64_t step);
 
-/* Whether the run has that step, and it is not loaded. */
+/* Whether the run has this step but it is not loaded. */
 int loader_drops(const struct loader *loader, int64_t step);
 
 enum { CHANNELS_MANY = UINT8_MAX };
 
 typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);
 
-/* Calls `read` for each row; parameter 1 of `sql` is the run. */
+/* Calls `read` for each row. Parameter 1 of `sql` is the run. */
 int loader_read(struct loader *loader, const char *sql, row_reader read, struct error *error);
 
-/* What the one row of a query says, likewise; 0 where there is none. */
+/*
+ * Reads the number that a query for one row returns; 0 if there is no row. Parameter 1 of `sql` is the run.
+ */
 int loader_read_number(struct loader *loader, const char *sql, int64_t *number, struct error *error);
 
-/* The operations, in order of their ids. Instances are there. */
+/* Reads the operations, in the order of their ids. Instances must be loaded. */
 int loader_read_operations(struct loader *loader, struct error *error);
 
-/* Operations are laid out: when their streams were free is not known yet. -1 when memory is out. */
+/*
+ * Initializes when the streams of operations became free, if that is not known yet. Operations must be laid
+ * out. Returns -1 when out of memory.
+ */
 int loader_draft_ends(struct job *job);
 
-/* Operations are laid out: fills `places`, unless it is. -1 when memory is out. */
+/* Fills `places` if it is not filled yet. Operations must be laid out. Returns -1 when out of memory. */
 int loader_list_places(struct loader *loader);
 
-/* Operations are laid out: which of them are of each instance. -1 when memory is out. */
+/*
+ * Lists the member operations of each instance. Operations must be laid out. Returns -1 when out of memory.
+ */
 int loader_list_members(struct job *job);
 
 /* -------------------- load.c -------------------- */
 
 /*
- * All operations are laid out: marks the ranks of processes whose ranks are not all told apart. One without
- * operations, as of a communicator that nobody used, hides nobody's. Not 0: out of memory.
+ * Marks the ranks of processes whose ranks cannot all be told apart (is_part). Ranks without operations, as
+ * in a communicator that was never used, are ignored. All operations must be laid out. Not 0 when out of
+ * memory.
  */
 int job_find_parts(struct job *job);
 
 /* -------------------- load_traffic.c -------------------- */
 
-/* The network steps. Operations are laid out. */
+/* Reads the network steps. Operations must be laid out. */
 int loader_read_traffic(struct loader *loader, struct error *error);
 
 /*
- * An operation of which only the duration is recorded began when the one before it on its stream had ended
- * and it was enqueued.
+ * Sets the start of an operation of which only the duration is recorded: when the previous operation on its
+ * stream had ended and it was enqueued.
  */
 void job_infer_start(struct job *job, size_t operation);
 
-/* Fills in its own time, from what is known of its stream by now. */
+/* Sets the own time of an operation, from what is known about its stream. */
 void job_measure_own(struct job *job, struct job_operation *operation);
 
 /* -------------------- load_coverage.c -------------------- */
 
-/* What of the run is damaged, lost, cut off or left out by its recorder. Instances are there. */
+/* Reads what is damaged, lost, truncated or not recorded in the run. Instances must be loaded. */
 int loader_read_coverage(struct loader *loader, struct error *error);
 
-/* What a wait is taken from. */
+/* The source of a wait time. */
 enum start_measure {
     START_NOTHING = 0,
     START_BY_PARTS,
-    START_BY_LINES,  /* of lines, which have decimals of a second */
-    START_BY_SECONDS /* of lines, which have whole ones */
+    START_BY_LINES,  /* log lines with fractions of a second */
+    START_BY_SECONDS /* log lines with whole seconds */
 };
 
-/* What came nearer together than this came at once: parts have two decimals of a second. */
+/*
+ * The resolution of a measure: arrivals closer together than this count as simultaneous. Parts have two
+ * decimals of a second.
+ */
 int64_t start_told_ns(enum start_measure measure);
 
-/* Of all ranks of a communicator, whose waits are known to `told_ns`: who came last. */
+/* Finds who joined last among all ranks of a communicator, whose waits have a resolution of `told_ns`. */
 void starts_compare(struct job_start *starts, size_t count, int64_t told_ns);
 
-/* Puts them in order of communicators and their ranks, and says who came last. */
+/* Sorts the starts by communicator and rank, and finds who joined last. */
 void job_judge_starts(struct job *job);
 
 /* -------------------- lost_files.c -------------------- */
 
-/* Who is in the communicators is known (store/membership.h): marks the ranks whose file of some communicator
- * may have been lost. Not 0: out of memory. */
+/*
+ * Marks the ranks that may have lost the file of some communicator. The members of communicators must be
+ * known. Not 0 when out of memory.
+ */
 int job_find_lost_files(struct job *job);
 
 #endif

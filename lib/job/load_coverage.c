@@ -1,3 +1,7 @@
+/*
+ * Loads what limits an analysis of the run: damage, losses, truncated files, progress reports, warnings, and
+ * the creation of communicators from logs.
+ */
 #include "base/base.h"
 #include "job/job.h"
 #include "job/load.h"
@@ -6,7 +10,7 @@
 
 #include "schemas.h"
 
-/* A text of a row, as long as the job lives. */
+/* Keeps a text of a row for the lifetime of the job. */
 static int keep_text(struct loader *loader, struct statement *statement, int column, const char **text,
                      struct error *error)
 {
@@ -22,7 +26,7 @@ static int64_t number_or(struct statement *statement, int column, int64_t unknow
     return statement_is_null(statement, column) ? unknown : statement_integer(statement, column);
 }
 
-/* Of several ranks of a process, the one that has the device. */
+/* Of several ranks in a process, the one that uses the device. */
 static int is_of(const struct job *job, int64_t rank, int64_t gpu)
 {
     const struct job_rank *of = &job->ranks[rank];
@@ -84,7 +88,7 @@ static int read_address(struct loader *loader, struct statement *statement, stru
     return rank < 0 ? 0 : keep_text(loader, statement, 1, &loader->job->ranks[rank].address, error);
 }
 
-/* What ranks warned of, and at which addresses their hosts are reached, as NCCL's log tells. */
+/* Reads the warnings of ranks and the addresses of their hosts, from NCCL's log. */
 static int loader_read_warnings(struct loader *loader, struct error *error)
 {
     return loader_read(loader, schema_analysis_log_warnings, read_warning, error) ||
@@ -119,7 +123,7 @@ enum {
     AT_END,
     AT_COMPLETE,
     AT_TOTAL,
-    AT_PARTS /* and those of the parts, in their order */
+    AT_PARTS /* followed by those of the parts, in their order */
 };
 
 static int read_start(struct loader *loader, struct statement *statement, struct error *error)
@@ -163,9 +167,9 @@ static int loader_read_start_ups(struct loader *loader, struct error *error)
 static const int64_t SECOND_NS = 1000000000;
 
 /*
- * What a rank waited for the others while a communicator was made, TIME_UNKNOWN: in the bootstrap; of one
- * that is split off another also in what is left, where all ranks of that one tell each other of the split.
- * Where the log has no parts (NCCL up to 2.21), all that it took from its first line to its last.
+ * How long a rank waited for others while a communicator was created; TIME_UNKNOWN. This is the bootstrap;
+ * for a communicator that was split from another, also the rest, in which all ranks of the parent exchange
+ * the split. If the log has no parts (NCCL up to 2.21), it is the time from the first line to the last.
  */
 static int64_t start_waited_ns(const struct start_up *told, enum start_measure *measure)
 {
@@ -208,7 +212,7 @@ void starts_compare(struct job_start *starts, size_t count, int64_t told_ns)
     }
 }
 
-/* Those of one communicator, all of whose ranks are known. */
+/* Judges the starts of one communicator, all of whose ranks are known. */
 static void judge(struct job_start *starts, size_t count)
 {
     enum start_measure roughest = START_NOTHING, first = START_NOTHING, measure;
@@ -216,7 +220,7 @@ static void judge(struct job_start *starts, size_t count)
         starts[i].waited_ns = start_waited_ns(&starts[i].told, &measure);
         first = i ? first : measure;
         roughest = measure > roughest ? measure : roughest;
-        /* What is measured otherwise cannot be held against the others. */
+        /* Waits that are measured in different ways cannot be compared. */
         if (measure == START_NOTHING || (measure == START_BY_PARTS) != (first == START_BY_PARTS))
             return;
     }
@@ -304,8 +308,10 @@ static int read_told_late(struct loader *loader, struct statement *statement, st
     return 0;
 }
 
-/* Where most traces lack their end, or most stop midway, that says nothing of a single rank. Of ranks whose
- * recorder stopped nothing is said in any case. */
+/*
+ * If most files are truncated, or most stop in the middle of an operation, this means nothing for a single
+ * rank. Ranks whose recorder stopped are not counted.
+ */
 static void weigh_cuts(struct job *job)
 {
     size_t recorded = job_recorded_ranks(job);

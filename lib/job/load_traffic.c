@@ -1,3 +1,7 @@
+/*
+ * Loads network steps and derives from them when kernels ended. Below: inferred starts, own time, idle time
+ * and lateness of operations.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -9,9 +13,9 @@
 
 #include <stdlib.h>
 
-/* The network steps of a run, summed by proxy operation. */
+/* Network steps, summed per proxy operation. */
 
-/* Counts a wait for the network as far as it reaches beyond `covered_ns`, the end of those before it. */
+/* Adds the part of a network wait after `covered_ns`, the end of the earlier waits. */
 static void cover(struct job_traffic *traffic, const struct proxy_step *step, int64_t *covered_ns)
 {
     int64_t begin = step->wait[WAIT_NETWORK].begin_ns, end = step->wait[WAIT_NETWORK].end_ns;
@@ -25,7 +29,7 @@ static void cover(struct job_traffic *traffic, const struct proxy_step *step, in
     *covered_ns = end;
 }
 
-/* Network steps of one proxy operation, summed. Times are still on the host's clock. */
+/* Sums the network steps of one proxy operation. Times are still on the host's clock. */
 static int sum_steps(struct statement *statement, struct job_traffic *traffic, int64_t *gpu_done_ns,
                      struct error *error)
 {
@@ -58,7 +62,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
                     : 0;
 }
 
-/* An operation whose kernel's end is unknown ended when its GPU had last given or taken data. */
+/* If the end of the kernel is unknown, the operation ended when its GPU last gave or took data. */
 static void lend_end(struct job_operation *operation, int64_t gpu_done_ns)
 {
     if (gpu_done_ns == TIME_UNKNOWN || (operation->ends != ENDS_UNKNOWN && operation->ends != ENDS_BY_PROXY))
@@ -68,7 +72,7 @@ static void lend_end(struct job_operation *operation, int64_t gpu_done_ns)
     operation->ends = ENDS_BY_PROXY;
 }
 
-/* Of an operation that shares its kernel, or has a channel without a stop, the stop may come too soon. */
+/* The stop may be too early if the operation shares its kernel or has a channel without a stop. */
 static int may_stop_early(const struct job *job, size_t at)
 {
     if (job->operations[at].ends != ENDS_BY_KERNEL)
@@ -77,7 +81,10 @@ static int may_stop_early(const struct job *job, size_t at)
            (at + 1 < job->operation_count && job_same_group(job, at, at + 1));
 }
 
-/* One channel fewer has not received from the network, as those of a ring between hosts do last of all. */
+/*
+ * One channel more has received from the network. Receiving is the last thing that the channels of a ring
+ * between hosts do.
+ */
 static void take_channel(struct job_operation *operation, uint8_t *channels)
 {
     if (*channels == 0 || *channels == CHANNELS_MANY)
@@ -85,7 +92,7 @@ static void take_channel(struct job_operation *operation, uint8_t *channels)
     operation->all_taken = --*channels == 0;
 }
 
-/* An operation's number is that under which it was read until all traffic is there. */
+/* Until all traffic is loaded, an operation is identified by its position in the order of reading. */
 static int read_traffic(struct loader *loader, struct statement *statement, struct error *error)
 {
     struct job *job = loader->job;
@@ -107,19 +114,19 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     int64_t gpu_done_ns;
     if (sum_steps(statement, traffic, &gpu_done_ns, error))
         return -1;
-    /* A proxy operation that never ended does not say when its kernel did. */
+    /* An unfinished proxy operation does not show when its kernel ended. */
     if (statement_is_null(statement, 6))
         return 0;
     if (receives && gpu_done_ns != TIME_UNKNOWN)
         take_channel(operation, &loader->channels[read]);
     lend_end(operation, gpu_done_ns);
-    /* What its kernel received last, it took until then. */
+    /* The kernel took the data that it received last until this time. */
     if (receives && gpu_done_ns > *free_ns && may_stop_early(job, (size_t)loader->places[read]))
         *free_ns = gpu_done_ns;
     return 0;
 }
 
-/* Traffic comes in order of the files; what belongs to one operation is to stand together. */
+/* Traffic comes in the order of the files; entries of one operation must be adjacent. */
 static int order_traffic(struct job *job)
 {
     size_t count = job->traffic_count;
@@ -185,14 +192,14 @@ void job_measure_own(struct job *job, struct job_operation *operation)
     if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN || operation->inferred ||
         &job->operations[operation->group] != operation)
         return;
-    /* Where starts are inferred, ends of a group are known only now. */
+    /* If starts are inferred, the ends of a group are only known now. */
     if (job->operations[operation->previous].inferred)
         operation->previous = job_last_of_group(job, operation->previous);
     int64_t free_ns = job->drafts.free_ns[operation->previous];
     if (free_ns == TIME_UNKNOWN)
         return;
     operation->own_ns = operation->start_ns - free_ns;
-    /* Ends that are not the kernel's own are seen late: the next kernel may have begun by then. */
+    /* Ends that are not from a kernel are noticed late, so the next kernel may have begun before. */
     if (operation->own_ns < 0)
         operation->own_ns = 0;
 }
@@ -203,10 +210,10 @@ int job_is_own_estimated(const struct job *job, const struct job_operation *oper
            job->operations[operation->previous].ends == ENDS_ESTIMATED;
 }
 
-/* Of streams that an operation may have waited for, so many operations back are looked at. */
+/* How many earlier operations are examined, for streams that an operation may have waited for. */
 enum { LOOK_BACK = 64 };
 
-/* When an operation was over: its end, or when it let go of its stream if that was later. */
+/* When an operation was over: its end, or when it freed its stream, if later. */
 static int64_t over_ns(const struct job *job, size_t at)
 {
     int64_t hold = -1;
@@ -223,7 +230,7 @@ int64_t job_idle_time(const struct job *job, const struct job_operation *operati
     int64_t free_ns = operation->start_ns - operation->own_ns;
     for (size_t i = at; i-- > first && at - i <= LOOK_BACK;) {
         int64_t other_ns = over_ns(job, i);
-        /* Clocks do not tell exactly until when: not longer than it ran, then. */
+        /* The clocks do not show precisely until when it occupied the stream; then its own end counts. */
         if (other_ns > operation->start_ns)
             other_ns = job->operations[i].end_ns;
         if (other_ns != TIME_UNKNOWN && job->operations[i].group != operation->group && other_ns > free_ns &&
@@ -261,11 +268,14 @@ int64_t job_lateness_in(const struct job *job, const struct job_operation *opera
     if (idle_ns == TIME_UNKNOWN || operation->enqueued_ns == TIME_UNKNOWN)
         return TIME_UNKNOWN;
     int64_t free_ns = operation->start_ns - idle_ns;
-    /* Too late an end hides when the stream was free: how far ahead the host was still shows. */
+    /*
+     * If the estimated end is too late, it hides when the stream became free, but it still shows how far
+     * ahead the host was.
+     */
     if (job_is_own_estimated(job, operation))
         return operation->enqueued_ns - free_ns < idle_ns ? operation->enqueued_ns - free_ns : idle_ns;
     int64_t late_ns = operation->enqueued_ns > free_ns ? operation->enqueued_ns - free_ns : 0;
-    /* While its GPU computes, a host may wait for it: that is no lateness of the host's. */
+    /* A host may be waiting for its GPU while the GPU computes, which is no lateness of the host. */
     int64_t busy_ns = job->gpu_busy_ns ? job->gpu_busy_ns[operation - job->operations] : 0;
     int64_t left_ns = busy_ns < idle_ns ? idle_ns - busy_ns : 0;
     return late_ns < left_ns ? late_ns : left_ns;

@@ -1,3 +1,7 @@
+/*
+ * Loads the operations of a run from the store. Rows come in the order of operation ids; issue_order.c sorts
+ * them by rank.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -10,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operations and instances of a run. Rows come in order of operation id; issue_order.c puts them by rank. */
+/* Reads operations and instances. */
 
 int loader_read(struct loader *loader, const char *sql, row_reader read, struct error *error)
 {
@@ -65,13 +69,13 @@ int64_t loader_member(struct loader *loader, int64_t id)
     return loader->member;
 }
 
-/* The delay with which the host noticed a kernel start is the least over an operation's channels. */
+/* Kernel times of an operation. The host's delay in noticing the start is the least over the channels. */
 struct kernel_times {
     uint64_t gpu_begin;
     uint64_t gpu_end;
     int64_t noticed_late_ns; /* host clock minus GPU clock; TIME_UNKNOWN */
     int incomplete;          /* a channel has no stop */
-    int channels;            /* that it has, as far as they are listed */
+    int channels;            /* number of channels, as far as they are listed */
 };
 
 static int read_channels(const struct stored_operation *stored, int64_t base_ns, struct kernel_times *times,
@@ -110,8 +114,9 @@ static int64_t duration_of(const struct operation *recorded)
 }
 
 /*
- * Without a GPU clock the device times are polls by the host: never early. The true begin is then at most the
- * begin that was seen, and at most the end that was seen less the duration, where a recorder gives that.
+ * Without a GPU clock, the device times are from polling by the host, and never early. So the true start is
+ * at most the observed start, and at most the observed end minus the duration, if a recorder gives a
+ * duration.
  */
 static void take_host_times(struct job_operation *operation, int64_t duration,
                             const struct operation *recorded)
@@ -135,7 +140,7 @@ static int64_t first_known(int64_t time_ns, int64_t otherwise_ns)
     return time_ns != TIME_UNKNOWN ? time_ns : otherwise_ns;
 }
 
-/* Host times stay on the host's clock here; timeline.c maps them. */
+/* Host times stay on the host's clock here; device_time.c converts them. */
 static int take_times(struct job_operation *operation, const struct stored_operation *stored,
                       struct kernel_times *kernel, struct error *error)
 {
@@ -168,8 +173,8 @@ static int make_room(struct loader *loader, struct error *error)
 }
 
 /*
- * What few recorders tell: there is no list before there is anything to tell. Of operations before the first
- * it says `not_told`.
+ * Stores a property that few recorders have. The array is created with the first value, and `not_told` is
+ * filled in for earlier operations.
  */
 static int take_told(int64_t **list, size_t *capacity, size_t at, int64_t told, int64_t not_told)
 {
@@ -182,7 +187,7 @@ static int take_told(int64_t **list, size_t *capacity, size_t at, int64_t told, 
     return 0;
 }
 
-/* The same of small numbers. */
+/* The same for 32-bit numbers. */
 static int take_number(int32_t **list, size_t *capacity, size_t at, int32_t number, int32_t none)
 {
     int is_first = !*list;
@@ -195,8 +200,8 @@ static int take_number(int32_t **list, size_t *capacity, size_t at, int32_t numb
 }
 
 /*
- * Only symmetric kernels wait for all their peers first. The others call so what their blocks take to begin
- * with, and wait later.
+ * Only symmetric kernels wait for all peers at the beginning. For other kernels the recorded time is that of
+ * the initial work of their blocks, which wait later.
  */
 static int take_initial_sync(struct loader *loader, size_t at, const struct operation *recorded)
 {
@@ -234,7 +239,7 @@ static int take_noticed(struct loader *loader, size_t at, int64_t noticed_ns)
                : 0;
 }
 
-/* The index of a stream's id; -1 when memory is out. */
+/* The index of a stream's id; -1 when out of memory. */
 static int64_t number_stream(struct loader *loader, uint64_t id)
 {
     struct job_drafts *drafts = &loader->job->drafts;
@@ -290,12 +295,12 @@ static int take_call(struct loader *loader, size_t at, const struct stored_opera
                                        .peer = recorded->peer,
                                        .own_rank = member->number,
                                        .is_started = recorded->device.begin_ns != TIME_UNKNOWN};
-    /* When a watchdog saw it begin is not when it began. */
+    /* The time at which a watchdog saw it running is not its start. */
     job->operations[at].start_ns = TIME_UNKNOWN;
     return 0;
 }
 
-/* What is not told of all operations. */
+/* Stores the properties that not all operations have. */
 static int take_more(struct loader *loader, size_t at, const struct stored_operation *stored,
                      const struct kernel_times *kernel, struct error *error)
 {
@@ -387,7 +392,7 @@ int loader_read_operations(struct loader *loader, struct error *error)
     return more;
 }
 
-/* Counted anew: what the store says of it may be damaged. */
+/* Counts the members again, since the number in the store may be damaged. */
 int loader_list_members(struct job *job)
 {
     size_t first = 0;
@@ -436,7 +441,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
     int64_t has_traffic;
     if (job->rank_count > JOB_MOST_RANKS)
         return error_set(error, "the run has more than %d ranks", JOB_MOST_RANKS);
-    /* So many are doubted in the end (job_doubt_steps). */
+    /* job_doubt_steps ignores this many steps in any case. */
     if (job->step_count > JOB_MOST_STEPS)
         job->step_count = job->first_step = 0;
     if (loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))

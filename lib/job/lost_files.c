@@ -1,3 +1,7 @@
+/*
+ * Finds ranks that may have lost the file of one of their communicators. Called at the end of loading, when
+ * members are known.
+ */
 #include "base/base.h"
 #include "job/job.h"
 #include "job/load.h"
@@ -5,7 +9,9 @@
 
 #include <stdlib.h>
 
-/* What a rank is in: all of its communicators, and those with places left below a last member that it is not.
+/*
+ * The communicators of a rank: how many in total, and how many that have free places below a last member
+ * other than this rank.
  */
 struct memberships {
     int32_t all;
@@ -13,14 +19,15 @@ struct memberships {
 };
 
 /*
- * Communicators with places left that no silent rank takes. Global ranks ascend with the numbers in one. Of
- * what a rank shared with silent ones nothing may be known at all.
+ * Communicators with more free places than there are silent ranks. Global ranks ascend with the ranks in a
+ * communicator. Communicators that a rank shared only with silent ranks may be entirely unknown.
  */
 struct openings {
-    int64_t above;  /* the least global rank of a last member with places above it; INT64_MAX: none */
-    int64_t *below; /* owned: of those with places below their last member, its global rank. Sorted. */
+    int64_t above;  /* lowest global rank of a last member with free places after it; INT64_MAX: none */
+    int64_t *below; /* owned, sorted: global rank of the last member of each communicator with free places
+                       before that member */
     size_t count;
-    int64_t silent; /* ranks */
+    int64_t silent; /* number of ranks without records */
 };
 
 static void add_opening(const struct job *job, const struct job_communicator *communicator,
@@ -54,7 +61,9 @@ static void count_memberships(const struct job *job, struct openings *openings, 
     sort_integers(openings->below, openings->count);
 }
 
-/* Files get lost, none is added: what any rank is in at most, all may be in. */
+/*
+ * Files get lost but none are added, so every rank may be in as many communicators as the rank with the most.
+ */
 static int32_t most_count(const struct memberships *ranks, size_t rank_count)
 {
     int32_t most = 0;
@@ -68,7 +77,9 @@ static int is_not_above(const void *below, const void *global_rank)
     return *(const int64_t *)below <= *(const int64_t *)global_rank;
 }
 
-/* Whether there is a place for the rank in a communicator that it is not in; one without a number fits any.
+/*
+ * Whether a communicator that the rank is not known to be in has a free place for it. A rank without a number
+ * fits into any free place.
  */
 static int fits(const struct openings *openings, int64_t global_rank, int32_t is_below)
 {

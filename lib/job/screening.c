@@ -1,3 +1,7 @@
+/*
+ * Scans runs that are too large for memory: which steps stand out (for step_selection.c), and a partition of
+ * the run into rows of steps that can be loaded one after the other.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -7,28 +11,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* So many ranks tell how long steps lasted: a median of them is as good as one of all. */
+/* The number of ranks from which step times are measured: their median is as good as that of all ranks. */
 enum { SAMPLED_RANKS = 32 };
 
-/* Cells of times of communicators by steps: where there were more, several communicators share theirs. */
+/* Limit of the table of communicators by steps. Beyond it, several communicators share a row. */
 enum { MOST_CELLS = 1 << 24 };
 
-/* What differs by less of a step is not unusual, however steady the others are: of a length, and of what a
- * member of a communicator waits. */
+/*
+ * Smaller differences than this part of a step do not stand out, even if other steps are very regular: for
+ * the step time, and for the wait of a member of a communicator.
+ */
 static const double LEAST_LENGTH = 0.005, LEAST_WAIT = 0.002;
 
-/* Where no length is known: of what a communicator takes in a step. */
+/* The same limit if no step time is known, as a part of a communicator's time in a step. */
 static const double LEAST_SHARE = 0.02;
 
 struct measures {
     struct screening *screening;
     const struct job *job;
-    float *took_us; /* [row * step_count + step], summed over operations; NAN: none */
+    float *took_us; /* [row * step_count + step], sum over operations; NAN: none */
     size_t rows;
-    int64_t *began_ns; /* [sampled rank * step_count + step], the first of its operations; TIME_UNKNOWN */
-    size_t every;      /* each so-many-th rank is sampled */
+    int64_t *began_ns; /* [sampled rank * step_count + step], start of its first operation; TIME_UNKNOWN */
+    size_t every;      /* every n-th rank is sampled */
     size_t sampled;
-    int64_t *list; /* scratch: of the steps, or the ranks */
+    int64_t *list; /* scratch: of steps or ranks */
 };
 
 static const int operation_columns[] = {OPERATION_DURATION,   OPERATION_GPU_BEGIN,
@@ -45,7 +51,7 @@ static int64_t duration_of(const struct block_reader *rows, size_t row)
                      (uint64_t)rows->values[OPERATION_GPU_BEGIN][row]);
 }
 
-/* Of those that no recorder saw begin on the device, when the host handed them over. */
+/* For operations without a start on the device, the time at which the host launched them. */
 static int64_t begin_of(const struct block_reader *rows, size_t row)
 {
     int64_t gpu = block_value(rows, OPERATION_GPU_BEGIN, row, 0);
@@ -106,7 +112,7 @@ static int scan_run(struct measures *measures, struct error *error)
     return more;
 }
 
-/* The middle one of the sampled ranks' lengths of a step; TIME_UNKNOWN. */
+/* The median over the sampled ranks of a step's time; TIME_UNKNOWN. */
 static int64_t length_of(const struct measures *measures, int32_t step)
 {
     size_t steps = (size_t)measures->screening->step_count, count = 0;
@@ -118,7 +124,7 @@ static int64_t length_of(const struct measures *measures, int32_t step)
     return median_of(measures->list, count);
 }
 
-/* Values of steps: the middle one, and their spread, `least` at the least. TIME_UNKNOWN where none is. */
+/* The median of the steps' values and their spread, at least `least`. TIME_UNKNOWN: no values. */
 struct usual {
     int64_t middle;
     double spread;
@@ -137,7 +143,7 @@ static struct usual usual_of(const double *values, size_t steps, int64_t *list)
     return usual;
 }
 
-/* How far steps are from usual, in spreads of `least` or more. */
+/* Notes the distance of steps from the median, in units of the spread, which is at least `least`. */
 static void note_apart(struct screening *screening, const double *values, const struct usual *usual,
                        double least)
 {
@@ -150,7 +156,7 @@ static void note_apart(struct screening *screening, const double *values, const 
     }
 }
 
-/* How many members the communicators of a row have. */
+/* The number of members of the communicators in a row. */
 static double members_of(const struct measures *measures, size_t row)
 {
     double members = 0;
@@ -160,7 +166,7 @@ static double members_of(const struct measures *measures, size_t row)
     return members;
 }
 
-/* The median length of a step; TIME_UNKNOWN. */
+/* The median step time; TIME_UNKNOWN. */
 static int64_t screen_lengths(const struct measures *measures, double *values)
 {
     struct screening *screening = measures->screening;
@@ -249,21 +255,21 @@ void screening_release(struct screening *screening)
     *screening = (struct screening){0};
 }
 
-/* Tables of ranks by steps take as much as an operation for so many of their cells. */
+/* This many cells of tables of ranks by steps need as much memory as one operation. */
 enum { CELLS_AN_OPERATION = 4 };
 
-/* Steps that are loaded beside a row: one before it and one after. */
+/* Steps that are loaded before and after a row. */
 enum { BESIDE = 1 };
 
-/* A row is that part of the memory at the least, whatever is loaded with it. */
+/* A row has at least this part (1/4) of the memory, whatever is loaded with it. */
 enum { LEAST_PART = 4 };
 
-/* How many operations there are of steps, by their instances. */
+/* The number of operations in each step, counted from their instances. */
 struct costs {
     int64_t *of_step; /* owned */
     int32_t step_count;
     int64_t in_no_step;
-    int64_t most_members; /* of an instance: a damaged store says what it likes */
+    int64_t most_members; /* limit per instance, since the store may be damaged */
 };
 
 static int count_block(struct costs *costs, struct block_scan *scan, struct error *error)

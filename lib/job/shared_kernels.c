@@ -1,3 +1,7 @@
+/*
+ * Corrects receives that share a kernel with other operations of a group call, and removes kernel times that
+ * belong to other operations. Called by timeline.c.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -6,15 +10,17 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* How long each rank took to a group call since it left the one before on its stream; by the first of each.
+/*
+ * The time that each rank took from leaving the previous operation on its stream until a group call, indexed
+ * by the first operation of the call.
  */
 struct approaches {
     int64_t *took_ns;         /* owned; TIME_UNKNOWN */
-    struct sort_entry *calls; /* owned: first operations, by how many a communicator has had on its rank */
+    struct sort_entry *calls; /* owned: first operations; key: number of the call on communicator and rank */
     size_t count;
 };
 
-/* Of a receive in a group, whether no record says when its data came. */
+/* Whether an operation is a receive in a group whose data arrived at an unrecorded time. */
 static int is_untold(const struct job *job, size_t at)
 {
     const struct job_operation *receive = &job->operations[at];
@@ -28,7 +34,9 @@ static int is_first(const struct job *job, size_t at)
     return job->operations[at].group == (int32_t)at && job_is_grouped(job, (int32_t)at);
 }
 
-/* Lists the groups of all ranks, each communicator's first, then each one's second, and so on. */
+/*
+ * Lists the group calls of all ranks: first the first call on each communicator, then the second, and so on.
+ */
 static int list_calls(const struct job *job, struct approaches *approaches)
 {
     int64_t *had = array_new(job->communicator_count, sizeof *had);
@@ -62,7 +70,7 @@ static int64_t approach_of(const struct job *job, int32_t call)
     return free_ns == TIME_UNKNOWN || free_ns > first->start_ns ? TIME_UNKNOWN : first->start_ns - free_ns;
 }
 
-/* The operation of the call before that is at the same place in it as this one in its own; NULL. */
+/* The operation at the same position in the previous call as this one has in its own; NULL. */
 static const struct job_operation *same_before(const struct job *job, const struct job_operation *operation)
 {
     const struct job_operation *first = &job->operations[operation->group];
@@ -86,8 +94,8 @@ static int sends_to(const struct job *job, size_t call, int32_t receiver)
 }
 
 /*
- * Whether two ranks left what was before their call at the same time: a collective of both, or one call in
- * which both sent to each other as in this one.
+ * Whether two ranks left the operation before their call at the same time: it was a collective of both, or a
+ * call in which both sent to each other, as they do in this one.
  */
 static int had_met(const struct job *job, const struct job_operation *receive,
                    const struct job_operation *send)
@@ -137,7 +145,10 @@ static int correct_call(struct job *job, const struct approaches *approaches, in
     return mended;
 }
 
-/* The calls from `first` on of one number: what each rank took to it, then what it waited for in it. */
+/*
+ * Processes the calls with the same number, from `first` on: first the time each rank took to reach it, then
+ * what each waited for in it. Returns the index of the next number.
+ */
 static size_t correct_round(struct job *job, struct approaches *approaches, size_t first, const int64_t *next,
                             int *mended)
 {
@@ -167,25 +178,28 @@ int job_correct_shared_kernels(struct job *job, int *mended, struct error *error
 }
 
 /*
- * The host notices a start late, never early: the host's clock minus the GPU's is no more than each start
- * that was noticed says, and no more than that and what the clocks drift apart until then at any other time.
- * NVIDIA's example plugin measures the frequency of its clock over some 10 ms, which is off by 1 in 250, now
- * and then by several times that.
+ * The host notices a start late but never early. So the host's clock minus the GPU's clock is at most what
+ * each noticed start shows, and at another time at most that plus the drift of the clocks in between.
+ * NVIDIA's example plugin measures the frequency of its clock over about 10 ms, with an error of 1 in 250,
+ * occasionally several times that.
  */
 enum { DRIFT_PART = 50 };
 
-/* The GPU's clock may advance in steps, and a launch be noted after it, by some 100 us up to NCCL 2.26. */
+/*
+ * The GPU's clock may advance in steps, and a launch may be recorded after it happened; up to NCCL 2.26 by
+ * about 100 us.
+ */
 enum { DOUBT_NS = 150000 };
 
-/* A host that was held up between a launch and its note is one operation, and rare. */
+/* A host that was delayed between a launch and its record affects one operation, and rarely. */
 enum { IMPOSSIBLE_LEAST = 3, IMPOSSIBLE_PART = 10 };
 
-/* Of a communicator. */
+/* Counts of a communicator. */
 struct count {
-    int32_t rank; /* that the next two are of; -1 */
+    int32_t rank; /* that the next two counts belong to; -1 */
     int64_t timed;
     int64_t impossible;
-    int64_t ranks; /* with timed operations */
+    int64_t ranks; /* number with timed operations */
     int64_t astray_ranks;
 };
 
@@ -195,19 +209,22 @@ static int is_timed(const struct job *job, size_t at)
            job->operations[at].start_ns != TIME_UNKNOWN;
 }
 
-/* When it was called, by the host's clock. */
+/* When an operation was called, on the host's clock. */
 static int64_t called_at(const struct job *job, size_t at)
 {
     return job->drafts.issued_ns[at] + job_delay(job, &job->operations[at]);
 }
 
-/* When its start was noticed, by the host's clock. */
+/* When its start was noticed, on the host's clock. */
 static int64_t noticed_at(const struct job *job, size_t at)
 {
     return job->operations[at].start_ns + job->drafts.noticed_ns[at];
 }
 
-/* The most that the host's clock may be ahead at an operation, as `last` and the time since then say. */
+/*
+ * An upper bound of host clock minus GPU clock at an operation, from the bound at `last` and the time since
+ * then.
+ */
 static void bound_ahead(const struct job *job, size_t at, size_t *last, int64_t *ahead_ns, int64_t *most_ns)
 {
     if (!is_timed(job, at))
@@ -224,7 +241,7 @@ static void bound_ahead(const struct job *job, size_t at, size_t *last, int64_t 
         *most_ns = here_ns;
 }
 
-/* By operation of a rank, from before and from behind. */
+/* Sets the upper bound for each operation of a rank, from the operations before and after it. */
 static void bound_rank(const struct job *job, const struct job_rank *rank, int64_t *most_ns)
 {
     size_t last = SIZE_MAX;
@@ -243,7 +260,7 @@ static int is_impossible(const struct job *job, size_t at, int64_t ahead_ns)
     return called_at(job, at) - (job->operations[at].start_ns + ahead_ns) > DOUBT_NS;
 }
 
-/* Whether a rank has too many for chance. */
+/* Whether a rank has too many impossible kernels for coincidence. */
 static int is_too_often(const struct count *count)
 {
     return count->impossible >= IMPOSSIBLE_LEAST && count->impossible * IMPOSSIBLE_PART >= count->timed;
@@ -270,8 +287,8 @@ static void count_rank(const struct job *job, int32_t rank, int64_t *most_ns, st
 }
 
 /*
- * All ranks of a communicator lose count alike. That most of its ranks have such kernels is no jump of one
- * process's clock.
+ * All ranks of a communicator miscount in the same way. If most of its ranks have such kernels, the reason is
+ * not a jump of one process's clock.
  */
 static int mark_astray(const struct job *job, const struct count *counts, unsigned char *is_astray)
 {
@@ -301,7 +318,10 @@ static void forget_all(struct job *job, const unsigned char *is_astray)
     job->astray_kernels |= ASTRAY_IMPOSSIBLE;
 }
 
-/* So many kernels began before their operation, by what one clock says of both, that none is believed. */
+/*
+ * If this many kernels began before their operation on one and the same clock, none of the kernel times is
+ * trusted.
+ */
 static int mark_all(const struct job *job, unsigned char *is_astray)
 {
     if (job->kernels_before < IMPOSSIBLE_LEAST ||

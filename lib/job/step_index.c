@@ -1,3 +1,7 @@
+/*
+ * Indexes of operations and instances by step, missing records in sequences, and pipeline stages. Made at the
+ * end of loading.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -6,9 +10,9 @@
 
 #include <stdlib.h>
 
-/* What belongs to some training steps, for who looks at few steps of a long run, many times. */
+/* Indexes by step, for analyses that examine few steps of a long run many times. */
 
-/* Of tables of ranks by steps: cells for each operation, and however few those are. */
+/* Limits of tables of ranks by steps: cells per operation, and a number that is always allowed. */
 enum { CELLS_AN_OPERATION = 64, CELLS_ALWAYS = 1 << 24 };
 
 int job_steps_are_doubtful(const struct job *job, int64_t operations)
@@ -19,7 +23,7 @@ int job_steps_are_doubtful(const struct job *job, int64_t operations)
 
 void job_doubt_steps(struct job *job)
 {
-    /* Who chose excerpts did not doubt them. */
+    /* Excerpts were chosen from steps that had been accepted. */
     if (job->excerpt_count || !job_steps_are_doubtful(job, (int64_t)job->operation_count))
         return;
     job->step_count = job->first_step = 0;
@@ -51,7 +55,7 @@ static int index_operations(struct job *job)
     return job->operations_of_step ? 0 : -1;
 }
 
-/* Counting, then dealing out. */
+/* A counting sort by step. */
 static int index_instances(struct job *job)
 {
     size_t steps = (size_t)job->step_count;
@@ -64,7 +68,7 @@ static int index_instances(struct job *job)
             job->step_end[job->instances[i].step + 1]++;
     for (size_t step = 0; step < steps; step++)
         job->step_end[step + 1] += job->step_end[step];
-    /* Each step's entry counts up from its begin to its end. */
+    /* step_end of each step counts up from its beginning to its end. */
     for (size_t i = 0; i < job->instance_count; i++)
         if (has_step(job, job->instances[i].step))
             job->by_step[job->step_end[job->instances[i].step]++] = (int32_t)i;
@@ -98,35 +102,38 @@ struct job_range job_instances_in(const struct job *job, int32_t first_step, int
 }
 
 /*
- * Gaps: operations that are absent between others of their sequence on the same rank. Sequence numbers count
- * per communicator and function, so that a gap is a record that was lost, or that the recorder left out; what
- * came before the first one too.
+ * Gaps: operations missing between others of their sequence on the same rank. Sequence numbers count per
+ * communicator and function. So a gap is a record that was lost or that the recorder left out, and the same
+ * holds for numbers before the first one.
  */
 
-/* The numbers of one communicator and function that all its ranks could have shown. */
+/* The numbers of one communicator and function that all its ranks could have recorded. */
 struct shared {
     int64_t least;
     int64_t greatest;
     int32_t ranks;
-    int32_t alike;   /* ranks that showed the same of them as the first */
+    int32_t alike;   /* ranks that recorded the same numbers as the first rank */
     int64_t missing; /* on all ranks */
-    int64_t count;   /* of the first rank, and a sum over them that tells sets apart */
+    int64_t count;   /* of the first rank: the number of records, and a sum that identifies the set */
     uint64_t sum;
-    int64_t count_here; /* of the rank that is being looked at */
+    int64_t count_here; /* of the current rank */
     uint64_t sum_here;
 };
 
 struct numbers {
     const struct job *job;
     int64_t seen;
-    int64_t span; /* numbers from the least to the greatest */
+    int64_t span; /* sum of greatest - least + 1 */
     int64_t series;
-    int64_t least;         /* number of all: recorders count from 0 or from 1 */
-    int64_t late[2];       /* series that begin in the middle, where they do from either */
+    int64_t least;         /* over all sequences: recorders count from 0 or from 1 */
+    int64_t late[2];       /* sequences that begin late, if counting starts at 0 and at 1 */
     struct shared *shared; /* by excerpt, communicator and function */
 };
 
-/* Recorders lose a few at the beginning, too: in the middle begins what lacks as much as a quarter of it. */
+/*
+ * Recorders also lose a few records at the beginning. A sequence begins late if more than FEW and more than a
+ * quarter of its records are missing there.
+ */
 enum { FEW = 2, PARTS = 4 };
 
 static int begins_late(const struct series *series, int64_t first)
@@ -158,7 +165,7 @@ static int add_series(void *context, const struct series *series)
     numbers->span += series->greatest - series->least + 1;
     share(&numbers->shared[place_of(numbers->job, series->excerpt, series->communicator, series->function)],
           series);
-    /* Later excerpts begin in the middle of all. */
+    /* All sequences begin late in later excerpts. */
     if (series->excerpt)
         return 0;
     numbers->series++;
@@ -199,8 +206,8 @@ static void compare_rank(struct shared *shared, size_t count)
 }
 
 /*
- * What a filter leaves out, it leaves out on all ranks alike: an operation has one size. Of a communicator of
- * some ranks only that hides who waited for whom, as a loss does.
+ * A size filter leaves an operation out on all ranks, since it has the same size everywhere. In a
+ * communicator of only some ranks this hides who waited for whom, as a loss does.
  */
 static void count_left_out(struct job *job, struct shared *shared, size_t count)
 {
@@ -219,7 +226,7 @@ static void count_left_out(struct job *job, struct shared *shared, size_t count)
     }
 }
 
-/* What a recorder says that it overwrote, no filter left out. */
+/* Records that a recorder reports as overwritten were not left out by a filter. */
 static void take_overwritten(int64_t overwritten, int64_t *left_out)
 {
     *left_out -= *left_out < overwritten ? *left_out : overwritten;
@@ -227,7 +234,9 @@ static void take_overwritten(int64_t overwritten, int64_t *left_out)
 
 int job_count_gaps(struct job *job, struct error *error)
 {
-    /* Numbers of calls count whatever function it is, and records of the ring's beginning are lost by design.
+    /*
+     * The numbers of calls count across functions, and the recorder's ring buffer loses the beginning by
+     * design.
      */
     if (job->calls)
         return 0;
@@ -254,7 +263,7 @@ static int is_narrow(const struct job *job, const struct job_communicator *commu
     return communicator->size < (int64_t)job->rank_count && !communicator->is_of_the_rest;
 }
 
-/* Returns whether it made one stage of several. */
+/* Returns whether it merged several stages. */
 static int unite_members(const struct job_communicator *communicator, int32_t *stage)
 {
     int32_t first = -1;
@@ -303,7 +312,7 @@ int job_lacks_stage_p2p(const struct job *job)
     return job->blind_to_pairs && job->in_stages;
 }
 
-/* With fewer operations for each, starting threads would take longer than what they save. */
+/* With fewer operations per thread, starting threads costs more time than it saves. */
 enum { OPERATIONS_A_THREAD = 2048 };
 
 size_t job_threads(const struct job *job)

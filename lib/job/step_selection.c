@@ -1,3 +1,7 @@
+/*
+ * Chooses the steps to load from a run that is too large for memory, after screening.c scanned it, and
+ * converts step numbers between the run and the job.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -6,43 +10,51 @@
 #include <stdlib.h>
 
 /*
- * A job warms up in the first; how it ended shows in the last. Where there is room for few steps these are
- * fewer: a part of it, and the least of them whatever they need.
+ * The first steps show the warm-up, the last ones show how the job ended. If there is room for few steps,
+ * these get only a part of the room (1/5, 1/6), but at least LEAST_ENDS steps.
  */
 enum { FIRST_STEPS = 12, LAST_STEPS = 8, PART_OF_FIRST = 5, PART_OF_LAST = 6, LEAST_ENDS = 2 };
 
-/* Room for fewer steps than so many goes to one row; for some, to what stands out in rounds of its own only.
+/*
+ * With room for fewer than FEW_STEPS, all other steps form one row. With fewer than SOME_STEPS, steps that
+ * stand out get their own rounds first.
  */
 enum { FEW_STEPS = 24, SOME_STEPS = 48 };
 
-/* So many steps on either side of where something changes tell it from what is usual there; fewer do not. */
+/* This many steps on either side of a change are needed to tell it from the normal steps there. */
 enum { BESIDE = 3 };
 
-/* What is usual shows in rows of so many steps, as regular stretches are no shorter; and in so many rows. */
+/*
+ * Normal steps are loaded in rows of this length, which is the shortest for a regular stretch, and in at most
+ * this many rows.
+ */
 enum { ROW_STEPS = 16, MOST_ROWS = 32 };
 
-/* Tables of ranks by steps take as much as an operation for so many of their cells. */
+/* This many cells of tables of ranks by steps need as much memory as one operation. */
 enum { CELLS_AN_OPERATION = 4 };
 
-/* The ends of single ranks' records may take a part of the room, changes another, and what stands out. */
+/*
+ * The parts of the room (1/8, 1/2, 1/3) for the ends of single ranks' records, for changes, and for steps
+ * that stand out.
+ */
 enum { PART_OF_ENDS = 8, PART_OF_CHANGES = 2, PART_OF_UNUSUAL = 3 };
 
-/* What is usual around a step is the middle one of so many on either side. */
+/* The baseline around a step is the median of this many steps on either side. */
 enum { AROUND = 8 };
 
 /*
- * A step is unusual that differs by more from those around it than nearly all do, in spreads of such
- * differences; where the middle one of those before and of those after differ by so much, steps change.
+ * A step is unusual if its distance from the steps around it exceeds UNUSUAL spreads of such distances. There
+ * is a change if the medians before and after a step differ by CHANGED spreads.
  */
 static const double UNUSUAL = 6, CHANGED = 3;
 
-/* Half of that is worth a look where there is room, and not a word where there is none. */
+/* Steps at half of these limits are loaded if there is room, but not mentioned if there is none. */
 static const double WORTH_A_LOOK = 0.5;
 
-/* What differs by less than that (screening.c) is of no account, however steady others are. */
+/* Differences below this many units of screening.c are ignored, even if other steps are very regular. */
 static const double LEAST_UNUSUAL = 4, LEAST_CHANGED = 1;
 
-/* Steps in a row that stand out, or of a change the first after it, twice. */
+/* A range of steps that stand out; for a change, both are the first step after it. */
 struct unusual {
     int32_t first;
     int32_t last;
@@ -50,21 +62,21 @@ struct unusual {
 };
 
 struct unusual_list {
-    struct unusual *items; /* owned; the most striking first */
+    struct unusual *items; /* owned; the greatest first */
     size_t count;
     size_t capacity;
-    double limit; /* from where on one is worth a word */
+    double limit; /* from which value on one is mentioned if it is not loaded */
 };
 
 struct choice {
     const struct screening *screening;
-    unsigned char *taken; /* [step], by which round, from 1 on */
+    unsigned char *taken; /* [step]: the round, from 1 on, that it is in; 0: none */
     int32_t first_step;
-    int32_t round;  /* that steps are taken for */
-    int32_t rounds; /* so many there are */
+    int32_t round;  /* the current round */
+    int32_t rounds; /* number of rounds */
     int32_t most_rounds;
     int64_t room; /* of each round, in operations */
-    int64_t left; /* of that, in the last one */
+    int64_t left; /* unused room of the current round */
     struct unusual_list unusual;
     struct unusual_list changes;
 };
@@ -75,7 +87,7 @@ static int64_t cost_of(const struct choice *choice, int32_t step)
            (int64_t)(choice->screening->rank_count / CELLS_AN_OPERATION) + 1;
 }
 
-/* Steps outside of the run are passed over. `least` of the room is not to be used. */
+/* Takes the steps that are in the run and not taken yet. Room of `least` operations must remain. */
 static void take(struct choice *choice, int32_t first, int32_t last, int64_t least)
 {
     first = first < 0 ? 0 : first;
@@ -88,7 +100,7 @@ static void take(struct choice *choice, int32_t first, int32_t last, int64_t lea
     }
 }
 
-/* The middle one of steps from `first` to before `end`, as far as the run has them. */
+/* The median of the steps from `first` up to but not including `end`, as far as the run has them. */
 static double middle_of(const struct screening *screening, int32_t first, int32_t end)
 {
     double list[2 * AROUND + 1];
@@ -99,7 +111,7 @@ static double middle_of(const struct screening *screening, int32_t first, int32_
     return count ? list[(count - 1) / 2] : 0;
 }
 
-/* The usual spread of values. */
+/* The usual spread of values about 0. */
 static double spread_of(const double *values, size_t count, int64_t *list)
 {
     static const double UNIT = 1e6, MOST = 1e12;
@@ -124,7 +136,7 @@ static int add(struct unusual_list *list, int32_t step, double most)
     return 0;
 }
 
-/* One step between two that stand out does not part them. */
+/* A single normal step between two that stand out does not separate them. */
 static int find_unusual(const struct screening *screening, const double *apart, struct unusual_list *list)
 {
     for (int32_t step = 0; step < screening->step_count; step++) {
@@ -141,7 +153,10 @@ static int find_unusual(const struct screening *screening, const double *apart, 
     return 0;
 }
 
-/* Where around a step those nearer to what comes begin, with the fewest on the wrong side. */
+/*
+ * The boundary near a step that best separates steps similar to those before from steps similar to those
+ * after, with the fewest steps on the wrong side.
+ */
 static int32_t boundary_at(const struct screening *screening, int32_t step)
 {
     double before = middle_of(screening, step - AROUND, step),
@@ -158,7 +173,7 @@ static int32_t boundary_at(const struct screening *screening, int32_t step)
     return best;
 }
 
-/* Changes near each other are one where they have one boundary: that of the greatest. */
+/* Nearby changes are merged if they have the same boundary; the greatest determines it. */
 static int find_changes(const struct screening *screening, const double *changes, struct unusual_list *list)
 {
     size_t kept = 0, steps = (size_t)screening->step_count;
@@ -207,7 +222,7 @@ static int find_all(struct choice *choice)
     return failed ? -1 : 0;
 }
 
-/* Where the records of ranks end that end before the job does. */
+/* Takes the steps where the records of ranks end before the job does. */
 static void take_ends(struct choice *choice, int64_t least)
 {
     const struct screening *screening = choice->screening;
@@ -218,14 +233,14 @@ static void take_ends(struct choice *choice, int64_t least)
     }
 }
 
-/* The most striking first, with what is beside it. */
+/* Takes the greatest first, with the steps beside them. */
 static void take_list(struct choice *choice, const struct unusual_list *list, int64_t least)
 {
     for (size_t i = 0; i < list->count; i++)
         take(choice, list->items[i].first - BESIDE, list->items[i].last + BESIDE, least);
 }
 
-/* One row: around the greatest change, or else what stands out most, or else in the middle. */
+/* Takes one row: around the greatest change, else around what stands out most, else in the middle. */
 static void take_one_row(struct choice *choice)
 {
     int32_t steps = choice->screening->step_count, middle = steps / 2, length = 0;
@@ -237,7 +252,7 @@ static void take_one_row(struct choice *choice)
     take(choice, middle - length / 2, middle - length / 2 + length - 1, 0);
 }
 
-/* Rows of steps that are not taken yet, evenly spread over these. */
+/* Takes rows that are evenly spaced over the steps not taken yet. */
 static void take_rest(struct choice *choice)
 {
     int32_t steps = choice->screening->step_count, free_steps = 0;
@@ -267,7 +282,7 @@ static void take_rest(struct choice *choice)
     }
 }
 
-/* The first step is in all rounds. */
+/* All rounds contain the first step. */
 static int is_in_round(const struct choice *choice, int32_t step, int32_t round)
 {
     return choice->taken[step] == round || step <= choice->first_step;
@@ -298,7 +313,7 @@ static int is_any_taken(const struct choice *choice, const struct unusual *unusu
     return 0;
 }
 
-/* `beyond` each many steps more are in doubt. */
+/* For each range that is left out, `beyond` further steps count as left out. */
 static void count_left_out(const struct choice *choice, const struct unusual_list *list, int32_t beyond,
                            struct chosen_steps *chosen)
 {
@@ -312,7 +327,7 @@ static void count_left_out(const struct choice *choice, const struct unusual_lis
     }
 }
 
-/* For how many usual steps there is room. */
+/* For how many steps of average size there is room. */
 static int64_t steps_that_fit(const struct choice *choice)
 {
     int64_t cost = 0;
@@ -326,7 +341,7 @@ static int32_t of_ends(int64_t part, int32_t most)
     return (int32_t)(part > most ? most : part < LEAST_ENDS ? LEAST_ENDS : part);
 }
 
-/* How many steps on either side of a change a round has room for, beside the first. */
+/* How many steps on either side of a change fit into a round, besides the first step. */
 static int32_t beside_in(int64_t fit)
 {
     int64_t most = (fit - 1) / 2;
@@ -345,8 +360,8 @@ static int begin_round(struct choice *choice)
 }
 
 /*
- * A round for a place, with what is on both sides of it: what was slow before steps that are not loaded would
- * not show in those after them (delay/replay.h). A place that was mostly seen before is let be.
+ * Makes a round for a place, with steps on both sides of it: a delay before steps that are not loaded would
+ * not show in the steps after them (lib/diagnose/replay.c). A place that is mostly loaded already is skipped.
  */
 static void take_window(struct choice *choice, int32_t first, int32_t last)
 {
@@ -359,7 +374,10 @@ static void take_window(struct choice *choice, int32_t first, int32_t last)
         take(choice, first, last, 0);
 }
 
-/* Where many steps in a row stand out, where that begins and where it ends: half of a round is usual. */
+/*
+ * If many consecutive steps stand out, makes a round for their beginning and one for their end, so that half
+ * of each round consists of normal steps.
+ */
 static void take_windows(struct choice *choice, const struct unusual_list *list, int32_t beside)
 {
     for (size_t i = 0; i < list->count && list->items[i].most >= list->limit; i++) {
@@ -378,7 +396,7 @@ static void take_windows(struct choice *choice, const struct unusual_list *list,
     }
 }
 
-/* Where there is room in the first round, what stands out shares it with steps that say what is usual. */
+/* If there is room in the first round, it has both steps that stand out and normal steps. */
 static void take_middle(struct choice *choice, int64_t fit)
 {
     if (fit >= FEW_STEPS) {

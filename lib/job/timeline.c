@@ -1,3 +1,8 @@
+/*
+ * Builds the timelines of a loaded run: device times, streams and groups, aligned clocks, corrected ends, own
+ * times and transfers. It calls device_time.c, clock_alignment.c, early_stops.c, shared_kernels.c and
+ * arrival.c in this order.
+ */
 #include "base/base.h"
 #include "job/internal.h"
 #include "job/job.h"
@@ -8,21 +13,21 @@
 
 struct stream_end {
     uint64_t stream;
-    int32_t newest; /* of the group under way, the one that was issued last */
-    int32_t last;   /* and the one that ends last */
-    int32_t before; /* of the group before it, likewise */
+    int32_t newest; /* operation of the current group that was issued last */
+    int32_t last;   /* operation of the current group that ends last */
+    int32_t before; /* operation of the previous group that ends last */
 };
 
-/* The stream that the trace names; 0: it names none. */
+/* The recorded stream; 0 if none is recorded. */
 static uint64_t named_stream(const struct job *job, size_t at)
 {
     return job->drafts.streams ? job->drafts.stream_ids[job->drafts.streams[at]] : 0;
 }
 
 /*
- * Where a trace names no streams, operations of different communicators that overlap on the device cannot
- * share one: then each communicator counts as a stream. A few pairs in so many may seem to overlap by the
- * rough times of hosts.
+ * If no streams are recorded, operations of different communicators that overlap on the device cannot share a
+ * stream. Then each communicator counts as one stream. With the imprecise times of hosts, up to one pair in
+ * MOST_OVERLAPS may seem to overlap.
  */
 enum { MOST_OVERLAPS = 10 };
 
@@ -65,15 +70,15 @@ static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
     operation->previous = end->before;
 }
 
-/* The streams of a rank, as they come. */
+/* The streams of a rank, in the order of appearance. */
 struct streams {
     struct stream_end *ends; /* owned */
     size_t count;
     size_t capacity;
-    struct map numbers; /* stream -> its index in ends */
+    struct map numbers; /* stream -> index in ends */
 };
 
-/* NULL when memory is out. */
+/* Returns NULL when out of memory. */
 static struct stream_end *end_of(struct streams *streams, uint64_t stream)
 {
     int added;
@@ -88,7 +93,7 @@ static struct stream_end *end_of(struct streams *streams, uint64_t stream)
     return &streams->ends[streams->count++];
 }
 
-/* Across a break nothing comes before anything. */
+/* Operations after a break have no previous operation before it. */
 static void cut_at_break(const struct job *job, int32_t step, struct streams *streams, size_t *excerpt)
 {
     size_t here = step < 0 || !job->excerpt_count ? *excerpt : job_excerpt_of(job, step);
@@ -97,7 +102,10 @@ static void cut_at_break(const struct job *job, int32_t step, struct streams *st
     *excerpt = here;
 }
 
-/* Finds the groups of a rank's operations and what came before each on its stream. -1 when memory is out. */
+/*
+ * Finds the groups of a rank's operations, and the previous operation of each on its stream. Returns -1 when
+ * out of memory.
+ */
 static int job_chain_rank(struct job *job, struct job_rank *rank)
 {
     struct streams streams = {0};
@@ -120,10 +128,13 @@ static int job_chain_rank(struct job *job, struct job_rank *rank)
     return failed ? -1 : 0;
 }
 
-/* Until when the kernel of a group may have run, on its rank's device timeline; by its first operation. */
+/*
+ * The latest time at which the kernel of a group may have ended, on its rank's device timeline; indexed by
+ * its first operation.
+ */
 struct bounds {
-    int64_t *over_ns;    /* owned; when it ended, or when the next of its stream began; TIME_UNKNOWN */
-    unsigned char *told; /* owned; it is when it ended */
+    int64_t *over_ns;    /* owned; its end, or the start of the next operation of its stream; TIME_UNKNOWN */
+    unsigned char *told; /* owned; over_ns is its recorded end */
 };
 
 static int bounds_init(struct bounds *bounds, const struct job *job)
@@ -158,7 +169,7 @@ static void bounds_release(struct bounds *bounds)
     free(bounds->told);
 }
 
-/* In common time. */
+/* The bound of an operation in common time. */
 static int64_t bound_of(const struct job *job, const struct bounds *bounds,
                         const struct job_operation *operation)
 {
@@ -166,7 +177,7 @@ static int64_t bound_of(const struct job *job, const struct bounds *bounds,
     return over_ns == TIME_UNKNOWN ? TIME_UNKNOWN : job_common_time(job, operation, over_ns);
 }
 
-/* When the operation of an instance was over, in common time, at the latest; TIME_UNKNOWN. */
+/* The latest time at which an instance may have ended, in common time; TIME_UNKNOWN. */
 static int64_t instance_over(const struct job *job, const struct bounds *bounds,
                              const struct job_instance *instance)
 {
@@ -183,7 +194,7 @@ static int64_t instance_over(const struct job *job, const struct bounds *bounds,
     return least_ns;
 }
 
-/* The latest of what a group's operations were over at, on the timeline of its rank; TIME_UNKNOWN. */
+/* The latest end of the operations of a group, on the timeline of its rank; TIME_UNKNOWN. */
 static int64_t group_over(const struct job *job, const struct bounds *bounds, const int64_t *instances_over,
                           size_t head)
 {
@@ -213,7 +224,7 @@ static void end_group(struct job *job, size_t head, int64_t end_ns)
     }
 }
 
-/* Whether most kernels note no end: `told` is of their first operations. */
+/* Whether most kernels have no recorded end. `told` is that of their first operations. */
 static int are_most_untold(const struct job *job, const struct bounds *bounds)
 {
     size_t kernels = 0, untold = 0;
@@ -253,11 +264,11 @@ int job_estimate_ends(struct job *job, int *estimated)
 }
 
 /*
- * Puts all times of a rank on one device timeline and measures own time: the gap between an operation's start
- * and the end of the one before it on its stream.
+ * The main sequence: converts the times of each rank to one device timeline, and measures own time, which is
+ * the gap between the start of an operation and the end of the previous one on its stream.
  */
 
-/* What the drafts say of the few that held their stream longest is still asked for. */
+/* The few operations that occupied their stream longer keep that time from the drafts. */
 static int keep_holds(struct job *job)
 {
     for (size_t i = 0; i < job->operation_count; i++)
@@ -306,7 +317,7 @@ static int infer_ranks(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
-/* The same of operations whose own or whose predecessors' ends are others now. */
+/* Measures own times again, after the ends of operations or of their predecessors have changed. */
 static int measure_ranks_again(void *context, size_t worker, size_t first, size_t end)
 {
     struct job *job = context;
@@ -330,13 +341,13 @@ static int measure_transfers(void *context, size_t worker, size_t first, size_t 
     return 0;
 }
 
-/* No rank's timeline needs another's until clocks are aligned. */
+/* Until clocks are aligned, the timelines of ranks do not depend on each other. */
 static int for_ranks(struct job *job, parallel_piece piece)
 {
     return parallel_for(job->rank_count, 1, job_threads(job), piece, job);
 }
 
-/* After that who was issued when is not asked for any more, nor on which stream. */
+/* The call times of operations and the streams are not needed after this. */
 static int map_and_chain(struct job *job)
 {
     int failed = for_ranks(job, map_ranks) || job_forget_astray_kernels(job);

@@ -1,3 +1,4 @@
+/* Output format csv. */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/output.h"
@@ -7,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* RFC 4180, with control characters and invalid UTF-8 escaped as on a terminal: one row stays one line. */
+/*
+ * RFC 4180, with control characters and invalid UTF-8 escaped as for a terminal, so that each row is one
+ * line.
+ */
 
 struct csv {
     const struct table *head;

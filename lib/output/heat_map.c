@@ -1,3 +1,7 @@
+/*
+ * Heat maps independent of how they are drawn: values, marks of findings, merging of rows and columns, colour
+ * levels.
+ */
 #include "base/base.h"
 #include "output/internal.h"
 #include "output/output.h"
@@ -43,7 +47,7 @@ size_t heat_map_together(size_t count, size_t most)
     return count > most ? (count + most - 1) / most : 1;
 }
 
-/* Adds a row to one above it, of which it becomes a part. */
+/* Merges a row into one above it. */
 static void unite_rows(struct heat_map *map, size_t into, size_t from)
 {
     struct heat_row *row = &map->rows[into];
@@ -66,7 +70,7 @@ static void unite_rows(struct heat_map *map, size_t into, size_t from)
     }
 }
 
-/* A row that stays becomes number `place`. */
+/* Moves a row that remains to index `place`. */
 static void move_row(struct heat_map *map, size_t place, size_t from)
 {
     if (place == from)
@@ -77,8 +81,10 @@ static void move_row(struct heat_map *map, size_t place, size_t from)
     memmove(map->marked + place * map->columns, map->marked + from * map->columns, map->columns);
 }
 
-/* Which row each one goes into: of its host; -1 when memory is out. Returns how many there are, 0 where a
- * host is not known. */
+/*
+ * Sets into[i] to the index of the host of row i. Returns the number of hosts; 0 if some host is unknown; -1
+ * when out of memory.
+ */
 static int64_t find_hosts(const struct heat_map *map, size_t *into)
 {
     struct intern hosts;
@@ -120,7 +126,8 @@ int heat_map_fold_rows(struct heat_map *map, size_t most)
     return 0;
 }
 
-/* One after the other, rows that stay having the lower numbers: nothing is overwritten that is still needed.
+/*
+ * Works in ascending order. Merged columns get lower indexes, so nothing is overwritten that is still needed.
  */
 void heat_map_fold_steps(struct heat_map *map, size_t most)
 {
@@ -150,8 +157,10 @@ int64_t heat_map_step(const struct heat_map *map, size_t column)
     return map->first_step + (int64_t)column * map->steps_in_column;
 }
 
-/* The first: noise. The second begins where a finding of medium confidence may (diagnose --min-gain); then
- * about three times as much each. */
+/*
+ * Below the second level is noise. The second level begins where a finding of medium confidence may begin
+ * (diagnose --min-gain). Each further level begins at about three times the previous one.
+ */
 const struct heat_scale heat_share_of_step = {.least = {0, 0.03, 0.1, 0.3, 1}, .factor = 100, .sign = "%"};
 
 const struct heat_scale heat_times_median = {.least = {0, 1.5, 2, 4, 8}, .factor = 1, .sign = "times"};

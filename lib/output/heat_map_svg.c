@@ -1,3 +1,4 @@
+/* Draws heat maps as one SVG document. */
 #include "base/base.h"
 #include "output/internal.h"
 #include "output/output.h"
@@ -5,27 +6,27 @@
 #include <stdlib.h>
 
 /*
- * One picture: a panel for each map, side by side where they have room, else one below the other. It needs no
- * script, no font and no other file; each cell names itself when it is pointed at, and what is drawn is told
- * in words for those who cannot see it.
+ * One picture with a panel for each map, side by side if they fit, else below each other. It needs no script,
+ * no font and no other file. Each cell has a tooltip, and a description in words serves readers who cannot
+ * see the picture.
  */
 
-/* In pixels, as are all sizes here. */
+/* In pixels, like all sizes here. */
 enum {
-    PAGE = 960,      /* panels beyond it go below */
-    CELL = 22,       /* at most: of a side of a cell */
-    MAP_WIDTH = 400, /* a map with many steps takes this width */
+    PAGE = 960,      /* width of the page: panels that do not fit go below */
+    CELL = 22,       /* maximum side of a cell */
+    MAP_WIDTH = 400, /* width of a map with many steps */
     MOST_COLUMNS = 200,
     ROW_LEAST = 8,
     MARGIN = 12,
-    LINE = 16,         /* of text */
-    LETTER = 7,        /* about the width of one */
-    TITLE = 3 * LINE,  /* above the cells: the name, numbers of steps */
-    LEGEND = 3 * LINE, /* below all */
+    LINE = 16,         /* height of a line of text */
+    LETTER = 7,        /* approximate width of a character */
+    TITLE = 3 * LINE,  /* height above the cells: the title and the step numbers */
+    LEGEND = 3 * LINE, /* height below all maps */
     LEGEND_WIDTH = 720
 };
 
-/* From nothing to a whole step; told apart by brightness alone, too. */
+/* From zero to a whole step. The colours also differ in brightness. */
 static const char *const colours[HEAT_LEVELS] = {"#f1f1ee", "#fbd9a0", "#f5a14b", "#d9521d", "#7f1408"};
 #define NOT_KNOWN "#ffffff"
 #define OUTLINE "#1a4fa3"
@@ -39,7 +40,7 @@ struct residual_matrix {
     int row_height;
 };
 
-/* Text of a trace may hold anything: markup, and what XML 1.0 does not allow at all. */
+/* Trace text may contain anything: markup, and characters that XML 1.0 does not allow. */
 static int put_xml(struct buffer *svg, struct buffer *raw)
 {
     int failed = raw->length ? escape_markup(svg, raw->data, raw->length) : 0;
@@ -47,7 +48,7 @@ static int put_xml(struct buffer *svg, struct buffer *raw)
     return failed;
 }
 
-/* What a row is called. */
+/* Appends the label of a row. */
 static int put_label(const struct heat_map *map, size_t row, struct buffer *raw)
 {
     return buffer_append_text(raw, map->by_host ? "" : "rank ") || heat_row_label(map, &map->rows[row], raw);
@@ -100,7 +101,7 @@ static int put_text(struct buffer *svg, int x, int y, const char *anchor, const 
            put_xml(svg, raw) || buffer_append_text(svg, "</text>\n");
 }
 
-/* What the panel shows. */
+/* Draws the title of a panel and the step numbers. */
 static int put_title(const struct residual_matrix *residual_matrix, struct buffer *svg, struct buffer *raw)
 {
     const struct heat_map *map = residual_matrix->map;
@@ -197,7 +198,7 @@ static int put_residual_matrix(const struct residual_matrix *residual_matrix, st
     return 0;
 }
 
-/* Panels from left to right while there is room; *width and *height of all of them. */
+/* Places panels from left to right while they fit. *width and *height are the size of all together. */
 static void place(struct residual_matrix *residual_matrices, size_t count, int *width, int *height)
 {
     int x = MARGIN, y = MARGIN, tallest = 0;
@@ -217,7 +218,7 @@ static void place(struct residual_matrix *residual_matrices, size_t count, int *
     }
 }
 
-/* A sample of a colour and what it stands for; *x is moved beyond them. */
+/* Draws a sample of a colour and its meaning, and advances *x. */
 static int put_sample(const struct heat_scale *scale, int level, int *x, int y, struct buffer *svg,
                       struct buffer *raw)
 {
@@ -249,7 +250,7 @@ static int put_legend(const struct heat_map *map, int y, struct buffer *svg, str
     return 0;
 }
 
-/* A line for each row that a finding covers, of the maps of one value. *y is moved beyond them. */
+/* Writes a line for each row with a finding, from the maps of one kind of value. Advances *y. */
 static int put_findings(const struct heat_maps *maps, int *y, struct buffer *svg, struct buffer *raw)
 {
     for (size_t i = 0; i < maps->count; i++) {
@@ -271,7 +272,7 @@ static int put_findings(const struct heat_maps *maps, int *y, struct buffer *svg
     return 0;
 }
 
-/* So many lines. */
+/* The number of those lines. */
 static int count_findings(const struct heat_maps *maps)
 {
     int lines = 0;

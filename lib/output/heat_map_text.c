@@ -1,3 +1,4 @@
+/* Draws heat maps as text for terminals. Below it: makes heat maps from the table of rank-steps. */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/internal.h"
@@ -7,28 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Least columns of a map, however narrow the terminal. */
+/* Minimum number of columns of a map, even on a narrow terminal. */
 enum { LEAST_COLUMNS = 10 };
 
-/* A step's number stands above each so many columns. */
+/* A step number is printed above every TICK-th column. */
 enum { TICK = 10 };
 
-/* One character each: what is not known, then the levels. */
+/* One character for unknown values, then one for each level. */
 static const char *const plain_marks[] = {" ", ".", ":", "+", "#", "@"};
 static const char *const utf8_marks[] = {
     " ", "\xc2\xb7", "\xe2\x96\x91", "\xe2\x96\x92", "\xe2\x96\x93", "\xe2\x96\x88"};
 
 struct drawing {
     struct heat_map *map;
-    const char *const *marks; /* by level + 1 */
+    const char *const *marks; /* indexed by level + 1 */
     size_t width;
     size_t label_width;
     struct buffer *text;
-    struct buffer piece; /* unescaped */
-    struct buffer shown; /* the same, escaped */
+    struct buffer piece; /* not escaped yet */
+    struct buffer shown; /* the piece, escaped */
 };
 
-/* Escapes the piece, which is empty then. */
+/* Escapes the piece and empties it. */
 static int show_piece(struct drawing *drawing)
 {
     buffer_clear(&drawing->shown);
@@ -63,7 +64,7 @@ static int put_blanks(struct buffer *text, size_t count)
     return 0;
 }
 
-/* Lines of prose, broken where they are too long. */
+/* Prints lines of prose, wrapped to the width. */
 static int put_prose(struct drawing *drawing)
 {
     struct buffer *piece = &drawing->piece;
@@ -90,7 +91,7 @@ static int put_head(struct drawing *drawing)
     return put_prose(drawing);
 }
 
-/* What a character stands for: "in % of the baseline step (30 ms):  . below 3  : 3  + 10 ...". */
+/* Prints the meaning of the characters: "in % of the baseline step (30 ms):  . below 3  : 3  + 10 ...". */
 static int put_legend(struct drawing *drawing)
 {
     const struct heat_map *map = drawing->map;
@@ -105,7 +106,7 @@ static int put_legend(struct drawing *drawing)
     return buffer_append_text(piece, " and more") || put_prose(drawing);
 }
 
-/* Numbers of steps above the columns. */
+/* Prints step numbers above the columns. */
 static int put_steps(struct drawing *drawing)
 {
     const struct heat_map *map = drawing->map;
@@ -147,7 +148,7 @@ static int put_row(struct drawing *drawing, size_t row)
                : buffer_append_byte(text, '\n');
 }
 
-/* `is_first`: of its run. */
+/* `is_first`: it is the first map of its run. */
 static int put_map(struct drawing *drawing, int is_first)
 {
     if (measure(drawing))
@@ -180,7 +181,7 @@ int heat_maps_text(struct heat_maps *maps, size_t width, int utf8, struct buffer
     return failed ? -1 : 0;
 }
 
-/* Columns of the table; -1: it lacks one. */
+/* Indexes of columns of the table; -1: the table has no such column. */
 struct places {
     int rank;
     int process;
@@ -222,27 +223,27 @@ static const char *text_at(const struct table *table, size_t row, int column)
     return cell && cell->type == CELL_TEXT ? cell->text : NULL;
 }
 
-/* The rows of one run in the table, and which of the map each belongs to; SIZE_MAX: to none. */
+/* The rows of one run in the table, and the map row of each; SIZE_MAX: none. */
 struct part {
     const struct table *table;
     struct places places;
     size_t first;
     size_t end;
-    size_t *row_of; /* owned: from `first` on */
+    size_t *row_of; /* owned; [table row - first] */
     size_t row_count;
     int64_t least_step;
     int64_t greatest_step;
 };
 
-/* What rows of a map are found by while the table is read. */
+/* Finds rows of the map while the table is read. */
 struct finder {
     struct intern names;
-    struct map met; /* name and step -> how often they came so far */
+    struct map met; /* (name, step) -> how often it occurred so far */
 };
 
 /*
- * A rank's row in the map: that of its name. Where ranks have no numbers several may have one name: the
- * second time that it comes with a step it is the second rank's.
+ * Finds the row of a rank by its name. If ranks have no numbers, several may have the same name: the second
+ * occurrence of a name in a step belongs to the second rank of that name.
  */
 static int64_t find_row(struct finder *finder, const char *process, int64_t step, int is_numbered)
 {
@@ -295,7 +296,7 @@ static int read_part(struct part *part)
     return failed;
 }
 
-/* A finding goes on where the same is said of the rank in the step after. */
+/* Extends a finding if the next step of the rank has the same finding. */
 static void note_finding(struct heat_row *row, const char *finding, int64_t step)
 {
     int is_first = !row->finding;
@@ -332,7 +333,10 @@ static void fill_cell(struct heat_map *map, const struct part *part, int value, 
         note_finding(row, finding, step);
 }
 
-/* The usual step is what a row says of length less what it says that was longer. */
+/*
+ * The baseline step is the duration of a step minus the time that it was longer, taken from any row with
+ * both.
+ */
 static void find_usual(struct heat_map *map, const struct part *part)
 {
     for (size_t at = part->first; at < part->end && !map->is_usual; at++) {
@@ -360,7 +364,7 @@ static int make_map(struct heat_map *map, const struct part *part, int value)
     return 0;
 }
 
-/* Where the run of a row ends. */
+/* The index after the last row of a run. */
 static size_t end_of_run(const struct table *table, int run, size_t first)
 {
     size_t end = first + 1;

@@ -9,30 +9,34 @@ struct heat_scale;
 
 /* -------------------- html_page.c -------------------- */
 
-/* Pieces of a page. Texts are hostile and come out escaped. All return -1 when memory is out. */
+/*
+ * Building blocks of a page. Texts are hostile and are escaped on output. All return -1 when out of memory.
+ */
 
 int html_text(struct buffer *page, const char *text);
 
-/* " name=\"VALUE\"", the value escaped. */
+/* Appends ` name="VALUE"`, with the value escaped. */
 int html_attribute(struct buffer *page, const char *name, const char *value);
 
 /* -------------------- html_heat.c -------------------- */
 
 /*
- * Values of a grid in a byte each, for the script. 0: not known. 1: nothing, or less than `least`. From 2 to
- * 255 in equal ratios from `least` to `most`, so that each reads back within half of one of those ratios.
+ * Maps the values of a grid to one byte each, for the script. 0: unknown. 1: zero or less than `least`. 2 to
+ * 255: a logarithmic scale from `least` to `most`, so that a value is restored with an error of at most half
+ * a step of the scale.
  */
 struct html_scale {
     double least;
     double most;
 };
 
+/* The scale that covers these values. Values must be finite or NAN (unknown). */
 struct html_scale html_scale_of(const double *values, size_t count);
 unsigned char html_scale_byte(const struct html_scale *scale, double value);
 
 /*
- * The bytes of the rows, each as the difference (modulo 256) from the one above, zeros in a row as a zero and
- * their number (1 to 255), all of it in base64. -1 when memory is out.
+ * Appends the bytes of all rows in base64. Each byte is the difference (modulo 256) from the row above; a run
+ * of zeros is a zero and the length of the run (1 to 255). Returns -1 when out of memory.
  */
 int html_add_cells(struct buffer *data, const double *values, size_t rows, size_t columns,
                    const struct html_scale *scale);
@@ -40,12 +44,13 @@ int html_add_cells(struct buffer *data, const double *values, size_t rows, size_
 /* -------------------- html_matrix.c -------------------- */
 
 /*
- * Cells of a map as one path for each level of colour, so that thousands of them take little room: classes
- * l0 to l4. Cells that touch in a row are one piece; one is one unit wide and high. -1 when memory is out.
+ * Draws the cells of a map as one path per colour level (classes l0 to l4), so that thousands of cells need
+ * little space. Adjacent cells of a row are merged. A cell is one unit wide and high. Returns -1 when out of
+ * memory.
  */
 int html_add_levels(struct buffer *page, const struct heat_map *map);
 
-/* What the colours stand for, and last what a frame does: the end of a paragraph of class "keys". */
+/* Appends the legend of the colours and finally of the frame, to the end of a paragraph of class "keys". */
 int html_add_level_keys(struct buffer *page, const struct heat_scale *scale, const char *frame);
 
 #endif

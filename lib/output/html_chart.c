@@ -1,3 +1,7 @@
+/*
+ * Draws two figures of the HTML report as SVG: the time of a rank per step beside its peers, and operations
+ * of ranks over time (lanes).
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/html.h"
@@ -20,11 +24,11 @@ enum {
     LINE = 16
 };
 
-/* Neighbouring steps together, where there are more than dots. */
+/* One dot for several neighbouring steps, if there are more steps than dots. */
 struct dot {
     int64_t first_step;
     int64_t last_step;
-    int64_t mine_ns; /* the greatest */
+    int64_t mine_ns; /* the largest of these steps */
     int64_t peers_ns;
     int64_t low_ns;
     int64_t high_ns;
@@ -35,7 +39,7 @@ struct plot {
     const struct html_chart *chart;
     struct dot *dots; /* owned */
     size_t count;
-    double top_ns; /* of the axis */
+    double top_ns; /* top of the axis */
     double tick_ns;
 };
 
@@ -64,7 +68,7 @@ static void add_step(struct dot *dot, const struct html_chart *chart, size_t ste
     dot->marked |= chart->marked && chart->marked[step];
 }
 
-/* A tick of 1, 2 or 5 times a power of ten, so that there are some up to the greatest. */
+/* Chooses ticks of 1, 2 or 5 times a power of ten, so that several fit below the largest value. */
 static void choose_axis(struct plot *plot)
 {
     int64_t most_ns = 1;
@@ -114,7 +118,7 @@ static double y_of(const struct plot *plot, int64_t time_ns)
     return HEIGHT - BOTTOM - part * (HEIGHT - BOTTOM - TOP);
 }
 
-/* Steps that stand out lie on a shade. */
+/* Shades the highlighted steps. */
 static int put_shades(struct buffer *page, const struct plot *plot)
 {
     for (size_t i = 0, end; i < plot->count; i = end + 1) {
@@ -129,7 +133,7 @@ static int put_shades(struct buffer *page, const struct plot *plot)
     return 0;
 }
 
-/* "20 ms": a tick is a round number. */
+/* Appends "20 ms": ticks are round numbers. */
 static int append_tick(struct buffer *text, double time_ns)
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};
@@ -157,7 +161,7 @@ static int put_times(struct buffer *page, const struct plot *plot)
     return failed ? -1 : 0;
 }
 
-/* Round numbers of steps, as many as there is room for. */
+/* Draws as many round step numbers as fit. */
 static int put_steps(struct buffer *page, const struct plot *plot)
 {
     static const int times[] = {2, 5, 10};
@@ -177,7 +181,7 @@ static int put_steps(struct buffer *page, const struct plot *plot)
                          LEFT - 6, HEIGHT - BOTTOM + LINE);
 }
 
-/* The range: forth along its upper and back along its lower side, once for each stretch without a gap. */
+/* Draws the range: along its upper side and back along its lower side, once for each part without a gap. */
 static int put_range(struct buffer *page, const struct plot *plot)
 {
     for (size_t i = 0, end; i < plot->count; i = end + 1) {
@@ -246,7 +250,7 @@ static int put_dots(struct buffer *page, const struct plot *plot)
     return failed ? -1 : 0;
 }
 
-/* A sample of a mark, and what it stands for. */
+/* Draws a sample of a mark, and its meaning. */
 static int put_key(struct buffer *page, const char *sample, const char *name)
 {
     return buffer_printf(page,
@@ -333,7 +337,7 @@ static int put_piece(struct buffer *page, double from, double to, size_t lane)
 
 enum part { MOVING, WAITING, OPEN };
 
-/* All bars' parts of one kind as one path. */
+/* Draws one kind of part of all bars as a single path. */
 static int put_part(struct buffer *page, const struct html_lanes *lanes, enum part part, const char *name)
 {
     if (buffer_printf(page, "<path class=\"%s\" d=\"", name))
@@ -400,8 +404,10 @@ static int put_still(struct buffer *page, const struct html_lanes *lanes)
                : 0;
 }
 
-/* Begins are since the begin before, lengths and waits are what they are: 100 ns each. Last: 1 where it never
- * ended, 2 where its end is not known. */
+/*
+ * Appends the bars of a lane. Each beginning is relative to the previous one; lengths and waits are absolute;
+ * the unit is 100 ns. The last number is 1 if the operation never ended, 2 if its end is unknown.
+ */
 static int add_bars(struct buffer *data, const struct html_lanes *lanes, const struct html_lane *lane)
 {
     enum { UNIT_NS = 100 };

@@ -1,3 +1,7 @@
+/*
+ * Draws heat maps in the HTML report: a static SVG picture, and compact data from which the script (page.js)
+ * draws one with zoom.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/html.h"
@@ -8,7 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Of values that are not known (NAN) or finite. A value of `most` / HTML_SCALE_SPAN counts as nothing. */
+/* Values are NAN (unknown) or finite. A value below `most` / HTML_SCALE_SPAN counts as zero. */
 enum { HTML_SCALE_SPAN = 100000 };
 
 enum { NOTHING = 1, FIRST = 2, LAST = 255 };
@@ -38,7 +42,7 @@ unsigned char html_scale_byte(const struct html_scale *scale, double value)
     return (unsigned char)(FIRST + lround(part * (LAST - FIRST)));
 }
 
-/* A row of zeros that is to be written. */
+/* Writes a pending run of zeros. */
 static int put_zeros(struct buffer *bytes, size_t *zeros)
 {
     if (*zeros && (buffer_append_byte(bytes, 0) || buffer_append_byte(bytes, (char)*zeros)))
@@ -69,7 +73,7 @@ int html_add_cells(struct buffer *data, const double *values, size_t rows, size_
     return failed ? -1 : 0;
 }
 
-/* Of a picture that stands by itself; more are folded. ROW, COLUMN: pixels. */
+/* Limits of the static picture, beyond which rows and columns are merged; sizes in pixels. */
 enum {
     STILL_ROWS = 64,
     STILL_COLUMNS = 200,
@@ -100,7 +104,7 @@ static int put_labels(struct buffer *page, const struct heat_map *map)
     return failed ? -1 : 0;
 }
 
-/* A frame around what findings speak of. */
+/* Draws frames around the cells that findings cover. */
 static int put_frames(struct buffer *page, const struct heat_map *map)
 {
     double width = (double)PICTURE / (double)map->columns;
@@ -146,7 +150,7 @@ static int put_still(struct buffer *page, const struct html_heat *heat, size_t l
     return failed ? -1 : 0;
 }
 
-/* What colours mean. */
+/* Draws the meaning of the colours. */
 static int put_legend(struct buffer *page, const struct html_heat *heat)
 {
     struct buffer text = BUFFER_INIT;
@@ -181,7 +185,7 @@ static int add_layer(struct buffer *data, const struct html_heat *heat, size_t l
                : 0;
 }
 
-/* "ranks", and "hosts" as numbers of texts. */
+/* Appends the rows: "ranks", and "hosts" as indexes of texts. */
 static int add_rows(struct buffer *data, const struct heat_map *map)
 {
     struct intern hosts;
@@ -208,7 +212,7 @@ static int add_rows(struct buffer *data, const struct heat_map *map)
     return failed || buffer_append_byte(data, ']') ? -1 : 0;
 }
 
-/* Where rows are of several ranks, that of a mark's is found by its ranks before it. */
+/* If rows contain several ranks, the row of a mark is found by counting the ranks before it. */
 static int add_marks(struct buffer *data, const struct html_heat *heat)
 {
     if (buffer_append_text(data, ",\"marks\":["))

@@ -1,3 +1,7 @@
+/*
+ * Draws the matrix of senders and receivers in the HTML report, and colour levels and their legend for all
+ * heat maps there.
+ */
 #include "base/base.h"
 #include "output/html.h"
 #include "output/internal.h"
@@ -51,17 +55,17 @@ int html_add_level_keys(struct buffer *page, const struct heat_scale *scale, con
                          frame);
 }
 
-/* In pixels. So many cells say by themselves what they are, when they are pointed at. */
+/* In pixels. Up to MOST_TITLES cells get a tooltip. */
 enum { LABEL = 64, HEAD = 22, MOST_CELL = 26, WIDEST = 560, LEAST_CELL = 5, MOST_TITLES = 2048 };
 
 struct grid {
     const struct html_matrix *matrix;
-    struct heat_map map;            /* of usual waits; marked: blamed */
-    const struct html_edge **worst; /* owned; of each cell, NULL: none */
-    size_t count;                   /* cells with one */
-    size_t side;                    /* rows, and columns */
+    struct heat_map map;            /* baseline waits; marked: blamed links */
+    const struct html_edge **worst; /* owned; [cell]: its worst link; NULL: none */
+    size_t count;                   /* number of cells with a link */
+    size_t side;                    /* number of rows, and of columns */
     size_t together;
-    size_t pixels; /* of a cell */
+    size_t pixels; /* side of a cell */
 };
 
 static int is_worse(const struct html_edge *a, const struct html_edge *b)
@@ -85,7 +89,7 @@ static int find_median(struct grid *grid)
     return 0;
 }
 
-/* Of edges at one place the worst stays. */
+/* If several links share a cell, it keeps the worst one. */
 static void place_edges(struct grid *grid)
 {
     const struct html_matrix *matrix = grid->matrix;
@@ -135,7 +139,7 @@ static int put_edge(struct buffer *page, const struct grid *grid, size_t cell, s
            buffer_append_text(page, "</rect>\n");
 }
 
-/* What is over the colours: titles, and frames of those that are blamed. */
+/* Draws what lies above the colours: tooltips, and frames around blamed links. */
 static int put_edges(struct buffer *page, const struct grid *grid)
 {
     struct buffer text = BUFFER_INIT;
@@ -147,7 +151,7 @@ static int put_edges(struct buffer *page, const struct grid *grid)
     return failed ? -1 : 0;
 }
 
-/* Of a row or a column: its first end, where there is room for it. */
+/* Labels a row or column with its first rank, if there is room. */
 static int put_labels(struct buffer *page, const struct grid *grid)
 {
     enum { LINE = 14, WORD = 26 };

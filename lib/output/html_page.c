@@ -1,3 +1,7 @@
+/*
+ * The HTML document: its head with the Content-Security-Policy, sections, elements and tables. The figures
+ * are in html_chart.c, html_heat.c and html_matrix.c.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/html.h"
@@ -129,7 +133,7 @@ int html_section_end(struct html_page *page)
     return buffer_append_text(&page->body, "</section>\n");
 }
 
-/* JSON within a script: nothing in it ends the script or begins a comment. */
+/* Writes JSON inside a script element, escaped so that it can neither end the script nor begin a comment. */
 static int put_data(struct buffer *page, const struct buffer *data)
 {
     for (size_t at = 0; at < data->length;) {
@@ -181,7 +185,7 @@ static double number_of(const struct cell *cell)
     return cell->type == CELL_INTEGER ? (double)cell->integer : cell->type == CELL_REAL ? cell->real : 0;
 }
 
-/* Which columns there is something in, their units, and which hold numbers. */
+/* Finds which columns have values, their units, and which contain numbers. */
 static void measure(struct table_layout *layout, const struct table *table)
 {
     for (size_t i = 0; i < layout->count; i++) {

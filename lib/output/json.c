@@ -1,3 +1,4 @@
+/* Output format json. */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/output.h"
@@ -6,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One object: command, columns, rows (an object each, a line each), warnings. */
+/* One object: command, columns, rows (one object and one line each), warnings. */
 
 struct json {
     const struct table *head;

@@ -15,23 +15,23 @@ struct output;
 /* -------------------- html_page.c -------------------- */
 
 /*
- * One self-contained document: nothing is loaded, and its own Content-Security-Policy lets nothing run but
- * the script that it names by digest. Starts out zeroed; release it.
+ * A self-contained HTML document: it loads nothing, and its Content-Security-Policy allows no script but its
+ * own, which is identified by its digest. Initialize with zeros; release it with html_page_release.
  */
 struct html_page {
     struct buffer body;     /* the sections */
-    struct buffer contents; /* links to them */
-    struct buffer data;     /* of the script (page.js): members of the array "runs" */
+    struct buffer contents; /* links to the sections */
+    struct buffer data;     /* data of the script (page.js): elements of the array "runs" */
 };
 
 /*
- * A section with a heading; `id` is the page's own. `link`: what leads to it at the page's head; NULL:
- * nothing does. Both return -1 when memory is out.
+ * Begins and ends a section. `id` is chosen by the caller and is not escaped. `link` is the text of the link
+ * to the section at the top of the page; NULL: no link. Both return -1 when out of memory.
  */
 int html_section_begin(struct html_page *page, const char *id, const char *heading, const char *link);
 int html_section_end(struct html_page *page);
 
-/* The document. `lead` stands below its title. */
+/* Writes the document. `lead` is shown below the title. */
 int html_page_write(const struct html_page *page, const char *title, const char *lead, struct output *output,
                     struct error *error);
 void html_page_release(struct html_page *page);
@@ -39,67 +39,66 @@ void html_page_release(struct html_page *page);
 /* -------------------- perfetto.c -------------------- */
 
 /*
- * A trace as Perfetto reads it (ui.perfetto.dev, trace_processor): packets with tracks and the events on
- * them. Names are written once, and numbers in their place. Field numbers are those of
- * github.com/google/perfetto, protos/perfetto/trace/: trace.proto, trace_packet.proto,
- * track_event/track_descriptor.proto, track_event/process_descriptor.proto, track_event/track_event.proto,
- * track_event/debug_annotation.proto and interned_data/interned_data.proto, which are part of its public
- * interface.
+ * Writes a trace in Perfetto's format (ui.perfetto.dev, trace_processor): packets with tracks and their
+ * events. Each name is written once and referred to by number. The field numbers are those of
+ * github.com/google/perfetto, protos/perfetto/trace/, which is a public interface: trace.proto,
+ * trace_packet.proto, track_event/track_descriptor.proto, track_event/process_descriptor.proto,
+ * track_event/track_event.proto, track_event/debug_annotation.proto and interned_data/interned_data.proto.
  *
- * Texts may hold anything: what is no UTF-8, and what a terminal would obey, is written as \xNN. Functions
- * return -1 with an error when memory is out or the output cannot be written.
+ * Texts may contain any bytes: invalid UTF-8 and terminal control characters are written as \xNN. The
+ * functions return -1 with an error when out of memory or when the output cannot be written.
  */
 struct perfetto {
     struct output *output; /* borrowed */
-    struct intern names;   /* of events, as all below from 1 on */
+    struct intern names;   /* of events; like the interns below, numbers start at 1 */
     struct intern categories;
     struct intern keys;   /* of arguments */
-    struct intern values; /* and their texts */
-    struct buffer packet; /* as all below for one packet */
+    struct intern values; /* texts of arguments */
+    struct buffer packet; /* like the buffers below, content of the current packet */
     struct buffer event;
-    struct buffer interned; /* what is new in it */
+    struct buffer interned; /* texts that are new in this packet */
     struct buffer text;
     int64_t slices;
 };
 
-/* Begins a trace: nothing is written before. Release it whatever comes back. */
+/* Begins a trace in an output that is still empty. Release it even after an error. */
 int perfetto_open(struct perfetto *perfetto, struct output *output, struct error *error);
 void perfetto_release(struct perfetto *perfetto);
 
 enum { PERFETTO_LABELS = 3 };
 
 /*
- * What events stand on. A process is a group of tracks, in the order of `order`; its own track has its id.
- * Tracks of one process, or of none, stand by name, those of one name as one, where events that overlap are
- * laid below each other.
+ * A track, to which events belong. A process is a group of tracks; processes are sorted by `order`, and a
+ * process's own track has the id `id`. Tracks of one process, or without a process, are sorted by name.
+ * Tracks of the same name are shown as one, with overlapping events below each other.
  */
 struct perfetto_track {
     uint64_t id; /* not 0 */
     uint64_t parent;
     const char *name;
-    const char *description; /* NULL */
-    const char *process;     /* its name; NULL: it is none */
-    int32_t process_number;  /* not 0, of no other */
+    const char *description; /* may be NULL */
+    const char *process;     /* name of the process; NULL: this track is not a process */
+    int32_t process_number;  /* not 0, unique */
     int32_t order;
-    const char *labels[PERFETTO_LABELS]; /* short, beside the process's name; NULL */
+    const char *labels[PERFETTO_LABELS]; /* short texts shown next to the process name; NULL: none */
 };
 
 int perfetto_add_track(struct perfetto *perfetto, const struct perfetto_track *track, struct error *error);
 
-/* What is shown of an event that is clicked on: one of the two. */
+/* An argument is shown when the user clicks on an event. It is either a text or a number. */
 struct perfetto_argument {
     const char *key;
-    const char *text; /* NULL: the number */
+    const char *text; /* NULL: the argument is the number */
     int64_t number;
 };
 
 /*
- * Something that begins, or a mark. An arrow is a number, not 0, that two events have: it begins at the one
- * that begins first and ends at the other.
+ * The beginning of a slice, or a mark. Two events with the same arrow number (not 0) are connected by an
+ * arrow from the earlier to the later one.
  */
 struct perfetto_event {
     uint64_t track;
-    int64_t at_ns; /* not before 0 */
+    int64_t at_ns; /* not negative */
     const char *category;
     const char *name;
     const struct perfetto_argument *arguments;
@@ -109,8 +108,8 @@ struct perfetto_event {
 };
 
 /*
- * Slices: begin and end, on each track in order of time, one within the other. One that is not ended goes on
- * until the trace ends.
+ * perfetto_begin and perfetto_end delimit slices. On each track, calls must be in the order of time, and
+ * slices must be nested. A slice without an end lasts until the end of the trace.
  */
 int perfetto_begin(struct perfetto *perfetto, const struct perfetto_event *event, struct error *error);
 int perfetto_end(struct perfetto *perfetto, uint64_t track, int64_t at_ns, struct error *error);
@@ -119,9 +118,9 @@ int perfetto_mark(struct perfetto *perfetto, const struct perfetto_event *event,
 /* -------------------- prometheus.c -------------------- */
 
 /*
- * Figures as Prometheus' text format has them, for node_exporter's textfile collector: all of one metric
- * stand together behind its HELP and TYPE, units are seconds, bytes and ratios. All are gauges: a store may
- * be made anew.
+ * Metrics in Prometheus' text format, for node_exporter's textfile collector. All samples of a metric follow
+ * its HELP and TYPE lines. Units are seconds, bytes and ratios. All metrics are gauges, since a store can be
+ * created again.
  */
 enum metric {
     METRIC_RANKS,
@@ -153,30 +152,33 @@ enum metric {
 };
 
 struct metrics {
-    struct buffer samples[METRIC_COUNT]; /* lines */
-    struct intern seen;                  /* metrics with their labels */
+    struct buffer samples[METRIC_COUNT]; /* text lines */
+    struct intern seen;                  /* metrics with their labels that were added */
     int64_t count;
 };
 
 struct metric_label {
     const char *name;
-    const char *value; /* any bytes; NULL or empty: the label is left out */
+    const char *value; /* any bytes; NULL or empty: the label is omitted */
 };
 
 void metrics_init(struct metrics *metrics);
 void metrics_release(struct metrics *metrics);
 
 /*
- * A sample. `labels`: up to METRIC_LABELS, ended by a name that is NULL. Of several with the same labels the
- * first counts, and what is not finite is left out: a collector refuses the whole file for the one. -1 when
- * memory is out.
+ * Adds a sample. `labels` has up to METRIC_LABELS entries and ends with a name of NULL. Of several samples
+ * with the same labels the first one counts. Values that are not finite are skipped. In both cases the
+ * collector would otherwise refuse the whole file. Returns -1 when out of memory.
  */
 int metrics_add(struct metrics *metrics, enum metric metric, const struct metric_label *labels, double value);
 
-/* Those of another one, of other runs. -1 when memory is out. */
+/* Appends the samples of `others`, which are of other runs. Returns -1 when out of memory. */
 int metrics_append(struct metrics *metrics, const struct metrics *others);
 
-/* Into a file, which is there whole or as it was before; "-" is standard output. */
+/*
+ * Writes the metrics to a file, which is either replaced completely or left unchanged. "-" is standard
+ * output.
+ */
 int metrics_save(const struct metrics *metrics, const char *path, struct error *error);
 
 /* -------------------- output_file.c -------------------- */
@@ -184,259 +186,275 @@ int metrics_save(const struct metrics *metrics, const char *path, struct error *
 enum output_kind {
     OUTPUT_PLAIN,
     OUTPUT_GZIP,
-    OUTPUT_BY_DESCRIPTOR /* written at any place in it, by output_descriptor; it can be nothing but a file */
+    OUTPUT_BY_DESCRIPTOR /* regular files only; the caller writes at any offset through output_descriptor */
 };
 
 /*
- * "-" is standard output; it, a pipe and a device are written as they are. A symbolic link stays, the file
- * that it names is replaced and keeps its mode. Returns NULL with an error that names the file; the caller
- * ends it with output_close or output_discard.
+ * Opens a file for writing. Its name appears, or its old content is replaced, only in output_close. "-" is
+ * standard output; standard output, pipes and devices are written directly. If the path is a symbolic link,
+ * the link remains and the file that it refers to is replaced and keeps its mode. Returns NULL with an error
+ * that names the file. Finish with output_close or output_discard.
  */
 struct output *output_open(const char *path, enum output_kind kind, struct error *error);
 
-/* Open for reading and writing, of OUTPUT_BY_DESCRIPTOR; it stays the output's. */
+/* The descriptor of an OUTPUT_BY_DESCRIPTOR, open for reading and writing. It belongs to the output. */
 int output_descriptor(const struct output *output);
 
-/* Errors come here or later, for bytes are kept until there are many. */
+/* Writes are buffered, so an error may be returned by a later call. */
 int output_write(struct output *output, const void *bytes, size_t length, struct error *error);
 int output_text(struct output *output, const char *text, struct error *error);
 
 /*
- * Hands over what was kept, so that little can fail in output_close: for several files that are to take their
- * names together. OUTPUT_GZIP is not whole before output_close.
+ * Writes the buffered bytes, so that output_close is unlikely to fail: use it before several files are
+ * renamed together. An OUTPUT_GZIP is incomplete until output_close.
  */
 int output_flush(struct output *output, struct error *error);
 
-/* Bytes given to output_write so far: before compression. */
+/* The number of bytes passed to output_write so far, before compression. */
 uint64_t output_bytes(const struct output *output);
 
-/* Everything is written and the file has its name, or it is as it was before; releases it either way. */
+/*
+ * Writes the rest and gives the file its name. On error the old file is left unchanged. Releases the output
+ * in both cases.
+ */
 int output_close(struct output *output, struct error *error);
 
-/* The file is as it was before. NULL is allowed. */
+/* Abandons the output and leaves the old file unchanged. NULL is allowed. */
 void output_discard(struct output *output);
 
-/* Whether what was written has arrived so far; to be asked right after writing, which left the cause in
- * errno. */
+/*
+ * Checks whether the writes to `stream` succeeded so far. Call it directly after writing, while errno still
+ * holds the cause.
+ */
 int render_check(FILE *stream, struct error *error);
 
 /* -------------------- registry.c -------------------- */
 
-/* Where a table goes. */
+/* Where a table is written. */
 struct render_target {
     FILE *stream;
-    int width;  /* of the terminal, 0 when it is none */
-    int colour; /* ANSI sequences are welcome */
+    int width;  /* in columns; 0 if the stream is not a terminal */
+    int colour; /* ANSI colour sequences are allowed */
 };
 
 /*
- * An output format. What a new one takes stands at the head of registry.c. Rows come one by one, so that a
- * query of any length needs no memory.
+ * An output format of tables. The head of registry.c lists what a new format needs. Rows are passed one by
+ * one, so that the result of a query may have any length.
  *
- * begin returns a state (NULL on error) that end or abandon frees. `head` has the columns, and at the end
- * the warnings; its own rows are not looked at. It and the target stay where they are until then.
+ * begin returns a state (NULL on error), which end or abandon frees. `head` has the columns and, when end is
+ * called, the warnings; its rows are not used. `head` and `target` must stay valid until then.
  */
 struct renderer {
     const char *name;
-    int is_for_people;  /* laid out for the eye: a single row may be turned upright, an analysis bring its own
-                           text */
-    int is_json;        /* an analysis may bring its own */
-    int shows_warnings; /* false: the format has no place for them, the caller says them elsewhere */
+    int is_for_people;  /* for people: a single row may be printed as a list of fields, and an analysis may
+                           print its own text instead */
+    int is_json;        /* an analysis may print its own JSON instead */
+    int shows_warnings; /* false: the format has no place for warnings, so the caller prints them elsewhere */
     void *(*begin)(const struct table *head, const struct render_target *target, struct error *error);
     int (*row)(void *state, const struct cell *cells, struct error *error);
     int (*end)(void *state, struct error *error);
     void (*abandon)(void *state);
 };
 
-extern const struct renderer *const renderer_registry[]; /* ended by NULL; the first is the default */
+extern const struct renderer *const renderer_registry[]; /* ends with NULL; the first is the default */
 
-/* What the formats are called, in the registry's order; NULL past the last. */
+/* The name of format `number`, in the order of the registry; NULL past the last one. */
 const char *renderer_name(size_t number);
 
-/* NULL when there is none of that name. */
+/* The format of that name; NULL if there is none. */
 const struct renderer *renderer_find(const char *name);
 
-/* A whole table at once. */
+/* Writes a complete table. */
 int render_table(const struct renderer *renderer, const struct table *table,
                  const struct render_target *target, struct error *error);
 
 /* -------------------- heat_map.c -------------------- */
 
 /*
- * What a picture of values in rows and columns shows: of each rank in each step, or of each sender to each
- * receiver. Here values become levels, and rows and columns fewer; text, SVG and the page of html draw the
- * same map. Texts are borrowed, and hostile.
+ * Heat maps: values of each rank in each step, or of each sender to each receiver. This part converts values
+ * to levels, and merges rows and columns. The text, SVG and HTML pictures all draw such a map. Texts are
+ * borrowed and hostile.
  */
 
 enum { HEAT_UNKNOWN = -1, HEAT_LEVELS = 5 };
 
-/* How great values are, held against one that is the unit of a map. */
+/* Thresholds of the levels, as fractions of the unit of a map. */
 struct heat_scale {
-    double least[HEAT_LEVELS]; /* from which share of the unit on a level is reached */
-    double factor;             /* of a share as it is told: 100 for "%" */
+    double least[HEAT_LEVELS]; /* the fraction at which each level begins */
+    double factor;             /* displayed number = fraction times this: 100 for "%" */
     const char *sign;
 };
 
-extern const struct heat_scale heat_share_of_step; /* the unit is a usual step */
+extern const struct heat_scale heat_share_of_step; /* unit: a baseline step */
 
+/* A row of a map: one rank, or several merged ones. */
 struct heat_row {
-    const char *process; /* borrowed: the rank; of several the first one */
-    const char *last;    /* borrowed: of several the last one; else NULL */
-    const char *host;    /* borrowed; NULL: not known */
-    size_t ranks;        /* so many are one row; their largest values count */
-    const char *finding; /* borrowed: what is said of a rank of it; NULL */
-    const char *accused; /* borrowed: of which rank */
-    int64_t first_step;  /* of the finding */
+    const char *process; /* borrowed: name of the rank, or of the first of several */
+    const char *last;    /* borrowed: name of the last of several ranks; else NULL */
+    const char *host;    /* borrowed; NULL: unknown */
+    size_t ranks;        /* number of ranks merged into this row, which shows their largest values */
+    const char *finding; /* borrowed: kind of the finding about one of its ranks; NULL: none */
+    const char *accused; /* borrowed: the rank that the finding is about */
+    int64_t first_step;  /* first step of the finding */
     int64_t last_step;
-    int64_t steps; /* so many from the first to the last */
-    size_t more;   /* other findings of the row */
+    int64_t steps; /* number of steps with the finding, from the first to the last */
+    size_t more;   /* number of other findings about the row */
 };
 
+/* One map: the values of one kind in one run. */
 struct heat_map {
-    const char *title; /* what values are */
+    const char *title; /* what the values are */
     const struct heat_scale *scale;
-    double unit_us; /* what values are held against */
-    int is_usual;   /* the unit is the length of a usual step, else the largest value */
+    double unit_us; /* the unit of the scale */
+    int is_usual;   /* the unit is the baseline step time, not the largest value */
     int64_t run;
-    int names_run;         /* there are several */
+    int names_run;         /* there are several runs, so titles name the run */
     struct heat_row *rows; /* owned */
     size_t row_count;
     size_t columns;
-    int64_t first_step; /* of the first column */
+    int64_t first_step; /* first step of the first column */
     int64_t steps_in_column;
-    int by_host;           /* a row is a host */
-    double *values;        /* owned, row after row, microseconds; NAN: not known */
-    unsigned char *marked; /* owned, likewise: a finding covers it */
+    int by_host;           /* each row is a host */
+    double *values;        /* owned; [row * columns + column], in microseconds; NAN: unknown */
+    unsigned char *marked; /* owned; same index: covered by a finding */
 };
 
 struct heat_maps {
-    struct heat_map *maps; /* owned: of each run, and of each value */
+    struct heat_map *maps; /* owned: one per run and kind of value */
     size_t count;
 };
 
-/* Without a value that is known, a mark, or a unit. -1 when memory is out; release it in any case. */
+/*
+ * Creates a map in which all values are unknown and that has no marks and no unit. Returns -1 when out of
+ * memory. Release it even after an error.
+ */
 int heat_map_init(struct heat_map *map, size_t rows, size_t columns, const struct heat_scale *scale);
 
 void heat_maps_release(struct heat_maps *maps);
 
-/* The largest value is the unit. */
+/* Makes the largest value the unit. */
 void heat_map_measure(struct heat_map *map);
 
 /* -------------------- heat_map_svg.c -------------------- */
 
-/* Maps as one SVG document. -1 when memory is out. */
+/* Draws the maps as one SVG document. Returns -1 when out of memory. */
 int heat_maps_svg(struct heat_maps *maps, struct buffer *svg);
 
 /* -------------------- heat_map_text.c -------------------- */
 
 /*
- * Maps for people, fit for a terminal, in lines of at most `width` columns where that has room for a map at
- * all, without characters beyond ASCII of its own unless `utf8`. -1 when memory is out.
+ * Draws the maps as text for a terminal, in lines of at most `width` columns if a map fits at all. Uses
+ * characters beyond ASCII only if `utf8` is set. Returns -1 when out of memory.
  */
 int heat_maps_text(struct heat_maps *maps, size_t width, int utf8, struct buffer *text);
 
 /*
- * Maps of a table with a row for each rank and step: columns rank, process, step, host, run, longer_us,
- * duration_us, finding and `values`, names of columns, of each of which a map is made. It has at most
- * `most_rows` rows: heat_map_fold_rows. Rows that the table lacks are not known; the table has to live as
- * long. -1 with an error; release it in any case.
+ * Makes the maps of a table that has one row per rank and step, with the columns rank, process, step, host,
+ * run, longer_us, duration_us, finding and those named in `values`. There is one map for each of `values`. A
+ * map has at most `most_rows` rows (heat_map_fold_rows). Cells without a row in the table are unknown. The
+ * table must stay valid as long as the maps. Returns -1 with an error. Release the maps even then.
  */
 int heat_maps_init(struct heat_maps *maps, const struct table *table, const char *const *values,
                    size_t value_count, size_t most_rows, struct error *error);
 
 /* -------------------- html_page.c -------------------- */
 
-/* An element around a text. `open` is its tag with its attributes, which are the page's own: "p class=\"x\"".
+/*
+ * Appends an element with `text` as content. `open` is the tag with its attributes, which is not escaped: "p
+ * class=\"x\"".
  */
 int html_element(struct buffer *page, const char *open, const char *text);
 
-/* The same around what `text` holds, which is emptied. */
+/* Appends an element with the content of `text`, and empties `text`. */
 int html_put(struct buffer *page, const char *open, struct buffer *text);
 
-/* A paragraph for each line that is not empty; lines may be indented. */
+/* Appends a paragraph for each line that is not empty. Lines may be indented. */
 int html_lines(struct buffer *page, const char *open, const char *text);
 
-/* How a table is shown. */
+/* How to show a table. */
 struct html_table {
-    const char *caption;     /* the page's own words */
-    const char *bars;        /* name of a column of numbers that get bars, against its greatest; NULL */
-    size_t most_rows;        /* of more rows the first ones are shown, and how many there are */
-    const char *rest_stands; /* where the others are to be had: a command */
+    const char *caption;     /* not from the trace */
+    const char *bars;        /* name of a column to draw with bars, relative to its maximum; NULL: none */
+    size_t most_rows;        /* only this many rows are shown, with a note that gives the total */
+    const char *rest_stands; /* command that shows the other rows */
 };
 
 /*
- * The columns that are shown to people, without those of detail and those that have no value. Each head
- * explains itself. -1 when
- * memory is out.
+ * Appends the table with the columns for people: no detail columns and no empty ones. Each heading has an
+ * explanation. Returns -1 when out of memory.
  */
 int html_add_table(struct buffer *page, const struct table *table, const struct html_table *how);
 
 /* -------------------- html_chart.c -------------------- */
 
 /*
- * A time in each step, as dots, beside what others took: their middle and the range that they are in. Times
- * are nanoseconds, TIME_UNKNOWN where there is none.
+ * A chart of one time per step, drawn as dots, together with the median and the range of its peers. Times are
+ * in nanoseconds; TIME_UNKNOWN if there is none.
  */
 struct html_chart {
-    const char *title;       /* what is drawn; hostile, as both names */
-    const char *mine_name;   /* whose the dots are */
-    const char *peers_name;  /* of the line and the range around it */
-    const int64_t *mine_ns;  /* one for each step, as all below */
-    const int64_t *peers_ns; /* NULL: nobody to compare with, and no range */
+    const char *title;       /* what is drawn; hostile, like both names */
+    const char *mine_name;   /* whose times the dots are */
+    const char *peers_name;  /* whose times the line and the range are */
+    const int64_t *mine_ns;  /* [step], like the arrays below */
+    const int64_t *peers_ns; /* NULL: no peers, and no range */
     const int64_t *low_ns;   /* NULL: no range */
     const int64_t *high_ns;
-    const unsigned char *marked; /* steps that stand out; NULL: none */
+    const unsigned char *marked; /* steps to highlight; NULL: none */
     const char *marked_name;
     int64_t first_step;
     size_t steps;
 };
 
-/* A figure; nothing where no step has a time of its own. -1 when memory is out. */
+/* Appends the figure; nothing if no step has a time. Returns -1 when out of memory. */
 int html_add_chart(struct buffer *page, const struct html_chart *chart);
 
-/* What ranks did at one time, a lane each, on one clock. Times are nanoseconds; texts are hostile. */
+/*
+ * Operations of several ranks over time on one clock, one lane per rank. Times are in nanoseconds; texts are
+ * hostile.
+ */
 
 struct html_lane_bar {
     int64_t begin_ns;
     int64_t end_ns;
-    int64_t waiting_ns; /* of that, what it waited for the last to arrive, at its begin; 0: not known */
-    int32_t name;       /* numbers of texts */
-    int32_t group;      /* -1: none, as its tag */
-    int is_open;        /* it never ended; end_ns is that of the picture */
-    int is_endless;     /* when it ended is not known; end_ns is begin_ns */
+    int64_t waiting_ns; /* time from its beginning until the last rank arrived; 0: unknown */
+    int32_t name;       /* index in texts */
+    int32_t group;      /* index in texts of its tag; -1: none */
+    int is_open;        /* it never ended; end_ns is the end of the picture */
+    int is_endless;     /* its end is unknown; end_ns equals begin_ns */
 };
 
+/* The lane of one rank. */
 struct html_lane {
     const char *name;
     int is_accused;
     const char *missing;        /* why there are no bars; NULL */
-    struct html_lane_bar *bars; /* in order of their begins */
+    struct html_lane_bar *bars; /* in the order of begin_ns */
     size_t count;
 };
 
 struct html_lanes {
-    const char *id; /* the page's own */
+    const char *id; /* chosen by the caller, not escaped */
     const char *title;
     const struct html_lane *lanes;
     size_t count;
     const struct intern *texts;
-    int64_t begin_ns; /* of the picture: shown as 0 */
+    int64_t begin_ns; /* beginning of the picture, shown as time 0 */
     int64_t end_ns;
 };
 
-/* The figure onto the page, an object for the script onto `data`. -1 when memory is out. */
+/* Appends the figure to the page, and an object for the script to `data`. Returns -1 when out of memory. */
 int html_add_lanes(struct buffer *page, struct buffer *data, const struct html_lanes *lanes);
 
 /* -------------------- html_heat.c -------------------- */
 
 /*
- * Values of each rank in each step: a picture that stands by itself, and the data for one that the script
- * draws, with zoom and search. Texts are hostile. Times are nanoseconds, TIME_UNKNOWN where there is none.
+ * Values of each rank in each step: a static picture, and data for one that the script draws, with zoom and
+ * search. Texts are hostile. Times are in nanoseconds; TIME_UNKNOWN if there is none.
  */
 
 enum { HTML_HEAT_LAYERS = 3 };
 
-/* What is said of a rank in steps from the first to the last. */
+/* A finding about a rank in the steps from the first to the last. */
 struct html_heat_mark {
     size_t rank;
     int64_t first_step;
@@ -455,48 +473,52 @@ struct html_heat {
     } layers[HTML_HEAT_LAYERS];
     const struct html_heat_mark *marks;
     size_t mark_count;
-    int64_t usual_ns;  /* length of a usual step; TIME_UNKNOWN */
-    size_t most_cells; /* of more, neighbouring steps are one: the greatest of their values */
-    /* Makes the map of a layer, with a row a rank and a column a step: values as colours show them, or as the
-     * script wants them, whole. -1 when memory is out; the map is released in any case. */
+    int64_t usual_ns;  /* time of a baseline step; TIME_UNKNOWN */
+    size_t most_cells; /* neighbouring steps are merged, keeping the largest value, so that there are at most
+                          this many cells */
+    /*
+     * Makes the map of one layer, with one row per rank and one column per step. If `is_whole`, the values
+     * are those that the script needs, else those that the colours show. Returns -1 when out of memory. The
+     * map is released even then.
+     */
     int (*make)(struct heat_map *map, const void *context, size_t layer, int is_whole);
     const void *context;
 };
 
-/* The figure onto the page, an object for the script onto `data`. -1 when memory is out. */
+/* Appends the figure to the page, and an object for the script to `data`. Returns -1 when out of memory. */
 int html_add_heat(struct buffer *page, struct buffer *data, const struct html_heat *heat);
 
 /* -------------------- html_matrix.c -------------------- */
 
 /*
- * A row for each sender, a column for each receiver, and in them what their network steps waited. Of many
- * ends some neighbours share a row and a column, and their worst edge shows.
+ * A matrix of senders (rows) and receivers (columns) that shows how long the network steps between them
+ * waited. If there are many ranks, neighbours share a row and a column, and a cell shows its worst link.
  */
 
 struct html_edge {
-    size_t sender; /* places among the ends */
+    size_t sender; /* indexes in ends */
     size_t receiver;
-    double wait_us; /* usual wait of a network step; less than 0: not known */
+    double wait_us; /* baseline wait of a network step; negative: unknown */
     int is_blamed;
-    const char *verdict; /* hostile, as are names */
+    const char *verdict; /* hostile, like the names */
 };
 
 struct html_matrix {
-    const char *const *ends; /* names */
+    const char *const *ends; /* names of the ranks */
     size_t end_count;
     const struct html_edge *edges;
     size_t edge_count;
 };
 
-/* A figure. -1 when memory is out. */
+/* Appends the figure. Returns -1 when out of memory. */
 int html_add_matrix(struct buffer *page, const struct html_matrix *matrix);
 
 /* -------------------- parquet.c -------------------- */
 
 /*
  * Writes Apache Thrift's compact protocol, as far as Parquet needs it: structs of integers, byte strings,
- * lists and structs. Fields come in the order of their numbers. What fails for want of memory is told once,
- * by `failed`, and all that follows does nothing.
+ * lists and structs. Fields must be written in ascending order. After a failed allocation `failed` is set,
+ * and all further calls do nothing.
  */
 enum { THRIFT_DEPTH = 8 };
 
@@ -505,48 +527,51 @@ enum thrift_type { THRIFT_I32 = 5, THRIFT_I64 = 6, THRIFT_BINARY = 8, THRIFT_LIS
 struct thrift {
     struct buffer bytes;
     int failed;
-    int depth;                /* open structs */
-    int number[THRIFT_DEPTH]; /* of the last field of each */
+    int depth;                /* number of open structs */
+    int number[THRIFT_DEPTH]; /* number of the last field of each open struct */
 };
 
 void thrift_init(struct thrift *thrift);
 void thrift_release(struct thrift *thrift);
 
-/* A struct that is no field: a message by itself, or an element of a list. Ended by thrift_end. */
+/* Begins a struct that is not a field: a message, or an element of a list. End it with thrift_end. */
 void thrift_begin(struct thrift *thrift);
 void thrift_end(struct thrift *thrift);
 
-/* Fields of the struct that is open. */
+/* Write a field of the open struct. */
 void thrift_i32(struct thrift *thrift, int field, int32_t value);
 void thrift_i64(struct thrift *thrift, int field, int64_t value);
 
 void thrift_text(struct thrift *thrift, int field, const char *text);
-void thrift_struct(struct thrift *thrift, int field); /* ended by thrift_end */
+void thrift_struct(struct thrift *thrift, int field); /* end it with thrift_end */
 
-/* `count` elements are to follow, each by thrift_begin, or one of the next. */
+/*
+ * Begins a list. `count` elements must follow, each written by thrift_begin or by one of the functions below.
+ */
 void thrift_list(struct thrift *thrift, int field, enum thrift_type type, size_t count);
 
-void thrift_elements(struct thrift *thrift, const struct thrift *written); /* as another one has them */
+void thrift_elements(struct thrift *thrift,
+                     const struct thrift *written); /* copies the elements that another writer wrote */
 
-/* What makes pages, one after the other; all columns of a file share it. */
+/* Compresses pages one after the other. All columns of a file share it. */
 struct parquet_press {
-    struct gzip *gzip;    /* NULL: pages are not compressed. Owned */
-    struct buffer packed; /* room to work in */
+    struct gzip *gzip;    /* owned; NULL: pages are not compressed */
+    struct buffer packed; /* scratch */
     struct thrift header;
 };
 
-/* -1 with an error; to be released either way. */
+/* Returns -1 with an error. Release it even then. */
 int parquet_press_init(struct parquet_press *press, int is_compressed, struct error *error);
 void parquet_press_release(struct parquet_press *press);
 
 struct parquet_bounds {
     enum cell_type type;
     enum { PARQUET_BOUNDS_NONE, PARQUET_BOUNDS_KNOWN, PARQUET_BOUNDS_UNKNOWN } state;
-    struct buffer least; /* encoded, a text without its length */
+    struct buffer least; /* in PLAIN encoding, texts without their length */
     struct buffer greatest;
 };
 
-/* Numbers as encoding PLAIN has them: little endian. */
+/* Little-endian numbers, as in encoding PLAIN. */
 enum { PARQUET_NUMBER_BYTES = 8, PARQUET_LENGTH_BYTES = 4 };
 
 static inline void parquet_put(char *bytes, uint64_t value, int count)
@@ -564,54 +589,57 @@ static inline uint64_t parquet_bits_of(double value)
 
 /* -------------------- parquet_column.c -------------------- */
 
-/* The different values of a column chunk, each once, in order of first sight: any bytes, zeros included. */
+/*
+ * The distinct values of a column chunk, in the order of first appearance. Values are any bytes, including
+ * NULs.
+ */
 struct parquet_dictionary {
-    struct buffer bytes; /* one behind the other: the content of a dictionary page */
-    size_t *ends;        /* owned; of each in the bytes */
+    struct buffer bytes; /* all values, one after the other: the content of a dictionary page */
+    size_t *ends;        /* owned: end offset of each value in the bytes */
     size_t count;
     size_t capacity;
-    uint32_t *slots; /* owned; hash table of number + 1; 0 is free */
+    uint32_t *slots; /* owned: hash table of number + 1; 0 means free */
     size_t slot_count;
     uint64_t seed;
-    uint32_t last; /* what was put last: values often come in a row */
+    uint32_t last; /* the value added last: values are often repeated */
 };
 
 struct parquet_column {
     const struct column *column;
     struct parquet_press *press;
     struct {
-        uint32_t *levels; /* owned; of each row: 1, or 0 for null */
-        uint32_t *places; /* owned; of each value in the dictionary */
+        uint32_t *levels; /* owned; [row]: 1, or 0 for null */
+        uint32_t *places; /* owned; number in the dictionary of each value that is not null */
         size_t rows;
         size_t values;
-        struct buffer plain;    /* the values, where there is no dictionary */
-        size_t dictionary_from; /* bytes of the dictionary as the page began */
+        struct buffer plain;    /* the values, if there is no dictionary */
+        size_t dictionary_from; /* size of the dictionary in bytes when the page began */
     } page;
     struct parquet_dictionary dictionary;
-    int is_plain;         /* values go to no dictionary any more */
-    int dictionary_pages; /* so many of the pages use it */
+    int is_plain;         /* the column no longer uses a dictionary */
+    int dictionary_pages; /* number of pages that use it */
     struct buffer pages;
-    struct buffer content; /* of a page: room to work in */
+    struct buffer content; /* of a page; scratch */
     uint64_t unpacked_bytes;
-    int64_t rows; /* of the row group in finished pages */
+    int64_t rows; /* number of rows in finished pages of the row group */
     int64_t nulls;
     struct parquet_bounds bounds;
 };
 
-/* Parquet's number of the type that a column's values are stored as. */
+/* Parquet's code of the type in which the values of a column are stored. */
 int32_t parquet_physical_type(enum cell_type type);
 
-/* `described` and `press` are borrowed for its life. -1 when memory is out; to be released either way. */
+/* Borrows `described` and `press` for its lifetime. Returns -1 when out of memory. Release it even then. */
 int parquet_column_init(struct parquet_column *column, const struct column *described,
                         struct parquet_press *press);
 void parquet_column_release(struct parquet_column *column);
 
-/* The next row's value, as encoding PLAIN has it; NULL: there is none. */
+/* Adds the value of the next row, in PLAIN encoding; NULL for a null. */
 int parquet_column_add(struct parquet_column *column, const char *bytes, size_t length, struct error *error);
 
 /*
- * Writes the column chunk, says so in the next element of the row group's list of columns, and empties it for
- * the next row group. The sizes of its pages are added to the two sums.
+ * Writes the column chunk, appends its metadata to the row group's list of columns, and empties the column
+ * for the next row group. Adds the sizes of its pages to the two sums.
  */
 int parquet_column_write(struct parquet_column *column, struct output *output, struct thrift *columns,
                          uint64_t *unpacked_bytes, uint64_t *packed_bytes, struct error *error);

@@ -1,3 +1,7 @@
+/*
+ * Output files: plain, gzip-compressed, or written through a descriptor. Content goes to a temporary file,
+ * which replaces the target only when it is complete. Also compresses single buffers for Parquet.
+ */
 #include "base/base.h"
 #include "output/internal.h"
 #include "output/output.h"
@@ -14,17 +18,19 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Level: traces shrink by a factor of ten and more at any; higher ones cost more time than they save bytes.
+/*
+ * Compression level: traces shrink by a factor of ten or more at any level, and higher levels cost more time
+ * than they save bytes.
  */
 enum { PENDING_BYTES = 128 * 1024, GZIP_LEVEL = 4, GZIP_WINDOW = 15 + 16, GZIP_MEMORY = 8, MOST_NAMES = 100 };
 
 struct output {
-    char *path;      /* as given, for messages */
-    char *target;    /* the file to replace; NULL: it is written as it is */
-    char *temporary; /* the name of the file until output_close; NULL: it has none */
+    char *path;      /* as given by the user, for messages */
+    char *target;    /* the file to replace; NULL: written directly */
+    char *temporary; /* name of the temporary file until output_close; NULL: the file has no name */
     int descriptor;
     int is_gzip;
-    int is_named; /* it has taken the target's name: the temporary one is gone */
+    int is_named; /* the file already has its final name */
     uint64_t bytes;
     z_stream stream;
     size_t pending;
@@ -68,7 +74,7 @@ static int append_plain(struct output *output, const unsigned char *bytes, size_
     return 0;
 }
 
-/* Hands zlib what it has not taken yet, and writes what comes of it. */
+/* Compresses the pending input and writes the result. */
 static int deflate_input(struct output *output, int how, struct error *error)
 {
     z_stream *stream = &output->stream;
@@ -147,14 +153,17 @@ uint64_t output_bytes(const struct output *output)
     return output->bytes;
 }
 
-/* The folder of the target, ended by a slash; its own name begins at the returned place. */
+/*
+ * Sets *folder to the directory of the target, with a slash at the end. Returns the file name within
+ * `target`.
+ */
 static const char *split(const char *target, struct buffer *folder)
 {
     const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
     return buffer_append(folder, target, (size_t)(name - target)) ? NULL : name;
 }
 
-/* A name beside the target that nothing has. `make` makes the file and returns a descriptor, or -1. */
+/* Finds an unused name next to the target. `make` creates the file and returns a descriptor, or -1. */
 static int make_temporary(struct output *output, int (*make)(struct output *output, const char *path),
                           struct error *error)
 {
@@ -189,7 +198,9 @@ static int link_nameless(struct output *output, const char *path)
     return linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
 }
 
-/* A file without a name, that is gone with its process; -1 where there are none, or no way to name it later.
+/*
+ * Opens a file without a name, which disappears with the process. Returns -1 if the file system does not
+ * support this, or if the file could not be named later.
  */
 static int open_nameless(const char *target)
 {
@@ -274,7 +285,7 @@ struct output *output_open(const char *path, enum output_kind kind, struct error
     return output;
 }
 
-/* Writing may fail as late as here. */
+/* A write error may be reported as late as here. */
 static int close_descriptor(struct output *output, struct error *error)
 {
     int descriptor = output->descriptor;
@@ -322,7 +333,10 @@ void output_discard(struct output *output)
     free(output);
 }
 
-/* Level: columns of numbers shrink at any; higher ones cost more time than they save bytes. */
+/*
+ * Compression level: columns of numbers shrink at any level, and higher levels cost more time than they save
+ * bytes.
+ */
 enum { GZIP_GZIP_LEVEL = 1, GZIP_GZIP_WINDOW = 15 + 16, GZIP_GZIP_MEMORY = 8 };
 
 struct gzip {

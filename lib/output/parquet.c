@@ -1,3 +1,7 @@
+/*
+ * The parts of a Parquet file: Thrift's compact protocol, pages and their headers, and bounds of columns.
+ * parquet_column.c makes the columns; lib/report/export_parquet.c makes the file.
+ */
 #include "output/parquet.h"
 #include "base/base.h"
 #include "model/model.h"
@@ -41,7 +45,7 @@ static void append_varint(struct thrift *thrift, uint64_t value)
     thrift->failed = thrift->failed || varint_put(&thrift->bytes, value);
 }
 
-/* Numbers near 0 are short, whichever side. */
+/* Zigzag encoding: numbers near 0 are short, positive or negative. */
 static void append_zigzag(struct thrift *thrift, int64_t value)
 {
     thrift->failed = thrift->failed || varint_put_signed(&thrift->bytes, value);
@@ -53,7 +57,10 @@ static void append_bytes(struct thrift *thrift, const void *bytes, size_t length
     append(thrift, bytes, length);
 }
 
-/* How far its number is beyond the one before, where that fits beside the type. */
+/*
+ * Writes the header of a field: the difference to the previous field number, in the same byte as the type if
+ * it fits.
+ */
 static void append_field(struct thrift *thrift, int field, enum thrift_type type)
 {
     int *last = &thrift->number[thrift->depth - 1], beyond = field - *last;
@@ -131,7 +138,7 @@ void thrift_elements(struct thrift *thrift, const struct thrift *written)
         append(thrift, written->bytes.data, written->bytes.length);
 }
 
-/* Fields of PageHeader, and of the headers in it. */
+/* Fields of PageHeader, and of the headers within it. */
 enum { PAGE_KIND = 1, PAGE_UNPACKED = 2, PAGE_PACKED = 3, PAGE_DATA = 5, PAGE_DICTIONARY = 7 };
 enum { HEADER_VALUES = 1, HEADER_ENCODING = 2, HEADER_DEFINITION = 3, HEADER_REPETITION = 4 };
 
@@ -239,7 +246,9 @@ static int keep(struct buffer *bound, const char *bytes, size_t length)
     return buffer_append(bound, bytes, length);
 }
 
-/* Both zeros count as one: readers are to find either within the bounds. */
+/*
+ * Both zeros compare equal, so the bounds are widened to include either (-0.0 as minimum, +0.0 as maximum).
+ */
 static int keep_real(struct buffer *bound, double value, double zero)
 {
     char bytes[PARQUET_NUMBER_BYTES];
@@ -275,7 +284,7 @@ static int add_integer(struct parquet_bounds *bounds, const char *bytes, int is_
     return 0;
 }
 
-/* UTF-8 is in order byte by byte. */
+/* UTF-8 sorts byte by byte. */
 static int compare(const char *bytes, size_t length, const struct buffer *bound)
 {
     size_t shorter = length < bound->length ? length : bound->length;

@@ -13,7 +13,7 @@ struct thrift;
 
 /* -------------------- parquet.c -------------------- */
 
-/* Empties it; the memory is kept for the next use. */
+/* Empties it and keeps the memory for reuse. */
 void thrift_clear(struct thrift *thrift);
 
 void thrift_element_i32(struct thrift *thrift, int32_t value);
@@ -26,29 +26,29 @@ enum parquet_codec { PARQUET_UNCOMPRESSED = 0, PARQUET_GZIP = 2 };
 enum parquet_codec parquet_press_codec(const struct parquet_press *press);
 
 /*
- * Appends a page of `count` values, nulls included, to `pages`: its header and `content`. *unpacked_bytes
- * grows by what it takes before compression, its header included.
+ * Appends a page of `count` values, including nulls, to `pages`: its header and `content`. Adds the
+ * uncompressed size, including the header, to *unpacked_bytes.
  */
 int parquet_press_add(struct parquet_press *press, struct buffer *pages, enum parquet_page_kind kind,
                       enum parquet_encoding encoding, size_t count, const struct buffer *content,
                       uint64_t *unpacked_bytes, struct error *error);
 
 /*
- * The least and the greatest value of a column chunk, by which engines leave row groups out. They are exact,
- * or not told: of texts where one is longer than PARQUET_BOUND_BYTES, of reals where one is no number.
+ * The minimum and maximum of a column chunk, by which query engines skip row groups. They are exact or
+ * omitted: omitted for texts longer than PARQUET_BOUND_BYTES, and if a real value is NaN.
  */
 enum { PARQUET_BOUND_BYTES = 256 };
 
 void parquet_bounds_init(struct parquet_bounds *bounds, enum cell_type type);
 void parquet_bounds_release(struct parquet_bounds *bounds);
 
-/* Forgets all values; the memory is kept for the next use. */
+/* Forgets all values and keeps the memory for reuse. */
 void parquet_bounds_clear(struct parquet_bounds *bounds);
 
-/* A value, encoded likewise. -1 when memory is out. */
+/* Adds a value in PLAIN encoding. Returns -1 when out of memory. */
 int parquet_bounds_add(struct parquet_bounds *bounds, const char *bytes, size_t length);
 
-/* As a Statistics, which is field `field` of the struct that is open. */
+/* Writes the bounds as a Statistics struct in field `field` of the open struct. */
 void parquet_bounds_write(const struct parquet_bounds *bounds, struct thrift *thrift, int field,
                           int64_t nulls);
 
@@ -57,24 +57,24 @@ void parquet_bounds_write(const struct parquet_bounds *bounds, struct thrift *th
 void parquet_dictionary_init(struct parquet_dictionary *dictionary);
 void parquet_dictionary_release(struct parquet_dictionary *dictionary);
 
-/* Empties it; the memory is kept for the next use. */
+/* Empties it and keeps the memory for reuse. */
 void parquet_dictionary_clear(struct parquet_dictionary *dictionary);
 
-/* The number of a value, which is copied when it is new; -1 when memory is out. */
+/* The number of a value, which is copied if it is new; -1 when out of memory. */
 int64_t parquet_dictionary_put(struct parquet_dictionary *dictionary, const char *bytes, size_t length);
 
-/* The value of that number. Borrowed until the next put. */
+/* The value of a number. Borrowed until the next parquet_dictionary_put. */
 const char *parquet_dictionary_value(const struct parquet_dictionary *dictionary, uint32_t number,
                                      size_t *length);
 
 /*
- * Parquet's hybrid of runs and packed bits, for definition levels and places in a dictionary: a value that
- * comes often in a row once, others in `width` bits each. Values are below 2^width, width is 1 to 32, and
- * there are less than 2^31 of them. -1 when memory is out.
+ * Appends values in Parquet's hybrid of run-length encoding and bit packing, used for definition levels and
+ * dictionary indexes: a repeated value once, others in `width` bits each. Values must be below 2^width, width
+ * is 1 to 32, and there must be less than 2^31 values. Returns -1 when out of memory.
  */
 int parquet_hybrid_append(struct buffer *buffer, const uint32_t *values, size_t count, unsigned width);
 
-/* Bits that numbers from 0 to `greatest` take: at least 1. */
+/* The number of bits for numbers from 0 to `greatest`, at least 1. */
 unsigned parquet_hybrid_width(uint32_t greatest);
 
 #endif

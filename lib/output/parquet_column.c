@@ -1,3 +1,4 @@
+/* The columns of a Parquet row group: dictionaries, bit packing, pages and column chunks. */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/output.h"
@@ -59,7 +60,7 @@ static int is_value(const struct parquet_dictionary *dictionary, uint32_t number
     return held_length == length && memcmp(held, bytes, length) == 0;
 }
 
-/* The slot of a value, or the free one where it belongs. */
+/* The slot of a value, or the free slot for it. */
 static uint32_t *find(const struct parquet_dictionary *dictionary, const char *bytes, size_t length)
 {
     size_t mask = dictionary->slot_count - 1;
@@ -105,7 +106,7 @@ int64_t parquet_dictionary_put(struct parquet_dictionary *dictionary, const char
     return dictionary->last;
 }
 
-/* Packed values come in eights, and a shorter run costs more than they do. */
+/* Bit-packed values come in groups of eight. A run shorter than a group costs more than packing it. */
 enum { GROUP = 8 };
 
 static int append_run(struct buffer *buffer, uint32_t value, size_t count, unsigned width)
@@ -116,7 +117,9 @@ static int append_run(struct buffer *buffer, uint32_t value, size_t count, unsig
     return failed;
 }
 
-/* From the least bit of each byte on; what is missing of the last eight is 0. */
+/*
+ * Packs bits from the least significant bit of each byte on. The last group of eight is filled up with zeros.
+ */
 static int append_packed(struct buffer *buffer, const uint32_t *values, size_t count, unsigned width)
 {
     if (count == 0)
@@ -145,7 +148,7 @@ static size_t run_from(const uint32_t *values, size_t at, size_t count)
 
 int parquet_hybrid_append(struct buffer *buffer, const uint32_t *values, size_t count, unsigned width)
 {
-    size_t packed = 0; /* from here on nothing is written yet */
+    size_t packed = 0; /* nothing from this index on is written yet */
     for (size_t at = 0; at < count;) {
         size_t run = run_from(values, at, count), filling = (GROUP - (at - packed) % GROUP) % GROUP;
         if (run < filling + GROUP) {
@@ -169,10 +172,10 @@ unsigned parquet_hybrid_width(uint32_t greatest)
 }
 
 /*
- * A column of a row group in memory: finished pages, compressed, and the one that is being filled. A page
- * ends at PARQUET_PAGE_ROWS rows, or when its values take PARQUET_PAGE_BYTES. Values stand in a dictionary
- * while that pays: not where most in the first page come once, and no longer when the dictionary has grown
- * beyond PARQUET_DICTIONARY_BYTES.
+ * A column of a row group in memory: its finished, compressed pages, and the page that is being filled. A
+ * page ends at PARQUET_PAGE_ROWS rows, or when its values take PARQUET_PAGE_BYTES. The column uses a
+ * dictionary while that saves space: not if most values of the first page are distinct, and no longer when
+ * the dictionary exceeds PARQUET_DICTIONARY_BYTES.
  */
 enum { PARQUET_PAGE_ROWS = 16384, PARQUET_PAGE_BYTES = 1 << 20, PARQUET_DICTIONARY_BYTES = 1 << 20 };
 
@@ -230,7 +233,7 @@ static void clear(struct parquet_column *column)
     column->rows = column->nulls = 0;
 }
 
-/* The page's values as they are, without the dictionary that only it has used so far. */
+/* Writes the values of the page directly, without the dictionary that only this page has used so far. */
 static int leave_dictionary(struct parquet_column *column)
 {
     for (size_t i = 0; i < column->page.values; i++) {
@@ -264,7 +267,7 @@ static int append_places(struct parquet_column *column)
                : 0;
 }
 
-/* A page of nulls alone has no need of a dictionary. */
+/* A page that contains only nulls needs no dictionary. */
 static int uses_dictionary(const struct parquet_column *column)
 {
     return !column->is_plain && column->dictionary.count > 0;
@@ -311,7 +314,7 @@ static int add_bound(struct parquet_column *column, const char *bytes, size_t le
     return parquet_bounds_add(&column->bounds, bytes + prefix, length - prefix);
 }
 
-/* -1 when memory is out. */
+/* Returns -1 when out of memory. */
 static int add_value(struct parquet_column *column, const char *bytes, size_t length)
 {
     if (column->is_plain)
@@ -344,13 +347,13 @@ int parquet_column_add(struct parquet_column *column, const char *bytes, size_t 
 static void write_encodings(const struct parquet_column *column, struct thrift *columns)
 {
     thrift_list(columns, METADATA_ENCODINGS, THRIFT_I32, column->dictionary_pages ? 3 : 2);
-    thrift_element_i32(columns, PARQUET_PLAIN); /* of a dictionary, too */
+    thrift_element_i32(columns, PARQUET_PLAIN); /* also the encoding of the dictionary */
     thrift_element_i32(columns, PARQUET_RLE);
     if (column->dictionary_pages)
         thrift_element_i32(columns, PARQUET_RLE_DICTIONARY);
 }
 
-/* The chunk begins at `begin`, its dictionary takes `dictionary_bytes` of `bytes`. */
+/* The chunk begins at offset `begin`. Its dictionary page takes `dictionary_bytes` of its `bytes`. */
 static void write_metadata(const struct parquet_column *column, struct thrift *columns, uint64_t begin,
                            uint64_t dictionary_bytes, uint64_t bytes)
 {
@@ -373,7 +376,7 @@ static void write_metadata(const struct parquet_column *column, struct thrift *c
     thrift_end(columns);
 }
 
-/* Ahead of the pages that point into it. */
+/* Writes the dictionary page, which comes before the pages that refer to it. */
 static int write_dictionary(struct parquet_column *column, struct output *output, struct error *error)
 {
     buffer_clear(&column->content);

@@ -1,3 +1,7 @@
+/*
+ * Writes Perfetto traces: protobuf encoding, then packets with tracks and events. lib/report/timeline_draw.c
+ * decides what to draw.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/internal.h"
@@ -27,7 +31,7 @@ int protobuf_fixed(struct buffer *message, unsigned field, uint64_t value)
     return put_tag(message, field, WIRE_FIXED64) || buffer_append(message, bytes, sizeof bytes) ? -1 : 0;
 }
 
-/* bytes, or a message that is complete elsewhere */
+/* bytes fields, and messages that were built elsewhere. */
 static int protobuf_bytes(struct buffer *message, unsigned field, const void *bytes, size_t length)
 {
     return put_tag(message, field, WIRE_LENGTH) || varint_put(message, length) ||
@@ -41,7 +45,7 @@ int protobuf_text(struct buffer *message, unsigned field, const char *text)
     return protobuf_bytes(message, field, text, strlen(text));
 }
 
-/* Room for a length of one byte, as most are. */
+/* Reserves one byte for the length, which is enough for most messages. */
 int protobuf_open(struct buffer *message, unsigned field, size_t *mark)
 {
     if (put_tag(message, field, WIRE_LENGTH))
@@ -108,7 +112,7 @@ enum { INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_KEYS = 3, INTERNED_
 
 enum { ENTRY_ID = 1, ENTRY_TEXT = 2 };
 
-/* Text that may hold anything, as a field. */
+/* Writes a text with arbitrary content as a field. */
 static int put_text(struct perfetto *perfetto, struct buffer *message, unsigned field, const char *text)
 {
     buffer_clear(&perfetto->text);
@@ -118,7 +122,7 @@ static int put_text(struct perfetto *perfetto, struct buffer *message, unsigned 
                : 0;
 }
 
-/* A field with the number of a text, which is listed beside the event where it is new. */
+/* Writes a field with the number of a text. A new text is also added to the packet's interned data. */
 static int put_interned(struct perfetto *perfetto, unsigned field, struct intern *list, unsigned kind,
                         const char *text)
 {
@@ -134,7 +138,7 @@ static int put_interned(struct perfetto *perfetto, unsigned field, struct intern
     return protobuf_number(&perfetto->event, field, (uint64_t)number + 1);
 }
 
-/* The packet is complete but for its length. */
+/* Writes the packet, preceded by its length. */
 static int write_packet(struct perfetto *perfetto, struct error *error)
 {
     struct buffer *packet = &perfetto->packet;
@@ -144,7 +148,7 @@ static int write_packet(struct perfetto *perfetto, struct error *error)
     return output_write(perfetto->output, perfetto->event.data, perfetto->event.length, error);
 }
 
-/* Processes stand in the order that they say; and whatever was known of a sequence before is void. */
+/* Makes Perfetto sort processes by their `order`, and clears the state of the packet sequence. */
 static int put_root(struct buffer *packet)
 {
     size_t mark;

@@ -1,3 +1,4 @@
+/* Writes metrics in Prometheus' text format. */
 #include "base/base.h"
 #include "output/internal.h"
 #include "output/output.h"
@@ -61,7 +62,7 @@ void metrics_release(struct metrics *metrics)
     intern_release(&metrics->seen);
 }
 
-/* Backslash, quote and line end are escaped; the format is UTF-8. */
+/* Escapes backslash, quote and newline. The format is UTF-8. */
 static int append_value(struct buffer *line, const char *value)
 {
     int failed = 0;
@@ -89,7 +90,7 @@ static int append_series(struct buffer *line, enum metric metric, const struct m
     return failed || (count && buffer_append_byte(line, '}'));
 }
 
-/* -1 when memory is out. */
+/* Returns -1 when out of memory. */
 static int is_new(struct metrics *metrics, const struct buffer *series)
 {
     size_t known = metrics->seen.count;

@@ -1,23 +1,23 @@
 /*
- * Output formats. A new one, foo, takes a line in renderer_registry below: `--format foo` works everywhere
- * then. It takes what follows, too; `make check` says what is missing.
+ * The registry of output formats. A new format, foo, needs a line in renderer_registry below; then
+ * `--format foo` works everywhere. It also needs the following; `make check` reports what is missing.
  * - lib/output/foo.c: exports `const struct renderer renderer_foo` (lib/output/output.h)
- * - tests/unit/output/test_renderers.c: all kinds of cells, hostile text among them
- * - tests/golden/: a whole output; tests/cli/test_golden.py says of which commands
+ * - tests/unit/output/test_renderers.c: all kinds of cells, including hostile text
+ * - tests/golden/: a complete output; tests/cli/test_golden.py lists the commands
  * - tests/cli/test_hostile.py: foo in each loop over formats
- * - tests/cli/test_found.py: likewise
- * - tests/cli/test_query.py: likewise
- * - tests/torture/faults.py: one of READERS shows something in it: every call fails once
+ * - tests/cli/test_found.py: foo in each loop over formats
+ * - tests/cli/test_query.py: foo in each loop over formats
+ * - tests/torture/faults.py: an entry of READERS with --format foo, in which each call fails once
  * - man/: foo wherever a page lists the values of --format
- * - README.md: likewise
- * The fuzzers take all formats from here.
+ * - README.md: foo wherever it lists the values of --format
+ * The fuzzers use all formats in this registry.
  */
 #include "model/model.h"
 #include "output/output.h"
 
 #include <string.h>
 
-/* What each file of this room exports to registry.c. */
+/* Each format's file exports one renderer. */
 extern const struct renderer renderer_table;
 extern const struct renderer renderer_json;
 extern const struct renderer renderer_csv;

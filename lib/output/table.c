@@ -1,3 +1,4 @@
+/* Output format table: the text of an analysis for people. */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/internal.h"
@@ -8,13 +9,13 @@
 #include <string.h>
 
 /*
- * For people. The first ROWS_MEASURED rows decide the widths and units; later ones are written as they come
- * and may stand out. Names lose their unit, which stands below them.
+ * For people. Widths and units are decided by the first ROWS_MEASURED rows; later rows are written
+ * immediately and may exceed the widths. Headings do not include the unit, which is shown below them.
  */
 
 enum { ROWS_MEASURED = 2000 };
 
-/* A cell that is held back; text is owned, NULL of reals, whose unit is not known yet. */
+/* A cell that is held back. The text is owned; it is NULL for reals, whose unit is not decided yet. */
 struct held {
     char *text;
     double real;
@@ -24,10 +25,10 @@ struct people {
     const struct table *head;
     struct render_target target;
     struct table_layout layout;
-    struct held *cells; /* owned: of the rows held back */
+    struct held *cells; /* owned: cells of the rows held back */
     size_t cell_count;
     size_t cell_capacity;
-    int flowing; /* the head is out, rows go straight through */
+    int flowing; /* the heading is written; rows are no longer held back */
 };
 
 static void forget(struct people *people)
@@ -60,7 +61,7 @@ static void *people_begin(const struct table *head, const struct render_target *
     return people;
 }
 
-/* Bytes of the first `width` characters. */
+/* The number of bytes of the first `width` characters. */
 static size_t bytes_of(const char *text, size_t width)
 {
     size_t at = 0;
@@ -77,7 +78,7 @@ static void put_padding(FILE *stream, size_t count)
     fprintf(stream, "%*s", (int)count, "");
 }
 
-/* Files of a directory differ at the end of their paths. */
+/* Long paths keep their end, since files of one directory differ there. */
 static void put_shortened(FILE *stream, const char *text, size_t width, const struct column_layout *layout)
 {
     if (layout->has_paths) {
@@ -112,7 +113,7 @@ static void put_cell(const struct people *people, size_t column, const char *tex
         put_padding(stream, layout->width - width);
 }
 
-/* The last column shown of which a line holds a word: behind it there are no blanks. */
+/* The last shown column that has text in this line; no blanks follow it. */
 static size_t last_of(const struct table_layout *layout,
                       const char *(*text_of)(const void *context, size_t column), const void *context)
 {
@@ -123,7 +124,7 @@ static size_t last_of(const struct table_layout *layout,
     return last;
 }
 
-/* `text_of` a column, as it is told by `context`. */
+/* Writes a line. `text_of` returns the text of a column; `context` is passed to it. */
 static void put_line(const struct people *people, const char *(*text_of)(const void *context, size_t column),
                      const void *context)
 {
@@ -189,7 +190,7 @@ static int put_head(const struct people *people, struct error *error)
     return 0;
 }
 
-/* Units and widths, by what is held back; texts of what had to wait for them. */
+/* Decides units and widths from the rows held back, and formats the cells that waited for a unit. */
 static int lay_out(struct people *people, struct error *error)
 {
     struct table_layout *layout = &people->layout;
@@ -216,7 +217,7 @@ static const char *held_text(const void *context, size_t column)
     return ((const struct held *)context)[column].text;
 }
 
-/* Writes what was held back, below the head. */
+/* Writes the heading and the rows held back. */
 static int flow(struct people *people, struct error *error)
 {
     size_t count = people->layout.count;
@@ -231,7 +232,7 @@ static int flow(struct people *people, struct error *error)
     return render_check(people->target.stream, error);
 }
 
-/* What a cell says of its column, while that is still open. */
+/* Updates the layout of a column from a cell, as long as it is not decided. */
 static void note_cell(struct column_layout *at, const struct cell *cell)
 {
     at->has_values |= cell->type != CELL_NULL;
@@ -267,7 +268,7 @@ static int people_row(void *state, const struct cell *cells, struct error *error
     return people->flowing || people->cell_count >= (size_t)ROWS_MEASURED * count ? flow(people, error) : 0;
 }
 
-/* A paragraph, with an empty line before it where `apart`. */
+/* Writes a paragraph, with an empty line before it if `apart`. */
 static int put_prose(const struct people *people, const char *before, const char *text, int apart,
                      struct error *error)
 {
@@ -282,7 +283,7 @@ static int put_prose(const struct people *people, const char *before, const char
     return failed ? error_no_memory(error) : 0;
 }
 
-/* Which columns there was no room for: an empty one says nothing. */
+/* Names the columns that did not fit. Columns without values are not mentioned. */
 static int tell_left_out(const struct people *people, struct error *error)
 {
     struct buffer names = BUFFER_INIT;

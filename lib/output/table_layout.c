@@ -1,3 +1,7 @@
+/*
+ * Layout of tables for people: units, headings, widths, and which columns are shown. table.c and html_page.c
+ * use it.
+ */
 #include "base/base.h"
 #include "model/model.h"
 #include "output/internal.h"
@@ -17,11 +21,11 @@ static char *escaped(const char *text)
     return buffer_detach(&buffer);
 }
 
-/* "transfer_us_p50" with unit "us" reads "transfer p50". NULL when memory is out. */
+/* The heading: "transfer_us_p50" with unit "us" becomes "transfer p50". NULL when out of memory. */
 static char *head_name(const struct column *column)
 {
     static const char *const suffixes[] = {"_us", "_bytes", "_gbs", "_ns", "_ms", "_s", NULL};
-    /* A query may call its columns anything. */
+    /* The column names of a query may contain anything. */
     char *name = escaped(column->name);
     if (!name || !column->unit)
         return name;
@@ -39,7 +43,7 @@ static char *head_name(const struct column *column)
     return name;
 }
 
-/* A query may ask for them by any name; these are those of the store. */
+/* A query can rename columns. These are the names in the store. */
 static int is_of_paths(const struct column *column)
 {
     static const char *const names[] = {"path", "first_file", "file_set"};
@@ -82,7 +86,10 @@ static size_t greater(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Where names break: only those of columns with a unit have blanks, others underscores, which stay. */
+/*
+ * Where headings may be broken: at blanks, which only columns with a unit have, and after underscores, which
+ * are kept.
+ */
 static size_t word_width(const char *name, size_t *bytes)
 {
     size_t width = 0, at = 0;
@@ -119,7 +126,7 @@ static size_t total_width(const struct table_layout *layout)
     return total;
 }
 
-/* The next piece of a name that fits into its column: so many bytes, a blank behind it not among them. */
+/* The next piece of a heading that fits into its column: its number of bytes without a trailing blank. */
 static size_t piece_of(const char *name, size_t width, size_t *skip)
 {
     size_t taken = 0, seen = 0, bytes;
@@ -156,7 +163,7 @@ static void drop_empty(struct table_layout *layout)
         layout->columns[i].shown &= layout->columns[i].has_values;
 }
 
-/* From the right, as few as will do. */
+/* Drops detail columns from right to left until the table fits. */
 static void drop_detail(struct table_layout *layout, size_t width)
 {
     for (size_t i = layout->count; i-- > 0 && total_width(layout) > width;)
@@ -164,7 +171,7 @@ static void drop_detail(struct table_layout *layout, size_t width)
             layout->columns[i].shown = 0;
 }
 
-/* The widest column of text that can still get narrower; NULL. */
+/* The widest text column that can still become narrower; NULL. */
 static struct column_layout *widest_text(const struct table_layout *layout)
 {
     struct column_layout *widest = NULL;
@@ -218,13 +225,16 @@ const char *table_layout_name(const struct table_layout *layout, size_t column, 
     return "";
 }
 
-/* Whether the column's unit is chosen by its values. */
+/* Whether the unit of the column is chosen by its values. */
 static int table_unit_is_chosen(const struct column *column)
 {
     return column->type == CELL_REAL && column->unit && strcmp(column->unit, "us") == 0;
 }
 
-/* Three figures at least of the greatest value, and no column of zeros behind points. */
+/*
+ * Enough decimals for at least three significant digits of the largest value, but no column of trailing
+ * zeros.
+ */
 static int decimals_for(double greatest)
 {
     return greatest >= 100 ? 1 : greatest >= 10 ? 2 : 3;
@@ -241,7 +251,7 @@ struct table_unit table_unit_for(const struct column *column, double greatest)
     return (struct table_unit){"us", 1, 1};
 }
 
-/* 4194304 bytes read "4 MiB", but only where nothing is lost by it. */
+/* 4194304 bytes are shown as "4 MiB"; other numbers of bytes only if the conversion is exact. */
 static int append_bytes(struct buffer *text, int64_t bytes)
 {
     static const char *const units[] = {"", " KiB", " MiB", " GiB", " TiB"};
@@ -259,7 +269,7 @@ static int append_real(struct buffer *text, double value, int decimals)
     if (!isfinite(value))
         return buffer_append_byte(text, '-');
     if (decimals >= 0 && fabs(value) < 0.5 * pow(10, -decimals))
-        value = 0; /* no "-0.0" */
+        value = 0; /* avoids "-0.0" */
     if (decimals >= 0)
         return buffer_printf(text, "%.*f", decimals, value);
     real_text(value, shortest);
