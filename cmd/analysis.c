@@ -123,13 +123,13 @@ static int run(const struct analysis *analysis, struct analysis_request *request
  * Memory that one thread frees is not reused by others. So large arrays are returned to the system when
  * freed; otherwise memory use would grow with the number of threads.
  */
-enum { GREAT_BYTES = 1 << 20 };
+enum { LARGE_ARRAY_BYTES = 1 << 20 };
 
 /* For a comparison, sets the threads of both stores. */
-static void share_out(struct context *context)
+static void set_store_threads(struct context *context)
 {
     if (context->jobs > 1)
-        mallopt(M_MMAP_THRESHOLD, GREAT_BYTES);
+        mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY_BYTES);
     for (size_t i = 0; i < 2; i++)
         if (context->sides[i].store)
             store_set_threads(context->sides[i].store, (size_t)context->jobs);
@@ -146,7 +146,7 @@ int command_run_analysis(struct context *context, const struct arguments *argume
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
     struct filter filter = {.ranks = NULL};
     table_init(&result.table, analysis->name);
-    share_out(context);
+    set_store_threads(context);
     int usage = 0, status = EXIT_NOT_DONE;
     if (run(analysis, &request, &filter, &result, &usage, &context->error) == 0)
         status = show(context, arguments, &result);
@@ -175,14 +175,14 @@ static struct {
     char journal[PATH_MAX + 32];
 } temporary;
 
-int temporary_store_spare(struct context *context, char *const *paths, size_t count)
+int temporary_store_ingest(struct context *context, char *const *paths, size_t count)
 {
     struct walk walk;
     struct report report = {.results = NULL};
-    const struct ingest_wishes wishes = {.paths = paths,
-                                         .path_count = count,
-                                         .jobs = context->jobs,
-                                         .limits = {.unpack_ratio = INPUT_RATIO_MOST}};
+    const struct ingest_request wishes = {.paths = paths,
+                                          .path_count = count,
+                                          .jobs = context->jobs,
+                                          .limits = {.unpack_ratio = INPUT_RATIO_MOST}};
     walk_init(&walk);
     int status = ingest_paths(context, &wishes, &walk, &report, &context->lacks_traces);
     report_release(&report);
@@ -217,7 +217,7 @@ static void remove_files(const char *path)
     }
 }
 
-int temporary_store_place(struct context *context)
+int temporary_store_prepare(struct context *context)
 {
     if (!*temporary.directory &&
         make_directory(temporary.directory, sizeof temporary.directory, &context->error)) {
@@ -226,16 +226,16 @@ int temporary_store_place(struct context *context)
     }
     snprintf(temporary.path, sizeof temporary.path, "%s/store.db", temporary.directory);
     snprintf(temporary.journal, sizeof temporary.journal, "%s-journal", temporary.path);
-    interrupt_removes(temporary.directory, temporary.path, temporary.journal);
+    interrupt_set_removal(temporary.directory, temporary.path, temporary.journal);
     context->store_path = temporary.path;
     return EXIT_DONE;
 }
 
 int temporary_store_open(struct context *context, char *const *paths, size_t count)
 {
-    int status = temporary_store_place(context);
+    int status = temporary_store_prepare(context);
     if (status == EXIT_DONE)
-        status = temporary_store_spare(context, paths, count);
+        status = temporary_store_ingest(context, paths, count);
     if (*temporary.path)
         remove_files(temporary.path);
     return status;
@@ -266,7 +266,7 @@ static int temporary_store_of_shard(struct context *context)
     store_close(context->store);
     context->store = NULL;
     int failed = !shard ? error_no_memory(&context->error)
-                        : temporary_store_place(context) != EXIT_DONE || merge_one(context, shard);
+                        : temporary_store_prepare(context) != EXIT_DONE || merge_one(context, shard);
     if (*temporary.path)
         remove_files(temporary.path);
     free(shard);
@@ -338,7 +338,7 @@ static int make_side(struct context *context, struct analysis_side *side, char *
 }
 
 /* Returns the name of a run after the path of a store and a colon, or NULL. */
-static char *run_behind_store(char *operand)
+static char *run_after_store(char *operand)
 {
     char *colon = strrchr(operand, ':');
     if (!colon || !colon[1])
@@ -351,7 +351,7 @@ static char *run_behind_store(char *operand)
 
 static int open_run(struct context *context, struct analysis_side *side, char *operand)
 {
-    char *run = run_behind_store(operand);
+    char *run = run_after_store(operand);
     if (run) {
         run[-1] = '\0';
         side->run = run;

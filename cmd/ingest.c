@@ -60,7 +60,7 @@ static int write_state(struct context *context, const struct task *task, int is_
  * True if the shard belongs to another task. Files on one host are not the files of the same names on another
  * host.
  */
-static int is_anothers(const struct shard *self, const struct task *task, int is_range)
+static int belongs_to_other_task(const struct shard *self, const struct task *task, int is_range)
 {
     if (self->is_of_host == is_range)
         return 1;
@@ -76,7 +76,7 @@ static int check_store(struct context *context, const struct task *task, int is_
         return -1;
     const struct shard *self = shards_self(&shards);
     int failed = 0;
-    if (self && is_anothers(self, task, is_range))
+    if (self && belongs_to_other_task(self, task, is_range))
         failed = error_set(&context->error,
                            "%s is the shard of %s %s (%lld/%lld); choose another file with --store",
                            context->store_path, self->is_of_host ? "node" : "a task on", self->host,
@@ -110,7 +110,7 @@ static int ingest_shard_begin(struct context *context, const struct task *task, 
 }
 
 /* Describes which requested files are missing in the shard. NULL: none, or memory is out. */
-static char *tell_lacking(const struct walk *walk, const struct report *report)
+static char *report_missing_parts(const struct walk *walk, const struct report *report)
 {
     struct buffer reason = BUFFER_INIT;
     size_t count = walk->loss_count;
@@ -129,7 +129,7 @@ static char *tell_lacking(const struct walk *walk, const struct report *report)
 static int ingest_shard_end(struct context *context, const struct task *task, int is_range,
                             const struct walk *walk, const struct report *report)
 {
-    char *lacking = tell_lacking(walk, report);
+    char *lacking = report_missing_parts(walk, report);
     int status = write_state(context, task, is_range, lacking ? SHARD_LACKING : SHARD_WHOLE, lacking);
     free(lacking);
     return status;
@@ -291,7 +291,7 @@ static int forget(struct context *context, const struct arguments *arguments)
 
 /* A shard records whether it is complete. */
 static int bring_in_shard(struct context *context, const struct arguments *arguments,
-                          struct ingest_wishes *wishes, struct walk *walk, struct report *report,
+                          struct ingest_request *wishes, struct walk *walk, struct report *report,
                           int *is_lacking)
 {
     struct task task;
@@ -307,7 +307,7 @@ static int bring_in_shard(struct context *context, const struct arguments *argum
     return status == EXIT_DONE ? ingest_shard_end(context, &task, is_range, walk, report) : status;
 }
 
-static int bring_in(struct context *context, const struct arguments *arguments, struct ingest_wishes *wishes,
+static int bring_in(struct context *context, const struct arguments *arguments, struct ingest_request *wishes,
                     struct walk *walk, struct report *report, int *is_lacking)
 {
     if (is_shard(arguments))
@@ -320,7 +320,7 @@ static int ingest(struct context *context, const struct arguments *arguments)
 {
     struct walk walk;
     struct report report = {.results = NULL};
-    struct ingest_wishes wishes = {
+    struct ingest_request wishes = {
         .paths = arguments->operands,
         .path_count = arguments->operand_count,
         .jobs = number_of_jobs(arguments),

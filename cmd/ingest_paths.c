@@ -30,7 +30,7 @@ static void tell_file(void *context, const struct file_result *result)
     struct ingest_listener *listener = context;
     progress_clear(&listener->progress);
     if (!listener->is_silent)
-        report_tell(result);
+        report_print_problem(result);
 }
 
 static int take_result(void *context, struct file_result *result, struct error *error)
@@ -49,7 +49,7 @@ struct ingest_hooks ingest_listener_hooks(struct ingest_listener *listener)
 }
 
 /* A path that cannot be examined becomes a failed file. The others are read. */
-static int find_files(const struct ingest_wishes *wishes, struct walk *walk, struct report *report,
+static int find_files(const struct ingest_request *wishes, struct walk *walk, struct report *report,
                       struct error *error)
 {
     for (size_t i = 0; i < wishes->path_count; i++) {
@@ -59,7 +59,7 @@ static int find_files(const struct ingest_wishes *wishes, struct walk *walk, str
         if (error->is_no_memory || report_add_failed(report, path, i, error))
             return -1;
         if (!wishes->is_silent)
-            report_tell(&report->results[report->count - 1]);
+            report_print_problem(&report->results[report->count - 1]);
     }
     return 0;
 }
@@ -81,7 +81,7 @@ static uint64_t total_bytes(const struct walk *walk)
 }
 
 /* State while the writer and the workers run. */
-static int ingest_files(struct context *context, const struct ingest_wishes *wishes,
+static int ingest_files(struct context *context, const struct ingest_request *wishes,
                         const struct known *known, const struct walk *walk, struct report *report)
 {
     struct stat status;
@@ -100,21 +100,21 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
         ingest.store_inode = status.st_ino;
     }
     progress_begin(&listener.progress, context->quiet || wishes->is_silent, walk->count, total_bytes(walk));
-    int outcome = crew_run(&ingest, walk, &context->store, wishes->jobs, &context->error);
+    int outcome = ingest_run_threads(&ingest, walk, &context->store, wishes->jobs, &context->error);
     progress_clear(&listener.progress);
     report->seconds = progress_seconds(&listener.progress);
     interrupt_at_once();
     return outcome;
 }
 
-static int tell_interruption(const struct ingest_wishes *wishes)
+static int tell_interruption(const struct ingest_request *wishes)
 {
     if (!wishes->is_silent)
         print_line("interrupted; completed files are in the store. Run the same command again to continue.");
     return EXIT_INTERRUPTED;
 }
 
-static int ingest_into_store(struct context *context, const struct ingest_wishes *wishes,
+static int ingest_into_store(struct context *context, const struct ingest_request *wishes,
                              const struct known *known, const struct walk *walk, struct report *report)
 {
     int outcome = ingest_files(context, wishes, known, walk, report);
@@ -126,7 +126,7 @@ static int ingest_into_store(struct context *context, const struct ingest_wishes
 }
 
 /* Removes an entry that another file duplicates. */
-static int drop_entry(struct context *context, const struct ingest_wishes *wishes, const struct known *known,
+static int drop_entry(struct context *context, const struct ingest_request *wishes, const struct known *known,
                       struct walk *walk, size_t *twins, size_t *copies)
 {
     struct input_limits limits = wishes->limits;
@@ -138,7 +138,7 @@ static int drop_entry(struct context *context, const struct ingest_wishes *wishe
 }
 
 /* Reports what the walk skipped. */
-static void tell_walk(const struct context *context, const struct walk *walk)
+static void print_skipped_entries(const struct context *context, const struct walk *walk)
 {
     if (!context->quiet)
         for (size_t i = 0; i < walk->note_count; i++)
@@ -147,7 +147,7 @@ static void tell_walk(const struct context *context, const struct walk *walk)
         print_line("%s", walk->losses[i]);
 }
 
-static void tell_all(const struct context *context, const struct ingest_wishes *wishes,
+static void tell_all(const struct context *context, const struct ingest_request *wishes,
                      const struct walk *walk, size_t twins, size_t copies, const struct report *report)
 {
     if (wishes->is_silent)
@@ -159,15 +159,15 @@ static void tell_all(const struct context *context, const struct ingest_wishes *
     if (copies && !context->quiet)
         print_line("%zu file%s skipped: identical to the beginning of another file", copies,
                    copies == 1 ? "" : "s");
-    tell_walk(context, walk);
+    print_skipped_entries(context, walk);
     if (!context->quiet)
-        report_tell_read_again(report);
-    report_tell_remarks(report);
-    report_tell_newer(report);
+        report_print_read_again(report);
+    report_print_remarks(report);
+    report_print_newer(report);
 }
 
 /* Finds the files and selects some of them. */
-static int choose_files(const struct ingest_wishes *wishes, struct walk *walk, struct report *report,
+static int choose_files(const struct ingest_request *wishes, struct walk *walk, struct report *report,
                         struct error *error)
 {
     return find_files(wishes, walk, report, error) ||
@@ -176,7 +176,7 @@ static int choose_files(const struct ingest_wishes *wishes, struct walk *walk, s
                : 0;
 }
 
-int ingest_paths(struct context *context, const struct ingest_wishes *wishes, struct walk *walk,
+int ingest_paths(struct context *context, const struct ingest_request *wishes, struct walk *walk,
                  struct report *report, int *is_lacking)
 {
     struct known known = {.files = NULL};
@@ -201,7 +201,7 @@ int ingest_paths(struct context *context, const struct ingest_wishes *wishes, st
     tell_all(context, wishes, walk, twins, copies, report);
     *is_lacking =
         walk->loss_count || report_has_trouble(report) ||
-        (status == EXIT_DONE && !wishes->is_silent && report_tell_empty(report, walk, wishes->paths));
+        (status == EXIT_DONE && !wishes->is_silent && report_print_empty(report, walk, wishes->paths));
     return status;
 }
 

@@ -70,7 +70,7 @@ static int has_trouble(const struct file_result *result)
            (result->status == FILE_UNCHANGED && result->reason);
 }
 
-void report_tell(const struct file_result *result)
+void report_print_problem(const struct file_result *result)
 {
     const char *reason = result->reason ? result->reason : status_names[result->status];
     if (result->status == FILE_INGESTED && !result->events && result->skipped)
@@ -101,7 +101,7 @@ static int is_remarked_before(const struct report *report, size_t place)
     return 0;
 }
 
-void report_tell_remarks(const struct report *report)
+void report_print_remarks(const struct report *report)
 {
     for (size_t i = 0; i < report->count; i++) {
         const struct file_result *result = &report->results[i];
@@ -124,7 +124,7 @@ static int is_recognised(const char *reason)
  * True if `one` explains more. A recognised file explains most. Among the others, the largest is most likely
  * the one that was meant.
  */
-static int says_more(const struct file_result *one, const struct file_result *other)
+static int explains_more(const struct file_result *one, const struct file_result *other)
 {
     int recognised = is_recognised(one->reason);
     int other_recognised = is_recognised(other->reason);
@@ -142,7 +142,7 @@ static int tell_if_empty(const struct report *report, size_t start, const char *
         if (result->status != FILE_NOT_A_TRACE)
             return 0;
         strangers++;
-        if (result->reason && (!example || says_more(result, example)))
+        if (result->reason && (!example || explains_more(result, example)))
             example = result;
     }
     if (example)
@@ -157,7 +157,7 @@ static int tell_if_empty(const struct report *report, size_t start, const char *
     return 1;
 }
 
-size_t report_tell_empty(const struct report *report, const struct walk *walk, char *const *paths)
+size_t report_print_empty(const struct report *report, const struct walk *walk, char *const *paths)
 {
     size_t told = 0;
     for (size_t i = 0; i < walk->start_count; i++)
@@ -181,7 +181,7 @@ static struct totals add_up(const struct report *report)
     return totals;
 }
 
-void report_tell_newer(const struct report *report)
+void report_print_newer(const struct report *report)
 {
     const struct file_result *first = NULL;
     size_t count = 0;
@@ -206,7 +206,7 @@ static int64_t count_read_again(const struct report *report)
     return count;
 }
 
-void report_tell_read_again(const struct report *report)
+void report_print_read_again(const struct report *report)
 {
     int64_t count = count_read_again(report);
     if (count == 1)

@@ -125,13 +125,13 @@ int temporary_store_open(struct context *context, char *const *paths, size_t cou
  * Like temporary_store_open, but ingests into the store that --store names, if it was given. That store is
  * kept.
  */
-int temporary_store_spare(struct context *context, char *const *paths, size_t count);
+int temporary_store_ingest(struct context *context, char *const *paths, size_t count);
 
 /*
  * Sets context->store_path to a place for a temporary store that is filled repeatedly. Its files keep their
  * names until temporary_store_close. Returns an exit_status.
  */
-int temporary_store_place(struct context *context);
+int temporary_store_prepare(struct context *context);
 
 /* Removes the temporary directory. Close all temporary stores first. */
 void temporary_store_close(void);
@@ -225,7 +225,7 @@ const char *similar_find(const char *typed, similar_word word, const void *list)
 /* -------------------- ingest_paths.c -------------------- */
 
 /* Which files to ingest, and how. */
-struct ingest_wishes {
+struct ingest_request {
     char *const *paths;
     size_t path_count;
     int jobs; /* number of files read, and of ranks joined, in parallel */
@@ -252,7 +252,7 @@ int ingest_processors(void);
  * to `report`, which uses the paths of `walk`; the caller initialises both. Returns an exit_status and sets
  * *is_lacking if something could not be read or was not a trace.
  */
-int ingest_paths(struct context *context, const struct ingest_wishes *wishes, struct walk *walk,
+int ingest_paths(struct context *context, const struct ingest_request *wishes, struct walk *walk,
                  struct report *report, int *is_lacking);
 
 /*
@@ -336,28 +336,28 @@ int report_add(struct report *report, struct file_result *result, struct error *
 int report_add_failed(struct report *report, const char *path, size_t start, struct error *why);
 
 /* Prints a line on standard error if the file failed or part of it could not be read. */
-void report_tell(const struct file_result *result);
+void report_print_problem(const struct file_result *result);
 
 /* Prints a line on standard error if files have a later version of their format than this program knows. */
-void report_tell_newer(const struct report *report);
+void report_print_newer(const struct report *report);
 
 /*
  * Prints a line on standard error with the number of files that were read again because their reader has
  * improved.
  */
-void report_tell_read_again(const struct report *report);
+void report_print_read_again(const struct report *report);
 
 /* True if a file failed or could not be read completely, now or when it was added to the store. */
 int report_has_trouble(const struct report *report);
 
 /* Prints a line on standard error for each likely reason why files contain no event. */
-void report_tell_remarks(const struct report *report);
+void report_print_remarks(const struct report *report);
 
 /*
  * Prints a line on standard error for each requested directory that contains no trace. Returns the number of
  * these.
  */
-size_t report_tell_empty(const struct report *report, const struct walk *walk, char *const *paths);
+size_t report_print_empty(const struct report *report, const struct walk *walk, char *const *paths);
 
 /* Writes the result to standard output. Returns an exit_status. */
 int report_show(struct context *context, const struct arguments *arguments, const struct report *report);
@@ -390,7 +390,7 @@ void interrupt_restore(void);
  * For work that checks too rarely and can safely end at any time. The process exits with status 130 a few
  * seconds after the first Ctrl-C, and with status 1 a few seconds after `seconds` (0: never).
  */
-void interrupt_insist(unsigned seconds);
+void interrupt_exit_after(unsigned seconds);
 
 /* From now on Ctrl-C ends the process immediately, with status 130. The store rolls back by itself. */
 void interrupt_at_once(void);
@@ -399,7 +399,7 @@ void interrupt_at_once(void);
  * Sets a directory, and up to two files in it, to remove when Ctrl-C or a closed pipe ends the process
  * immediately. The caller keeps the three texts.
  */
-void interrupt_removes(const char *directory, const char *file, const char *other);
+void interrupt_set_removal(const char *directory, const char *file, const char *other);
 
 /*
  * True if a stop was requested. `context` is not used: it is there because the function serves as a callback.

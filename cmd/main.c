@@ -230,7 +230,7 @@ static void find_terminal(struct context *context)
 }
 
 /* True if some command has this option, so that it is only in the wrong place. */
-static int is_of_a_command(const char *word)
+static int is_command_option(const char *word)
 {
     size_t length = strcspn(word, "="), count;
     const struct command *commands = registry_commands(&count);
@@ -251,7 +251,7 @@ static int refuse(const char *word, int *status)
 {
     if (strcmp(word, "--store") == 0 || strncmp(word, "--store=", strlen("--store=")) == 0)
         print_line("--store needs a file name; see 'ncclprof --help'");
-    else if (is_of_a_command(word))
+    else if (is_command_option(word))
         print_line("option %.*s must follow the command name; see 'ncclprof --help'", (int)strcspn(word, "="),
                    word);
     else
@@ -327,7 +327,7 @@ static int run_with_store(struct context *context, const struct arguments *argum
     else if (open_store(context, has_traces ? NEEDS_STORE_IF_ANY : command->needs))
         status = EXIT_NOT_DONE;
     else if (has_traces)
-        status = temporary_store_spare(context, arguments->operands, arguments->operand_count);
+        status = temporary_store_ingest(context, arguments->operands, arguments->operand_count);
     if (status == EXIT_DONE)
         status = command->run(context, arguments);
     sides_close(context);

@@ -62,7 +62,7 @@ static int check_store(struct context *context, int stays_shard)
 }
 
 /* Prints a line on standard error for each shard that lacks something. Returns the number of these, or -1. */
-static int64_t tell_lacking(struct context *context, int64_t expected)
+static int64_t report_missing_parts(struct context *context, int64_t expected)
 {
     struct shards shards;
     int64_t lacking = 0, there = 0;
@@ -127,7 +127,7 @@ static int run(struct context *context, const struct arguments *arguments)
     if (merge.plan.stale_count && !context->quiet)
         print_line("%zu file%s skipped: another shard has newer content for the same path",
                    merge.plan.stale_count, merge.plan.stale_count == 1 ? "" : "s");
-    int64_t lacking = status == EXIT_DONE ? tell_lacking(context, merge.expected) : 0;
+    int64_t lacking = status == EXIT_DONE ? report_missing_parts(context, merge.expected) : 0;
     int shown = report.count || status == EXIT_DONE ? report_show(context, arguments, &report) : EXIT_DONE;
     if (status == EXIT_DONE)
         status = lacking < 0 ? EXIT_NOT_DONE : shown;

@@ -158,7 +158,7 @@ static int run(struct context *context, const struct arguments *arguments)
     }
     interrupt_watch();
     /* A single call of an SQLite function can take hours, for example instr() on long texts. */
-    interrupt_insist((unsigned)limits.seconds);
+    interrupt_exit_after((unsigned)limits.seconds);
     int from_input = arguments->operand_count == 0 || strcmp(arguments->operands[0], "-") == 0;
     int status =
         from_input ? show_input(context, arguments, &limits) : show_operand(context, arguments, &limits);

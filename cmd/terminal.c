@@ -179,7 +179,7 @@ void interrupt_watch(void)
     set(note, (int)SA_RESETHAND | SA_RESTART);
 }
 
-void interrupt_insist(unsigned seconds)
+void interrupt_exit_after(unsigned seconds)
 {
     struct sigaction action = {.sa_handler = end};
     sigemptyset(&action.sa_mask);
@@ -189,35 +189,35 @@ void interrupt_insist(unsigned seconds)
 }
 
 /* Files and directory that are removed when the process ends; NULL: none. */
-static const char *operation_progress, *operation_progress_files[2];
+static const char *removed_directory, *removed_files[2];
 
-static int pass(void)
+static int remove_temporary(void)
 {
-    for (size_t i = 0; i < sizeof operation_progress_files / sizeof *operation_progress_files; i++)
-        unlink(operation_progress_files[i]);
-    return rmdir(operation_progress);
+    for (size_t i = 0; i < sizeof removed_files / sizeof *removed_files; i++)
+        unlink(removed_files[i]);
+    return rmdir(removed_directory);
 }
 
 /* The reader has closed the pipe, so no more output is wanted. */
-static void leave_pipe(int number)
+static void exit_on_closed_pipe(int number)
 {
-    _exit(operation_progress && pass() ? 1 : 141);
+    _exit(removed_directory && remove_temporary() ? 1 : 141);
 }
 
-void interrupt_removes(const char *directory, const char *file, const char *other)
+void interrupt_set_removal(const char *directory, const char *file, const char *other)
 {
-    struct sigaction action = {.sa_handler = leave_pipe};
+    struct sigaction action = {.sa_handler = exit_on_closed_pipe};
     sigemptyset(&action.sa_mask);
-    operation_progress = directory;
-    operation_progress_files[0] = file;
-    operation_progress_files[1] = other;
+    removed_directory = directory;
+    removed_files[0] = file;
+    removed_files[1] = other;
     sigaction(SIGPIPE, &action, NULL);
 }
 
 static void leave(int number)
 {
     static const char said[] = "ncclprof: interrupted; the data read so far is in the store\n";
-    ssize_t written = operation_progress ? pass() : write(STDERR_FILENO, said, sizeof said - 1);
+    ssize_t written = removed_directory ? remove_temporary() : write(STDERR_FILENO, said, sizeof said - 1);
     (void)written;
     _exit(130);
 }

@@ -115,29 +115,29 @@ static int complain(struct watching *watching, const struct walk *walk, const st
         if (report->results[i].status == FILE_FAILED && intern_put(told, path, strlen(path)) < 0)
             return -1;
         if (told->count > known)
-            report_tell(&report->results[i]);
+            report_print_problem(&report->results[i]);
     }
     return 0;
 }
 
-/* Ingests the files that have grown. Sets *has_come if there were any. */
-static int bring_in(struct watching *watching, int *has_come)
+/* Ingests the files that have grown. Sets *has_new_data if there were any. */
+static int bring_in(struct watching *watching, int *has_new_data)
 {
     struct context *context = watching->context;
     struct walk walk;
     struct report report = {.results = NULL};
-    const struct ingest_wishes wishes = {.paths = watching->arguments->operands,
-                                         .path_count = watching->arguments->operand_count,
-                                         .jobs = ingest_processors(),
-                                         .is_silent = 1,
-                                         .limits = {.unpack_ratio = INPUT_RATIO_MOST},
-                                         .choose = choose,
-                                         .context = &watching->growth};
+    const struct ingest_request wishes = {.paths = watching->arguments->operands,
+                                          .path_count = watching->arguments->operand_count,
+                                          .jobs = ingest_processors(),
+                                          .is_silent = 1,
+                                          .limits = {.unpack_ratio = INPUT_RATIO_MOST},
+                                          .choose = choose,
+                                          .context = &watching->growth};
     int is_lacking;
     walk_init(&walk);
     int status = ingest_paths(context, &wishes, &walk, &report, &is_lacking);
     interrupt_watch();
-    *has_come = walk.count > 0;
+    *has_new_data = walk.count > 0;
     if (complain(watching, &walk, &report)) {
         error_no_memory(&context->error);
         status = EXIT_NOT_DONE;
@@ -156,8 +156,9 @@ static int save_figures(struct watching *watching)
     if (!path)
         return 0;
     metrics_init(&metrics);
-    int failed = survey_metrics(&watching->verdict_cache, &metrics) ? error_no_memory(error)
-                                                                    : metrics_save(&metrics, path, error);
+    int failed = verdict_cache_metrics(&watching->verdict_cache, &metrics)
+                     ? error_no_memory(error)
+                     : metrics_save(&metrics, path, error);
     metrics_release(&metrics);
     return failed;
 }
@@ -166,16 +167,16 @@ static int save_figures(struct watching *watching)
 static int judge(struct watching *watching, int is_known)
 {
     struct context *context = watching->context;
-    struct noted_list now = {.items = NULL};
+    struct finding_snapshot_list now = {.items = NULL};
     int failed = verdict_cache_update(&watching->verdict_cache, context->store, &context->error);
-    if (!failed && survey_findings(&watching->verdict_cache, &now))
+    if (!failed && verdict_cache_findings(&watching->verdict_cache, &now))
         failed = error_no_memory(&context->error);
-    if (!failed && is_known && difference_begin(&watching->difference, &now))
+    if (!failed && is_known && reported_findings_begin(&watching->difference, &now))
         failed = error_no_memory(&context->error);
     if (!failed && !is_known)
-        failed = difference_update(&watching->difference, &now, tell, watching, &context->error) ||
+        failed = reported_findings_update(&watching->difference, &now, tell, watching, &context->error) ||
                  save_figures(watching);
-    noted_list_release(&now);
+    finding_snapshot_list_release(&now);
     return failed ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
@@ -184,7 +185,7 @@ static int begin(struct watching *watching)
 {
     struct context *context = watching->context;
     if (!context->names_store)
-        return temporary_store_place(context);
+        return temporary_store_prepare(context);
     if (access(context->store_path, F_OK) && errno == ENOENT)
         return EXIT_DONE;
     context->store = store_open(context->store_path, STORE_CREATE, &context->error);
@@ -196,16 +197,17 @@ static int begin(struct watching *watching)
 /* No new data has arrived, so findings that were held back because of that are reported now. */
 static int settle(struct watching *watching)
 {
-    return difference_settle(&watching->difference, tell, watching, &watching->context->error) ? EXIT_NOT_DONE
-                                                                                               : EXIT_DONE;
+    return reported_findings_confirm(&watching->difference, tell, watching, &watching->context->error)
+               ? EXIT_NOT_DONE
+               : EXIT_DONE;
 }
 
-static int look(struct watching *watching, int *has_come)
+static int look(struct watching *watching, int *has_new_data)
 {
-    int status = bring_in(watching, has_come);
+    int status = bring_in(watching, has_new_data);
     if (status != EXIT_DONE || !watching->context->store)
         return status;
-    return *has_come ? judge(watching, 0) : settle(watching);
+    return *has_new_data ? judge(watching, 0) : settle(watching);
 }
 
 static double seconds_of(clockid_t clock)
@@ -230,7 +232,7 @@ static void wait_for(double seconds)
  * After a poll that failed, for example because another process holds the store, all files are read again.
  * The reason is reported once. Returns an exit_status: whether to continue.
  */
-static int get_over(struct watching *watching)
+static int recover_from_failure(struct watching *watching)
 {
     struct error *error = &watching->context->error;
     const char *reason = error->depth ? error->cause[0] : "";
@@ -247,8 +249,8 @@ static int get_over(struct watching *watching)
 
 static int look_once(struct watching *watching)
 {
-    int has_come;
-    int status = look(watching, &has_come);
+    int has_new_data;
+    int status = look(watching, &has_new_data);
     return status == EXIT_DONE && watching->context->store ? settle(watching) : status;
 }
 
@@ -258,15 +260,15 @@ static int go_on(struct watching *watching, double interval_s, double idle_s)
     double changed_at = seconds_of(CLOCK_MONOTONIC);
     int status = EXIT_DONE;
     while (status == EXIT_DONE && !interrupt_wanted(NULL)) {
-        int has_come;
+        int has_new_data;
         double used = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-        status = look(watching, &has_come);
+        status = look(watching, &has_new_data);
         used = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - used;
         double now = seconds_of(CLOCK_MONOTONIC);
-        if (status == EXIT_DONE && has_come)
+        if (status == EXIT_DONE && has_new_data)
             changed_at = now;
         if (status == EXIT_NOT_DONE)
-            status = get_over(watching);
+            status = recover_from_failure(watching);
         if (status != EXIT_DONE || (idle_s > 0 && now - changed_at >= idle_s))
             break;
         wait_for(growth_wait_s(interval_s, used));
@@ -302,7 +304,7 @@ static int run(struct context *context, const struct arguments *arguments)
     int status = watch(&watching);
     interrupt_restore();
     intern_release(&watching.complaints);
-    difference_release(&watching.difference);
+    reported_findings_release(&watching.difference);
     verdict_cache_release(&watching.verdict_cache);
     growth_release(&watching.growth);
     return status;

@@ -320,7 +320,7 @@ int64_t select_integer(int64_t *values, size_t count, size_t rank);
  * The most frequent value. The values must be sorted. Of two equally frequent values the smaller; 0 for no
  * values.
  */
-int64_t usual_integer(const int64_t *sorted, size_t count);
+int64_t most_frequent_integer(const int64_t *sorted, size_t count);
 
 /* A sort key (a time, a cell, an owner) and the index of its item in a list. */
 struct sort_entry {
@@ -453,7 +453,7 @@ int64_t pick_quantile(int64_t *values, size_t count, double part);
  * TIME_UNKNOWN for no values.
  */
 int64_t baseline_quantile(int64_t *values, size_t count);
-int64_t pick_quiet(int64_t *values, size_t count); /* the same in linear time, as pick_quantile */
+int64_t pick_baseline_quantile(int64_t *values, size_t count); /* the same in linear time, as pick_quantile */
 
 /*
  * Student's t distribution: the probability that chance alone makes a difference this large if the spread is

@@ -17,7 +17,7 @@ struct pile {
     atomic_int failed;
 };
 
-static void *work_off(void *context)
+static void *run_worker(void *context)
 {
     struct pile *pile = context;
     size_t worker = atomic_fetch_add(&pile->workers, 1);
@@ -42,7 +42,7 @@ static size_t start_threads(struct pile *pile, pthread_t *threads, size_t wanted
     size_t started = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started < wanted && pthread_create(&threads[started], NULL, work_off, pile) == 0)
+    while (started < wanted && pthread_create(&threads[started], NULL, run_worker, pile) == 0)
         started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;
@@ -61,7 +61,7 @@ int parallel_for(size_t count, size_t grain, size_t threads, parallel_piece piec
     if (!list)
         return -1;
     size_t started = start_threads(&pile, list, helpers);
-    work_off(&pile);
+    run_worker(&pile);
     for (size_t i = 0; i < started; i++)
         pthread_join(list[i], NULL);
     free(list);

@@ -138,7 +138,7 @@ void sort_integers(int64_t *values, size_t count)
     sort_part(values, count, allowed_depth(count));
 }
 
-int64_t usual_integer(const int64_t *sorted, size_t count)
+int64_t most_frequent_integer(const int64_t *sorted, size_t count)
 {
     size_t most = 0, alike = 0;
     int64_t usual = 0;

@@ -21,18 +21,18 @@ int64_t pick_quantile(int64_t *values, size_t count, double part)
     return count == 1 ? values[0] : select_integer(values, count, (size_t)((double)(count - 1) * part));
 }
 
-enum { QUIET_PART = 10, QUIET_LEAST = 2 };
+enum { BASELINE_PART = 10, BASELINE_LEAST = 2 };
 
 int64_t baseline_quantile(int64_t *values, size_t count)
 {
-    size_t quiet = count > QUIET_PART * QUIET_LEAST ? (count - 1) / QUIET_PART : QUIET_LEAST - 1;
+    size_t quiet = count > BASELINE_PART * BASELINE_LEAST ? (count - 1) / BASELINE_PART : BASELINE_LEAST - 1;
     int64_t quarter = quantile_of(values, count, 0.25);
     return count > quiet && values[quiet] < quarter ? values[quiet] : quarter;
 }
 
-int64_t pick_quiet(int64_t *values, size_t count)
+int64_t pick_baseline_quantile(int64_t *values, size_t count)
 {
-    size_t quiet = count > QUIET_PART * QUIET_LEAST ? (count - 1) / QUIET_PART : QUIET_LEAST - 1;
+    size_t quiet = count > BASELINE_PART * BASELINE_LEAST ? (count - 1) / BASELINE_PART : BASELINE_LEAST - 1;
     int64_t quarter = pick_quantile(values, count, 0.25);
     if (count <= quiet)
         return quarter;

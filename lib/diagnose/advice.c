@@ -162,7 +162,7 @@ static int advise_missing(const struct finding *finding, const struct job *job, 
         (buffer_append_text(text, "add the logs, dumps or traces of ") ||
          finding_name_ranks(finding, job, text) || buffer_append_text(text, ", if they exist; ")))
         return -1;
-    if (finding->unmade)
+    if (finding->creation_fault)
         return buffer_append_text(text, "check py-spy dump and stderr of ") ||
                (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
                                               : finding_name_ranks(finding, job, text)) ||
@@ -220,7 +220,7 @@ struct attendance_count {
 
 static int is_recorded(const struct job_rank *rank)
 {
-    return rank->process_id >= 0 && (rank->count || rank->tells_progress);
+    return rank->process_id >= 0 && (rank->count || rank->reports_progress);
 }
 
 static struct attendance_count count_members(const struct unexplained_hang *unexplained_hang,
@@ -230,7 +230,7 @@ static struct attendance_count count_members(const struct unexplained_hang *unex
     const struct job_communicator *communicator = &job->communicators[instance->communicator];
     struct attendance_count count = {
         .instance = instance, .size = communicator->size, .is_sized = communicator->size_is_known};
-    for (size_t i = 0; i < communicator->seat_count; i++)
+    for (size_t i = 0; i < communicator->member_list_count; i++)
         count.recorded += is_recorded(&job->ranks[communicator->member_list[i].rank]);
     return count;
 }
@@ -256,8 +256,8 @@ static int append_recorded(const struct attendance_count *count, struct buffer *
                          recorded, recorded == 1 ? "" : "s", has);
 }
 
-int standstill_append_reason(const struct unexplained_hang *unexplained_hang, const struct job *job,
-                             struct buffer *text)
+int hang_append_reason(const struct unexplained_hang *unexplained_hang, const struct job *job,
+                       struct buffer *text)
 {
     struct attendance_count count = count_members(unexplained_hang, job);
     if (text_operation(text, job, count.instance, count.instance->function))
@@ -297,8 +297,8 @@ static int name_unrecorded(const struct job *job, int64_t count, struct buffer *
     return named ? buffer_append_byte(text, ')') : 0;
 }
 
-int standstill_append_remedy(const struct unexplained_hang *unexplained_hang, const struct job *job,
-                             struct buffer *text)
+int hang_append_remedy(const struct unexplained_hang *unexplained_hang, const struct job *job,
+                       struct buffer *text)
 {
     struct attendance_count count = count_members(unexplained_hang, job);
     int64_t lacking = count.size - count.recorded;

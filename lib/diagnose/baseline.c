@@ -183,8 +183,8 @@ static int64_t with_lost_before(const struct baseline *baseline, const struct jo
     return lost_ns > baseline->median_step_ns / LOST_BETWEEN ? length_ns + lost_ns : length_ns;
 }
 
-int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
-                           int32_t last_step, int64_t *list)
+int64_t baseline_steps_duration_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
+                                   int32_t last_step, int64_t *list)
 {
     int32_t end = last_step + 1 < baseline->step_count ? last_step + 1 : baseline->step_count - 1;
     return end > first_step ? with_lost_before(baseline, job, first_step, end,
@@ -207,14 +207,14 @@ static struct length rank_lasted(const struct baseline *baseline, const struct j
                : length_at_rank(baseline, job, role, place, step, step + 1, issue_of);
 }
 
-int64_t baseline_rank_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t rank,
-                                int32_t step)
+int64_t baseline_rank_step_duration_ns(const struct baseline *baseline, const struct job *job, int32_t rank,
+                                       int32_t step)
 {
     return length_ns(rank_lasted(baseline, job, rank, step));
 }
 
-int baseline_rank_lasted(const struct baseline *baseline, const struct job *job, int32_t rank, int32_t step,
-                         int64_t *begin_ns, int64_t *end_ns)
+int baseline_rank_step_interval(const struct baseline *baseline, const struct job *job, int32_t rank,
+                                int32_t step, int64_t *begin_ns, int64_t *end_ns)
 {
     struct length length = rank_lasted(baseline, job, rank, step);
     *begin_ns = length.begin_ns;
@@ -239,7 +239,7 @@ static int32_t first_open_step(const struct job *job)
  * Whether no GPU and no network recorded the end of any operation, so that steps are measured from call to
  * call.
  */
-static int are_called(const struct job *job)
+static int measured_by_calls(const struct job *job)
 {
     for (size_t i = 0; i < job->operation_count; i++)
         if (job->operations[i].end_ns != TIME_UNKNOWN)
@@ -266,7 +266,7 @@ static int baseline_measure_steps(struct baseline *baseline, const struct job *j
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step];
-    baseline->steps_are_called = are_called(job);
+    baseline->steps_are_measured_by_calls = measured_by_calls(job);
     baseline->median_step_ns = count ? median_of(list, count) : 0;
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         baseline->step_ns[step] =

@@ -25,7 +25,7 @@ struct excess_list excess_list_part(const struct excess_list *list, size_t numbe
 void excess_list_join(struct excess_list *list, struct excess_list *parts, size_t count, size_t operations);
 
 /* Stores the excess of an operation. Sets list->failed if memory runs out. */
-void excess_put(struct excess_list *list, size_t operation, struct excess excess);
+void excess_list_put(struct excess_list *list, size_t operation, struct excess excess);
 
 /*
  * Returns the stored excess of an operation for changes; valid until another excess is stored. Returns NULL
@@ -33,7 +33,7 @@ void excess_put(struct excess_list *list, size_t operation, struct excess excess
  */
 struct excess *excess_written(struct excess_list *list, size_t operation);
 
-static inline struct excess excess_listed(const struct excess_list *list, size_t operation)
+static inline struct excess excess_list_get(const struct excess_list *list, size_t operation)
 {
     int32_t brief = list->brief[operation];
     if (brief >= EXCESS_WRITTEN)
@@ -63,7 +63,7 @@ struct hidden_lateness {
 static inline struct excess excess_of(const struct baseline *baseline, const struct job *job,
                                       const struct job_operation *operation)
 {
-    return excess_listed(&baseline->excess, (size_t)(operation - job->operations));
+    return excess_list_get(&baseline->excess, (size_t)(operation - job->operations));
 }
 
 /*
@@ -73,8 +73,8 @@ static inline struct excess excess_of(const struct baseline *baseline, const str
  * of the job is left out because its end is unknown. TIME_UNKNOWN where no other step is left. `list` has
  * room for one value per rank.
  */
-int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
-                           int32_t last_step, int64_t *list);
+int64_t baseline_steps_duration_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
+                                   int32_t last_step, int64_t *list);
 
 /* -------------------- place.c -------------------- */
 
@@ -83,15 +83,15 @@ int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *jo
  * statistics described at struct role.
  */
 struct place {
-    int64_t *value;    /* [row * steps + step]; TIME_UNKNOWN where there is none */
-    int64_t *bytes;    /* same index: size of a transfer; all 0 where sizes do not matter */
-    int64_t *evened;   /* scratch */
-    int64_t *usual;    /* per row: lowest tenth over steps, or lower quartile */
-    int64_t *middle;   /* per row: median over steps */
-    int64_t *apart;    /* [row * steps + step]: the value minus the median of its row; TIME_UNKNOWN */
-    int64_t *list;     /* scratch */
-    int64_t unlike_ns; /* set by place_measure_alike: how far the baseline of a row must be above the others'
-                          to stand out in all steps; TIME_UNKNOWN where too few rows are known */
+    int64_t *value;           /* [row * steps + step]; TIME_UNKNOWN where there is none */
+    int64_t *bytes;           /* same index: size of a transfer; all 0 where sizes do not matter */
+    int64_t *evened;          /* scratch */
+    int64_t *usual;           /* per row: lowest tenth over steps, or lower quartile */
+    int64_t *middle;          /* per row: median over steps */
+    int64_t *apart;           /* [row * steps + step]: the value minus the median of its row; TIME_UNKNOWN */
+    int64_t *list;            /* scratch */
+    int64_t outlier_limit_ns; /* set by place_measure_alike: how far the baseline of a row must be above the
+                          others' to stand out in all steps; TIME_UNKNOWN where too few rows are known */
     int64_t *residual;
 };
 
@@ -127,8 +127,8 @@ int64_t place_measure_alike(struct place *place, size_t ranks, int32_t first_ste
 struct explained {
     int64_t *by;                    /* owned: [rank * steps + step], the second quantity; TIME_UNKNOWN */
     int64_t *list;                  /* owned: scratch, same size */
-    int64_t *usual_by;              /* owned: per rank, median over steps; TIME_UNKNOWN */
-    int64_t *usual_value;           /* owned: same, of the values */
+    int64_t *median_by;             /* owned: per rank, median over steps; TIME_UNKNOWN */
+    int64_t *median_value;          /* owned: same, of the values */
     struct explained_slope *slopes; /* owned: scratch, one per value */
 };
 
@@ -189,7 +189,7 @@ int baseline_measure_places(struct baseline *baseline, const struct job *job, do
 int baseline_find_roles(struct baseline *baseline, const struct job *job);
 
 /* At most this many call sequences of a rank have places of their own. */
-enum { MOST_PROGRAMMES = 16 };
+enum { MAX_CALL_SEQUENCES = 16 };
 
 /*
  * The call sequences of the steps of a rank: the one that most steps have, and those of its other regular
@@ -199,11 +199,11 @@ enum { MOST_PROGRAMMES = 16 };
  * after it.
  */
 struct call_sequences {
-    struct stretch canonical[MOST_PROGRAMMES];
-    int32_t load[MOST_PROGRAMMES];
-    int32_t first_step[MOST_PROGRAMMES]; /* first step assigned to it */
-    int32_t count;                       /* 0: the rank has no steps */
-    int32_t *of_step;                    /* owned: per step, its call sequence */
+    struct stretch canonical[MAX_CALL_SEQUENCES];
+    int32_t load[MAX_CALL_SEQUENCES];
+    int32_t first_step[MAX_CALL_SEQUENCES]; /* first step assigned to it */
+    int32_t count;                          /* 0: the rank has no steps */
+    int32_t *of_step;                       /* owned: per step, its call sequence */
 };
 
 /*

@@ -190,7 +190,7 @@ struct aim {
  */
 enum { WEAK_AIM = 4 };
 
-static int is_aimed(const struct aim *aim)
+static int has_main_receiver(const struct aim *aim)
 {
     return aim->receiver >= 0 && aim->there_ns * 4 >= aim->all_ns * 3;
 }
@@ -222,7 +222,7 @@ static void add_to_aim(struct aim *aim, int pass, int32_t receiver, int64_t slow
 }
 
 /* Sums what each rank is blamed for in a step. Entries of ranks that are not blamed stay unchanged. */
-static void take_aim(const struct blame *blame, struct aim *aims)
+static void sum_blame_by_rank(const struct blame *blame, struct aim *aims)
 {
     for (int pass = 0; pass <= 2; pass++)
         for (size_t i = 0; i < blame->here_count; i++) {
@@ -258,11 +258,11 @@ static void count_aimer(struct aim *aims, int32_t *aimers, int32_t culprit, int 
 static int32_t common_receiver(const struct blame *blame, struct aim *aims, int32_t *aimers)
 {
     int32_t found = -1;
-    take_aim(blame, aims);
+    sum_blame_by_rank(blame, aims);
     for (int pass = 0; pass <= 2; pass++)
         for (size_t i = 0; i < blame->here_count; i++) {
             int32_t culprit = blame->transfers[blame->here[i]].culprit;
-            if (culprit < 0 || !is_aimed(&aims[culprit]))
+            if (culprit < 0 || !has_main_receiver(&aims[culprit]))
                 continue;
             count_aimer(aims, aimers, culprit, pass);
             if (aimers[aims[culprit].receiver] >= 2)
@@ -273,12 +273,12 @@ static int32_t common_receiver(const struct blame *blame, struct aim *aims, int3
 
 static void blame_receiver(const struct blame *blame, struct aim *aims, int32_t receiver)
 {
-    take_aim(blame, aims);
+    sum_blame_by_rank(blame, aims);
     for (size_t i = 0; i < blame->here_count; i++) {
         struct transfer_excess *transfer = &blame->transfers[blame->here[i]];
         const struct link_ends *ends = &blame->ends[blame->here[i]];
         if (transfer->culprit >= 0 && transfer->culprit == ends->sender && ends->receiver == receiver &&
-            is_aimed(&aims[transfer->culprit]) && aims[transfer->culprit].receiver == receiver)
+            has_main_receiver(&aims[transfer->culprit]) && aims[transfer->culprit].receiver == receiver)
             transfer->culprit = receiver;
     }
 }

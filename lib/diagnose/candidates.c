@@ -45,9 +45,9 @@ static void gather_known(const struct job *job, const struct baseline *baseline,
             continue;
         *strength_cell(strength, (size_t)operation->rank, operation->step) +=
             excess_ns_at(&baseline->excess, i);
-        if (excess_listed(&baseline->excess, i).beyond_ns > 0)
+        if (excess_list_get(&baseline->excess, i).beyond_ns > 0)
             strength->unbounded_ns[strength_cell(strength, (size_t)operation->rank, operation->step) -
-                                   strength->excess_ns] += excess_listed(&baseline->excess, i).beyond_ns;
+                                   strength->excess_ns] += excess_list_get(&baseline->excess, i).beyond_ns;
     }
 }
 
@@ -69,9 +69,9 @@ static void gather_of_hidden_origin(const struct job *job, struct baseline *base
                 hidden_ns)
             continue;
         int64_t counted_ns = excess_since_last_met(job, baseline, i);
-        struct excess excess = excess_listed(&baseline->excess, i);
+        struct excess excess = excess_list_get(&baseline->excess, i);
         excess.excess_ns = hidden_ns > counted_ns ? hidden_ns - counted_ns : 0;
-        excess_put(&baseline->excess, i, excess);
+        excess_list_put(&baseline->excess, i, excess);
         baseline->hidden[i].hidden_ns = 0;
         *strength_cell(strength, (size_t)operation->rank, operation->step) += excess.excess_ns;
     }
@@ -121,7 +121,7 @@ static int is_known_at(const struct baseline *baseline, int32_t rank, int32_t po
     if (position < 0 || role < 0)
         return 1;
     int32_t cell = baseline_cell(baseline, role, position, (size_t)baseline->rank_in_role[rank], step);
-    return cell >= 0 && excess_listed(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN;
+    return cell >= 0 && excess_list_get(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN;
 }
 
 /*
@@ -371,7 +371,7 @@ int suspect_network(struct suspects *suspects, const struct job *job, const stru
     if (!failed && edges->count) {
         failed = transfers_find_slow_links(job, edges, transfers) || edges_blame(job, edges, transfers);
     } else if (!failed) {
-        failed = cover_slow_instances(job, baseline, transfers);
+        failed = blame_without_network_steps(job, baseline, transfers);
     }
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     if (!failed)

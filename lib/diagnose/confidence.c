@@ -205,8 +205,8 @@ enum confidence confidence_of(const struct suspects *suspects, struct suspect *s
     suspect_ask_steps(suspect, &measures->lengthening);
     suspect_ask_impact(suspect, suspects, worth, &measures->lengthening, job, baseline, options);
     suspect_ask_noise(suspect, worth, &measures->slowness, job, baseline);
-    readings_forget(&suspect->rule_results, off);
-    return readings_allow(&suspect->rule_results);
+    rule_results_remove(&suspect->rule_results, off);
+    return rule_results_confidence(&suspect->rule_results);
 }
 
 int64_t confidence_least_of_several_ns(const struct baseline *baseline,

@@ -146,10 +146,11 @@ static int64_t shared_with_hosts(const struct suspects *suspects, const struct s
                                  const struct baseline *baseline)
 {
     int64_t shared_ns = 0;
-    if (suspect->kind != FINDING_HOST || !suspects->unrest_ns)
+    if (suspect->kind != FINDING_HOST || !suspects->common_lateness_ns)
         return 0;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
-        int64_t others_ns = suspects->unrest_ns[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
+        int64_t others_ns =
+            suspects->common_lateness_ns[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
         shared_ns += others_ns > 0 ? others_ns : 0;
     }
     return shared_ns;
@@ -189,7 +190,8 @@ static int64_t longer_for_others(const struct suspect *suspect, const struct bas
 static void measure(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
                     const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
 {
-    int64_t inside_ns = baseline_lasted_ns(baseline, job, shown_from(suspect), shown_to(suspect), list);
+    int64_t inside_ns =
+        baseline_steps_duration_ns(baseline, job, shown_from(suspect), shown_to(suspect), list);
     size_t count = list_unburdened(suspects, suspect, baseline, list);
     int32_t last = shown_to(suspect), end = last + 1 < baseline->step_count ? last + 1 : last;
     int64_t steps = end - shown_from(suspect);
@@ -545,6 +547,6 @@ int suspects_compute_gain(struct suspects *suspects, const struct job *job, cons
     }
     array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
     size_t weighed = suspects->count < WEIGHED ? suspects->count : WEIGHED;
-    suspects->unweighed = suspects->count - weighed;
+    suspects->not_replayed = suspects->count - weighed;
     return weigh(suspects, replay, weighed);
 }

@@ -203,7 +203,7 @@ static enum blindness blindness_of(const struct scope *scope, const struct job *
     if (!job->operation_count)
         return BLIND_NO_OPERATIONS;
     if (!job->timed_operations && !job->traffic_count)
-        return job->calls_are_no_measure ? BLIND_CALLS : BLIND_NO_TIMES;
+        return job->calls_lack_gpu_times ? BLIND_CALLS : BLIND_NO_TIMES;
     if (job_recorded_ranks(job) < 2)
         return BLIND_ONE_RANK;
     if (!job->traffic_count && !has_any_end(job))
@@ -219,7 +219,7 @@ void scope_measure(struct scope *scope, const struct job *job, const struct base
 {
     int64_t recorded = (int64_t)job_recorded_ranks(job);
     *scope = (struct scope){.networks_only = !job->timed_operations && job->traffic_count,
-                            .astray_kernels = job->astray_kernels,
+                            .misattributed_kernels = job->misattributed_kernels,
                             .ranks = job->expected_ranks > recorded ? job->expected_ranks : recorded,
                             .recorded_ranks = recorded,
                             .first_step = INT32_MAX,
@@ -304,13 +304,13 @@ static const struct {
     unsigned when;
     const char *said;
 } astray_texts[] = {
-    {ASTRAY_AFTER_BROADCAST,
+    {MISATTRIBUTED_AFTER_BROADCAST,
      "kernel times belong to other operations, because NCCL 2.29.2 and later does not count the kernels of "
      "ncclBroadcast (NVIDIA/nccl#2368); set NCCL_ALLGATHERV_ENABLE=0, or record with PyTorch's profiler"},
-    {ASTRAY_AFTER_SELF_SEND,
+    {MISATTRIBUTED_AFTER_SELF_SEND,
      "kernel times belong to other operations, because NCCL 2.26 to 2.30 mixes them up after a rank has sent "
      "to itself, as in an all-to-all; ingest only the traces of PyTorch's profiler"},
-    {ASTRAY_IMPOSSIBLE,
+    {MISATTRIBUTED_IMPOSSIBLE,
      "kernel times belong to other operations: kernels start before they are called, because NCCL's host and "
      "GPU count them differently, for example after ncclBroadcast (NVIDIA/nccl#2368); set "
      "NCCL_ALLGATHERV_ENABLE=0, or record with PyTorch's profiler"},
@@ -342,15 +342,15 @@ static const char *const blind_texts[] = {
 static const char *astray_text(const struct scope *scope)
 {
     for (size_t i = 0; i < sizeof astray_texts / sizeof *astray_texts; i++)
-        if (scope->astray_kernels & astray_texts[i].when)
+        if (scope->misattributed_kernels & astray_texts[i].when)
             return astray_texts[i].said;
     return NULL;
 }
 
 static const char *blind_text(const struct scope *scope)
 {
-    const char *astray = scope->blindness == BLIND_NO_TIMES ? astray_text(scope) : NULL;
-    return astray ? astray : blind_texts[scope->blindness];
+    const char *misattribution = scope->blindness == BLIND_NO_TIMES ? astray_text(scope) : NULL;
+    return misattribution ? misattribution : blind_texts[scope->blindness];
 }
 
 int scope_append_judged(const struct scope *scope, struct buffer *text)
@@ -388,8 +388,8 @@ static int append_ranks(const struct scope *scope, struct buffer *text)
 
 static const char *remedy_of(const struct scope *scope, int gap)
 {
-    const char *astray = gap == GAP_NO_TIME ? astray_text(scope) : NULL;
-    return astray ? astray : gap_texts[gap].remedy;
+    const char *misattribution = gap == GAP_NO_TIME ? astray_text(scope) : NULL;
+    return misattribution ? misattribution : gap_texts[gap].remedy;
 }
 
 static int append_from(const struct scope *scope, int first, struct buffer *text)

@@ -114,8 +114,8 @@ struct baseline {
         *warm_up; /* owned: steps after the first in which something is used for the first time (warm_up.c) */
     size_t warm_up_count;
     size_t warm_up_capacity;
-    int steps_are_called; /* steps are measured from call to call because no operation has an end time. Hosts
-                             run ahead and catch up, so a single step is not reliable */
+    int steps_are_measured_by_calls; /* steps are measured from call to call because no operation has an end
+                             time. Hosts run ahead and catch up, so a single step is not reliable */
     int32_t started_step; /* first step after the long steps at the start of the job; first_step if there are
                              none */
     /* Index of the operation at (role, position, rank in role, step); -1 if there is none. */
@@ -171,14 +171,14 @@ int32_t baseline_cell(const struct baseline *baseline, int32_t role, int32_t pos
  * Returns the duration of a step for one rank; TIME_UNKNOWN where the trace lacks the timestamps, and for the
  * last step.
  */
-int64_t baseline_rank_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t rank,
-                                int32_t step);
+int64_t baseline_rank_step_duration_ns(const struct baseline *baseline, const struct job *job, int32_t rank,
+                                       int32_t step);
 /*
  * Same, as begin and end on the rank's own clock. Returns 0, with both TIME_UNKNOWN, where the duration is
  * unknown.
  */
-int baseline_rank_lasted(const struct baseline *baseline, const struct job *job, int32_t rank, int32_t step,
-                         int64_t *begin_ns, int64_t *end_ns);
+int baseline_rank_step_interval(const struct baseline *baseline, const struct job *job, int32_t rank,
+                                int32_t step, int64_t *begin_ns, int64_t *end_ns);
 
 /* -------------------- sequence_match.c -------------------- */
 
@@ -355,10 +355,10 @@ struct suspects {
     struct suspect *items; /* owned */
     size_t count;
     size_t capacity;
-    size_t unweighed;   /* suspicions that are not noise but whose cost was not replayed (cost.c) */
-    int64_t *unrest_ns; /* owned; NULL, or [step * ranks + rank]: median lateness of the other hosts, or of
-                           the other ranks of its role if that is greater (rules_lateness.c) */
-    int64_t *cost_ns;   /* owned; NULL, or per step: sum of the costs of all suspicions (cost.c) */
+    size_t not_replayed;         /* suspicions that are not noise but whose cost was not replayed (cost.c) */
+    int64_t *common_lateness_ns; /* owned; NULL, or [step * ranks + rank]: median lateness of the other hosts,
+                           or of the other ranks of its role if that is greater (rules_lateness.c) */
+    int64_t *cost_ns;            /* owned; NULL, or per step: sum of the costs of all suspicions (cost.c) */
 };
 
 /* -------------------- candidates.c -------------------- */
@@ -430,7 +430,7 @@ int findings_check_shared(struct findings *findings, const struct job *job);
  * Lowers suspicions in steps in which all hosts, or all ranks of one role, are late (kernels are loaded for a
  * new shape, a checkpoint, garbage collection): some rank is the latest, but none is to blame. A GPU is not
  * to blame either if most of its steps are such steps. Lateness means nothing where there is no other rank to
- * compare with. Fills in suspects->unrest_ns. Returns -1 when memory runs out.
+ * compare with. Fills in suspects->common_lateness_ns. Returns -1 when memory runs out.
  */
 int suspects_check_common_lateness(struct suspects *suspects, const struct job *job,
                                    const struct baseline *baseline);

@@ -308,7 +308,7 @@ static struct edge *find_edge(const struct edges *edges, int32_t instance, int32
  * How long the receiver waited for each edge, on its busiest channel; INT64_MAX where it recorded nothing. A
  * slow network keeps both sides waiting.
  */
-static int64_t *listen_to_receivers(const struct edges *edges, const struct job *job)
+static int64_t *measure_receiver_waits(const struct edges *edges, const struct job *job)
 {
     int64_t *heard = array_new(edges->count, sizeof *heard);
     for (size_t i = 0; heard && i < edges->count; i++)
@@ -330,10 +330,10 @@ static int64_t *listen_to_receivers(const struct edges *edges, const struct job 
  * A sender's wait before the receiver arrives is not caused by the link. So busy_ns is at most the time for
  * which the receiver was present or, without kernel times, for which it waited for data.
  */
-static int drop_absence(struct edges *edges, const struct job *job)
+static int limit_to_receiver_presence(struct edges *edges, const struct job *job)
 {
     int64_t *presence = array_new(job->rank_count, sizeof *presence), *next = job_next_starts(job);
-    int64_t *heard = listen_to_receivers(edges, job);
+    int64_t *heard = measure_receiver_waits(edges, job);
     int failed = !presence || !next || !heard;
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         presence[i] = INT64_MAX;
@@ -365,7 +365,7 @@ int edges_init(struct edges *edges, const struct job *job, const struct baseline
 {
     *edges = (struct edges){0};
     if (collect(edges, job, baseline->positions) || measure_extra(edges, baseline->first_step) ||
-        index_instances(edges, job) || drop_absence(edges, job) ||
+        index_instances(edges, job) || limit_to_receiver_presence(edges, job) ||
         edges_measure_busy(edges, job, baseline, sigmas)) {
         edges_release(edges);
         return error_no_memory(error);
@@ -432,7 +432,7 @@ static int list_ends(const struct job *job, const struct job_instance *instance,
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         int64_t end_ns = job_common_time(job, member, job_left_ns(member, TIME_UNKNOWN));
-        int64_t here_ns = job_clock_doubt(job, member->rank, first_rank);
+        int64_t here_ns = job_clock_uncertainty(job, member->rank, first_rank);
         if (end_ns == TIME_UNKNOWN)
             return 0;
         done[i] = (struct done){end_ns, job_member_at(job, instance, i)};

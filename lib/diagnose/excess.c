@@ -80,7 +80,7 @@ struct excess *excess_written(struct excess_list *list, size_t operation)
         list->failed = 1;
         return NULL;
     }
-    list->written[list->count] = excess_listed(list, operation);
+    list->written[list->count] = excess_list_get(list, operation);
     list->brief[operation] = EXCESS_WRITTEN + list->base + (int32_t)list->count;
     return &list->written[list->count++];
 }
@@ -92,7 +92,7 @@ static int is_brief(const struct excess *excess)
             (excess->beyond_ns > EXCESS_UNKNOWN && excess->beyond_ns < EXCESS_WRITTEN));
 }
 
-void excess_put(struct excess_list *list, size_t operation, struct excess excess)
+void excess_list_put(struct excess_list *list, size_t operation, struct excess excess)
 {
     if (list->brief[operation] < EXCESS_WRITTEN && is_brief(&excess)) {
         list->brief[operation] =
@@ -313,13 +313,13 @@ static void judge_own_time(const struct cells *cells, struct place *own, double 
     int64_t sigma = measure_alike(cells, own, own_time, sigmas);
     int is_known = is_known_anywhere(cells, own);
     *bounds = (struct place_limits){.in_a_step_ns = is_known ? scale(sigma, sigmas) : TIME_UNKNOWN,
-                                    .in_all_steps_ns = is_known ? own->unlike_ns : TIME_UNKNOWN};
+                                    .in_all_steps_ns = is_known ? own->outlier_limit_ns : TIME_UNKNOWN};
     for (size_t i = 0; i < cells->count; i++) {
         int32_t operation = judged(cells, own, i);
         if (operation < 0)
             continue;
         int stands_out = (double)own->value[i] > sigmas * (double)sigma;
-        excess_put(
+        excess_list_put(
             cells->excess, (size_t)operation,
             (struct excess){.late_beyond_ns = TIME_UNKNOWN,
                             .beyond_ns = own->value[i],
@@ -342,7 +342,7 @@ static void judge_idle_time(const struct cells *cells, struct place *idle, const
         int64_t excess = idle->value[i], grown = own->apart[i];
         if (operation < 0)
             continue;
-        struct excess here = excess_listed(cells->excess, (size_t)operation);
+        struct excess here = excess_list_get(cells->excess, (size_t)operation);
         if (here.excess_ns > excess)
             here.excess_ns = excess > 0 ? excess : 0;
         if (grown != TIME_UNKNOWN && (double)excess > sigmas * (double)sigma && grown >= excess / 2) {
@@ -350,7 +350,7 @@ static void judge_idle_time(const struct cells *cells, struct place *idle, const
             if (excess > here.excess_ns)
                 here.excess_ns = excess;
         }
-        excess_put(cells->excess, (size_t)operation, here);
+        excess_list_put(cells->excess, (size_t)operation, here);
     }
 }
 

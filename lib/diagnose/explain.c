@@ -48,20 +48,20 @@ int explanation_counts_partners(const struct explanation *explanation)
 
 /* What an explanation costs by replay, and where it shows. Functions return -1 when memory runs out. */
 
-static void explaining_settle(struct explaining *it);
+static void explanation_search_update_path(struct explanation_search *it);
 
 /* The larger unit is chosen if the gain without it is at least this part of the largest gain. */
 static const double WIDER_PART = 0.8;
 
 /* Marks the steps of an explanation in it->marked. */
-static void explaining_mark(struct explaining *it, const struct explanation *explanation)
+static void explaining_mark(struct explanation_search *it, const struct explanation *explanation)
 {
     for (int32_t step = 0; step < it->source.baseline->step_count; step++)
         it->marked[step] = (unsigned char)explanation_has_step(explanation, step);
 }
 
 /* Replays the unchanged job, once. */
-static int explaining_replay(struct explaining *it)
+static int explaining_replay(struct explanation_search *it)
 {
     if (it->path)
         return 0;
@@ -70,7 +70,7 @@ static int explaining_replay(struct explaining *it)
     if (!it->kept_ns || !it->path)
         return -1;
     it->lasts_ns = replay_run(it->replay);
-    explaining_settle(it);
+    explanation_search_update_path(it);
     return 0;
 }
 
@@ -78,14 +78,14 @@ static int explaining_replay(struct explaining *it)
  * After a permanent removal: finds the critical path, which bounds further gains, and drops the times kept to
  * restore.
  */
-static void explaining_settle(struct explaining *it)
+static void explanation_search_update_path(struct explanation_search *it)
 {
     it->path_length = replay_critical_path(it->replay, it->path);
-    explaining_forget_kept(it);
+    explanation_search_commit_removed(it);
 }
 
 /* The minimum gain to be accepted, at any certainty. */
-static int64_t explaining_least_gain(const struct explaining *it, const struct explanation *fault)
+static int64_t explaining_least_gain(const struct explanation_search *it, const struct explanation *fault)
 {
     const struct acceptance_limits *acceptance_limits = it->acceptance_limits;
     int64_t least_ns = acceptance_limits->worth_ns < acceptance_limits->least_ns
@@ -95,7 +95,7 @@ static int64_t explaining_least_gain(const struct explaining *it, const struct e
 }
 
 /* The maximum gain of a fault in the marked steps: the sum of its own times on the critical path. */
-static int64_t most_gain_of(const struct explaining *it, const struct explanation *fault)
+static int64_t most_gain_of(const struct explanation_search *it, const struct explanation *fault)
 {
     int64_t most_ns = 0;
     for (size_t i = 0; i < it->path_length; i++) {
@@ -108,7 +108,7 @@ static int64_t most_gain_of(const struct explaining *it, const struct explanatio
 }
 
 /* For the marked steps. */
-static struct fault fault_of(const struct explaining *it, const struct explanation *explanation)
+static struct fault fault_of(const struct explanation_search *it, const struct explanation *explanation)
 {
     const struct partitions *partitions = &it->found->partitions;
     size_t number = (size_t)(explanation->partition - partitions->items);
@@ -131,7 +131,7 @@ static void shorten(void *context, int32_t operation, int64_t fault_ns)
 /*
  * Keeps the own times of the ranks of a unit unless they are kept already. Returns -1 when memory runs out.
  */
-static int keep(struct explaining *it, const struct explanation *explanation)
+static int keep(struct explanation_search *it, const struct explanation *explanation)
 {
     const struct partition *partition = explanation->partition;
     for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++) {
@@ -147,7 +147,7 @@ static int keep(struct explaining *it, const struct explanation *explanation)
     return 0;
 }
 
-static int take_out(struct explaining *it, const struct explanation *explanation)
+static int take_out(struct explanation_search *it, const struct explanation *explanation)
 {
     if (keep(it, explanation))
         return -1;
@@ -157,7 +157,7 @@ static int take_out(struct explaining *it, const struct explanation *explanation
 }
 
 /* Removes a fault from the replay and stores the gain. */
-static int explaining_take_out(struct explaining *it, struct explanation *explanation)
+static int explaining_take_out(struct explanation_search *it, struct explanation *explanation)
 {
     if (take_out(it, explanation))
         return -1;
@@ -166,7 +166,7 @@ static int explaining_take_out(struct explaining *it, struct explanation *explan
 }
 
 /* The member of a unit that was slowest in the steps of a fault. */
-static int32_t slowest_of(const struct explaining *it, const struct explanation *fault)
+static int32_t slowest_of(const struct explanation_search *it, const struct explanation *fault)
 {
     const struct partition *partition = fault->partition;
     size_t steps = (size_t)it->source.baseline->step_count;
@@ -175,7 +175,7 @@ static int32_t slowest_of(const struct explaining *it, const struct explanation 
     for (size_t i = partition->first[fault->unit]; i < partition->first[fault->unit + 1]; i++) {
         int32_t rank = partition->ranks[i], role = it->source.baseline->role_of_rank[rank];
         const struct residual_matrix *residual_matrix =
-            role >= 0 ? explaining_residual_matrix(it, (size_t)role, 0) : NULL;
+            role >= 0 ? explanation_search_residual_matrix(it, (size_t)role, 0) : NULL;
         int32_t at =
             residual_matrix && residual_matrix->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
         int64_t slow_ns = at >= 0 && fault->is_steady ? residual_matrix->level[at].apart_ns : 0;
@@ -191,7 +191,7 @@ static int32_t slowest_of(const struct explaining *it, const struct explanation 
 }
 
 /* Measures the excess of an explanation from the residuals that it was found in. */
-static void explaining_measure(struct explaining *it, struct explanation *explanation)
+static void explaining_measure(struct explanation_search *it, struct explanation *explanation)
 {
     explanation->slow_ns = explanation->more_ns = explanation->host_ns = 0;
     explaining_mark(it, explanation);
@@ -200,7 +200,7 @@ static void explaining_measure(struct explaining *it, struct explanation *explan
     explanation->counted = explanation_count(explanation);
     explanation->rank = slowest_of(it, explanation);
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
-        const struct residual_matrix *residual_matrix = explaining_residual_matrix(it, role, number);
+        const struct residual_matrix *residual_matrix = explanation_search_residual_matrix(it, role, number);
         int32_t at =
             residual_matrix->units > 1 ? residual_matrix_unit(residual_matrix, explanation->unit) : -1;
         if (at < 0)
@@ -223,7 +223,7 @@ static void explaining_measure(struct explaining *it, struct explanation *explan
     explanation->host_ns /= (int64_t)(roles ? roles : 1);
 }
 
-static void put_back(struct explaining *it, const struct explanation *taken)
+static void put_back(struct explanation_search *it, const struct explanation *taken)
 {
     const struct partition *partition = taken->partition;
     for (size_t i = partition->first[taken->unit]; i < partition->first[taken->unit + 1]; i++) {
@@ -238,14 +238,14 @@ static void put_back(struct explaining *it, const struct explanation *taken)
  * Tries the same fault at each unit that contains the slowest rank. Sets the gain to INT64_MIN where the
  * fault is not certain. Returns whether any of them may gain enough; -1 when memory runs out.
  */
-static int try_units(struct explaining *it, struct explanation *fault, struct explanation *tried)
+static int try_units(struct explanation_search *it, struct explanation *fault, struct explanation *tried)
 {
     int64_t most_ns = 0;
     explaining_mark(it, fault);
     int32_t rank = slowest_of(it, fault);
     for (size_t i = 0; i < it->found->partitions.count; i++) {
         tried[i] = *fault;
-        if (explaining_move(it, i, (size_t)it->found->partitions.items[i].unit_of[rank], &tried[i]))
+        if (explanation_search_move(it, i, (size_t)it->found->partitions.items[i].unit_of[rank], &tried[i]))
             return -1;
         int is_tried =
             tried[i].certainty > it->acceptance_limits->certainty || tried[i].partition == fault->partition;
@@ -258,7 +258,7 @@ static int try_units(struct explaining *it, struct explanation *fault, struct ex
 }
 
 /* The maximum gain of what was removed for an attempt and is to be restored. */
-static int64_t most_gain_taken(const struct explaining *it)
+static int64_t most_gain_taken(const struct explanation_search *it)
 {
     const struct job *job = it->source.job;
     int64_t most_ns = 0;
@@ -274,7 +274,7 @@ static int64_t most_gain_taken(const struct explaining *it)
  * Measures the gain for a unit. Sets it to INT64_MIN without a replay if it must be far below that of another
  * unit (most_ns) or below the minimum.
  */
-static int try_unit(struct explaining *it, struct explanation *tried, int64_t most_ns)
+static int try_unit(struct explanation_search *it, struct explanation *tried, int64_t most_ns)
 {
     int64_t least_ns = explaining_least_gain(it, tried);
     if (take_out(it, tried))
@@ -292,7 +292,7 @@ static int try_unit(struct explaining *it, struct explanation *tried, int64_t mo
  * a host with one slow rank add little. If no unit can gain the minimum because they are hardly on the
  * critical path, the gain is set to 0 and the fault is not changed.
  */
-static int explaining_fit(struct explaining *it, struct explanation *fault)
+static int explaining_fit(struct explanation_search *it, struct explanation *fault)
 {
     struct explanation tried[MOST_PARTITIONS] = {{.partition = NULL}};
     size_t count = it->found->partitions.count;
@@ -343,7 +343,7 @@ static int64_t margin_of(const struct job *job, int32_t operation, int64_t late_
 
 /* Sums the time of a fault by phase and, for one rank, by place. */
 struct tally {
-    const struct explaining *it;
+    const struct explanation_search *it;
     int64_t margin_ns;
     int32_t rank;
     int64_t *by_tag;      /* [tag + 1] */
@@ -371,7 +371,7 @@ static int32_t greatest_of(const int64_t *values, size_t count)
 }
 
 /* Finds the phase, the place and the margin of a fault. Returns -1 when memory runs out. */
-static int explaining_locate(struct explaining *it, struct explanation *fault)
+static int explaining_locate(struct explanation_search *it, struct explanation *fault)
 {
     const struct job *job = it->source.job;
     const struct fault at = fault_of(it, fault);
@@ -404,7 +404,7 @@ void explanations_release(struct explanations *explanations)
     *explanations = (struct explanations){0};
 }
 
-static void mark_explained(struct explaining *it, const struct explanation *explanation)
+static void mark_explained(struct explanation_search *it, const struct explanation *explanation)
 {
     const struct partition *partition = explanation->partition;
     size_t steps = (size_t)it->source.baseline->step_count;
@@ -417,7 +417,7 @@ static void mark_explained(struct explaining *it, const struct explanation *expl
     }
 }
 
-static int believe(struct explaining *it, const struct explanation *explanation)
+static int believe(struct explanation_search *it, const struct explanation *explanation)
 {
     if (array_reserve((void **)&it->found->items, &it->found->capacity, it->found->count + 1,
                       sizeof *explanation))
@@ -428,13 +428,13 @@ static int believe(struct explaining *it, const struct explanation *explanation)
         return -1;
     it->found->count++;
     it->lasts_ns -= found->gain_ns;
-    explaining_settle(it);
+    explanation_search_update_path(it);
     mark_explained(it, found);
     return 0;
 }
 
 /* Whether the fault costs enough to be accepted. */
-static int is_worth(const struct explaining *it, const struct explanation *fault)
+static int is_worth(const struct explanation_search *it, const struct explanation *fault)
 {
     const struct acceptance_limits *acceptance_limits = it->acceptance_limits;
     if (fault->gain_ns >= acceptance_limits->worth_ns * fault->counted)
@@ -444,18 +444,18 @@ static int is_worth(const struct explaining *it, const struct explanation *fault
            fault->gain_ns >= acceptance_limits->least_ns * fault->counted;
 }
 
-static void leave_idle(struct explaining *it, const struct explanation *proposal)
+static void leave_idle(struct explanation_search *it, const struct explanation *proposal)
 {
     it->idle[it->idle_count++] =
         (struct idle){proposal->partition, proposal->unit, proposal->steps.first, proposal->steps.last};
 }
 
-static int explain(struct explaining *it, struct error *error)
+static int explain(struct explanation_search *it, struct error *error)
 {
     struct explanation best;
     int found = 0;
     while (it->found->count < MOST_EXPLANATIONS && it->idle_count < MOST_IDLE &&
-           (found = explaining_best(it, &best)) > 0) {
+           (found = explanation_search_best(it, &best)) > 0) {
         struct explanation proposed = best;
         if (explaining_replay(it) || explaining_fit(it, &best))
             return error_no_memory(error);
@@ -479,14 +479,15 @@ int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct transfer_excess *transfers, struct replay *replay,
                       const struct acceptance_limits *acceptance_limits, struct error *error)
 {
-    struct explaining it = {.found = explanations, .acceptance_limits = acceptance_limits, .replay = replay};
+    struct explanation_search it = {
+        .found = explanations, .acceptance_limits = acceptance_limits, .replay = replay};
     *explanations = (struct explanations){0};
     if (!baseline_is_regular(baseline) || !baseline->median_step_ns)
         return 0;
     int failed = partitions_init(&explanations->partitions, job, edges) ||
-                         explaining_init(&it, job, baseline, transfers)
+                         explanation_search_init(&it, job, baseline, transfers)
                      ? error_no_memory(error)
                      : explain(&it, error);
-    explaining_release(&it);
+    explanation_search_release(&it);
     return failed;
 }

@@ -53,8 +53,8 @@ enum { FEW_OTHERS = 4 };
  */
 static const double THROUGHOUT = 0.5;
 
-int explaining_init(struct explaining *it, const struct job *job, const struct baseline *baseline,
-                    const struct transfer_excess *transfers)
+int explanation_search_init(struct explanation_search *it, const struct job *job,
+                            const struct baseline *baseline, const struct transfer_excess *transfers)
 {
     size_t steps = (size_t)baseline->step_count, roles = baseline->role_count;
     size_t residual_matrices = roles * it->found->partitions.count;
@@ -78,7 +78,7 @@ int explaining_init(struct explaining *it, const struct job *job, const struct b
     return 0;
 }
 
-static void forget_sets(struct explaining *it)
+static void forget_sets(struct explanation_search *it)
 {
     for (size_t i = 0; i < MOST_PARTITIONS; i++) {
         free(it->sets[i]);
@@ -86,7 +86,7 @@ static void forget_sets(struct explaining *it)
     }
 }
 
-void explaining_forget_kept(struct explaining *it)
+void explanation_search_commit_removed(struct explanation_search *it)
 {
     for (size_t rank = 0; it->kept_ns && rank < it->source.job->rank_count; rank++) {
         free(it->kept_ns[rank]);
@@ -94,7 +94,7 @@ void explaining_forget_kept(struct explaining *it)
     }
 }
 
-void explaining_release(struct explaining *it)
+void explanation_search_release(struct explanation_search *it)
 {
     size_t residual_matrices =
         it->residual_matrices ? it->source.baseline->role_count * it->found->partitions.count : 0;
@@ -113,18 +113,19 @@ void explaining_release(struct explaining *it)
     free(it->by_role);
     free(it->list);
     free(it->marked);
-    explaining_forget_kept(it);
+    explanation_search_commit_removed(it);
     free(it->kept_ns);
     free(it->path);
 }
 
-struct residual_matrix *explaining_residual_matrix(const struct explaining *it, size_t role, size_t partition)
+struct residual_matrix *explanation_search_residual_matrix(const struct explanation_search *it, size_t role,
+                                                           size_t partition)
 {
     return &it->residual_matrices[role * it->found->partitions.count + partition];
 }
 
 /* Whether any rank of a unit is explained in a step. */
-static int is_explained(const struct explaining *it, const struct partition *partition, size_t unit,
+static int is_explained(const struct explanation_search *it, const struct partition *partition, size_t unit,
                         size_t step)
 {
     for (size_t i = partition->first[unit]; i < partition->first[unit + 1]; i++)
@@ -134,7 +135,7 @@ static int is_explained(const struct explaining *it, const struct partition *par
 }
 
 /* The spread of residuals about their median, without explained cells. */
-static int64_t sigma_of(struct explaining *it, const struct residual_matrix *residual_matrix,
+static int64_t sigma_of(struct explanation_search *it, const struct residual_matrix *residual_matrix,
                         const struct partition *partition)
 {
     const struct baseline *baseline = it->source.baseline;
@@ -151,7 +152,7 @@ static int64_t sigma_of(struct explaining *it, const struct residual_matrix *res
 }
 
 /* A unit that is explained in most steps is no reference for others. */
-static void mark_mostly_explained(struct explaining *it, size_t number)
+static void mark_mostly_explained(struct explanation_search *it, size_t number)
 {
     const struct partition *partition = &it->found->partitions.items[number];
     size_t steps = (size_t)it->source.baseline->step_count;
@@ -163,7 +164,7 @@ static void mark_mostly_explained(struct explaining *it, size_t number)
     }
 }
 
-static int measure_residual_matrices(struct explaining *it)
+static int measure_residual_matrices(struct explanation_search *it)
 {
     const struct partitions *partitions = &it->found->partitions;
     for (size_t i = 0; i < partitions->count; i++)
@@ -172,12 +173,13 @@ static int measure_residual_matrices(struct explaining *it)
         if (!it->dirty[role])
             continue;
         for (size_t i = 0; i < partitions->count; i++)
-            residual_matrix_release(explaining_residual_matrix(it, role, i));
-        if (residual_matrices_init(explaining_residual_matrix(it, role, 0), &it->source, partitions, role))
+            residual_matrix_release(explanation_search_residual_matrix(it, role, i));
+        if (residual_matrices_init(explanation_search_residual_matrix(it, role, 0), &it->source, partitions,
+                                   role))
             return -1;
         for (size_t i = 0; i < partitions->count; i++)
             it->sigma_ns[role * partitions->count + i] =
-                sigma_of(it, explaining_residual_matrix(it, role, i), &partitions->items[i]);
+                sigma_of(it, explanation_search_residual_matrix(it, role, i), &partitions->items[i]);
         it->dirty[role] = 0;
         forget_sets(it);
     }
@@ -196,11 +198,11 @@ int32_t residual_matrix_unit(const struct residual_matrix *residual_matrix, size
  * Reads the residuals of a unit, in sigma, for each role of its ranks: [role * steps + step]. Returns the
  * number of roles; -1 when memory runs out.
  */
-static int read_residuals(struct explaining *it, size_t number, size_t unit)
+static int read_residuals(struct explanation_search *it, size_t number, size_t unit)
 {
     size_t roles = 0, steps = (size_t)it->source.baseline->step_count;
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
-        const struct residual_matrix *residual_matrix = explaining_residual_matrix(it, role, number);
+        const struct residual_matrix *residual_matrix = explanation_search_residual_matrix(it, role, number);
         int32_t at = residual_matrix->units > 1 ? residual_matrix_unit(residual_matrix, unit) : -1;
         if (at < 0)
             continue;
@@ -218,7 +220,7 @@ static int read_residuals(struct explaining *it, size_t number, size_t unit)
 }
 
 /* The median over roles in a step, the lower of two: what one rank shows does not count for its unit. */
-static double middle_residual(struct explaining *it, size_t roles, size_t step)
+static double middle_residual(struct explanation_search *it, size_t roles, size_t step)
 {
     size_t steps = (size_t)it->source.baseline->step_count;
     double *list = it->by_role;
@@ -232,7 +234,7 @@ static double middle_residual(struct explaining *it, size_t roles, size_t step)
 }
 
 /* Fills in the residuals of a unit. Returns whether there are any; -1 when memory runs out. */
-static int fill_row(struct explaining *it, size_t number, size_t unit)
+static int fill_row(struct explanation_search *it, size_t number, size_t unit)
 {
     const struct baseline *baseline = it->source.baseline;
     const struct partition *partition = &it->found->partitions.items[number];
@@ -257,7 +259,7 @@ static double deflation(const double *sorted, size_t units, double score, int32_
     return times > 1 ? times : 1;
 }
 
-static int is_idle(const struct explaining *it, const struct explanation *proposal)
+static int is_idle(const struct explanation_search *it, const struct explanation *proposal)
 {
     for (int i = 0; i < it->idle_count; i++)
         if (it->idle[i].partition == proposal->partition && it->idle[i].unit == proposal->unit &&
@@ -266,13 +268,14 @@ static int is_idle(const struct explaining *it, const struct explanation *propos
     return 0;
 }
 
-static void propose(const struct explaining *it, const struct explanation *proposal, struct explanation *best)
+static void propose(const struct explanation_search *it, const struct explanation *proposal,
+                    struct explanation *best)
 {
     if (proposal->certainty > best->certainty && !is_idle(it, proposal))
         *best = *proposal;
 }
 
-static double unit_count(const struct explaining *it)
+static double unit_count(const struct explanation_search *it)
 {
     double units = 0;
     for (size_t i = 0; i < it->found->partitions.count; i++)
@@ -286,7 +289,7 @@ static double weight_of(const struct partition *partition, size_t unit)
 }
 
 /* Finds the best set of each unit of a partition. */
-static int scan_units(struct explaining *it, size_t number)
+static int scan_units(struct explanation_search *it, size_t number)
 {
     const struct partition *partition = &it->found->partitions.items[number];
     if (it->sets[number])
@@ -314,7 +317,7 @@ static double *sorted_scores(const struct step_set *best, size_t count)
     return scores;
 }
 
-static int propose_sets(struct explaining *it, size_t number, struct explanation *proposal)
+static int propose_sets(struct explanation_search *it, size_t number, struct explanation *proposal)
 {
     const struct baseline *baseline = it->source.baseline;
     const struct partition *partition = &it->found->partitions.items[number];
@@ -340,7 +343,7 @@ static int propose_sets(struct explaining *it, size_t number, struct explanation
  * Measures the spread and the median of the levels of all units that are not part of `unit` (of `partition`)
  * and not explained. Returns their number.
  */
-static size_t spread_of_levels(struct explaining *it, const struct residual_matrix *residual_matrix,
+static size_t spread_of_levels(struct explanation_search *it, const struct residual_matrix *residual_matrix,
                                const struct partition *of_residual_matrix, const struct partition *partition,
                                size_t unit, int64_t *middle, int64_t *spread)
 {
@@ -367,11 +370,11 @@ static size_t spread_of_levels(struct explaining *it, const struct residual_matr
  * The distance of a unit from the others of its role, over all steps, divided by the spread of the others and
  * of their ranks. With two hosts, the ranks of the other host give the spread.
  */
-static double level_sigmas(struct explaining *it, size_t role, size_t number, size_t at)
+static double level_sigmas(struct explanation_search *it, size_t role, size_t number, size_t at)
 {
     const struct partition *partitions = it->found->partitions.items, *partition = &partitions[number];
-    const struct residual_matrix *residual_matrix = explaining_residual_matrix(it, role, number),
-                                 *ranks = explaining_residual_matrix(it, role, 0);
+    const struct residual_matrix *residual_matrix = explanation_search_residual_matrix(it, role, number),
+                                 *ranks = explanation_search_residual_matrix(it, role, 0);
     const struct level *level = &residual_matrix->level[at];
     size_t unit = (size_t)residual_matrix->unit[at];
     int64_t middle, spread, of_ranks, ignored;
@@ -403,12 +406,13 @@ static double most_part_of(const struct level *level)
     return (double)level->widest_more_ns / whole;
 }
 
-static void propose_steady(struct explaining *it, size_t number, size_t unit, struct explanation *proposal)
+static void propose_steady(struct explanation_search *it, size_t number, size_t unit,
+                           struct explanation *proposal)
 {
     const struct baseline *baseline = it->source.baseline;
     const struct partition *partition = &it->found->partitions.items[number];
     for (size_t role = 0; role < baseline->role_count; role++) {
-        const struct residual_matrix *residual_matrix = explaining_residual_matrix(it, role, number);
+        const struct residual_matrix *residual_matrix = explanation_search_residual_matrix(it, role, number);
         int32_t at = residual_matrix->units > 1 ? residual_matrix_unit(residual_matrix, unit) : -1;
         if (at < 0 || it->mostly[number][unit])
             continue;
@@ -429,7 +433,8 @@ static void propose_steady(struct explaining *it, size_t number, size_t unit, st
     }
 }
 
-int explaining_move(struct explaining *it, size_t number, size_t unit, struct explanation *fault)
+int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
+                            struct explanation *fault)
 {
     int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
     int is_filled = 0;
@@ -452,13 +457,13 @@ int explaining_move(struct explaining *it, size_t number, size_t unit, struct ex
     return is_filled < 0 ? -1 : 0;
 }
 
-static void propose_all_steady(struct explaining *it, size_t number, struct explanation *best)
+static void propose_all_steady(struct explanation_search *it, size_t number, struct explanation *best)
 {
     for (size_t unit = 0; unit < it->found->partitions.items[number].count; unit++)
         propose_steady(it, number, unit, best);
 }
 
-int explaining_best(struct explaining *it, struct explanation *best)
+int explanation_search_best(struct explanation_search *it, struct explanation *best)
 {
     *best = (struct explanation){.certainty = it->acceptance_limits->certainty};
     if (measure_residual_matrices(it))

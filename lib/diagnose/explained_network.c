@@ -198,7 +198,7 @@ static int ask_senders(const struct explained_network_explaining *it, const stru
                        struct finding *finding)
 {
     const struct findings *findings = it->findings;
-    int on_way = found->is_steady ? slow_senders_on_way(&it->search, found) : 0;
+    int on_way = found->is_steady ? slow_senders_count_fast_peers(&it->search, found) : 0;
     if (on_way < 0)
         return -1;
     finding->kind = FINDING_NETWORK;
@@ -371,7 +371,7 @@ int findings_take_senders(struct findings *findings, const struct suspects *susp
                                               .options = options,
                                               .replay = replay,
                                               .cuts = array_new(job->instance_count + 1, sizeof *it.cuts)};
-    const struct sender_belief acceptance_limits = {limit_of(LIMIT_CERTAINTY),
+    const struct sender_limits acceptance_limits = {limit_of(LIMIT_CERTAINTY),
                                                     limit_of(LIMIT_SLOWER_OPERATIONS)};
     int failed = 0;
     if (replay && edges->count && !job->finished_only && baseline->median_step_ns)

@@ -149,7 +149,7 @@ int finding_add_candidate(struct finding *finding, int32_t rank)
     return add_rank(&finding->candidates, &finding->candidate_count, &finding->candidate_capacity, rank);
 }
 
-void findings_forget_low(struct findings *findings, size_t from)
+void findings_remove_low(struct findings *findings, size_t from)
 {
     for (size_t i = findings->count; i > from; i--)
         if (findings->items[i - 1].confidence == CONFIDENCE_LOW)
@@ -261,7 +261,7 @@ int findings_explain_stop_confidently(const struct findings *findings)
     return 0;
 }
 
-int finding_is_told(const struct finding *finding)
+int finding_is_reported(const struct finding *finding)
 {
     return finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING || finding->broke;
 }
@@ -276,7 +276,7 @@ const struct finding *findings_of_rank(const struct findings *findings, int32_t 
     const struct finding *best = NULL;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        if (finding_is_told(finding) && finding_has_rank(finding, rank) &&
+        if (finding_is_reported(finding) && finding_has_rank(finding, rank) &&
             (!best || finding_is_before(finding, best)))
             best = finding;
     }

@@ -35,12 +35,12 @@ struct phase_excess {
 };
 
 /* How a rank holds up the creation of a communicator. */
-enum unmade {
-    UNMADE_NOT = 0,
-    UNMADE_ABSENT, /* it never reached it */
-    UNMADE_UNSEEN, /* it left no trace: it may never have reached it, or its trace was not given */
-    UNMADE_ONE_OF, /* it, or another of the candidates, never reached it */
-    UNMADE_STUCK   /* it started it and did not finish */
+enum creation_fault {
+    CREATION_NO_FAULT = 0,
+    CREATION_ABSENT,     /* it never reached it */
+    CREATION_NO_TRACE,   /* it left no trace: it may never have reached it, or its trace was not given */
+    CREATION_ONE_ABSENT, /* it, or another of the candidates, never reached it */
+    CREATION_STUCK       /* it started it and did not finish */
 };
 
 /* One finding of diagnose. It names the rank at fault, never a rank that waits for it. */
@@ -93,7 +93,7 @@ struct finding {
     int is_unrecorded; /* missing: the rank left no record of its calls */
     int never_ended;   /* missing: its GPU never ended, or never started, what its host enqueued */
     /* Missing: how it holds up the creation of a communicator, if it is not missing from an operation */
-    enum unmade unmade;
+    enum creation_fault creation_fault;
     int32_t called; /* the operation whose source line shows where in the program; -1: none */
     int32_t *peers; /* owned: the other ends of slow links, or the ranks that wait */
     size_t peer_count;
@@ -132,7 +132,7 @@ struct findings {
     struct common_slowdown common_slowdown;
     struct unexplained_hang unexplained_hang;
     int is_snapshot;     /* the dumps show a running job, so that who waits for whom proves nothing */
-    size_t unweighed;    /* suspects that are or may be findings and whose cost is not known */
+    size_t not_replayed; /* suspects that are or may be findings and whose cost is not known */
     struct rule_set off; /* rules that are switched off */
 };
 
@@ -171,7 +171,7 @@ int findings_unite_candidates(struct findings *findings, size_t from);
  */
 int findings_unite_last(struct findings *findings, size_t from, size_t *into);
 /* Removes the findings of low confidence from index `from` on. */
-void findings_forget_low(struct findings *findings, size_t from);
+void findings_remove_low(struct findings *findings, size_t from);
 
 /*
  * Whether the findings explain a step: one says that the step did not end, or they explain half of the time
@@ -186,7 +186,7 @@ int findings_explain(const struct findings *findings, int32_t step, int64_t long
  * Whether a finding is reported by default: it has medium or high confidence, or the job stopped or computed
  * wrong results, which is reported even where the trace cannot tell which rank is at fault.
  */
-int finding_is_told(const struct finding *finding);
+int finding_is_reported(const struct finding *finding);
 
 /*
  * The finding with the highest confidence, then the highest cost, of those that are reported and name the
@@ -275,13 +275,13 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
 /* The measures of the rules as text and in JSON. All return -1 when memory runs out. */
 
 /* Appends "rules": [...] with each rule that applied, in the order of the table. */
-int readings_add_json(const struct rule_results *rule_results, struct buffer *json);
+int rule_results_add_json(const struct rule_results *rule_results, struct buffer *json);
 
 /*
  * Appends a line for each rule that applied: first those that limit the confidence, the lowest cap first,
  * then those that passed.
  */
-int readings_explain(const struct rule_results *rule_results, struct buffer *out);
+int rule_results_explain(const struct rule_results *rule_results, struct buffer *out);
 
 /* -------------------- finding_json.c -------------------- */
 
@@ -306,10 +306,10 @@ int finding_advise(const struct finding *finding, const struct job *job, int nam
  * is not enough, and what to record next time. Sentences, the last one without its full stop. -1 when memory
  * runs out.
  */
-int standstill_append_reason(const struct unexplained_hang *unexplained_hang, const struct job *job,
-                             struct buffer *text);
-int standstill_append_remedy(const struct unexplained_hang *unexplained_hang, const struct job *job,
-                             struct buffer *text);
+int hang_append_reason(const struct unexplained_hang *unexplained_hang, const struct job *job,
+                       struct buffer *text);
+int hang_append_remedy(const struct unexplained_hang *unexplained_hang, const struct job *job,
+                       struct buffer *text);
 
 /* -------------------- longer_steps.c -------------------- */
 
@@ -356,7 +356,7 @@ struct longer_steps {
     size_t capacity;
     /* In steps: the distance of single longer steps that recur as checkpoints do; 0: they do not recur */
     int32_t period;
-    int are_called; /* step times are measured from call to call (baseline.h): no alarm */
+    int measured_by_calls; /* step times are measured from call to call (baseline.h): no alarm */
     /* The first step after the warm-up and the steps that may belong to it: the sums start here */
     int32_t started_step;
     int64_t whole_ns; /* the sum of all known step times after the warm-up */
@@ -433,8 +433,8 @@ enum blindness {
 
 struct scope {
     enum blindness blindness;
-    int networks_only;       /* late ranks cannot be detected */
-    unsigned astray_kernels; /* bits of enum astray: why operations may have no times */
+    int networks_only;              /* late ranks cannot be detected */
+    unsigned misattributed_kernels; /* bits of enum astray: why operations may have no times */
     /* Of all ranks that recorded something, including the operations whose record is lost */
     int64_t operations;
     int64_t warm_up; /* those of them in the warm-up, which is never analyzed */

@@ -169,6 +169,6 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
            text_json_string(json, "text", text) ||
            text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
            figures_add_json(&finding->figures, json) || add_advice(finding, job, json) ||
-           readings_add_json(&finding->rule_results, json) || text_json_integer(json, "run", job->run_id) ||
-           buffer_append_byte(json, '}');
+           rule_results_add_json(&finding->rule_results, json) ||
+           text_json_integer(json, "run", job->run_id) || buffer_append_byte(json, '}');
 }

@@ -110,7 +110,7 @@ int finding_name_ranks(const struct finding *finding, const struct job *job, str
 
 int finding_holds_of_all(const struct finding *finding)
 {
-    return finding->unmade && finding->unmade != UNMADE_ONE_OF;
+    return finding->creation_fault && finding->creation_fault != CREATION_ONE_ABSENT;
 }
 
 int finding_name_all(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -214,7 +214,7 @@ int text_operation(struct buffer *text, const struct job *job, const struct job_
 {
     const struct job_communicator *communicator = &job->communicators[instance->communicator];
     const char *name = function_name(function);
-    int64_t lacking = communicator->size - (int64_t)communicator->seat_count;
+    int64_t lacking = communicator->size - (int64_t)communicator->member_list_count;
     if (buffer_append_text(text, name ? name : "operation") ||
         (instance->sequence >= 0 && buffer_printf(text, " #%lld", (long long)instance->sequence)) ||
         (instance->sender >= 0 && buffer_printf(text, " from rank %s", job->ranks[instance->sender].name)) ||

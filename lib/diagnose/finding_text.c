@@ -59,24 +59,25 @@ static const struct phrase *phrase_for(const struct finding *finding)
     static const struct phrase unrecorded = {
         {"other ranks wait for ", "other ranks wait for "},
         {", which left no record of its calls", ", which left no record of their calls"}};
-    static const struct phrase unmade[] = {
-        [UNMADE_ABSENT] = {{"", ""},
-                           {" never joined the initialization of a communicator that other ranks wait in",
-                            " never joined the initialization of a communicator that other ranks wait in"}},
-        [UNMADE_UNSEEN] =
+    static const struct phrase creation_fault[] = {
+        [CREATION_ABSENT] = {{"", ""},
+                             {" never joined the initialization of a communicator that other ranks wait in",
+                              " never joined the initialization of a communicator that other ranks wait in"}},
+        [CREATION_NO_TRACE] =
             {{"", ""},
              {" has no log line about the initialization of a communicator that other ranks wait in",
               " have no log line about the initialization of a communicator that other ranks wait in"}},
-        [UNMADE_ONE_OF] = {{"", ""},
-                           {" never joined the initialization of a communicator that other ranks wait in",
-                            " never joined the initialization of a communicator that other ranks wait in"}},
-        [UNMADE_STUCK] = {{"", ""},
-                          {" never finished the initialization of a communicator",
-                           " never finished the initialization of a communicator"}}};
+        [CREATION_ONE_ABSENT] =
+            {{"", ""},
+             {" never joined the initialization of a communicator that other ranks wait in",
+              " never joined the initialization of a communicator that other ranks wait in"}},
+        [CREATION_STUCK] = {{"", ""},
+                            {" never finished the initialization of a communicator",
+                             " never finished the initialization of a communicator"}}};
     if (finding->never_ended || finding->is_unrecorded)
         return finding->never_ended ? &never_ended : &unrecorded;
-    if (finding->unmade)
-        return &unmade[finding->unmade];
+    if (finding->creation_fault)
+        return &creation_fault[finding->creation_fault];
     if (finding->at_start || finding->broke)
         return finding->at_start ? &at_start : &broke;
     return finding->kind == FINDING_NETWORK ? &network[finding->receives != 0][finding->pause_ns > 0]
@@ -96,7 +97,7 @@ static int append_link(const struct finding *finding, const struct job *job, str
 static int is_absent_from_known(const struct finding *finding)
 {
     return finding->kind == FINDING_MISSING && finding->instance >= 0 && !finding->never_ended &&
-           !finding->is_unrecorded && !finding->unmade;
+           !finding->is_unrecorded && !finding->creation_fault;
 }
 
 static int append_absence(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -380,7 +381,7 @@ static int add_rule(const struct rule_results *rule_results, enum rule_id id, st
            buffer_append_text(json, rule_results_fail(rule_results, id) ? "true}" : "false}");
 }
 
-int readings_add_json(const struct rule_results *rule_results, struct buffer *json)
+int rule_results_add_json(const struct rule_results *rule_results, struct buffer *json)
 {
     int failed = text_json_key(json, "rules") || buffer_append_byte(json, '[');
     for (int i = 0; !failed && i < RULE_COUNT; i++)
@@ -403,7 +404,7 @@ static int explain(const struct rule_results *rule_results, enum rule_id id, str
                          rule_side_name(rule->side), limit->value);
 }
 
-int readings_explain(const struct rule_results *rule_results, struct buffer *out)
+int rule_results_explain(const struct rule_results *rule_results, struct buffer *out)
 {
     int failed = 0, asked = 0;
     for (enum confidence at_most = CONFIDENCE_LOW; at_most < CONFIDENCE_HIGH; at_most++)

@@ -355,7 +355,7 @@ static void sum_up(struct longer_steps *longer, const struct baseline *baseline,
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                       const struct findings *findings, const struct diagnose_options *options)
 {
-    *longer = (struct longer_steps){.are_called = baseline->steps_are_called};
+    *longer = (struct longer_steps){.measured_by_calls = baseline->steps_are_measured_by_calls};
     if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
         return 0;
     int64_t *over_ns = array_new((size_t)baseline->step_count, sizeof *over_ns);
@@ -424,7 +424,7 @@ const struct longer_row *longer_steps_unexplained(const struct longer_steps *lon
 int longer_steps_alarm(const struct longer_steps *longer)
 {
     int64_t lost_ns = 0;
-    for (size_t i = 0; !longer->are_called && i < longer->count; i++) {
+    for (size_t i = 0; !longer->measured_by_calls && i < longer->count; i++) {
         if (longer->rows[i].explained)
             continue;
         if (longer->rows[i].became)

@@ -95,8 +95,8 @@ int transfers_find_slow_links(const struct job *job, const struct edges *edges,
  * Finds the rank whose sends made instances slow (culprit) where no network steps are recorded. Returns -1
  * when memory runs out.
  */
-int cover_slow_instances(const struct job *job, const struct baseline *baseline,
-                         struct transfer_excess *transfers);
+int blame_without_network_steps(const struct job *job, const struct baseline *baseline,
+                                struct transfer_excess *transfers);
 
 /* -------------------- blame_by_edges.c -------------------- */
 

@@ -200,14 +200,14 @@ struct measuring {
  */
 enum { ROWS_TO_COMPARE = 4, UNLIKE_PART = 4 };
 
-static void look_for_unlike(struct place *place, const struct measuring *as)
+static void replace_outlier_baselines(struct place *place, const struct measuring *as)
 {
     size_t known;
     int64_t middle, limit = place_limit_of(place, as->ranks, as->sigmas, as->factor, &known, &middle);
     if (!as->owner)
         limit = beyond_all(place, as->ranks, limit, middle);
     size_t count = known >= ROWS_TO_COMPARE ? standing_out(place, as->ranks, limit, as->owner) : 0;
-    place->unlike_ns = known >= ROWS_TO_COMPARE ? limit - middle : TIME_UNKNOWN;
+    place->outlier_limit_ns = known >= ROWS_TO_COMPARE ? limit - middle : TIME_UNKNOWN;
     for (size_t rank = 0; count && count * UNLIKE_PART <= known && rank < as->ranks; rank++)
         if (place->usual[rank] != TIME_UNKNOWN && place->usual[rank] > limit)
             place->usual[rank] = place->middle[rank] = middle;
@@ -215,11 +215,11 @@ static void look_for_unlike(struct place *place, const struct measuring *as)
         use_quiet_steps(place, as->ranks, as->first_step, as->steps);
 }
 
-static int64_t measure_as_it_is(struct place *place, const struct measuring *as)
+static int64_t measure_unscaled(struct place *place, const struct measuring *as)
 {
     measure_history(place, as->ranks, as->first_step, as->steps);
     if (as->alike)
-        look_for_unlike(place, as);
+        replace_outlier_baselines(place, as);
     else
         use_quiet_steps(place, as->ranks, as->first_step, as->steps);
     return measure_excess(place, as->ranks, as->first_step, as->steps);
@@ -250,13 +250,13 @@ static int64_t measure(struct place *place, const struct measuring *as)
     size_t cells = as->ranks * (size_t)as->steps;
     int64_t small = small_size(place, as), *value = place->value;
     if (!small)
-        return measure_as_it_is(place, as);
+        return measure_unscaled(place, as);
     for (size_t i = 0; i < cells; i++)
         place->evened[i] = evened(value[i], place->bytes[i], small);
     place->value = place->evened;
-    int64_t evened_sigma = measure_as_it_is(place, as);
+    int64_t evened_sigma = measure_unscaled(place, as);
     place->value = value;
-    int64_t sigma = measure_as_it_is(place, as);
+    int64_t sigma = measure_unscaled(place, as);
     for (size_t i = 0; i < cells; i++)
         if (value[i] != TIME_UNKNOWN && place->evened[i] < value[i])
             value[i] = place->evened[i];
@@ -290,10 +290,10 @@ int explained_init(struct explained *explained, size_t ranks, size_t steps)
 {
     *explained = (struct explained){.by = array_new(ranks * steps, sizeof *explained->by),
                                     .list = array_new(ranks * steps, sizeof *explained->list),
-                                    .usual_by = array_new(ranks, sizeof *explained->usual_by),
-                                    .usual_value = array_new(ranks, sizeof *explained->usual_value),
+                                    .median_by = array_new(ranks, sizeof *explained->median_by),
+                                    .median_value = array_new(ranks, sizeof *explained->median_value),
                                     .slopes = array_new(ranks * steps, sizeof *explained->slopes)};
-    return explained->by && explained->list && explained->usual_by && explained->usual_value &&
+    return explained->by && explained->list && explained->median_by && explained->median_value &&
                    explained->slopes
                ? 0
                : -1;
@@ -303,8 +303,8 @@ void explained_release(struct explained *explained)
 {
     free(explained->by);
     free(explained->list);
-    free(explained->usual_by);
-    free(explained->usual_value);
+    free(explained->median_by);
+    free(explained->median_value);
     free(explained->slopes);
 }
 
@@ -348,10 +348,10 @@ static size_t list_slopes(const struct values *values)
     size_t count = 0;
     for (size_t cell = 0; cell < values->ranks * values->steps; cell++) {
         size_t rank = cell / values->steps;
-        if (!is_known(values, cell) || explained->by[cell] == explained->usual_by[rank])
+        if (!is_known(values, cell) || explained->by[cell] == explained->median_by[rank])
             continue;
-        double more_by = (double)explained->by[cell] - (double)explained->usual_by[rank];
-        double more = (double)values->value[cell] - (double)explained->usual_value[rank];
+        double more_by = (double)explained->by[cell] - (double)explained->median_by[rank];
+        double more = (double)values->value[cell] - (double)explained->median_value[rank];
         explained->slopes[count++] = (struct explained_slope){more / more_by, fabs(more_by)};
     }
     return count;
@@ -394,8 +394,8 @@ void explained_remove(struct explained *explained, int64_t *value, size_t ranks,
         return;
     for (size_t rank = 0; rank < ranks; rank++) {
         size_t first = rank * values.steps;
-        explained->usual_by[rank] = middle_of(&values, explained->by, first, first + values.steps);
-        explained->usual_value[rank] = middle_of(&values, value, first, first + values.steps);
+        explained->median_by[rank] = middle_of(&values, explained->by, first, first + values.steps);
+        explained->median_value[rank] = middle_of(&values, value, first, first + values.steps);
     }
     size_t count = list_slopes(&values);
     int64_t middle_by = middle_of(&values, explained->by, 0, cells);

@@ -223,12 +223,12 @@ static void measure_quiet(struct place_matrix *place_matrix, const struct place_
         if (place_matrix->value[cell] != TIME_UNKNOWN && place_matrix->others[cell] != TIME_UNKNOWN)
             place_matrix->list[known++] = place_matrix->value[cell] - place_matrix->others[cell];
     }
-    place_matrix->quiet[unit] = known ? pick_quiet(place_matrix->list, known) : 0;
+    place_matrix->quiet[unit] = known ? pick_baseline_quantile(place_matrix->list, known) : 0;
     known = 0;
     for (size_t step = first; step < place_matrix->steps; step++)
         if (place_matrix->value[unit * place_matrix->steps + step] != TIME_UNKNOWN)
             place_matrix->list[known++] = place_matrix->unit_pace[unit * place_matrix->steps + step];
-    place_matrix->quiet_pace[unit] = known ? pick_quiet(place_matrix->list, known) : 0;
+    place_matrix->quiet_pace[unit] = known ? pick_baseline_quantile(place_matrix->list, known) : 0;
 }
 
 /* If all ranks of an operation belong to the unit, a wait inside it does not limit the excess. */
@@ -344,7 +344,7 @@ int64_t *max_member_durations(const struct job *job)
 
 static int is_of(const struct partition *partition, size_t unit, int32_t rank)
 {
-    return unit == SHEET_ALL || partition->unit_of[rank] == (int32_t)unit;
+    return unit == ALL_UNITS || partition->unit_of[rank] == (int32_t)unit;
 }
 
 int place_times_init(struct place_times *times, const struct place_matrix_source *source, size_t role,
@@ -451,7 +451,7 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     const struct job *job = source->job;
     times->own[cell] = TIME_UNKNOWN;
     times->open[cell] = 0;
-    if (at < 0 || excess_listed(&source->baseline->excess, at).beyond_ns == TIME_UNKNOWN)
+    if (at < 0 || excess_list_get(&source->baseline->excess, at).beyond_ns == TIME_UNKNOWN)
         return;
     const struct job_operation *operation = &job->operations[at];
     int64_t idle_ns = job_idle_time(job, operation), late_ns = job_lateness_in(job, operation, idle_ns);

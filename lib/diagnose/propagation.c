@@ -262,7 +262,7 @@ static int measure(struct delays *delays, struct error *error)
     for (size_t i = 0; !failed && i < replay.move_count; i++) {
         const struct replay_move *move = &replay.moves[i];
         const struct job_operation *operation = &job->operations[move->operation];
-        int64_t beyond_ns = excess_listed(delays->excess, move->operation).beyond_ns;
+        int64_t beyond_ns = excess_list_get(delays->excess, move->operation).beyond_ns;
         if (beyond_ns != TIME_UNKNOWN && is_added(delays, operation->step))
             remember(&delays->memories[operation->rank], (int32_t)operation->rank, beyond_ns);
         failed = move->is_last && is_added(delays, job->instances[move->instance].step) &&
@@ -393,7 +393,7 @@ static void take_operation(struct waits *waits, int32_t rank, int64_t duration_n
     waits->delays[meeting->last].unexplained_ns += duration_ns - meeting->shortest_ns;
 }
 
-static int says_when(const struct block_scan *scan, size_t row)
+static int has_timestamp(const struct block_scan *scan, size_t row)
 {
     static const int columns[] = {OPERATION_DEVICE_BEGIN, OPERATION_GPU_BEGIN, OPERATION_KERNEL_CHANNELS};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
@@ -413,7 +413,7 @@ static int take_block(struct waits *waits, struct job *job, struct block_scan *s
         return -1;
     int64_t member = loader_member(&waits->loader, scan->owner_id);
     for (size_t row = 0; member >= 0 && row < scan->rows.count; row++) {
-        if (says_when(scan, row))
+        if (has_timestamp(scan, row))
             return 0;
         const struct meeting *meeting =
             find_meeting(waits, block_value(&scan->joined, JOINED_INSTANCE, row, 0));

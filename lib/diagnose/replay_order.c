@@ -57,7 +57,7 @@ static int32_t leaver_of(const struct replay *replay, int32_t operation)
 }
 
 /* The operations that follow each operation, while the order is built. */
-struct sequel {
+struct replay_successors {
     int32_t *first_child; /* per operation: one that follows it; -1: none */
     int32_t *sibling; /* per operation: the next one that follows the same operation; in the ready list, the
                          next entry */
@@ -68,32 +68,34 @@ struct sequel {
     size_t asked;     /* number of ranks checked at this offset */
 };
 
-static void sequel_release(struct sequel *sequel)
+static void replay_successors_release(struct replay_successors *replay_successors)
 {
-    free(sequel->first_child);
-    free(sequel->sibling);
-    free(sequel->arrived);
-    free(sequel->latest);
+    free(replay_successors->first_child);
+    free(replay_successors->sibling);
+    free(replay_successors->arrived);
+    free(replay_successors->latest);
 }
 
-static int sequel_init(struct sequel *sequel, const struct replay *replay)
+static int replay_successors_init(struct replay_successors *replay_successors, const struct replay *replay)
 {
     size_t operations = replay->job->operation_count;
-    *sequel = (struct sequel){.first_child = array_new(operations, sizeof *sequel->first_child),
-                              .sibling = array_new(operations, sizeof *sequel->sibling),
-                              .ready = -1,
-                              .arrived = array_new(replay->job->instance_count, sizeof *sequel->arrived),
-                              .latest = array_new(replay->job->rank_count, sizeof *sequel->latest)};
-    if (!sequel->first_child || !sequel->sibling || !sequel->arrived || !sequel->latest)
+    *replay_successors = (struct replay_successors){
+        .first_child = array_new(operations, sizeof *replay_successors->first_child),
+        .sibling = array_new(operations, sizeof *replay_successors->sibling),
+        .ready = -1,
+        .arrived = array_new(replay->job->instance_count, sizeof *replay_successors->arrived),
+        .latest = array_new(replay->job->rank_count, sizeof *replay_successors->latest)};
+    if (!replay_successors->first_child || !replay_successors->sibling || !replay_successors->arrived ||
+        !replay_successors->latest)
         return -1;
     for (size_t i = 0; i < operations; i++)
-        sequel->first_child[i] = sequel->sibling[i] = -1;
+        replay_successors->first_child[i] = replay_successors->sibling[i] = -1;
     for (size_t i = 0; i < replay->job->rank_count; i++)
-        sequel->latest[i] = -1;
+        replay_successors->latest[i] = -1;
     for (size_t i = 0; i < operations; i++) {
         int32_t after = replay->after[i];
-        int32_t *list = after < 0 ? &sequel->ready : &sequel->first_child[after];
-        sequel->sibling[i] = *list;
+        int32_t *list = after < 0 ? &replay_successors->ready : &replay_successors->first_child[after];
+        replay_successors->sibling[i] = *list;
         *list = (int32_t)i;
     }
     return 0;
@@ -105,13 +107,13 @@ static int32_t place_of(const struct replay *replay, int32_t at)
     return replay->after[at] <= -2 ? -2 - replay->after[at] : -1;
 }
 
-static void follow(struct sequel *sequel, int32_t at)
+static void follow(struct replay_successors *replay_successors, int32_t at)
 {
     int32_t next;
-    for (int32_t child = sequel->first_child[at]; child >= 0; child = next) {
-        next = sequel->sibling[child];
-        sequel->sibling[child] = sequel->ready;
-        sequel->ready = child;
+    for (int32_t child = replay_successors->first_child[at]; child >= 0; child = next) {
+        next = replay_successors->sibling[child];
+        replay_successors->sibling[child] = replay_successors->ready;
+        replay_successors->ready = child;
     }
 }
 
@@ -119,7 +121,7 @@ static void follow(struct sequel *sequel, int32_t at)
  * Adds an operation to the order. If it is the last member of its instance, all members end and the
  * operations after them become ready.
  */
-static void place(struct replay *replay, struct sequel *sequel, int32_t at)
+static void place(struct replay *replay, struct replay_successors *replay_successors, int32_t at)
 {
     const struct job *job = replay->job;
     const struct job_operation *operation = &job->operations[at];
@@ -133,33 +135,34 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
                                  .own_or_leaver = leaves ? -1 - leaver_of(replay, at) : operation->group,
                                  .after = after < 0 ? -1 : place_of(replay, after),
                                  .instance = (unsigned)operation->instance & INT32_MAX,
-                                 .is_first = !sequel->arrived[operation->instance]++};
+                                 .is_first = !replay_successors->arrived[operation->instance]++};
     replay->after[at] = -2 - (int32_t)replay->move_count++;
-    sequel->latest[operation->rank] = at;
+    replay_successors->latest[operation->rank] = at;
     if (leaves)
-        follow(sequel, at);
-    if (sequel->arrived[operation->instance] < instance->members)
+        follow(replay_successors, at);
+    if (replay_successors->arrived[operation->instance] < instance->members)
         return;
     move->is_last = 1;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t member = job_member_at(job, instance, i);
         if (!leaves_alone(replay, member))
-            follow(sequel, member);
+            follow(replay_successors, member);
     }
 }
 
 /* The next operation that is not in the order, by its offset in its rank; -1: none. */
-static int32_t stuck(struct sequel *sequel, const struct replay *replay)
+static int32_t stuck(struct replay_successors *replay_successors, const struct replay *replay)
 {
     const struct job *job = replay->job;
     while (replay->move_count < job->operation_count) {
-        if (sequel->asked == job->rank_count) {
-            sequel->asked = 0;
-            sequel->turn++;
+        if (replay_successors->asked == job->rank_count) {
+            replay_successors->asked = 0;
+            replay_successors->turn++;
         }
-        const struct job_rank *rank = &job->ranks[sequel->asked++];
-        if (sequel->turn < rank->count && place_of(replay, (int32_t)(rank->first + sequel->turn)) < 0)
-            return (int32_t)(rank->first + sequel->turn);
+        const struct job_rank *rank = &job->ranks[replay_successors->asked++];
+        if (replay_successors->turn < rank->count &&
+            place_of(replay, (int32_t)(rank->first + replay_successors->turn)) < 0)
+            return (int32_t)(rank->first + replay_successors->turn);
     }
     return -1;
 }
@@ -168,11 +171,11 @@ static int32_t stuck(struct sequel *sequel, const struct replay *replay)
  * Contradictory times (a start recorded late) can make operations wait for each other in a cycle. To break
  * it, the first of them is made to follow the last operation of its rank in the order.
  */
-static int32_t cut_circle(struct replay *replay, struct sequel *sequel)
+static int32_t cut_circle(struct replay *replay, struct replay_successors *replay_successors)
 {
-    int32_t at = stuck(sequel, replay);
+    int32_t at = stuck(replay_successors, replay);
     if (at >= 0)
-        replay->after[at] = sequel->latest[replay->job->operations[at].rank];
+        replay->after[at] = replay_successors->latest[replay->job->operations[at].rank];
     return at;
 }
 
@@ -182,18 +185,19 @@ static int32_t cut_circle(struct replay *replay, struct sequel *sequel)
  */
 int replay_find_moves(struct replay *replay)
 {
-    struct sequel sequel;
-    int failed = sequel_init(&sequel, replay);
+    struct replay_successors replay_successors;
+    int failed = replay_successors_init(&replay_successors, replay);
     int32_t at;
     /*
      * An operation that broke a cycle is still in the list of those that follow another, so place() ignores
      * it the second time.
      */
-    while (!failed && (at = sequel.ready >= 0 ? sequel.ready : cut_circle(replay, &sequel)) >= 0) {
-        if (at == sequel.ready)
-            sequel.ready = sequel.sibling[at];
-        place(replay, &sequel, at);
+    while (!failed && (at = replay_successors.ready >= 0 ? replay_successors.ready
+                                                         : cut_circle(replay, &replay_successors)) >= 0) {
+        if (at == replay_successors.ready)
+            replay_successors.ready = replay_successors.sibling[at];
+        place(replay, &replay_successors, at);
     }
-    sequel_release(&sequel);
+    replay_successors_release(&replay_successors);
     return failed;
 }

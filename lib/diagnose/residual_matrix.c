@@ -162,7 +162,7 @@ static void settle_unit(struct residual_matrix *residual_matrix, struct sums *su
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
         if (residual_matrix->beyond[cell] != TIME_UNKNOWN)
             sums->list[count++] = residual_matrix->beyond[cell];
-    int64_t quiet_ns = pick_quiet(sums->list, count);
+    int64_t quiet_ns = pick_baseline_quantile(sums->list, count);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
         if (residual_matrix->beyond[cell] != TIME_UNKNOWN)
             residual_matrix->beyond[cell] -= quiet_ns;
@@ -213,7 +213,7 @@ static int work_init(struct work *work, struct residual_matrix *residual_matrice
     *work = (struct work){.place_matrices = array_new(partitions->count, sizeof *work->place_matrices),
                           .sums = array_new(partitions->count, sizeof *work->sums)};
     int failed = !work->place_matrices || !work->sums ||
-                 place_times_init(&work->times, source, role, &partitions->items[0], SHEET_ALL);
+                 place_times_init(&work->times, source, role, &partitions->items[0], ALL_UNITS);
     for (size_t i = 0; !failed && i < partitions->count; i++)
         failed =
             place_matrix_init(&work->place_matrices[i], source, &partitions->items[i], &work->times, role) ||

@@ -58,7 +58,7 @@ static void add_stretches(struct call_sequences *call_sequences, const struct st
 {
     for (int32_t step = first_step, alike; step < step_count; step += alike ? alike : 1) {
         alike = count_alike(stretches, loads, step, step_count);
-        if (alike < FEWEST_STEPS || call_sequences->count == MOST_PROGRAMMES ||
+        if (alike < FEWEST_STEPS || call_sequences->count == MAX_CALL_SEQUENCES ||
             find(call_sequences, stretches[step], loads[step]) >= 0)
             continue;
         call_sequences->load[call_sequences->count] = loads[step];
@@ -66,8 +66,8 @@ static void add_stretches(struct call_sequences *call_sequences, const struct st
     }
 }
 
-static void tell_steps(struct call_sequences *call_sequences, const struct stretch *stretches,
-                       const int32_t *loads, int32_t step_count)
+static void assign_steps(struct call_sequences *call_sequences, const struct stretch *stretches,
+                         const int32_t *loads, int32_t step_count)
 {
     int32_t last = -1;
     for (int32_t step = 0; step < step_count; step++) {
@@ -95,7 +95,7 @@ int call_sequences_find(struct call_sequences *call_sequences, const struct stre
     call_sequences->load[0] = main_load(stretches, &canonical, loads, first_step, step_count);
     if (call_sequences->count)
         add_stretches(call_sequences, stretches, loads, first_step, step_count);
-    tell_steps(call_sequences, stretches, loads, step_count);
+    assign_steps(call_sequences, stretches, loads, step_count);
     return 0;
 }
 
@@ -138,7 +138,7 @@ struct player {
     struct stretch *stretches; /* one per step, followed by the same amount of scratch space */
     const int32_t *loads;      /* one per step */
     struct call_sequences call_sequences;
-    int32_t begins[MOST_PROGRAMMES]; /* first positions of its call sequences in its role */
+    int32_t begins[MAX_CALL_SEQUENCES]; /* first positions of its call sequences in its role */
     size_t rank;
     int32_t stage;
 };

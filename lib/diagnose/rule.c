@@ -387,7 +387,7 @@ void rule_results_add(struct rule_results *rule_results, enum finding_kind kind,
     rule_results->asked[rule] = 1;
 }
 
-void readings_forget(struct rule_results *rule_results, const struct rule_set *off)
+void rule_results_remove(struct rule_results *rule_results, const struct rule_set *off)
 {
     for (int i = 0; i < RULE_COUNT; i++)
         if (off->has[i])
@@ -399,7 +399,7 @@ int rule_results_fail(const struct rule_results *rule_results, enum rule_id rule
     return rule_results->asked[rule] && rule_is_violated(rule, rule_results->values[rule]);
 }
 
-enum confidence readings_allow(const struct rule_results *rule_results)
+enum confidence rule_results_confidence(const struct rule_results *rule_results)
 {
     enum confidence allowed = CONFIDENCE_HIGH;
     for (int i = 0; i < RULE_COUNT; i++)

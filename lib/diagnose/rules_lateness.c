@@ -245,13 +245,14 @@ static int measure_unrest(struct suspects *suspects, const struct baseline *base
     size_t ranks = baseline->rank_count, cells = ranks * (size_t)baseline->step_count;
     int64_t *list = array_new(ranks, sizeof *list);
     int32_t *players = array_new(ranks, sizeof *players);
-    suspects->unrest_ns = array_new(cells, sizeof *suspects->unrest_ns);
-    int failed = !suspects->unrest_ns || !list || !players;
+    suspects->common_lateness_ns = array_new(cells, sizeof *suspects->common_lateness_ns);
+    int failed = !suspects->common_lateness_ns || !list || !players;
     for (size_t i = 0; !failed && i < cells; i++)
-        suspects->unrest_ns[i] = TIME_UNKNOWN;
+        suspects->common_lateness_ns[i] = TIME_UNKNOWN;
     size_t count = failed ? 0 : list_players(baseline, players);
     for (int32_t step = 0; !failed && step < baseline->step_count; step++)
-        measure_step(baseline, players, count, step, list, suspects->unrest_ns + (size_t)step * ranks);
+        measure_step(baseline, players, count, step, list,
+                     suspects->common_lateness_ns + (size_t)step * ranks);
     free(list);
     free(players);
     return failed ? -1 : 0;
@@ -263,7 +264,7 @@ static int another_tells(const struct baseline *baseline, int32_t role, int32_t 
 {
     for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++) {
         int32_t cell = baseline_cell(baseline, role, position, rank, step);
-        if (rank != but && cell >= 0 && excess_listed(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN)
+        if (rank != but && cell >= 0 && excess_list_get(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN)
             return 1;
     }
     return 0;
@@ -275,7 +276,7 @@ static int another_member_tells(const struct job *job, const struct baseline *ba
     const struct job_instance *instance = &job->instances[job->operations[operation].instance];
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t member = job_member_at(job, instance, i);
-        if (member != operation && excess_listed(&baseline->excess, member).beyond_ns != TIME_UNKNOWN)
+        if (member != operation && excess_list_get(&baseline->excess, member).beyond_ns != TIME_UNKNOWN)
             return 1;
     }
     return 0;
@@ -297,7 +298,7 @@ static int is_alone_in(const struct suspect *suspect, const struct job *job, con
         int32_t cell = baseline_cell(baseline, role, position, place, step);
         int64_t excess_ns = cell < 0 ? 0 : excess_ns_at(&baseline->excess, cell);
         late_ns += excess_ns;
-        if (excess_ns > 0 && excess_listed(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN &&
+        if (excess_ns > 0 && excess_list_get(&baseline->excess, cell).beyond_ns != TIME_UNKNOWN &&
             !another_tells(baseline, role, position, step, place) &&
             !another_member_tells(job, baseline, cell))
             alone_ns += excess_ns;
@@ -354,8 +355,10 @@ int suspects_check_common_lateness(struct suspects *suspects, const struct job *
         struct suspect *suspect = &suspects->items[i];
         if (suspect->kind == FINDING_NETWORK)
             continue;
-        suspect_ask(suspect, RULE_NO_PEERS, measure_no_peers(suspect, job, baseline, suspects->unrest_ns));
-        suspect_ask(suspect, RULE_COMMON_LATENESS, measure_common(suspect, baseline, suspects->unrest_ns));
+        suspect_ask(suspect, RULE_NO_PEERS,
+                    measure_no_peers(suspect, job, baseline, suspects->common_lateness_ns));
+        suspect_ask(suspect, RULE_COMMON_LATENESS,
+                    measure_common(suspect, baseline, suspects->common_lateness_ns));
     }
     return 0;
 }

@@ -23,7 +23,7 @@ static int64_t ended_after(const struct job *job, const struct job_operation *me
 {
     int64_t mine = job_common_time(job, member, member->end_ns);
     int64_t end = job_common_time(job, other, other->end_ns);
-    int64_t doubt = job_clock_doubt(job, member->rank, other->rank);
+    int64_t doubt = job_clock_uncertainty(job, member->rank, other->rank);
     return mine == TIME_UNKNOWN || end == TIME_UNKNOWN ? TIME_UNKNOWN : end - mine + sign * doubt;
 }
 
@@ -143,7 +143,7 @@ static int64_t least_of_kind(const struct job *job, const struct baseline *basel
     struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
     for (size_t i = range.first; i < range.end && i - range.first < MOST_LOOKED_AT; i++) {
         const struct job_operation *other = &job->operations[i];
-        int64_t usual_ns = usual_own_ns(other, excess_listed(&baseline->excess, i));
+        int64_t usual_ns = usual_own_ns(other, excess_list_get(&baseline->excess, i));
         if (baseline->positions[i] >= 0 && baseline->positions[i] != position &&
             other->step == operation->step && other->communicator == operation->communicator &&
             other->function == operation->function && other->own_ns != TIME_UNKNOWN &&

@@ -236,9 +236,9 @@ static int list_members(struct partition *partition, size_t ranks)
 static int32_t unit_of_all(const struct partition *partition, const struct job_communicator *communicator)
 {
     int32_t unit = communicator->silent >= 0 ? partition->unit_of[communicator->silent] : -1;
-    if (communicator->is_whole || (int64_t)communicator->seat_count < communicator->size)
+    if (communicator->is_whole || (int64_t)communicator->member_list_count < communicator->size)
         return -1;
-    for (size_t i = 0; i < communicator->seat_count; i++) {
+    for (size_t i = 0; i < communicator->member_list_count; i++) {
         int32_t here = partition->unit_of[communicator->member_list[i].rank];
         if (i && here != unit)
             return -1;

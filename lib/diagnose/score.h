@@ -230,7 +230,7 @@ struct place_times {
 };
 
 /* In place of a unit number: all units of a partition. */
-#define SHEET_ALL SIZE_MAX
+#define ALL_UNITS SIZE_MAX
 
 /*
  * Allocates room for the ranks of a role, all or those of one unit. Returns -1 when memory runs out; release
@@ -395,7 +395,7 @@ struct idle {
     int32_t last;
 };
 
-struct explaining {
+struct explanation_search {
     struct explanations *found;
     const struct acceptance_limits *acceptance_limits;
     struct idle idle[MOST_IDLE];
@@ -415,7 +415,7 @@ struct explaining {
     int64_t *list;         /* owned: scratch, [rank * steps + step] */
     unsigned char *marked; /* owned: scratch, [step] */
     int64_t **kept_ns; /* owned: own times to restore in the replay after an attempt, [rank][operation of it];
-                          NULL: unchanged since explaining_settle */
+                          NULL: unchanged since explanation_search_update_path */
     int32_t *path;     /* owned: operations on the critical path of the replay */
     size_t path_length;
     struct replay *replay;
@@ -423,16 +423,16 @@ struct explaining {
 };
 
 /* The partitions of it->found must exist. Returns -1 when memory runs out; release it in that case too. */
-int explaining_init(struct explaining *it, const struct job *job, const struct baseline *baseline,
-                    const struct transfer_excess *transfers);
-void explaining_release(struct explaining *it);
+int explanation_search_init(struct explanation_search *it, const struct job *job,
+                            const struct baseline *baseline, const struct transfer_excess *transfers);
+void explanation_search_release(struct explanation_search *it);
 
 /* Makes all removals from the replay permanent by dropping the own times kept to restore them. */
-void explaining_forget_kept(struct explaining *it);
+void explanation_search_commit_removed(struct explanation_search *it);
 
 /* Returns the residuals of a role by the units of a partition; below, the index of a unit in these, or -1. */
-struct residual_matrix *explaining_residual_matrix(const struct explaining *it, size_t role,
-                                                   size_t partition);
+struct residual_matrix *explanation_search_residual_matrix(const struct explanation_search *it, size_t role,
+                                                           size_t partition);
 int32_t residual_matrix_unit(const struct residual_matrix *residual_matrix, size_t unit);
 
 /*
@@ -440,10 +440,11 @@ int32_t residual_matrix_unit(const struct residual_matrix *residual_matrix, size
  * all steps come first because they explain noise in single steps. Returns 1 if there is one, 0 if not, -1
  * when memory runs out.
  */
-int explaining_best(struct explaining *it, struct explanation *best);
+int explanation_search_best(struct explanation_search *it, struct explanation *best);
 
 /* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
-int explaining_move(struct explaining *it, size_t number, size_t unit, struct explanation *fault);
+int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
+                            struct explanation *fault);
 
 /* -------------------- slow_senders.c -------------------- */
 
@@ -494,7 +495,7 @@ struct slow_senders {
 };
 
 /* Thresholds for naming senders. */
-struct sender_belief {
+struct sender_limits {
     double certainty;
     double times; /* for senders slow in all steps: minimum ratio of their wait to that of others */
 };
@@ -502,7 +503,7 @@ struct sender_belief {
 struct sender_search {
     const struct job *job;
     const struct edges *edges;
-    struct sender_belief acceptance_limits;
+    struct sender_limits acceptance_limits;
     struct senders senders;
     struct partitions partitions; /* made when the first sender is certain */
     unsigned char *told;          /* owned: [rank], already returned */
@@ -510,7 +511,7 @@ struct sender_search {
 
 /* Returns -1 when memory runs out; release it in that case too. */
 int sender_search_init(struct sender_search *search, const struct job *job, const struct baseline *baseline,
-                       const struct edges *edges, struct sender_belief acceptance_limits);
+                       const struct edges *edges, struct sender_limits acceptance_limits);
 void sender_search_release(struct sender_search *search);
 
 /*
@@ -524,7 +525,7 @@ int slow_senders_next(struct sender_search *search, struct slow_senders *found);
  * send to. If there are none, the whole host may have a longer path. Returns 0 if only one rank was found,
  * because the slot of a GPU decides its path. Returns -1 when memory runs out.
  */
-int slow_senders_on_way(const struct sender_search *search, const struct slow_senders *found);
+int slow_senders_count_fast_peers(const struct sender_search *search, const struct slow_senders *found);
 
 /* Whether they were slow in this step. */
 int slow_senders_have_step(const struct slow_senders *found, int32_t step);

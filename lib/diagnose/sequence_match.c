@@ -156,7 +156,7 @@ struct stretch stretches_canonical(const struct stretch *stretches, int32_t firs
 /* A step with more than this many times the operations is not matched. */
 enum { LONGEST = 4 };
 
-enum told_by { TOLD_BY_SIZE, TOLD_BY_CALL, TOLD_BY_NUMBER };
+enum match_criterion { MATCH_BY_SIZE, MATCH_BY_CALL, MATCH_BY_NUMBER };
 
 /* How often a function occurs on a communicator in a step, and its first number in the canonical sequence. */
 struct uses {
@@ -181,7 +181,7 @@ struct uses {
 struct sequence {
     const struct job *job;
     struct stretch canonical;
-    enum told_by by;
+    enum match_criterion by;
     int is_settled; /* no step is complete, but sequence numbers show how often each function occurs in one */
     struct map functions; /* (communicator, function) -> index into uses */
     struct uses *uses;
@@ -224,10 +224,10 @@ static struct map_key key_of(const struct sequence *sequence, const struct job_o
     if (function_is_point_to_point(operation->function)) {
         key.part[1] = (uint64_t)instance->sender;
         key.part[2] = (uint64_t)instance->receiver;
-    } else if (sequence->by == TOLD_BY_NUMBER) {
+    } else if (sequence->by == MATCH_BY_NUMBER) {
         key.part[1] = (uint64_t)slot_of(sequence, operation, wraps);
     }
-    if (sequence->by == TOLD_BY_SIZE)
+    if (sequence->by == MATCH_BY_SIZE)
         key.part[3] = (uint64_t)operation->bytes;
     return key;
 }
@@ -362,7 +362,7 @@ static void sequence_release(struct sequence *sequence)
 }
 
 static int sequence_init(struct sequence *sequence, const struct job *job, const struct stretch *stretches,
-                         struct stretch canonical, enum told_by by)
+                         struct stretch canonical, enum match_criterion by)
 {
     size_t count = (size_t)canonical.count;
     *sequence = (struct sequence){.job = job,
@@ -381,7 +381,7 @@ static int sequence_init(struct sequence *sequence, const struct job *job, const
         return -1;
     if (count_uses(sequence))
         return -1;
-    if (by == TOLD_BY_NUMBER && canonical.has_gap)
+    if (by == MATCH_BY_NUMBER && canonical.has_gap)
         sequence->is_settled = measure_growth(sequence, stretches);
     return chain_positions(sequence);
 }
@@ -484,8 +484,9 @@ int positions_match(const struct job *job, const struct stretch *stretches, stru
         return 0;
     int lossy = job->missing_sequence != 0;
     int32_t *list = array_new((size_t)canonical.count * LONGEST * 2, sizeof *list);
-    int failed = sequence_init(&sequence, job, stretches, canonical, lossy ? TOLD_BY_NUMBER : TOLD_BY_SIZE) ||
-                 (!lossy && sequence_init(&by_call, job, stretches, canonical, TOLD_BY_CALL)) || !list;
+    int failed =
+        sequence_init(&sequence, job, stretches, canonical, lossy ? MATCH_BY_NUMBER : MATCH_BY_SIZE) ||
+        (!lossy && sequence_init(&by_call, job, stretches, canonical, MATCH_BY_CALL)) || !list;
     if (!failed && canonical.has_gap)
         take_canonical(job, stretches, &sequence, positions);
     for (int32_t step = 0; !failed && step < job->step_count; step++)

@@ -287,7 +287,7 @@ double senders_certainty(const struct senders *senders, int is_steady, const str
 }
 
 int sender_search_init(struct sender_search *search, const struct job *job, const struct baseline *baseline,
-                       const struct edges *edges, struct sender_belief acceptance_limits)
+                       const struct edges *edges, struct sender_limits acceptance_limits)
 {
     *search = (struct sender_search){.job = job, .edges = edges, .acceptance_limits = acceptance_limits};
     search->told = array_new(job->rank_count, sizeof *search->told);
@@ -396,7 +396,7 @@ static int is_quick_beside(const struct sender_search *search, const struct slow
            search->senders.usual[rank] < log(search->acceptance_limits.times);
 }
 
-int slow_senders_on_way(const struct sender_search *search, const struct slow_senders *found)
+int slow_senders_count_fast_peers(const struct sender_search *search, const struct slow_senders *found)
 {
     const struct partition *hosts = hosts_of(search);
     const struct edges *edges = search->edges;

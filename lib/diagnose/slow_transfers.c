@@ -228,8 +228,8 @@ static int is_hosts(const struct job_operation *operation, int64_t hidden_ns)
 }
 
 /* A receive with an unknown end is as slow as the lateness that it passed on. */
-static void take_hidden(const struct job *job, const struct hidden_lateness *hidden,
-                        struct transfer_excess *transfers)
+static void add_hidden_lateness(const struct job *job, const struct hidden_lateness *hidden,
+                                struct transfer_excess *transfers)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
@@ -403,10 +403,10 @@ static void cover_step(struct cover *cover)
     forget(cover);
 }
 
-int cover_slow_instances(const struct job *job, const struct baseline *baseline,
-                         struct transfer_excess *transfers)
+int blame_without_network_steps(const struct job *job, const struct baseline *baseline,
+                                struct transfer_excess *transfers)
 {
-    take_hidden(job, baseline->hidden, transfers);
+    add_hidden_lateness(job, baseline->hidden, transfers);
     size_t *first = array_new((size_t)job->step_count + 2, sizeof *first);
     int32_t *slow = first ? transfers_slow_by_step(job, transfers, first) : NULL;
     struct cover cover = {.job = job,

@@ -105,10 +105,10 @@ static int is_told(const struct suspect *suspect, const struct baseline *baselin
 }
 
 /* Whether a suspect that was not replayed would be believed if its cost were all of its excess. */
-static int judge_unweighed(const struct suspects *suspects, const struct suspect *suspect,
-                           const struct job *job, const struct baseline *baseline, const struct edges *edges,
-                           const struct transfer_excess *transfers, const struct diagnose_options *options,
-                           struct findings *findings)
+static int judge_not_replayed(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct job *job, const struct baseline *baseline,
+                              const struct edges *edges, const struct transfer_excess *transfers,
+                              const struct diagnose_options *options, struct findings *findings)
 {
     struct findings scratch = {0};
     struct suspect dear = *suspect;
@@ -116,7 +116,7 @@ static int judge_unweighed(const struct suspects *suspects, const struct suspect
     struct finding *finding = is_told(&dear, baseline, options) ? findings_add(&scratch) : NULL;
     int failed =
         finding && judge(suspects, &dear, job, baseline, edges, transfers, options, &findings->off, finding);
-    findings->unweighed += !failed && finding && finding->confidence > CONFIDENCE_LOW;
+    findings->not_replayed += !failed && finding && finding->confidence > CONFIDENCE_LOW;
     findings_release(&scratch);
     return failed ? -1 : 0;
 }
@@ -135,11 +135,11 @@ int suspects_judge(struct suspects *suspects, const struct job *job, const struc
                 return error_no_memory(error);
             believed = finding->confidence;
         }
-        if (i + suspects->unweighed < suspects->count)
+        if (i + suspects->not_replayed < suspects->count)
             continue;
-        findings->unweighed += believed > CONFIDENCE_LOW;
+        findings->not_replayed += believed > CONFIDENCE_LOW;
         if (believed == CONFIDENCE_LOW &&
-            judge_unweighed(suspects, suspect, job, baseline, edges, transfers, options, findings))
+            judge_not_replayed(suspects, suspect, job, baseline, edges, transfers, options, findings))
             return error_no_memory(error);
     }
     return 0;
@@ -243,8 +243,8 @@ static int64_t beyond_rows(const int64_t *sorted, size_t count)
 }
 
 /* A fault must be greater than anything that was seen and not believed. */
-static void heed_unbelieved(struct smallest_fault *smallest, const struct baseline *baseline,
-                            const struct findings *findings)
+static void raise_to_doubted_findings(struct smallest_fault *smallest, const struct baseline *baseline,
+                                      const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
@@ -281,7 +281,7 @@ int smallest_fault_measure(struct smallest_fault *smallest, const struct job *jo
         if (all_ns != TIME_UNKNOWN)
             smallest->every_step_ns = max_of(all_ns, confidence_least_of_all_ns(baseline, options));
     }
-    heed_unbelieved(smallest, baseline, findings);
+    raise_to_doubted_findings(smallest, baseline, findings);
     free(late_ns);
     return 0;
 }

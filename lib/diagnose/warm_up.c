@@ -220,7 +220,7 @@ static int32_t boundary_at(const struct loads *loads, int32_t before, int32_t st
     return at;
 }
 
-static void tell_steps(struct loads *loads, int32_t first_step)
+static void assign_steps(struct loads *loads, int32_t first_step)
 {
     int32_t steps = loads->job->step_count, begin = first_step, load = 0;
     for (int32_t step = first_step; step < steps; step++) {
@@ -250,7 +250,7 @@ int32_t *loads_find(const struct job *job, int32_t first_step)
     if (loads.own && loads.common && loads.list && loads.ratios && loads.of_step) {
         sum_steps(&loads);
         find_common(&loads);
-        tell_steps(&loads, first_step);
+        assign_steps(&loads, first_step);
     } else {
         free(loads.of_step);
         loads.of_step = NULL;

@@ -18,7 +18,7 @@ static int take_line(struct call_reader *reader, const struct input_line *line,
     static const struct origin nobody = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
     struct text text = {line->text, line->length};
     size_t taken = 0;
-    if (call_line_may(text) &&
+    if (call_line_is_candidate(text) &&
         call_line_read(reader, text, line->offset, &nobody, TIME_UNKNOWN, 0, sink, &taken, error))
         return -1;
     return !taken && text.length
@@ -51,7 +51,7 @@ static int is_description(struct text line)
 {
     const char *brace = line.length ? memchr(line.data, '{', line.length) : NULL;
     struct text behind = {brace, brace ? line.length - (size_t)(brace - line.data) : 0};
-    return brace && text_holds(behind, "\"source_line\"") && text_holds(behind, "\"message_size\"");
+    return brace && text_contains(behind, "\"source_line\"") && text_contains(behind, "\"message_size\"");
 }
 
 static int call_sniff(const char *bytes, size_t length, const char *path)

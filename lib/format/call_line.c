@@ -47,9 +47,9 @@ void call_reader_release(struct call_reader *reader)
     reader->group = NULL;
 }
 
-int call_line_may(struct text line)
+int call_line_is_candidate(struct text line)
 {
-    return text_holds(line, size_key) || text_holds(line, source_key);
+    return text_contains(line, size_key) || text_contains(line, source_key);
 }
 
 /* Returns where the object that begins at `at` ends, after its closing brace; NULL if not before `end`. */

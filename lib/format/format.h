@@ -30,16 +30,17 @@ enum { FORMAT_RECORD_BYTES = 16 };
  * expand without bound. Ordinary files yield about one byte per byte read; the minimum is for short files.
  * Records above the limit are refused and noted.
  */
-enum { FORMAT_TOLD_A_BYTE = 8, FORMAT_TOLD_AT_LEAST = 1 << 20 };
+enum { FORMAT_EXPANSION_PER_BYTE = 8, FORMAT_EXPANSION_LEAST = 1 << 20 };
 
-static inline uint64_t format_told_most(uint64_t bytes_read)
+static inline uint64_t format_expansion_limit(uint64_t bytes_read)
 {
-    return FORMAT_TOLD_AT_LEAST +
-           (bytes_read < UINT64_MAX / 2 / FORMAT_TOLD_A_BYTE ? bytes_read * FORMAT_TOLD_A_BYTE : bytes_read);
+    return FORMAT_EXPANSION_LEAST + (bytes_read < UINT64_MAX / 2 / FORMAT_EXPANSION_PER_BYTE
+                                         ? bytes_read * FORMAT_EXPANSION_PER_BYTE
+                                         : bytes_read);
 }
 
 /* Reason of the note on a record that the expansion limit refused. */
-#define FORMAT_NOTE_BEYOND "record over the expansion limit"
+#define FORMAT_NOTE_OVER_LIMIT "record over the expansion limit"
 
 /*
  * Where a reader sends its events and notes. Both callbacks return 0, or -1 with `error` set to stop reading.

@@ -396,8 +396,8 @@ struct text {
 struct text text_after(struct text text, const char *mark);
 
 int text_begins(struct text text, const char *begin);
-int text_holds(struct text text, const char *mark);
-int text_holds_any(struct text text, const char *const *marks); /* `marks` ends with NULL */
+int text_contains(struct text text, const char *mark);
+int text_contains_any(struct text text, const char *const *marks); /* `marks` ends with NULL */
 int text_is(struct text text, const char *word);
 
 /* The text up to the first space, comma or bracket (opening or closing). */
@@ -450,7 +450,7 @@ void call_reader_init(struct call_reader *reader, int damage);
 void call_reader_release(struct call_reader *reader);
 
 /* Whether a line may contain a call description. Cheap. */
-int call_line_may(struct text line);
+int call_line_is_candidate(struct text line);
 
 /*
  * Repairs a truncated description: `mended`, which is cleared first, receives its complete members as a whole

@@ -248,9 +248,9 @@ static int sniff(const char *bytes, size_t length, const char *path)
     if (!is_json && !is_pickle(bytes, length))
         return 0;
     const struct text text = {bytes, length};
-    int has_segments = text_holds(text, is_json ? "\"total_size\"" : "total_size") &&
-                       text_holds(text, is_json ? "\"segment" : "segment");
-    int has_traces = text_holds(text, is_json ? "\"device_traces\"" : "device_traces");
+    int has_segments = text_contains(text, is_json ? "\"total_size\"" : "total_size") &&
+                       text_contains(text, is_json ? "\"segment" : "segment");
+    int has_traces = text_contains(text, is_json ? "\"device_traces\"" : "device_traces");
     return has_segments ? 90 : has_traces ? 80 : 0;
 }
 

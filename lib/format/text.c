@@ -22,15 +22,15 @@ int text_begins(struct text text, const char *begin)
     return text.length >= length && (!length || memcmp(text.data, begin, length) == 0);
 }
 
-int text_holds(struct text text, const char *mark)
+int text_contains(struct text text, const char *mark)
 {
     return text_after(text, mark).data != NULL;
 }
 
-int text_holds_any(struct text text, const char *const *marks)
+int text_contains_any(struct text text, const char *const *marks)
 {
     for (; *marks; marks++)
-        if (text_holds(text, *marks))
+        if (text_contains(text, *marks))
             return 1;
     return 0;
 }
@@ -163,7 +163,7 @@ static const struct {
 int echo_is_in(struct text text, enum echo_text of)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (table[i].from <= of && text_holds(text, table[i].words))
+        if (table[i].from <= of && text_contains(text, table[i].words))
             return 1;
     return 0;
 }

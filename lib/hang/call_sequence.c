@@ -139,8 +139,8 @@ static int follows_a_gap(const struct job *job, const struct job_rank *rank, int
 /* Whether calls may be missing from the record: files are cut or events were dropped. */
 static int may_lack_records(const struct job *job, const struct job_rank *rank)
 {
-    return job->finished_only || job->lost_events || job->most_cut == CUT_MIDWAY || rank->cut != CUT_NOT ||
-           rank->is_part;
+    return job->finished_only || job->lost_events || job->common_cut == CUT_IN_OPERATION ||
+           rank->cut != CUT_NONE || rank->is_part;
 }
 
 /* Whether a call is outside the sequence and finished: its usual step contains no call like it. */
@@ -198,14 +198,14 @@ void call_sequence_release(struct call_sequence *call_sequence)
     free(call_sequence->ranks);
 }
 
-struct courses call_sequence_count(const struct call_sequence *call_sequence)
+struct sequence_counts call_sequence_count(const struct call_sequence *call_sequence)
 {
-    struct courses courses = {0, 0};
+    struct sequence_counts sequence_counts = {0, 0};
     for (size_t i = 0; i < call_sequence->job->rank_count; i++) {
-        courses.kept += call_sequence->ranks[i].sequence_check == SEQUENCE_FOLLOWED;
-        courses.left += call_sequence->ranks[i].sequence_check == SEQUENCE_LEFT;
+        sequence_counts.kept += call_sequence->ranks[i].sequence_check == SEQUENCE_FOLLOWED;
+        sequence_counts.left += call_sequence->ranks[i].sequence_check == SEQUENCE_LEFT;
     }
-    return courses;
+    return sequence_counts;
 }
 
 int call_sequence_is_midway(const struct call_sequence *call_sequence, int32_t rank)
@@ -222,7 +222,7 @@ int call_sequence_is_midway(const struct call_sequence *call_sequence, int32_t r
                                                     sequence_check->usual + sequence_check->length});
 }
 
-enum { HABIT_LOOK_BACK = 16384 }; /* operations; a bound that no trace can exceed */
+enum { CALL_PATTERN_LOOK_BACK = 16384 }; /* operations; a bound that no trace can exceed */
 
 static int habit_is_same_call(const struct job_operation *a, const struct job_operation *b)
 {
@@ -241,8 +241,8 @@ enum call_pattern call_pattern_at(const struct job *job, const int32_t *position
     const struct job_operation *call = &job->operations[operation], *next = NULL;
     size_t first = job->ranks[call->rank].first, at = (size_t)operation, before = at;
     int kept = 0, broken = 0;
-    if (at - first > HABIT_LOOK_BACK)
-        first = at - HABIT_LOOK_BACK;
+    if (at - first > CALL_PATTERN_LOOK_BACK)
+        first = at - CALL_PATTERN_LOOK_BACK;
     while (at-- > first) {
         const struct job_operation *here = &job->operations[at];
         if (here->communicator != call->communicator)
@@ -255,7 +255,7 @@ enum call_pattern call_pattern_at(const struct job *job, const int32_t *position
         }
         next = here;
     }
-    return kept > broken ? HABIT_KEPT : broken > kept ? HABIT_BROKEN : HABIT_UNKNOWN;
+    return kept > broken ? CALL_PATTERN_KEPT : broken > kept ? CALL_PATTERN_BROKEN : CALL_PATTERN_UNKNOWN;
 }
 
 /* At most this many calls are compared: more than a micro-batch or a layer has. */

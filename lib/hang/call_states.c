@@ -18,14 +18,14 @@ static int is_collective(const struct job_operation *operation)
 
 int call_is_cut(const struct job *job, int32_t rank)
 {
-    return job->most_cut != CUT_NOT || job->ranks[rank].cut != CUT_NOT;
+    return job->common_cut != CUT_NONE || job->ranks[rank].cut != CUT_NONE;
 }
 
 /* A process that is only known from a line of a log, or whose dump failed, has no record of its calls. */
 int call_is_recorded(const struct job *job, int32_t rank)
 {
     const struct job_rank *of = &job->ranks[rank];
-    return of->process_id >= 0 && (of->count > 0 || of->tells_progress);
+    return of->process_id >= 0 && (of->count > 0 || of->reports_progress);
 }
 
 static struct map_key wanted_key(const struct job *job, int32_t at)
@@ -359,14 +359,14 @@ int call_is_launched_with(const struct job *job, int32_t operation, int32_t next
 
 int is_recorded(const struct job *job, int32_t rank)
 {
-    return rank >= 0 && job->ranks[rank].count && job->ranks[rank].cut == CUT_NOT;
+    return rank >= 0 && job->ranks[rank].count && job->ranks[rank].cut == CUT_NONE;
 }
 
 /* The number of members of a communicator whose record would show that they joined. */
 static int32_t count_recorded(const struct job *job, const struct job_communicator *communicator)
 {
     int32_t recorded = 0;
-    for (size_t i = 0; i < communicator->seat_count; i++)
+    for (size_t i = 0; i < communicator->member_list_count; i++)
         recorded += is_recorded(job, communicator->member_list[i].rank);
     return recorded;
 }
@@ -421,7 +421,7 @@ static int64_t count_of(const struct job *job, int32_t rank, int32_t communicato
 }
 
 /* Whether all ranks that made the call went on to the same number of calls on their communicator. */
-static int stand_together(const struct job *job, const struct job_instance *instance)
+static int have_equal_calls(const struct job *job, const struct job_instance *instance)
 {
     int64_t first = 0;
     for (int32_t i = 0; i < instance->members; i++) {
@@ -460,7 +460,7 @@ enum { APART_WHILE_RUNNING = 1, TOGETHER_BY_CHANCE = 2 };
 
 static int is_one_moment(const struct job *job)
 {
-    return job->watch.is_watched && job->watch.stood_for_ns < STANDS_NS;
+    return job->watch.is_watched && job->watch.no_progress_ns < STANDS_NS;
 }
 
 /* By how many calls of one function the ranks that made a call are ahead of a rank, at most. */
@@ -508,7 +508,7 @@ enum confidence open_calls_confidence(const struct absence *absence, int32_t ran
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[absence->ranks[rank].missing_from];
-    int is_unsure = !stand_together(job, instance) || may_wait_for_unrecorded(job, rank) ||
+    int is_unsure = !have_equal_calls(job, instance) || may_wait_for_unrecorded(job, rank) ||
                     may_wait_for_failed(job, rank) || may_run(job, instance, rank);
     return is_unsure ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
 }

@@ -36,9 +36,9 @@ static int confidence_in(size_t mine, size_t theirs, enum call_pattern my_habit,
 {
     if (mine != theirs)
         return mine < theirs ? CONFIDENCE_HIGH : -1;
-    if (my_habit == HABIT_BROKEN && their_habit == HABIT_KEPT)
+    if (my_habit == CALL_PATTERN_BROKEN && their_habit == CALL_PATTERN_KEPT)
         return CONFIDENCE_MEDIUM;
-    return my_habit == HABIT_KEPT && their_habit == HABIT_BROKEN ? -1 : CONFIDENCE_LOW;
+    return my_habit == CALL_PATTERN_KEPT && their_habit == CALL_PATTERN_BROKEN ? -1 : CONFIDENCE_LOW;
 }
 
 static int add_mismatch(const struct absence *absence, int32_t at, int confidence, struct findings *findings)
@@ -83,8 +83,8 @@ int find_mismatches(const struct absence *absence, struct findings *findings)
         int tie = mine->members == theirs->members;
         int confidence = confidence_in(
             (size_t)mine->members, (size_t)theirs->members,
-            tie ? call_pattern_at(job, absence->positions, at) : HABIT_UNKNOWN,
-            tie ? call_pattern_at(job, absence->positions, first_member(job, theirs)) : HABIT_UNKNOWN);
+            tie ? call_pattern_at(job, absence->positions, at) : CALL_PATTERN_UNKNOWN,
+            tie ? call_pattern_at(job, absence->positions, first_member(job, theirs)) : CALL_PATTERN_UNKNOWN);
         if (confidence >= 0 && add_mismatch(absence, at, confidence, findings))
             return -1;
     }
@@ -92,7 +92,7 @@ int find_mismatches(const struct absence *absence, struct findings *findings)
 }
 
 /* The calls that ranks made under one sequence number. */
-struct ballot {
+struct majority_vote {
     const struct job *job;
     int32_t *calls;  /* owned: operations */
     int32_t *party;  /* owned, by call: the first call that is equal */
@@ -120,50 +120,51 @@ static int is_like(const struct job *job, int32_t one, int32_t other)
     return is_counted ? is_same(job->calls[one].count, job->calls[other].count) : is_same(a->bytes, b->bytes);
 }
 
-static void count_votes(struct ballot *ballot)
+static void count_votes(struct majority_vote *majority_vote)
 {
     int32_t most = 0, parties = 0;
-    for (int32_t i = 0; i < ballot->count; i++) {
+    for (int32_t i = 0; i < majority_vote->count; i++) {
         int32_t party = 0;
         while (party < parties &&
-               !is_like(ballot->job, ballot->calls[ballot->firsts[party]], ballot->calls[i]))
+               !is_like(majority_vote->job, majority_vote->calls[majority_vote->firsts[party]],
+                        majority_vote->calls[i]))
             party++;
         if (party == parties)
-            ballot->firsts[parties++] = i;
-        ballot->party[i] = ballot->firsts[party];
-        ballot->votes[ballot->party[i]]++;
+            majority_vote->firsts[parties++] = i;
+        majority_vote->party[i] = majority_vote->firsts[party];
+        majority_vote->votes[majority_vote->party[i]]++;
     }
-    ballot->winner = -1;
-    for (int32_t i = 0; i < ballot->count; i++)
-        if (ballot->votes[i] > most) {
-            most = ballot->votes[i];
-            ballot->winner = i;
+    majority_vote->winner = -1;
+    for (int32_t i = 0; i < majority_vote->count; i++)
+        if (majority_vote->votes[i] > most) {
+            most = majority_vote->votes[i];
+            majority_vote->winner = i;
         }
-    if (most * 2 <= ballot->count)
-        ballot->winner = -1;
+    if (most * 2 <= majority_vote->count)
+        majority_vote->winner = -1;
 }
 
 /* The party that a call is compared with: the majority, or else the first other one. */
-static int32_t other_party(const struct ballot *ballot, int32_t call)
+static int32_t other_party(const struct majority_vote *majority_vote, int32_t call)
 {
-    if (ballot->winner >= 0)
-        return ballot->winner;
-    for (int32_t i = 0; i < ballot->count; i++)
-        if (ballot->party[i] == i && i != ballot->party[call])
+    if (majority_vote->winner >= 0)
+        return majority_vote->winner;
+    for (int32_t i = 0; i < majority_vote->count; i++)
+        if (majority_vote->party[i] == i && i != majority_vote->party[call])
             return i;
     return call;
 }
 
-static int append_both(const struct ballot *ballot, int32_t call, struct finding *finding)
+static int append_both(const struct majority_vote *majority_vote, int32_t call, struct finding *finding)
 {
-    const struct job *job = ballot->job;
-    int32_t other = other_party(ballot, call), others = ballot->votes[other];
-    int32_t rank = job->operations[ballot->calls[call]].rank;
+    const struct job *job = majority_vote->job;
+    int32_t other = other_party(majority_vote, call), others = majority_vote->votes[other];
+    int32_t rank = job->operations[majority_vote->calls[call]].rank;
     return buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
-                   append_call(job, ballot->calls[call], &finding->evidence) ||
+                   append_call(job, majority_vote->calls[call], &finding->evidence) ||
                    buffer_printf(&finding->evidence, "; %d other rank%s called ", others,
                                  others == 1 ? "" : "s") ||
-                   append_call(job, ballot->calls[other], &finding->evidence)
+                   append_call(job, majority_vote->calls[other], &finding->evidence)
                ? -1
                : 0;
 }
@@ -172,64 +173,65 @@ static int append_both(const struct ballot *ballot, int32_t call, struct finding
  * Names the ranks of the other parties. Candidates of one party and step become one finding, so only the
  * first needs the names.
  */
-static int name_others(const struct ballot *ballot, int32_t call, struct finding *finding)
+static int name_others(const struct majority_vote *majority_vote, int32_t call, struct finding *finding)
 {
-    const struct job *job = ballot->job;
-    int32_t first = ballot->party[call];
-    int32_t step = job->instances[job->operations[ballot->calls[first]].instance].step;
+    const struct job *job = majority_vote->job;
+    int32_t first = majority_vote->party[call];
+    int32_t step = job->instances[job->operations[majority_vote->calls[first]].instance].step;
     if (finding->candidate_count && call != first && finding->first_step == step)
         return 0;
-    for (int32_t i = 0; i < ballot->count; i++)
-        if (ballot->party[i] != first && finding_add_peer(finding, job->operations[ballot->calls[i]].rank))
+    for (int32_t i = 0; i < majority_vote->count; i++)
+        if (majority_vote->party[i] != first &&
+            finding_add_peer(finding, job->operations[majority_vote->calls[i]].rank))
             return -1;
     return 0;
 }
 
-static int accuse(const struct ballot *ballot, int32_t call, struct findings *findings)
+static int accuse(const struct majority_vote *majority_vote, int32_t call, struct findings *findings)
 {
-    const struct job *job = ballot->job;
-    const struct job_operation *operation = &job->operations[ballot->calls[call]];
+    const struct job *job = majority_vote->job;
+    const struct job_operation *operation = &job->operations[majority_vote->calls[call]];
     struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, operation->rank,
                                               &job->instances[operation->instance]);
     if (!finding)
         return -1;
     finding->stops_job = 1;
-    finding->called = ballot->calls[call];
-    finding->confidence = ballot->winner >= 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
-    if (ballot->winner < 0 && finding_add_candidate(finding, operation->rank))
+    finding->called = majority_vote->calls[call];
+    finding->confidence = majority_vote->winner >= 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
+    if (majority_vote->winner < 0 && finding_add_candidate(finding, operation->rank))
         return -1;
-    return name_others(ballot, call, finding) || append_both(ballot, call, finding) ? -1 : 0;
+    return name_others(majority_vote, call, finding) || append_both(majority_vote, call, finding) ? -1 : 0;
 }
 
-static int judge(struct ballot *ballot, struct findings *findings)
+static int judge(struct majority_vote *majority_vote, struct findings *findings)
 {
     size_t before = findings->count, into = before;
-    count_votes(ballot);
-    if (ballot->count == 0 || ballot->votes[0] == ballot->count)
+    count_votes(majority_vote);
+    if (majority_vote->count == 0 || majority_vote->votes[0] == majority_vote->count)
         return 0;
-    for (int32_t i = 0; i < ballot->count; i++)
-        if ((ballot->winner < 0 || ballot->party[i] != ballot->winner) &&
-            (accuse(ballot, i, findings) || findings_unite_last(findings, before, &into)))
+    for (int32_t i = 0; i < majority_vote->count; i++)
+        if ((majority_vote->winner < 0 || majority_vote->party[i] != majority_vote->winner) &&
+            (accuse(majority_vote, i, findings) || findings_unite_last(findings, before, &into)))
             return -1;
     return 0;
 }
 
 /* Collects what all members called under the number of an operation that a rank waits in. */
-static void collect(const struct wait_graph *graph, int32_t operation, struct ballot *ballot)
+static void collect(const struct wait_graph *graph, int32_t operation, struct majority_vote *majority_vote)
 {
     const struct job *job = graph->job;
     const struct job_communicator *communicator =
         &job->communicators[job->operations[operation].communicator];
-    ballot->count = 0;
-    for (size_t i = 0; i < communicator->seat_count; i++) {
+    majority_vote->count = 0;
+    for (size_t i = 0; i < communicator->member_list_count; i++) {
         int32_t rank = communicator->member_list[i].rank;
         if (rank < 0)
             continue;
         struct call_at at = call_of(&graph->states, rank, operation);
         if (at.operation < 0)
             continue;
-        ballot->votes[ballot->count] = 0;
-        ballot->calls[ballot->count++] = at.operation;
+        majority_vote->votes[majority_vote->count] = 0;
+        majority_vote->calls[majority_vote->count++] = at.operation;
     }
 }
 
@@ -243,45 +245,47 @@ static int is_judged(const struct wait_graph *graph, size_t rank)
  * A send and its receive with different sizes, neither of which ends: which of the two is wrong cannot be
  * determined.
  */
-static int judge_pair(const struct wait_graph *graph, int32_t send, struct ballot *ballot,
+static int judge_pair(const struct wait_graph *graph, int32_t send, struct majority_vote *majority_vote,
                       struct findings *findings)
 {
     int32_t peer;
     struct call_at receive = call_of_peer(&graph->states, send, &peer);
     if (receive.operation < 0)
         return 0;
-    ballot->calls[0] = send;
-    ballot->calls[1] = receive.operation;
-    ballot->votes[0] = ballot->votes[1] = 0;
-    ballot->count = 2;
-    return judge(ballot, findings);
+    majority_vote->calls[0] = send;
+    majority_vote->calls[1] = receive.operation;
+    majority_vote->votes[0] = majority_vote->votes[1] = 0;
+    majority_vote->count = 2;
+    return judge(majority_vote, findings);
 }
 
 int find_call_mismatches(const struct wait_graph *graph, struct findings *findings)
 {
     const struct job *job = graph->job;
     size_t before = findings->count;
-    struct ballot ballot = {.job = job,
-                            .calls = array_new(job->rank_count + 1, sizeof *ballot.calls),
-                            .party = array_new(job->rank_count + 1, sizeof *ballot.party),
-                            .votes = array_new(job->rank_count + 1, sizeof *ballot.votes),
-                            .firsts = array_new(job->rank_count + 1, sizeof *ballot.firsts)};
-    int failed = !ballot.calls || !ballot.party || !ballot.votes || !ballot.firsts;
+    struct majority_vote majority_vote = {
+        .job = job,
+        .calls = array_new(job->rank_count + 1, sizeof *majority_vote.calls),
+        .party = array_new(job->rank_count + 1, sizeof *majority_vote.party),
+        .votes = array_new(job->rank_count + 1, sizeof *majority_vote.votes),
+        .firsts = array_new(job->rank_count + 1, sizeof *majority_vote.firsts)};
+    int failed =
+        !majority_vote.calls || !majority_vote.party || !majority_vote.votes || !majority_vote.firsts;
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         int32_t at = graph->waiters[i].operation;
         if (at < 0)
             continue;
         if (job->operations[at].function == FUNCTION_SEND)
-            failed = judge_pair(graph, at, &ballot, findings);
+            failed = judge_pair(graph, at, &majority_vote, findings);
         if (job->operations[at].kind != OPERATION_COLLECTIVE || is_judged(graph, i))
             continue;
-        collect(graph, at, &ballot);
-        failed = judge(&ballot, findings);
+        collect(graph, at, &majority_vote);
+        failed = judge(&majority_vote, findings);
     }
-    free(ballot.calls);
-    free(ballot.party);
-    free(ballot.votes);
-    free(ballot.firsts);
+    free(majority_vote.calls);
+    free(majority_vote.party);
+    free(majority_vote.votes);
+    free(majority_vote.firsts);
     return failed ? -1 : findings_unite_candidates(findings, before);
 }
 
@@ -333,7 +337,7 @@ static int departure_append_call(const struct job *job, int32_t at, struct buffe
     return 0;
 }
 
-static int add_departure(const struct absence *absence, int32_t rank, struct courses courses,
+static int add_departure(const struct absence *absence, int32_t rank, struct sequence_counts sequence_counts,
                          struct findings *findings)
 {
     const struct job *job = absence->job;
@@ -344,8 +348,8 @@ static int add_departure(const struct absence *absence, int32_t rank, struct cou
     if (!finding)
         return -1;
     finding->stops_job = 1;
-    finding->confidence = courses.kept > courses.left ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-    figures_add(&finding->figures, "kept_ranks", (double)courses.kept);
+    finding->confidence = sequence_counts.kept > sequence_counts.left ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    figures_add(&finding->figures, "kept_ranks", (double)sequence_counts.kept);
     if (name_waiting(absence, rank, instance, finding) ||
         buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
         departure_append_call(job, sequence_check->departs_at, &finding->evidence) ||
@@ -353,23 +357,23 @@ static int add_departure(const struct absence *absence, int32_t rank, struct cou
         departure_append_call(job, sequence_check->expected, &finding->evidence))
         return -1;
     return buffer_printf(&finding->evidence, " at this point. %d other rank%s repeated %s earlier steps",
-                         (int)courses.kept, courses.kept == 1 ? "" : "s",
-                         courses.kept == 1 ? "its" : "their");
+                         (int)sequence_counts.kept, sequence_counts.kept == 1 ? "" : "s",
+                         sequence_counts.kept == 1 ? "its" : "their");
 }
 
 int find_departures(const struct absence *absence, size_t from, struct findings *findings)
 {
-    struct courses courses = absence->courses;
+    struct sequence_counts sequence_counts = absence->sequence_counts;
     int is_first = 1;
-    if (!absence->is_stuck || courses.left > courses.kept)
+    if (!absence->is_stuck || sequence_counts.left > sequence_counts.kept)
         return 0;
     for (int32_t rank = 0; rank < (int32_t)absence->job->rank_count; rank++) {
         if (!departs_and_waits(absence, rank))
             continue;
         if (is_first)
-            findings_forget_low(findings, from);
+            findings_remove_low(findings, from);
         is_first = 0;
-        if (add_departure(absence, rank, courses, findings))
+        if (add_departure(absence, rank, sequence_counts, findings))
             return -1;
     }
     return 0;
@@ -389,12 +393,12 @@ static int waits_since(const struct absence *absence, int32_t rank)
 
 int find_earlier_departures(const struct absence *absence, struct findings *findings)
 {
-    struct courses courses = absence->courses;
-    if (!courses.kept || courses.left > courses.kept)
+    struct sequence_counts sequence_counts = absence->sequence_counts;
+    if (!sequence_counts.kept || sequence_counts.left > sequence_counts.kept)
         return 0;
-    courses.left = courses.kept; /* medium: it may be intended */
+    sequence_counts.left = sequence_counts.kept; /* medium: it may be intended */
     for (int32_t rank = 0; rank < (int32_t)absence->job->rank_count; rank++)
-        if (waits_since(absence, rank) && add_departure(absence, rank, courses, findings))
+        if (waits_since(absence, rank) && add_departure(absence, rank, sequence_counts, findings))
             return -1;
     return 0;
 }
@@ -445,7 +449,7 @@ int find_left_loop(const struct absence *absence, struct findings *findings)
 {
     const struct job *job = absence->job;
     int32_t rank = only_recorded(job);
-    if (rank < 0 || job->finished_only || job->most_cut || job->ranks[rank].cut != CUT_NOT ||
+    if (rank < 0 || job->finished_only || job->common_cut || job->ranks[rank].cut != CUT_NONE ||
         absence->pieces > 1 || !call_sequence_is_midway(&absence->call_sequence, rank) ||
         !has_finished_all(absence, rank))
         return 0;

@@ -35,7 +35,7 @@ struct stops {
     int32_t *listed;       /* ranks that lag and whose next operation is usually finished first */
     size_t count;
     /* The only rank that lost the end of its record, if nothing else is lost; -1: none */
-    int32_t partial_lines;
+    int32_t partial_record;
 };
 
 /* At most this many earlier steps are searched for what a rank usually does. */
@@ -189,7 +189,7 @@ static int is_usually_later(const struct stops *stops, int32_t rank, int32_t tha
         if (mine != TIME_UNKNOWN && others != TIME_UNKNOWN)
             later_ns[count++] = mine - others;
     }
-    return count && median_of(later_ns, count) > job_clock_doubt(stops->job, rank, than);
+    return count && median_of(later_ns, count) > job_clock_uncertainty(stops->job, rank, than);
 }
 
 /* Of a communicator: the ranks that lag, and those of them that stopped at the operation it does next. */
@@ -287,7 +287,7 @@ static void count_meetings(const struct stops *stops, int32_t first, struct meet
 {
     const struct job *job = stops->job;
     for (size_t i = 0; i < job->communicator_count; i++)
-        for (size_t j = 0; j < job->communicators[i].seat_count; j++)
+        for (size_t j = 0; j < job->communicators[i].member_list_count; j++)
             meetings[i].lagging += stops->lags[job->communicators[i].member_list[j].rank];
     for (int32_t rank = 0; rank < (int32_t)job->rank_count; rank++) {
         int32_t communicator = stops->lags[rank] ? communicator_of_next(stops, rank) : -1;
@@ -327,21 +327,21 @@ static void list_first(struct stops *stops, struct meeting *meetings)
 }
 
 /* The only rank that lost the end of its record, if no other record is missing; -1: none. */
-static int32_t find_torn(const struct stops *stops)
+static int32_t find_partial_record(const struct stops *stops)
 {
-    int32_t partial_lines = -1;
+    int32_t partial_record = -1;
     for (size_t i = 0; !stops->job->missing_sequence && i < stops->baseline->role_count; i++) {
         const struct role *role = &stops->baseline->roles[i];
         for (size_t j = 0; j < role->rank_count; j++) {
             int32_t rank = role->ranks[j];
             if (!is_behind(last_recorded(stops, rank), last_finished(stops, rank)))
                 continue;
-            if (partial_lines >= 0)
+            if (partial_record >= 0)
                 return -1;
-            partial_lines = rank;
+            partial_record = rank;
         }
     }
-    return partial_lines;
+    return partial_record;
 }
 
 /*
@@ -369,20 +369,20 @@ static void list_pairs(struct stops *stops)
  * the listed ranks, the one that lost the end of its record is the one that stopped, and the others wait for
  * it.
  */
-static void list_torn(struct stops *stops)
+static void list_partial_record(struct stops *stops)
 {
-    int32_t partial_lines = find_torn(stops);
-    stops->partial_lines = -1;
-    for (size_t i = 0; partial_lines >= 0 && i < stops->count; i++)
-        if (stops->listed[i] == partial_lines)
-            stops->partial_lines = partial_lines;
-    if (stops->partial_lines >= 0) {
-        stops->listed[0] = partial_lines;
+    int32_t partial_record = find_partial_record(stops);
+    stops->partial_record = -1;
+    for (size_t i = 0; partial_record >= 0 && i < stops->count; i++)
+        if (stops->listed[i] == partial_record)
+            stops->partial_record = partial_record;
+    if (stops->partial_record >= 0) {
+        stops->listed[0] = partial_record;
         stops->count = 1;
     }
 }
 
-static int append_torn(const struct stops *stops, int32_t rank, struct buffer *evidence)
+static int append_partial_record(const struct stops *stops, int32_t rank, struct buffer *evidence)
 {
     struct progress last = last_finished(stops, rank);
     const struct job_operation *usual = usual_at(stops, rank, last);
@@ -429,7 +429,7 @@ static int add(const struct stops *stops, struct findings *findings)
     struct finding *finding = findings_add(findings);
     if (!finding)
         return -1;
-    int is_torn = rank == stops->partial_lines;
+    int is_torn = rank == stops->partial_record;
     finding->kind = is_torn ? FINDING_ENDED_EARLY : FINDING_MISSING;
     finding->confidence = is_torn ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
     finding->stops_job = 1;
@@ -440,7 +440,8 @@ static int add(const struct stops *stops, struct findings *findings)
         if (finding_add_candidate(finding, stops->listed[i]))
             return -1;
     finding->rank = stops->count > 1 ? finding->candidates[0] : rank;
-    return is_torn ? append_torn(stops, rank, &finding->evidence) : append_lagging(stops, rank, finding);
+    return is_torn ? append_partial_record(stops, rank, &finding->evidence)
+                   : append_lagging(stops, rank, finding);
 }
 
 static int note_finished(struct stops *stops)
@@ -474,7 +475,7 @@ static int find_stops(struct stops *stops)
     if (meetings) {
         list_first(stops, meetings);
         list_pairs(stops);
-        list_torn(stops);
+        list_partial_record(stops);
     }
     free(meetings);
     return meetings ? 0 : -1;

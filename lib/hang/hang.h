@@ -106,6 +106,6 @@ int find_ras_unresponsive(const struct job *job, struct findings *findings);
  * of them, or what between them, holds up the others. Of several such communicators the first is reported;
  * one on which ranks made calls later is not, because then only lines of the log are lost.
  */
-int find_unmade(const struct job *job, struct findings *findings);
+int find_unfinished_creations(const struct job *job, struct findings *findings);
 
 #endif

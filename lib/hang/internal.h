@@ -144,12 +144,12 @@ int call_sequence_init(struct call_sequence *call_sequence, const struct job *jo
 void call_sequence_release(struct call_sequence *call_sequence);
 
 /* How many ranks follow their call sequence, and how many leave it. */
-struct courses {
+struct sequence_counts {
     int32_t kept;
     int32_t left;
 };
 
-struct courses call_sequence_count(const struct call_sequence *call_sequence);
+struct sequence_counts call_sequence_count(const struct call_sequence *call_sequence);
 
 /*
  * Whether a rank follows its call sequence and is in the middle of a step, counted from the way its very
@@ -221,7 +221,7 @@ struct absence {
     struct attendance *ranks;
     struct operation_progress operation_progress;
     struct call_sequence call_sequence;
-    struct courses courses;
+    struct sequence_counts sequence_counts;
     int32_t last_step;       /* of all operations */
     int32_t last_begun_step; /* of the operations that a GPU started; last_step where no start is recorded */
     int32_t first_stuck;     /* the first step in which a rank is held up; last_step: none is */
@@ -306,9 +306,9 @@ int find_disagreements(const struct job *job, const int32_t *positions, const un
  * predecessor was the same function with as many bytes.
  */
 enum call_pattern {
-    HABIT_UNKNOWN = 0, /* the predecessor has not come before, or was followed by each as often */
-    HABIT_KEPT,        /* usually the same function with as many bytes followed */
-    HABIT_BROKEN
+    CALL_PATTERN_UNKNOWN = 0, /* the predecessor has not come before, or was followed by each as often */
+    CALL_PATTERN_KEPT,        /* usually the same function with as many bytes followed */
+    CALL_PATTERN_BROKEN
 };
 
 /* Looks at a bounded number of earlier operations of that rank. `positions` are those of the baseline. */
@@ -508,7 +508,7 @@ void unrecorded_doubt(const struct unrecorded *unrecorded, const struct findings
  * Finds ranks whose GPU never started an operation that their host called, while others wait in it. -1 when
  * memory runs out.
  */
-int find_frozen(const struct operation_progress *operation_progress, struct findings *findings);
+int find_unstarted_gpus(const struct operation_progress *operation_progress, struct findings *findings);
 
 /* -------------------- reported_errors.c -------------------- */
 

@@ -235,7 +235,7 @@ int find_late_starts(const struct job *job, struct findings *findings)
  * the trace does not show, or hangs in it.
  */
 
-struct frozen {
+struct unstarted_gpus {
     const struct job *job;
     const struct operation_progress *operation_progress;
     unsigned char *waits; /* by rank: it waits in an operation that it started */
@@ -249,13 +249,13 @@ static int began(const struct job_operation *operation)
     return operation->start_ns != TIME_UNKNOWN;
 }
 
-static void never_started_note_waiting(struct frozen *frozen)
+static void never_started_note_waiting(struct unstarted_gpus *unstarted_gpus)
 {
-    for (size_t i = 0; i < frozen->job->operation_count; i++) {
-        const struct job_operation *operation = &frozen->job->operations[i];
-        if (operation_progress_waits(frozen->operation_progress, (int32_t)i)) {
-            frozen->waits[operation->rank] = 1;
-            frozen->started[operation->instance]++;
+    for (size_t i = 0; i < unstarted_gpus->job->operation_count; i++) {
+        const struct job_operation *operation = &unstarted_gpus->job->operations[i];
+        if (operation_progress_waits(unstarted_gpus->operation_progress, (int32_t)i)) {
+            unstarted_gpus->waits[operation->rank] = 1;
+            unstarted_gpus->started[operation->instance]++;
         }
     }
 }
@@ -264,17 +264,17 @@ static void never_started_note_waiting(struct frozen *frozen)
  * Fills in missing_from and returns the number of such ranks. Operations of a rank are in order of issue, so
  * the first one found is kept.
  */
-static size_t note_absent(struct frozen *frozen)
+static size_t note_absent(struct unstarted_gpus *unstarted_gpus)
 {
     size_t count = 0;
-    for (size_t i = 0; i < frozen->job->operation_count; i++) {
-        const struct job_operation *operation = &frozen->job->operations[i];
-        int32_t *missing_from = &frozen->missing_from[operation->rank];
+    for (size_t i = 0; i < unstarted_gpus->job->operation_count; i++) {
+        const struct job_operation *operation = &unstarted_gpus->job->operations[i];
+        int32_t *missing_from = &unstarted_gpus->missing_from[operation->rank];
         /* If the recorder of a rank stopped, the rank may have started it since. */
-        int is_unknown = frozen->job->ranks[operation->rank].cut == CUT_STOPPED;
-        if (is_unknown || frozen->waits[operation->rank] || *missing_from >= 0 ||
-            !frozen->started[operation->instance] ||
-            !operation_progress_never_began(frozen->operation_progress, (int32_t)i))
+        int is_unknown = unstarted_gpus->job->ranks[operation->rank].cut == CUT_STOPPED;
+        if (is_unknown || unstarted_gpus->waits[operation->rank] || *missing_from >= 0 ||
+            !unstarted_gpus->started[operation->instance] ||
+            !operation_progress_never_began(unstarted_gpus->operation_progress, (int32_t)i))
             continue;
         *missing_from = (int32_t)i;
         count++;
@@ -292,25 +292,26 @@ static int32_t last_begun(const struct job *job, int32_t at)
     return -1;
 }
 
-static int name_waiting(const struct frozen *frozen, const struct job_instance *instance,
+static int name_waiting(const struct unstarted_gpus *unstarted_gpus, const struct job_instance *instance,
                         struct finding *finding)
 {
     for (int32_t i = 0; i < instance->members; i++)
-        if (operation_progress_waits(frozen->operation_progress, job_member_at(frozen->job, instance, i)) &&
-            finding_add_peer(finding, job_member(frozen->job, instance, i)->rank))
+        if (operation_progress_waits(unstarted_gpus->operation_progress,
+                                     job_member_at(unstarted_gpus->job, instance, i)) &&
+            finding_add_peer(finding, job_member(unstarted_gpus->job, instance, i)->rank))
             return -1;
     return 0;
 }
 
-static int say(const struct frozen *frozen, int32_t at, struct finding *finding)
+static int say(const struct unstarted_gpus *unstarted_gpus, int32_t at, struct finding *finding)
 {
-    const struct job *job = frozen->job;
+    const struct job *job = unstarted_gpus->job;
     const struct job_instance *instance = &job->instances[job->operations[at].instance];
     int32_t last = last_begun(job, at);
-    figures_add(&finding->figures, "begun_ranks", frozen->started[job->operations[at].instance]);
+    figures_add(&finding->figures, "begun_ranks", unstarted_gpus->started[job->operations[at].instance]);
     figures_add(&finding->figures, "expected_ranks", instance->expected);
     if (buffer_printf(&finding->evidence, "The GPUs of %d of %d ranks started ",
-                      frozen->started[job->operations[at].instance], instance->expected) ||
+                      unstarted_gpus->started[job->operations[at].instance], instance->expected) ||
         text_operation(&finding->evidence, job, instance, instance->function) ||
         buffer_printf(&finding->evidence,
                       ", and it never finished. Rank %s called it, but its GPU never started it",
@@ -327,9 +328,10 @@ static int say(const struct frozen *frozen, int32_t at, struct finding *finding)
  * Adds one finding for all such ranks: some of them may wait for another one in work that the trace does not
  * show.
  */
-static int add_finding(const struct frozen *frozen, int32_t at, size_t count, struct findings *findings)
+static int add_finding(const struct unstarted_gpus *unstarted_gpus, int32_t at, size_t count,
+                       struct findings *findings)
 {
-    const struct job *job = frozen->job;
+    const struct job *job = unstarted_gpus->job;
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = &job->instances[operation->instance];
     const struct job_rank *rank = &job->ranks[operation->rank];
@@ -337,13 +339,13 @@ static int add_finding(const struct frozen *frozen, int32_t at, size_t count, st
         findings, job, rank->cut ? FINDING_ENDED_EARLY : FINDING_MISSING, operation->rank, instance);
     if (!finding)
         return -1;
-    int is_unsure = count > 1 || job->most_cut || job->lost_events || rank->is_part;
+    int is_unsure = count > 1 || job->common_cut || job->lost_events || rank->is_part;
     finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     if (finding_add_candidate(finding, operation->rank))
         return -1;
     finding->stops_job = 1;
     finding->tag = operation->tag;
-    return name_waiting(frozen, instance, finding) || say(frozen, at, finding) ? -1 : 0;
+    return name_waiting(unstarted_gpus, instance, finding) || say(unstarted_gpus, at, finding) ? -1 : 0;
 }
 
 /*
@@ -351,46 +353,48 @@ static int add_finding(const struct frozen *frozen, int32_t at, size_t count, st
  * which some rank always waits, but not for longer than ever before. The same applies if more ranks are
  * waited for than wait.
  */
-static int may_be_stopped_as_a_whole(const struct frozen *frozen, size_t count)
+static int may_be_stopped_as_a_whole(const struct unstarted_gpus *unstarted_gpus, size_t count)
 {
     int32_t waiting = 0;
-    for (size_t i = 0; i < frozen->job->rank_count; i++) {
-        int32_t at = frozen->missing_from[i];
-        int32_t here = at < 0 ? 0 : frozen->started[frozen->job->operations[at].instance];
+    for (size_t i = 0; i < unstarted_gpus->job->rank_count; i++) {
+        int32_t at = unstarted_gpus->missing_from[i];
+        int32_t here = at < 0 ? 0 : unstarted_gpus->started[unstarted_gpus->job->operations[at].instance];
         waiting = here > waiting ? here : waiting;
     }
-    return count > (size_t)waiting ||
-           (frozen->job->most_cut && !job_has_unprecedented_wait(frozen->operation_progress));
+    return count > (size_t)waiting || (unstarted_gpus->job->common_cut &&
+                                       !job_has_unprecedented_wait(unstarted_gpus->operation_progress));
 }
 
-static int name_absent(const struct frozen *frozen, size_t count, struct findings *findings)
+static int name_absent(const struct unstarted_gpus *unstarted_gpus, size_t count, struct findings *findings)
 {
     size_t before = findings->count;
-    if (!count || may_be_stopped_as_a_whole(frozen, count))
+    if (!count || may_be_stopped_as_a_whole(unstarted_gpus, count))
         return 0;
-    for (size_t i = 0; i < frozen->job->rank_count; i++)
-        if (frozen->missing_from[i] >= 0 && add_finding(frozen, frozen->missing_from[i], count, findings))
+    for (size_t i = 0; i < unstarted_gpus->job->rank_count; i++)
+        if (unstarted_gpus->missing_from[i] >= 0 &&
+            add_finding(unstarted_gpus, unstarted_gpus->missing_from[i], count, findings))
             return -1;
     return findings_unite_candidates(findings, before);
 }
 
-int find_frozen(const struct operation_progress *operation_progress, struct findings *findings)
+int find_unstarted_gpus(const struct operation_progress *operation_progress, struct findings *findings)
 {
     const struct job *job = operation_progress->job;
-    struct frozen frozen = {.job = job,
-                            .operation_progress = operation_progress,
-                            .waits = array_new(job->rank_count, 1),
-                            .missing_from = array_new(job->rank_count, sizeof *frozen.missing_from),
-                            .started = array_new(job->instance_count, sizeof *frozen.started)};
-    int failed = !frozen.waits || !frozen.missing_from || !frozen.started;
+    struct unstarted_gpus unstarted_gpus = {
+        .job = job,
+        .operation_progress = operation_progress,
+        .waits = array_new(job->rank_count, 1),
+        .missing_from = array_new(job->rank_count, sizeof *unstarted_gpus.missing_from),
+        .started = array_new(job->instance_count, sizeof *unstarted_gpus.started)};
+    int failed = !unstarted_gpus.waits || !unstarted_gpus.missing_from || !unstarted_gpus.started;
     for (size_t i = 0; !failed && i < job->rank_count; i++)
-        frozen.missing_from[i] = -1;
+        unstarted_gpus.missing_from[i] = -1;
     if (!failed && !job->finished_only) {
-        never_started_note_waiting(&frozen);
-        failed = name_absent(&frozen, note_absent(&frozen), findings);
+        never_started_note_waiting(&unstarted_gpus);
+        failed = name_absent(&unstarted_gpus, note_absent(&unstarted_gpus), findings);
     }
-    free(frozen.waits);
-    free(frozen.missing_from);
-    free(frozen.started);
+    free(unstarted_gpus.waits);
+    free(unstarted_gpus.missing_from);
+    free(unstarted_gpus.started);
     return failed ? -1 : 0;
 }

@@ -158,8 +158,8 @@ static void find_habits(const struct job *job, const int32_t *positions, struct 
     for (int32_t i = 0; vote->term == TERM_BYTES && !has_majority(vote) && i < vote->instance->members; i++) {
         enum call_pattern call_pattern =
             call_pattern_at(job, positions, job_member_at(job, vote->instance, i));
-        vote->kept |= call_pattern == HABIT_KEPT;
-        vote->broken |= call_pattern == HABIT_BROKEN;
+        vote->kept |= call_pattern == CALL_PATTERN_KEPT;
+        vote->broken |= call_pattern == CALL_PATTERN_BROKEN;
     }
 }
 
@@ -178,9 +178,9 @@ static int confidence_in(const struct job *job, const int32_t *positions, const 
     if (!vote->kept || !vote->broken)
         return CONFIDENCE_LOW;
     enum call_pattern call_pattern = call_pattern_at(job, positions, at);
-    return call_pattern == HABIT_BROKEN ? CONFIDENCE_MEDIUM
-           : call_pattern == HABIT_KEPT ? -1
-                                        : CONFIDENCE_LOW;
+    return call_pattern == CALL_PATTERN_BROKEN ? CONFIDENCE_MEDIUM
+           : call_pattern == CALL_PATTERN_KEPT ? -1
+                                               : CONFIDENCE_LOW;
 }
 
 static int name_dissenters(const struct job *job, const int32_t *positions, const struct vote *vote,
@@ -354,8 +354,8 @@ static int usual_order(const struct job *job, const int32_t *positions, const st
         enum call_pattern call_pattern = call_pattern_at(job, positions,
                                                          order > 0 ? job_member_at(job, turn->first, i)
                                                                    : job_member_at(job, turn->second, place));
-        kept[order > 0] |= call_pattern == HABIT_KEPT;
-        broken[order > 0] |= call_pattern == HABIT_BROKEN;
+        kept[order > 0] |= call_pattern == CALL_PATTERN_KEPT;
+        broken[order > 0] |= call_pattern == CALL_PATTERN_BROKEN;
     }
     if (kept[1] && broken[0] && !kept[0] && !broken[1])
         return 1;

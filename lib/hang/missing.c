@@ -70,7 +70,7 @@ static enum absent absence_of(const struct absence *absence, size_t rank)
     const struct job_rank *record = &absence->job->ranks[rank];
     if (of->missing_from < 0 || of->is_waiting || record->cut == CUT_STOPPED)
         return IS_NOT_ABSENT;
-    return !record->count || of->is_lost || record->cut != CUT_NOT ? IS_UNRECORDED : IS_ABSENT;
+    return !record->count || of->is_lost || record->cut != CUT_NONE ? IS_UNRECORDED : IS_ABSENT;
 }
 
 static void count_absent(struct absence *absence)
@@ -100,7 +100,7 @@ enum { STEPS_AHEAD = 2 };
  */
 static int confidence_where_cut(const struct absence *absence, const struct job_instance *instance)
 {
-    if (absence->job->most_cut == CUT_MIDWAY || absence->unrecorded_count ||
+    if (absence->job->common_cut == CUT_IN_OPERATION || absence->unrecorded_count ||
         absence->absent_count > ABSENT_AT_ONCE)
         return -1;
     if (absence->last_begun_step > (int64_t)instance->step + STEPS_AHEAD)
@@ -133,9 +133,9 @@ static int append_moment(const struct job *job, struct finding *finding)
     const struct job_watch *watch = &job->watch;
     if (!watch->is_watched)
         return 0;
-    if (watch->stood_for_ns > 0)
+    if (watch->no_progress_ns > 0)
         return buffer_printf(&finding->evidence, ". No rank launched an operation in the %lld s before",
-                             (long long)(watch->stood_for_ns / 1000000000));
+                             (long long)(watch->no_progress_ns / 1000000000));
     return buffer_append_text(
         &finding->evidence,
         ". This is one moment in time: if the job is running, the counts in the next ncclras dump differ");
@@ -172,7 +172,7 @@ static double outlived_by_s(const struct absence *absence, size_t rank)
 {
     const struct job *job = absence->job;
     int64_t mine_ns = common_end(job, &job->ranks[rank]), least_ns = INT64_MAX;
-    if (!job->ranks[rank].told_late || mine_ns == TIME_UNKNOWN)
+    if (!job->ranks[rank].reports_after_pending || mine_ns == TIME_UNKNOWN)
         return 0;
     for (size_t i = 0; i < job->rank_count; i++) {
         int64_t other_ns = absence->ranks[i].is_waiting ? common_end(job, &job->ranks[i]) : INT64_MAX;
@@ -195,8 +195,8 @@ static int name_absent(const struct absence *absence, struct findings *findings)
         if (absence_of(absence, i) != IS_ABSENT)
             continue;
         const struct job_instance *instance = &job->instances[absence->ranks[i].missing_from];
-        int confidence = job->most_cut ? confidence_where_cut(absence, instance) : CONFIDENCE_HIGH;
-        if (!job->most_cut && absence->absent_count > ABSENT_AT_ONCE &&
+        int confidence = job->common_cut ? confidence_where_cut(absence, instance) : CONFIDENCE_HIGH;
+        if (!job->common_cut && absence->absent_count > ABSENT_AT_ONCE &&
             !job_has_unprecedented_wait(&absence->operation_progress))
             confidence = CONFIDENCE_LOW;
         if (confidence > CONFIDENCE_LOW && may_wait_as_another(absence, (int32_t)i))
@@ -206,7 +206,7 @@ static int name_absent(const struct absence *absence, struct findings *findings)
         if (confidence < 0 || open_calls_are_ahead(job, instance))
             continue;
         enum finding_kind kind =
-            job->most_cut && is_outlived(absence, i) ? FINDING_ENDED_EARLY : FINDING_MISSING;
+            job->common_cut && is_outlived(absence, i) ? FINDING_ENDED_EARLY : FINDING_MISSING;
         if (!add_finding(absence, kind, (int32_t)i, confidence, findings))
             return -1;
     }
@@ -217,8 +217,8 @@ static int name_absent(const struct absence *absence, struct findings *findings)
 static int is_cut_alone(const struct absence *absence, size_t rank)
 {
     const struct job *job = absence->job;
-    return job->most_cut == CUT_AT_END && job->ranks[rank].count && job->ranks[rank].cut == CUT_MIDWAY &&
-           !absence->ranks[rank].is_lost;
+    return job->common_cut == CUT_AT_END && job->ranks[rank].count &&
+           job->ranks[rank].cut == CUT_IN_OPERATION && !absence->ranks[rank].is_lost;
 }
 
 /*
@@ -234,7 +234,7 @@ static int can_name_unrecorded(const struct absence *absence)
     size_t recorded = job_recorded_ranks(job);
     if (job->calls_only || absence->unrecorded_count > recorded || job_silent_ranks(job) > recorded)
         return 0;
-    if (!job->most_cut)
+    if (!job->common_cut)
         return 1;
     for (size_t i = 0; absence->unrecorded_count == 1 && recorded > 1 && i < job->rank_count; i++)
         if (absence_of(absence, i) == IS_UNRECORDED)
@@ -249,7 +249,7 @@ static int can_name_unrecorded(const struct absence *absence)
 static size_t count_departed(const struct absence *absence)
 {
     size_t count = 0;
-    if (absence->courses.left != 1)
+    if (absence->sequence_counts.left != 1)
         return 0;
     for (int32_t i = 0; i < (int32_t)absence->job->rank_count; i++)
         count += departs_and_waits(absence, i) != 0;
@@ -270,7 +270,7 @@ static enum confidence confidence_of_unrecorded(const struct absence *absence, s
     if (absence->unrecorded_count > 1 || departures || is_piece(absence, absence->ranks[rank].missing_from) ||
         may_wait_as_another(absence, (int32_t)rank))
         return CONFIDENCE_LOW;
-    return absence->job->most_cut && absence->job->ranks[rank].count ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+    return absence->job->common_cut && absence->job->ranks[rank].count ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 }
 
 /* A missing file does not show whether the rank ended. */
@@ -312,7 +312,7 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
         if (!is_recorded)
             doubt_unrecorded(absence, findings, finding);
         finding->is_unrecorded = !ended;
-        if (kind == FINDING_ENDED_EARLY && job->most_cut && is_recorded)
+        if (kind == FINDING_ENDED_EARLY && job->common_cut && is_recorded)
             finding_ask(findings, finding, RULE_OUTLIVED, outlived_by_s(absence, i));
         if (findings_unite_last(findings, before, &into))
             return -1;
@@ -397,12 +397,13 @@ static int judge(struct absence *absence, struct findings *findings)
     return name_absent(absence, findings) || name_mismatch(absence, findings) ||
            (!findings_explain_stop(findings) && name_unrecorded(absence, findings)) ||
            (!findings_explain_stop(findings) && find_earlier_departures(absence, findings)) ||
-           (!findings_explain_stop(findings) && find_frozen(&absence->operation_progress, findings)) ||
+           (!findings_explain_stop(findings) &&
+            find_unstarted_gpus(&absence->operation_progress, findings)) ||
            (!findings_explain_stop(findings) && find_left_loop(absence, findings));
 }
 
 /* Where no rank can be named: records the first operation of the first step in which a rank is held up. */
-static void note_standstill(const struct absence *absence, struct findings *findings)
+static void note_unexplained_hang(const struct absence *absence, struct findings *findings)
 {
     for (size_t i = 0; !findings->unexplained_hang.is_known && i < absence->job->operation_count; i++) {
         const struct job_operation *operation = &absence->job->operations[i];
@@ -456,7 +457,7 @@ static int absence_init(struct absence *absence)
     find_first_stuck(absence);
     if (call_sequence_init(&absence->call_sequence, job, absence->first_stuck))
         return -1;
-    absence->courses = call_sequence_count(&absence->call_sequence);
+    absence->sequence_counts = call_sequence_count(&absence->call_sequence);
     return 0;
 }
 
@@ -482,8 +483,8 @@ int find_absence(const struct job *job, const int32_t *positions, const struct e
         note_waiting(&absence, &job->instances[i]);
     }
     failed = failed || judge(&absence, findings);
-    if (!failed && !findings_explain_stop(findings) && !job->most_cut)
-        note_standstill(&absence, findings);
+    if (!failed && !findings_explain_stop(findings) && !job->common_cut)
+        note_unexplained_hang(&absence, findings);
     absence_release(&absence);
     return failed ? error_no_memory(error) : 0;
 }

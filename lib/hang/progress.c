@@ -152,7 +152,7 @@ int operation_progress_is_held(const struct operation_progress *operation_progre
         return operation_progress->lacking[job->operations[operation].instance];
     return !operation_progress_is_over(operation_progress, operation) &&
            ends_are_recorded(operation_progress, operation) &&
-           job->ranks[job->operations[operation].rank].cut == CUT_NOT;
+           job->ranks[job->operations[operation].rank].cut == CUT_NONE;
 }
 
 static int starts_are_recorded(const struct operation_progress *operation_progress, int32_t operation)
@@ -261,12 +261,12 @@ static int32_t place_of(const struct absence *absence, const struct job_instance
  */
 static int is_odd_call(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
-    const struct sequence_check_of_rank *courses = absence->call_sequence.ranks;
+    const struct sequence_check_of_rank *sequence_counts = absence->call_sequence.ranks;
     int32_t left = 0;
     for (int32_t i = 0; i < instance->members; i++)
-        left += courses[job_member(absence->job, instance, i)->rank].sequence_check == SEQUENCE_LEFT;
-    return courses[rank].sequence_check == SEQUENCE_FOLLOWED && left == instance->members &&
-           absence->courses.left <= absence->courses.kept;
+        left += sequence_counts[job_member(absence->job, instance, i)->rank].sequence_check == SEQUENCE_LEFT;
+    return sequence_counts[rank].sequence_check == SEQUENCE_FOLLOWED && left == instance->members &&
+           absence->sequence_counts.left <= absence->sequence_counts.kept;
 }
 
 /*
@@ -322,7 +322,7 @@ void note_pending(struct absence *absence, int32_t number)
         return;
     }
     const struct job_communicator *communicator = &job->communicators[instance->communicator];
-    for (size_t i = 0; i < communicator->seat_count; i++)
+    for (size_t i = 0; i < communicator->member_list_count; i++)
         note_absent(absence, number, place, communicator->member_list[i].rank);
     for (size_t i = 0; i < communicator->told_count; i++)
         note_absent(absence, number, place, communicator->told[i].rank);
@@ -416,7 +416,8 @@ static const int64_t TOLD_AFTER_NS = 1000000000;
 static int64_t waited_ns(const struct job *job, const struct job_operation *operation, int64_t end_ns)
 {
     int64_t waited_ns = end_ns - (operation->start_ns + job_delay(job, operation));
-    return job->ranks[operation->rank].told_late && waited_ns < TOLD_AFTER_NS ? TOLD_AFTER_NS : waited_ns;
+    return job->ranks[operation->rank].reports_after_pending && waited_ns < TOLD_AFTER_NS ? TOLD_AFTER_NS
+                                                                                          : waited_ns;
 }
 
 int job_has_unprecedented_wait(const struct operation_progress *operation_progress)
@@ -497,7 +498,7 @@ int unrecorded_init(struct unrecorded *unrecorded, const struct job *job)
         unrecorded->present += job->ranks[i].process_id >= 0;
     }
     for (size_t i = 0; i < job->communicator_count; i++)
-        for (size_t k = 0; k < job->communicators[i].seat_count; k++)
+        for (size_t k = 0; k < job->communicators[i].member_list_count; k++)
             unrecorded->recorded[i] += call_is_recorded(job, job->communicators[i].member_list[k].rank);
     return 0;
 }

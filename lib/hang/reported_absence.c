@@ -47,7 +47,7 @@ static int waits_itself(const struct job *job, int32_t rank)
 static void collect(struct absence_reports *reports)
 {
     const struct job *job = reports->job;
-    int32_t source_process = -1;
+    int32_t last_reporter = -1;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
         int32_t rank = is_report(warning) ? job_rank_numbered(job, warning->status) : -1;
@@ -56,8 +56,8 @@ static void collect(struct absence_reports *reports)
         struct reported *of = &reports->of[rank];
         of->first = of->first ? of->first : warning;
         of->times++;
-        reports->reporters += warning->rank != source_process;
-        source_process = warning->rank;
+        reports->reporters += warning->rank != last_reporter;
+        last_reporter = warning->rank;
     }
 }
 
@@ -193,7 +193,7 @@ static int is_member(const struct job *job, const struct job_instance *instance,
 
 static int is_seated(const struct job_communicator *communicator, int32_t rank)
 {
-    for (size_t i = 0; i < communicator->seat_count; i++)
+    for (size_t i = 0; i < communicator->member_list_count; i++)
         if (communicator->member_list[i].rank == rank)
             return 1;
     return 0;

@@ -235,14 +235,15 @@ static int take_absent(const struct making *making, struct finding *finding, int
     return 0;
 }
 
-static enum unmade unmade_of(const struct making *making, const struct finding *finding, int has_trace)
+static enum creation_fault creation_fault_of(const struct making *making, const struct finding *finding,
+                                             int has_trace)
 {
     const struct job *job = making->job;
     if (!finding->candidate_count) /* which ranks are missing is not known */
-        return UNMADE_STUCK;
+        return CREATION_STUCK;
     if ((int64_t)job->rank_count != job->communicators[making->communicator].size)
-        return UNMADE_ONE_OF;
-    return has_trace ? UNMADE_ABSENT : UNMADE_UNSEEN;
+        return CREATION_ONE_ABSENT;
+    return has_trace ? CREATION_ABSENT : CREATION_NO_TRACE;
 }
 
 static int take_stuck(const struct making *making, struct finding *finding)
@@ -287,14 +288,15 @@ static int append_counts(const struct making *making, struct finding *finding)
 
 #define BOOTSTRAP ". The other ranks wait in the bootstrap, which no rank leaves before all ranks have joined"
 
-static int append_meaning(enum unmade unmade, struct buffer *text)
+static int append_meaning(enum creation_fault creation_fault, struct buffer *text)
 {
     static const char *const meanings[] = {
-        [UNMADE_ABSENT] = BOOTSTRAP,
-        [UNMADE_UNSEEN] = BOOTSTRAP ". A rank without a line has not joined, or its log is not among these",
-        [UNMADE_ONE_OF] = BOOTSTRAP ". The logs do not show which ranks are in the communicator",
-        [UNMADE_STUCK] = ". The log does not show which rank, card or link delays the others"};
-    return buffer_append_text(text, meanings[unmade]);
+        [CREATION_ABSENT] = BOOTSTRAP,
+        [CREATION_NO_TRACE] =
+            BOOTSTRAP ". A rank without a line has not joined, or its log is not among these",
+        [CREATION_ONE_ABSENT] = BOOTSTRAP ". The logs do not show which ranks are in the communicator",
+        [CREATION_STUCK] = ". The log does not show which rank, card or link delays the others"};
+    return buffer_append_text(text, meanings[creation_fault]);
 }
 
 static int name_stuck(const struct making *making, struct findings *findings)
@@ -309,39 +311,40 @@ static int name_stuck(const struct making *making, struct findings *findings)
     finding->stops_job = 1;
     if (is_waited_for && take_absent(making, finding, &has_trace))
         return -1;
-    finding->unmade = unmade_of(making, finding, has_trace);
-    if (finding->unmade == UNMADE_STUCK ? take_stuck(making, finding) : take_waiting(making, finding))
+    finding->creation_fault = creation_fault_of(making, finding, has_trace);
+    if (finding->creation_fault == CREATION_STUCK ? take_stuck(making, finding)
+                                                  : take_waiting(making, finding))
         return -1;
     finding->rank = finding->candidates[0];
     finding_ask(findings, finding, RULE_STUCK_IN_START, (double)finding->candidate_count);
-    finding_ask(findings, finding, RULE_NO_TRACE, finding->unmade == UNMADE_UNSEEN);
+    finding_ask(findings, finding, RULE_NO_TRACE, finding->creation_fault == CREATION_NO_TRACE);
     if (finding->candidate_count == 1)
         finding->candidate_count = 0;
-    return append_counts(making, finding) || append_meaning(finding->unmade, &finding->evidence);
+    return append_counts(making, finding) || append_meaning(finding->creation_fault, &finding->evidence);
 }
 
 /* The last of a rank's largest communicators that all its logged ranks finished creating. */
-struct unmade_made {
+struct created_communicator {
     int32_t communicator;
     int64_t size; /* 0: none */
     int64_t order;
 };
 
-static void take_made(const struct making *making, struct unmade_made *made)
+static void take_made(const struct making *making, struct created_communicator *made)
 {
     int64_t size = making->job->communicators[making->communicator].size;
     for (size_t i = 0; i < making->count && making->complete == making->count; i++) {
         const struct job_start *start = &making->starts[i];
-        struct unmade_made *of = &made[start->rank];
+        struct created_communicator *of = &made[start->rank];
         if (size > of->size || (size == of->size && start->order > of->order))
-            *of = (struct unmade_made){start->communicator, size, start->order};
+            *of = (struct created_communicator){start->communicator, size, start->order};
     }
 }
 
 /* By rank. NULL when memory runs out. */
-static struct unmade_made *collect_made(const struct job *job)
+static struct created_communicator *collect_created(const struct job *job)
 {
-    struct unmade_made *made = array_new(job->rank_count, sizeof *made);
+    struct created_communicator *made = array_new(job->rank_count, sizeof *made);
     for (size_t begin = 0; made && begin < job->start_count;) {
         struct making making = making_of(job, begin);
         begin += making.count;
@@ -354,13 +357,13 @@ static struct unmade_made *collect_made(const struct job *job)
  * Whether its ranks together created a communicator of the same size later, as after a restart that appends
  * to the same log. A stuck rank creates no other.
  */
-static int is_made_anew(const struct making *making, const struct unmade_made *made)
+static int is_made_anew(const struct making *making, const struct created_communicator *made)
 {
-    const struct unmade_made *first = &made[making->starts[0].rank];
+    const struct created_communicator *first = &made[making->starts[0].rank];
     if (first->size < making->job->communicators[making->communicator].size)
         return 0;
     for (size_t i = 0; i < making->count; i++) {
-        const struct unmade_made *of = &made[making->starts[i].rank];
+        const struct created_communicator *of = &made[making->starts[i].rank];
         if (!of->size || of->communicator != first->communicator || of->order <= making->starts[i].order)
             return 0;
     }
@@ -368,7 +371,8 @@ static int is_made_anew(const struct making *making, const struct unmade_made *m
 }
 
 /* Whether a rank is stuck in it, it was not created after all, and lines of the log are not just lost. */
-static int is_unmade(const struct making *making, const int64_t *uses, const struct unmade_made *made)
+static int is_creation_unfinished(const struct making *making, const int64_t *uses,
+                                  const struct created_communicator *made)
 {
     return making->complete < making->count &&
            (double)uses[making->communicator] <= limit_of(LIMIT_FIRST_CALLS) && !is_made_anew(making, made);
@@ -383,14 +387,14 @@ static int64_t first_order(const struct making *making)
 }
 
 /* The first of these in the order of the log, and their number. */
-static size_t find_first(const struct job *job, const int64_t *uses, const struct unmade_made *made,
+static size_t find_first(const struct job *job, const int64_t *uses, const struct created_communicator *made,
                          struct making *first)
 {
     size_t count = 0;
     for (size_t begin = 0; begin < job->start_count;) {
         struct making making = making_of(job, begin);
         begin += making.count;
-        if (!is_unmade(&making, uses, made))
+        if (!is_creation_unfinished(&making, uses, made))
             continue;
         if (!count || first_order(&making) < first_order(first))
             *first = making;
@@ -407,14 +411,14 @@ static int append_others(size_t count, struct findings *findings)
                                       count - 1, count == 2 ? " was" : "s were");
 }
 
-int find_unmade(const struct job *job, struct findings *findings)
+int find_unfinished_creations(const struct job *job, struct findings *findings)
 {
     struct making first = {0};
     /* If another rank clearly stopped the job, ranks do not get to the next communicator either. */
     if (findings_explain_stop_confidently(findings))
         return 0;
     int64_t *uses = count_uses(job);
-    struct unmade_made *made = collect_made(job);
+    struct created_communicator *made = collect_created(job);
     size_t count = uses && made ? find_first(job, uses, made, &first) : 0;
     int failed =
         !uses || !made || (count && (name_stuck(&first, findings) || append_others(count, findings)));

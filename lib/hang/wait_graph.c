@@ -143,7 +143,7 @@ static int note_members(struct wait_graph *graph, struct wait_call *call, int32_
     const struct job *job = graph->job;
     int32_t number = job->operations[operation].communicator;
     const struct job_communicator *communicator = &job->communicators[number];
-    for (size_t i = 0; i < communicator->seat_count; i++)
+    for (size_t i = 0; i < communicator->member_list_count; i++)
         if (note_member(graph, call, operation, communicator->member_list[i].rank))
             return -1;
     for (size_t i = 0; i < communicator->told_count; i++)

@@ -271,7 +271,7 @@ static size_t original_of(struct search *search, size_t file)
  * A copy that is still to be read gets the same information as its original, because either may end up in the
  * store.
  */
-static int tell_copy(struct search *search, size_t file)
+static int note_original(struct search *search, size_t file)
 {
     struct walk_file *files = search->walk->files;
     size_t original = original_of(search, file);
@@ -399,7 +399,7 @@ int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size
         search.candidates && search.is_left_out && search.original && sorted ? 0 : error_no_memory(error);
     failed = failed || find_candidates(&search, error) || settle_all(&search, error);
     for (size_t i = 0; !failed && i < all; i++)
-        failed = tell_copy(&search, i) ? error_no_memory(error) : 0;
+        failed = note_original(&search, i) ? error_no_memory(error) : 0;
     if (!failed && all && settle_folders(&search))
         failed = error_no_memory(error);
     if (!failed)
@@ -413,7 +413,7 @@ int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size
 }
 
 /* The first line names its writer within this many bytes. */
-enum { TWINS_HEAD_BYTES = 4096 };
+enum { FIRST_LINE_BYTES = 4096 };
 
 static int ends_with(const char *text, size_t length, const char *end)
 {
@@ -473,8 +473,8 @@ static int comes_in(const struct walk *walk, const struct known *known, const ch
     return walk_has(walk, path) || known_has_path(known, path);
 }
 
-static int has_twin(const struct walk *walk, const struct known *known, const char *path, size_t stem,
-                    const struct twin *twin, struct error *error)
+static int has_other_format(const struct walk *walk, const struct known *known, const char *path, size_t stem,
+                            const struct twin *twin, struct error *error)
 {
     int found = 0;
     char *other = malloc(strlen(path) + sizeof ".pickle.gz");
@@ -498,7 +498,7 @@ static int is_ours(const char *path, struct error *error)
     struct input *input = input_open(path, &limits, error);
     if (!input)
         return error->is_no_memory ? -1 : 0;
-    int64_t length = input_peek(input, &bytes, TWINS_HEAD_BYTES, error);
+    int64_t length = input_peek(input, &bytes, FIRST_LINE_BYTES, error);
     int found = length > 0 && memmem(bytes, (size_t)length, words, sizeof words - 1) != NULL;
     input_close(input);
     return length < 0 && error->is_no_memory ? -1 : found;
@@ -511,7 +511,7 @@ static int is_twin(const struct walk *walk, const struct known *known, const str
     for (size_t i = 0; i < sizeof twins / sizeof *twins && outcome == 0; i++) {
         size_t stem = stem_of(file->realpath, twins[i].less);
         outcome = stem && is_file(file->realpath)
-                      ? has_twin(walk, known, file->realpath, stem, &twins[i], error)
+                      ? has_other_format(walk, known, file->realpath, stem, &twins[i], error)
                       : 0;
         if (outcome > 0)
             outcome =

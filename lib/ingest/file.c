@@ -69,7 +69,7 @@ static int must_stop(void *context)
 static int is_beyond(const struct reading *reading)
 {
     uint64_t bytes = input_size(reading->input), unpacked = input_bytes_unpacked(reading->input);
-    return reading->intake.builder.told_bytes > format_told_most(bytes > unpacked ? bytes : unpacked);
+    return reading->intake.builder.told_bytes > format_expansion_limit(bytes > unpacked ? bytes : unpacked);
 }
 
 static int take_event(void *context, const struct event *event, struct error *error)
@@ -78,9 +78,9 @@ static int take_event(void *context, const struct event *event, struct error *er
     if (stopped(reading))
         return error_set(error, "interrupted");
     tell_progress(reading, PROGRESS_BYTES);
-    return is_beyond(reading)
-               ? intake_note(&reading->intake, FORMAT_NOTE_BEYOND, 1, event->origin.offset, NULL, 0, error)
-               : intake_event(&reading->intake, event, error);
+    return is_beyond(reading) ? intake_note(&reading->intake, FORMAT_NOTE_OVER_LIMIT, 1, event->origin.offset,
+                                            NULL, 0, error)
+                              : intake_event(&reading->intake, event, error);
 }
 
 static int take_note(void *context, const char *reason, int damage, uint64_t offset, const char *detail,
@@ -184,7 +184,7 @@ static int tell_lost(struct file_result *result, int64_t pieces, const char *rea
     return 0;
 }
 
-int ingest_tell_ledger(const struct ledger *ledger, struct file_result *result, struct error *error)
+int ingest_describe_damage(const struct ledger *ledger, struct file_result *result, struct error *error)
 {
     const struct ledger_entry *newer = ledger_find(ledger, FORMAT_NOTE_NEWER);
     if (newer)
@@ -314,7 +314,8 @@ static int hand_over(struct reading *reading, struct file_facts *facts, struct e
 }
 
 /* If all readable content is of unknown kind, the file does not have the format that it seemed to have. */
-static int tell_strange(const struct reading *reading, struct file_result *result, struct error *error)
+static int report_unknown_content(const struct reading *reading, struct file_result *result,
+                                  struct error *error)
 {
     const char *kind = reading->format->unknown;
     const struct ledger_entry *entry = ledger_only(&reading->intake.ledger, kind);
@@ -341,8 +342,8 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
     result->bytes = input_bytes_read(reading->input);
     result->events = intake->builder.events;
     result->skipped = ledger_total(&intake->ledger);
-    if ((is_whole(reading->part) && ingest_tell_ledger(&intake->ledger, result, error)) ||
-        tell_strange(reading, result, error))
+    if ((is_whole(reading->part) && ingest_describe_damage(&intake->ledger, result, error)) ||
+        report_unknown_content(reading, result, error))
         return MESSAGE_ABANDON;
     /* A dump may contain only its process, if all its calls ended. */
     if (result->events == 0 && result->reason && intake->builder.ordinals[EVENT_PROCESS] == 0) {
@@ -487,7 +488,7 @@ static int add(struct parts *parts, struct part part)
 }
 
 /* Whether the file is regular, large enough to be split, and not the store. */
-static int is_great(const struct ingest *ingest, const char *path, struct stat *status)
+static int is_large_file(const struct ingest *ingest, const char *path, struct stat *status)
 {
     if (strcmp(path, "-") == 0 || stat(path, status) || !S_ISREG(status->st_mode) ||
         ingest_is_store(ingest, path))
@@ -546,7 +547,7 @@ static int plan_file(struct parts *parts, size_t file, const char *path, const s
 {
     struct stat status;
     struct part part = {.file = file, .first = parts->count, .count = 1};
-    if (is_great(ingest, path, &status)) {
+    if (is_large_file(ingest, path, &status)) {
         part.size = (uint64_t)status.st_size;
         part.modified = status.st_mtim;
         part.known = ingest_known(ingest, path, part.size, ingest->hooks.interrupted, ingest->hooks.context);

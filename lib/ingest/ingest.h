@@ -43,8 +43,8 @@ struct ingest_hooks {
     /* Returns true to stop the ingest. Called often, from any thread. */
     int (*interrupted)(void *context);
     /*
-     * The other callbacks are only called by the thread that called crew_run. Reports the files and bytes
-     * read so far, some times per second.
+     * The other callbacks are only called by the thread that called ingest_run_threads. Reports the files and
+     * bytes read so far, some times per second.
      */
     void (*progress)(void *context, size_t files, uint64_t bytes);
     /* A file was read; its records may not be committed yet. */
@@ -109,8 +109,8 @@ void partition_take(struct walk *walk, int64_t number, int64_t count);
  * store is created when there is something to write; the caller owns it in any case. -1 if the store failed
  * or the user stopped the ingest; files reported as ingested are in the store all the same.
  */
-int crew_run(const struct ingest *ingest, const struct walk *walk, struct store **store, int jobs,
-             struct error *error);
+int ingest_run_threads(const struct ingest *ingest, const struct walk *walk, struct store **store, int jobs,
+                       struct error *error);
 
 /* -------------------- merge_plan.c -------------------- */
 

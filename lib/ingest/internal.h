@@ -145,7 +145,7 @@ static inline int ingest_interrupted(const struct ingest *ingest)
  * Writes to result->reason one sentence about what of the file could not be read, and whether the file's
  * format is newer than known.
  */
-int ingest_tell_ledger(const struct ledger *ledger, struct file_result *result, struct error *error);
+int ingest_describe_damage(const struct ledger *ledger, struct file_result *result, struct error *error);
 
 /*
  * Reads a file or a part of it and sends its rows through the pipeline as part `number`. *batch must be
@@ -181,6 +181,6 @@ struct store *merge_source_open(struct merge_source *source, struct error *error
 int merge_is_snapshot(const char *dialect);
 
 /* The chain of causes as one text, owned by the caller; NULL if memory is out. */
-char *merge_tell_error(const struct error *error);
+char *merge_error_text(const struct error *error);
 
 #endif

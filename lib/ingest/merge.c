@@ -219,18 +219,18 @@ static int is_same_shard(const struct shard *one, const struct shard *other)
 }
 
 /* A missing shard number without a path is not copied; shards_add_missing adds it again. */
-static int is_carried(const struct shard *shard)
+static int is_copied_to_merge(const struct shard *shard)
 {
     return shard->state != SHARD_MISSING || *shard->path;
 }
 
 /* Whether another source has a better state of the same shard. */
-static int is_said_better(const struct merge *merge, size_t source, const struct shard *shard)
+static int has_better_state_elsewhere(const struct merge *merge, size_t source, const struct shard *shard)
 {
     for (size_t i = 0; i < merge->plan.source_count; i++)
         for (size_t j = 0; i != source && j < merge->plan.sources[i].shards.count; j++) {
             const struct shard *other = &merge->plan.sources[i].shards.items[j];
-            if (is_carried(other) && is_same_shard(shard, other) &&
+            if (is_copied_to_merge(other) && is_same_shard(shard, other) &&
                 (other->state < shard->state || (other->state == shard->state && i < source)))
                 return 1;
         }
@@ -265,7 +265,7 @@ static int write_shards_of(struct merging *merging, size_t number, int has_ended
         return shard_write(merging->store, &said, error);
     for (size_t i = 0; i < source->shards.count; i++) {
         const struct shard *shard = &source->shards.items[i];
-        if (!is_carried(shard) || is_said_better(merging->merge, number, shard))
+        if (!is_copied_to_merge(shard) || has_better_state_elsewhere(merging->merge, number, shard))
             continue;
         said = what_is_said(source, shard, has_ended);
         if (shard_write(merging->store, &said, error))
@@ -296,12 +296,12 @@ static int write_shards(struct merging *merging, int has_ended, struct error *er
 /* ---- files ---- */
 
 /* Records why a file cannot be read. The first such file of a source becomes the reason of its shard. */
-static int tell_fault(struct merge_source *source, struct file_result *result, struct error *error)
+static int record_file_fault(struct merge_source *source, struct file_result *result, struct error *error)
 {
     if (error->is_no_memory)
         return -1;
     result->status = FILE_FAILED;
-    result->reason = merge_tell_error(error);
+    result->reason = merge_error_text(error);
     error_clear(error);
     if (!source->why_damaged &&
         asprintf(&source->why_damaged, "%s: %s", result->path, result->reason ? result->reason : "") < 0)
@@ -334,7 +334,7 @@ static int finish_file(struct merging *merging, const struct merge_file *file, s
     if (writer_finish(merging->writer, target, &facts, &outcome, error))
         return -1;
     result->status = statuses[outcome];
-    return ingest_tell_ledger(ledger, result, error);
+    return ingest_describe_damage(ledger, result, error);
 }
 
 /* Copies all rows of a file. 1, with `error` set: the source is at fault. */
@@ -383,7 +383,7 @@ static int take_file(struct merging *merging, size_t number, struct error *error
     int outcome = copy_file(merging, number, result, error);
     merge_ahead_done(merging->ahead, number);
     if (outcome > 0)
-        outcome = tell_fault(&merge->plan.sources[file->source], result, error);
+        outcome = record_file_fault(&merge->plan.sources[file->source], result, error);
     if (outcome)
         return -1;
     merge->hooks.tell(merge->hooks.context, result);
@@ -432,7 +432,7 @@ static int give_results(struct merging *merging, struct error *error)
 }
 
 /* Reports each store that cannot be read as a failed file. */
-static int give_lost(const struct merge *merge, struct error *error)
+static int report_lost_stores(const struct merge *merge, struct error *error)
 {
     for (size_t i = 0; i < merge->plan.source_count; i++) {
         const struct merge_source *source = &merge->plan.sources[i];
@@ -486,7 +486,7 @@ static void release(struct merging *merging)
 
 int merge_run(struct merge *merge, struct store **store, const char *path, struct error *error)
 {
-    if (give_lost(merge, error))
+    if (report_lost_stores(merge, error))
         return -1;
     if (!*store && !has_readable(&merge->plan))
         return error_set(error, "none of the shards can be read");

@@ -21,14 +21,14 @@
 enum { COPY_BYTES = 1024 };
 
 enum {
-    MOST_OPEN = 64, /* stores that stay open until they are read */
-    LOOKERS = 3     /* threads that open stores, besides the calling one */
+    MOST_OPEN = 64,     /* stores that stay open until they are read */
+    OPENING_THREADS = 3 /* threads that open stores, besides the calling one */
 };
 
 /* Each file of a shard is read once, so its pages need no cache; many shards are open at the same time. */
 static const char small_cache[] = "PRAGMA cache_size=-256";
 
-char *merge_tell_error(const struct error *error)
+char *merge_error_text(const struct error *error)
 {
     struct buffer text = BUFFER_INIT;
     int failed = buffer_append_text(&text, "");
@@ -74,7 +74,7 @@ static int is_same_file(const char *path, const char *other)
 }
 
 /* A store that cannot be read is not a failure of the merge. */
-static int look_into(struct merge_source *source, const char *into, int stays_open, struct error *error)
+static int open_source(struct merge_source *source, const char *into, int stays_open, struct error *error)
 {
     source->path = realpath(source->given, NULL);
     if (!source->path && !(source->path = strdup(source->given)))
@@ -88,7 +88,7 @@ static int look_into(struct merge_source *source, const char *into, int stays_op
     if (!failed)
         return 0;
     stored_files_release(&source->files);
-    source->why_lost = merge_tell_error(error);
+    source->why_lost = merge_error_text(error);
     error_clear(error);
     return source->why_lost ? 0 : error_no_memory(error);
 }
@@ -107,21 +107,21 @@ static void *look_on(void *context)
     size_t at;
     while (!looking->failed && (at = atomic_fetch_add(&looking->next, 1)) < looking->plan->source_count) {
         struct error error = ERROR_INIT;
-        if (look_into(&looking->plan->sources[at], looking->into, at < MOST_OPEN, &error))
+        if (open_source(&looking->plan->sources[at], looking->into, at < MOST_OPEN, &error))
             looking->failed = 1;
     }
     return NULL;
 }
 
 /* Opening a store takes about a millisecond, on a shared file system much longer. */
-static int look_into_all(struct looking *looking)
+static int open_all_sources(struct looking *looking)
 {
-    pthread_t threads[LOOKERS];
+    pthread_t threads[OPENING_THREADS];
     int started = 0;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started < LOOKERS && looking->next < looking->plan->source_count &&
+    while (started < OPENING_THREADS && looking->next < looking->plan->source_count &&
            pthread_create(&threads[started], NULL, look_on, looking) == 0)
         started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -306,9 +306,9 @@ int merge_plan_make(struct merge_plan *plan, char *const *paths, size_t count, c
     /* Open one store first: it sets up what all threads of the process share (lib/store/store.c). */
     struct looking looking = {.plan = plan, .into = into};
     while (looking.next < count && (looking.next == 0 || !plan->sources[looking.next - 1].store))
-        if (look_into(&plan->sources[looking.next++], into, 1, error))
+        if (open_source(&plan->sources[looking.next++], into, 1, error))
             return -1;
-    if (look_into_all(&looking))
+    if (open_all_sources(&looking))
         return error_no_memory(error);
     return list_files(plan) || put_in_order(plan) ? error_no_memory(error) : 0;
 }

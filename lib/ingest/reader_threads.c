@@ -193,7 +193,7 @@ static int add_up(struct reader_threads *reader_threads, size_t first, struct er
         if (ledger_add(whole->facts.ledger, slot->facts.ledger, error))
             return -1;
     }
-    return count > 1 ? ingest_tell_ledger(whole->facts.ledger, &whole->result, error) : 0;
+    return count > 1 ? ingest_describe_damage(whole->facts.ledger, &whole->result, error) : 0;
 }
 
 /* Copies the reason why another part could not be read to the first part. */
@@ -411,8 +411,8 @@ static void release(struct reader_threads *reader_threads)
     parts_release(&reader_threads->parts);
 }
 
-int crew_run(const struct ingest *ingest, const struct walk *walk, struct store **store, int jobs,
-             struct error *error)
+int ingest_run_threads(const struct ingest *ingest, const struct walk *walk, struct store **store, int jobs,
+                       struct error *error)
 {
     struct reader_threads reader_threads = {.ingest = ingest, .walk = walk, .store = store};
     int outcome = -1;

@@ -149,7 +149,7 @@ static int wait_for_bytes(const struct source *source, struct error *error)
 /*
  * Changes the digest. A retry may read more of the file, so this partial content must not pass as the same.
  */
-static void be_unlike(struct source *source)
+static void change_digest(struct source *source)
 {
     static const char unlike[] = "not all of it was read";
     digest_update(&source->digest, unlike, sizeof unlike);
@@ -168,7 +168,7 @@ static int64_t read_raw(struct source *source, void *bytes, size_t length, struc
     while (got < 0 && errno == EINTR);
     if (got < 0) {
         int number = errno;
-        be_unlike(source);
+        change_digest(source);
         return error_set_errno(error, number, "%s: cannot be read past byte %llu", source->path,
                                (unsigned long long)source->read_bytes);
     }
@@ -334,7 +334,7 @@ int64_t source_read(struct source *source, char *bytes, size_t length, struct er
     if (got >= 0 && !within_limits(source, error))
         return got;
     if (got >= 0)
-        be_unlike(source);
+        change_digest(source);
     else
         skip_rest(source, NULL); /* so that the digest still covers the whole file */
     return -1;

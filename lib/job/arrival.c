@@ -137,9 +137,9 @@ static struct job_start start_of(int32_t communicator, int32_t rank)
 static size_t add_members(const struct job *job, int32_t communicator, struct job_start *starts)
 {
     const struct job_communicator *of = &job->communicators[communicator];
-    for (size_t i = 0; i < of->seat_count; i++)
+    for (size_t i = 0; i < of->member_list_count; i++)
         starts[i] = start_of(communicator, of->member_list[i].rank);
-    return of->seat_count;
+    return of->member_list_count;
 }
 
 static size_t add_meeting(const struct job *job, int32_t communicator, const struct job_instance *instance,
@@ -150,7 +150,7 @@ static size_t add_meeting(const struct job *job, int32_t communicator, const str
         starts[i] = start_of(communicator, job->operations[at].rank);
         starts[i].waited_ns = arrival_stay_ns(job, at);
     }
-    starts_compare(starts, (size_t)instance->members, start_told_ns(START_BY_PARTS));
+    starts_compare(starts, (size_t)instance->members, start_resolution_ns(START_BY_PARTS));
     return (size_t)instance->members;
 }
 
@@ -170,7 +170,7 @@ static size_t fill(const struct job *job, const int32_t *meetings, struct job_st
         if (is_logged(job, i, &at))
             continue;
         int is_told = meeting && meeting->members == meeting->expected &&
-                      (size_t)meeting->members == job->communicators[i].seat_count &&
+                      (size_t)meeting->members == job->communicators[i].member_list_count &&
                       arrival_last(job, meeting) >= 0;
         count += is_told ? add_meeting(job, i, meeting, starts + count) : add_members(job, i, starts + count);
     }
@@ -182,7 +182,7 @@ int job_first_meetings(const struct job *job, struct job_start **starts, size_t 
     size_t member_list = 0;
     int32_t *meetings = find_meetings(job);
     for (size_t i = 0; i < job->communicator_count; i++)
-        member_list += job->communicators[i].seat_count;
+        member_list += job->communicators[i].member_list_count;
     *starts = meetings ? array_new(member_list, sizeof **starts) : NULL;
     *count = *starts ? fill(job, meetings, *starts) : 0;
     free(meetings);

@@ -162,7 +162,7 @@ static void take_clock(struct job_rank *rank, const struct align_clock *clock, i
                          : clock->state == ALIGN_UNREACHED   ? CLOCK_NONE
                          : is_first                          ? CLOCK_REFERENCE
                          : rank->clock == reference          ? CLOCK_SHARED
-                                                             : CLOCK_MEETINGS;
+                                                             : CLOCK_CONSTRAINTS;
     /* The reference clock needs no meetings. */
     if (rank->clock == reference)
         rank->clock_method = is_first ? CLOCK_REFERENCE : CLOCK_SHARED;

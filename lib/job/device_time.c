@@ -277,7 +277,7 @@ static void pace_rank(const struct job *job, const struct job_rank *rank, struct
  * work between their operations may be waiting. Hosts that launch steps long before the GPU reaches them give
  * no measure of a step at all.
  */
-static int calls_are_no_measure(const struct job *job)
+static int calls_lack_gpu_times(const struct job *job)
 {
     struct pace pace = {0};
     for (size_t i = 0; i < job->rank_count; i++)
@@ -287,7 +287,7 @@ static int calls_are_no_measure(const struct job *job)
 
 static void forget_times(struct job *job)
 {
-    job->calls_are_no_measure = 1;
+    job->calls_lack_gpu_times = 1;
     for (size_t i = 0; i < job->operation_count; i++) {
         struct job_operation *operation = &job->operations[i];
         if (!operation->by_call)
@@ -318,7 +318,7 @@ int job_time_calls(struct job *job)
         if (instance->kind == OPERATION_COLLECTIVE)
             free_ns[instance->communicator] = end_ns;
     }
-    if (!failed && calls_are_no_measure(job))
+    if (!failed && calls_lack_gpu_times(job))
         forget_times(job);
     free(free_ns);
     free(order);

@@ -87,11 +87,11 @@ static int64_t latest_other(const struct top_two *starts, int32_t rank)
 }
 
 /*
- * The earliest time, given the uncertainty of the clocks (job_clock_doubt), at which all others had arrived,
- * on the clock of a member.
+ * The earliest time, given the uncertainty of the clocks (job_clock_uncertainty), at which all others had
+ * arrived, on the clock of a member.
  */
-static int64_t others_there(const struct job *job, const struct starts *starts,
-                            const struct job_operation *member)
+static int64_t others_arrived_ns(const struct job *job, const struct starts *starts,
+                                 const struct job_operation *member)
 {
     const struct job_rank *rank = &job->ranks[member->rank];
     int64_t mine = job_common_time(job, member, member->start_ns);
@@ -121,7 +121,7 @@ static int correct_early_stops(struct job *job, const struct job_instance *insta
         const struct job_operation *member = &job->operations[at];
         if (!member->may_be_tree || member->end_ns == TIME_UNKNOWN)
             return mended;
-        int64_t end = others_there(job, starts, member);
+        int64_t end = others_arrived_ns(job, starts, member);
         mended |= end != TIME_UNKNOWN && job_end_later(job, at, end, next[at]);
     }
     return mended;
@@ -206,7 +206,7 @@ static int correct_open_channels(struct job *job, const struct job_instance *ins
         int64_t end = job_common_time(job, member, member->end_ns);
         if (!member->incomplete || end == TIME_UNKNOWN || next[at] == TIME_UNKNOWN)
             continue;
-        int64_t doubt = job_clock_doubt(job, member->rank, job->operations[slowest].rank);
+        int64_t doubt = job_clock_uncertainty(job, member->rank, job->operations[slowest].rank);
         int64_t held = member->end_ns + (last - end);
         if (last - end <= doubt || (last - end) * 2 < duration || next[at] < held - doubt)
             continue;
@@ -239,7 +239,7 @@ static int correct_receive(struct job *job, const struct job_instance *instance,
     if (receive->function != FUNCTION_RECV || !job_is_grouped(job, at) || sent == TIME_UNKNOWN ||
         ended == TIME_UNKNOWN)
         return 0;
-    int64_t doubt = job_clock_doubt(job, send->rank, receive->rank);
+    int64_t doubt = job_clock_uncertainty(job, send->rank, receive->rank);
     int64_t end = receive->end_ns + (sent - ended);
     if (sent - ended <= doubt || !job_end_later(job, at, end, next[at]))
         return 0;

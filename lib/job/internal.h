@@ -189,7 +189,7 @@ int job_correct_shared_kernels(struct job *job, int *mended, struct error *error
  * operations differently, on all ranks of a communicator and from some operation on, so the kernel times of
  * this communicator are removed. The drafts must still contain noticed_ns. Returns -1 when out of memory.
  */
-int job_forget_astray_kernels(struct job *job);
+int job_remove_misattributed_kernels(struct job *job);
 
 /* -------------------- step_selection.c -------------------- */
 
@@ -220,9 +220,9 @@ int64_t step_rows_needed(const struct step_sizes *sizes, int64_t most_operations
  * Ignores steps that are nearly empty, as created by tags that never repeat: tables of ranks by steps would
  * be larger than the trace. The run then counts as one without steps.
  */
-void job_doubt_steps(struct job *job);
+void job_ignore_sparse_steps(struct job *job);
 /* Whether that applies to a run with this many operations. */
-int job_steps_are_doubtful(const struct job *job, int64_t operations);
+int job_steps_are_sparse(const struct job *job, int64_t operations);
 int job_index_steps(struct job *job, struct error *error);
 
 /* Counts the operations that are missing between others of their sequence. */
@@ -249,7 +249,7 @@ void job_find_synced(struct job *job);
  * Sorts operations from the order of reading by rank and order of issue, and fills job.read_order. Returns -1
  * when out of memory.
  */
-int job_lay_out(struct job *job);
+int job_sort_operations(struct job *job);
 
 /*
  * Finds which communicators replaced which earlier ones, from the order in which their first rank used them,

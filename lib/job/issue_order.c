@@ -34,7 +34,7 @@ static void count_ranks(struct job *job)
 }
 
 /* Distributes operations to their ranks, in the order of reading. Returns -1 when out of memory. */
-static int deal_out(const struct job *job, int32_t *order)
+static int distribute_to_ranks(const struct job *job, int32_t *order)
 {
     size_t *next = array_new(job->rank_count, sizeof *next);
     for (size_t i = 0; next && i < job->rank_count; i++)
@@ -199,14 +199,14 @@ static void sort_rank(const struct job *job, struct sorting *sorting, int32_t *o
 static int find_order(const struct job *job, int32_t *order)
 {
     struct sorting sorting;
-    int failed = sorting_init(&sorting, job) || deal_out(job, order);
+    int failed = sorting_init(&sorting, job) || distribute_to_ranks(job, order);
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         sort_rank(job, &sorting, order + job->ranks[i].first, job->ranks[i].count);
     sorting_release(&sorting);
     return failed;
 }
 
-int job_lay_out(struct job *job)
+int job_sort_operations(struct job *job)
 {
     count_ranks(job);
     uint8_t *moved = array_new(job->operation_count / 8 + 1, sizeof *moved);
@@ -226,10 +226,10 @@ static uint64_t members_of(const struct job_communicator *communicator, int32_t 
 {
     if (!communicator->hash)
         return hash_mix((uint64_t)number, 0);
-    uint64_t members = hash_mix(communicator->seat_count, (uint64_t)communicator->size_is_known);
+    uint64_t members = hash_mix(communicator->member_list_count, (uint64_t)communicator->size_is_known);
     if (communicator->size_is_known)
         members = hash_mix(members, (uint64_t)communicator->size);
-    for (size_t i = 0; i < communicator->seat_count; i++)
+    for (size_t i = 0; i < communicator->member_list_count; i++)
         members = hash_mix(hash_mix(members, (uint64_t)communicator->member_list[i].number),
                            (uint64_t)communicator->member_list[i].rank);
     return members;
@@ -245,7 +245,7 @@ static void note_uses(const struct job *job, struct communicator_life *lives)
         const struct job_operation *operation = &job->operations[i];
         const struct job_communicator *communicator = &job->communicators[operation->communicator];
         struct communicator_life *life = &lives[operation->communicator];
-        if (!communicator->seat_count || communicator->member_list[0].rank != operation->rank)
+        if (!communicator->member_list_count || communicator->member_list[0].rank != operation->rank)
             continue;
         if ((int64_t)i < life->first_used)
             life->first_used = (int64_t)i;
@@ -281,11 +281,11 @@ static int find_rest(struct job *job, const struct communicator_life *lives)
         return -1;
     for (size_t i = 0; i < job->communicator_count; i++) {
         struct job_communicator *communicator = &job->communicators[i];
-        int is_used = communicator->seat_count && lives[i].first_used != INT64_MAX;
+        int is_used = communicator->member_list_count && lives[i].first_used != INT64_MAX;
         int64_t before = is_used ? last[communicator->member_list[0].rank] : -1;
-        communicator->is_of_the_rest = before >= 0 && lives[i].first_used > before &&
-                                       communicator->size < (int64_t)job->rank_count &&
-                                       communicator->size > (int64_t)job->rank_count / 2;
+        communicator->follows_whole_communicator = before >= 0 && lives[i].first_used > before &&
+                                                   communicator->size < (int64_t)job->rank_count &&
+                                                   communicator->size > (int64_t)job->rank_count / 2;
     }
     free(last);
     return 0;

@@ -271,7 +271,7 @@ static void measure_pair_by_clocks(struct job *job, struct job_instance *instanc
     if (sent == TIME_UNKNOWN || began == TIME_UNKNOWN)
         return;
     int64_t transfer = ended - (sent > began ? sent : began);
-    int64_t doubt = job_clock_doubt(job, send->rank, receive->rank);
+    int64_t doubt = job_clock_uncertainty(job, send->rank, receive->rank);
     if (send->rank != receive->rank && transfer > instance->transfer_ns && doubt < transfer / CLOCKS_PART)
         instance->transfer_ns = transfer;
 }
@@ -308,7 +308,7 @@ static int64_t shared_transfer_ns(const struct job *job, const struct stops *sto
         const struct job_operation *other = other_side(job, &job->operations[stops->items[i].index]);
         int64_t stay_ns = other ? job_duration(other) : TIME_UNKNOWN;
         int64_t came_ns = other ? job_common_time(job, other, other->start_ns) : TIME_UNKNOWN;
-        int64_t doubt_ns = other ? job_clock_doubt(job, stopped->rank, other->rank) : 0;
+        int64_t doubt_ns = other ? job_clock_uncertainty(job, stopped->rank, other->rank) : 0;
         int64_t since_ns = at_ns != TIME_UNKNOWN && came_ns != TIME_UNKNOWN ? at_ns - came_ns : TIME_UNKNOWN;
         /* A peer that arrived after the stop was only sent to; no operation waited for it. */
         if (since_ns != TIME_UNKNOWN && since_ns <= 0)

@@ -124,15 +124,15 @@ enum clock_method {
     CLOCK_NONE = 0,     /* nothing connects it to the reference */
     CLOCK_REFERENCE,    /* it is the reference that the others are aligned with */
     CLOCK_SHARED,       /* the same clock as the reference: same host, or anchors of the same boot */
-    CLOCK_MEETINGS,     /* by difference constraints from common operations */
+    CLOCK_CONSTRAINTS,  /* by difference constraints from common operations */
     CLOCK_CONTRADICTORY /* not aligned: the common operations contradict each other */
 };
 
 /* How the file of a rank stops. */
 enum cut {
-    CUT_NOT = 0,
-    CUT_AT_END, /* truncated: the process died, or the file was cut off */
-    CUT_MIDWAY, /* truncated in the middle of an operation */
+    CUT_NONE = 0,
+    CUT_AT_END,       /* truncated: the process died, or the file was cut off */
+    CUT_IN_OPERATION, /* truncated in the middle of an operation */
     CUT_STOPPED /* its recorder stopped while the process continued: what the process did later is unknown */
 };
 
@@ -173,9 +173,10 @@ struct job_rank {
     int64_t clock_origin_ns;
     double clock_scale;
     enum cut cut;
-    int64_t seen_until_ns; /* last other record of its recorder, on the host's clock; 0: unknown */
-    int tells_progress;    /* it reports its progress on some communicator */
-    int told_late; /* its recorder reports an unfinished operation only after it was pending for a second */
+    int64_t seen_until_ns;     /* last other record of its recorder, on the host's clock; 0: unknown */
+    int reports_progress;      /* it reports its progress on some communicator */
+    int reports_after_pending; /* its recorder reports an unfinished operation only after it was pending for a
+                                  second */
     int may_lack_file;   /* it is in fewer communicators than another rank, and some communicator has a free
                             place for it, or some rank left no records */
     int32_t tail_step;   /* from this step on its records are incomplete; INT32_MAX: nowhere */
@@ -209,18 +210,18 @@ struct job_span {
 };
 
 /* Why recorded kernel times belong to other operations, as bits (shared_kernels.c, readers of formats). */
-enum astray {
-    ASTRAY_AFTER_SELF_SEND = 1, /* NCCL's host does not count what a rank sends to itself */
-    ASTRAY_AFTER_BROADCAST = 2, /* NCCL's host does not count Broadcasts */
-    ASTRAY_IMPOSSIBLE = 4       /* kernels began before their operation was called */
+enum misattribution {
+    MISATTRIBUTED_AFTER_SELF_SEND = 1, /* NCCL's host does not count what a rank sends to itself */
+    MISATTRIBUTED_AFTER_BROADCAST = 2, /* NCCL's host does not count Broadcasts */
+    MISATTRIBUTED_IMPOSSIBLE = 4       /* kernels began before their operation was called */
 };
 
 /* What NCCL's RAS reported about a job, perhaps while it was still running, in one or several reports. */
 struct job_watch {
     int is_watched;
-    int has_counts;       /* some report gives the progress of ranks: not all counts are 0 */
-    int has_moved;        /* some rank launched something between the last two reports that give progress */
-    int64_t stood_for_ns; /* time between those reports, if nothing was launched; else 0, as for a single
+    int has_counts;         /* some report gives the progress of ranks: not all counts are 0 */
+    int has_moved;          /* some rank launched something between the last two reports that give progress */
+    int64_t no_progress_ns; /* time between those reports, if nothing was launched; else 0, as for a single
                              report */
 };
 
@@ -310,16 +311,16 @@ struct job {
     int calls_only;          /* its recorders list only calls; whether any of them completed is unknown */
     struct job_watch watch;  /* what NCCL's RAS reported about it */
     int dumped_running;      /* all dumps of call results were written while it was still making calls */
-    unsigned astray_kernels; /* bits of enum astray: the affected kernels have no times */
+    unsigned misattributed_kernels; /* bits of enum astray: the affected kernels have no times */
     int64_t kernels_before; /* operations whose kernel began before they were enqueued; these have no times */
     int is_windows;         /* recorded only for a part of the run: ends of records mean nothing */
     uint8_t lacks_files;    /* some rank has no records, or may lack a file */
-    uint8_t most_cut;       /* enum cut: how most files stop */
+    uint8_t common_cut;     /* enum cut: how most files stop */
     int blind_to_pairs;     /* its recorder does not record point-to-point operations */
     int in_stages;          /* its ranks form several pipeline stages (step_index.c) */
     int64_t bounded_ends;   /* cases that need more operations to be examined (early_stops.c) */
     int64_t timed_operations; /* operations with a start on the device */
-    int calls_are_no_measure; /* recorded durations do not tell when operations ran (device_time.c) */
+    int calls_lack_gpu_times; /* recorded durations do not tell when operations ran (device_time.c) */
     int has_durations;        /* some operation has a duration on the device */
 };
 
@@ -363,7 +364,7 @@ static inline int32_t job_first_communicator(const struct job *job, const struct
 }
 
 /* The uncertainty of the offset between the clocks of two ranks. */
-static inline int64_t job_clock_doubt(const struct job *job, int32_t a, int32_t b)
+static inline int64_t job_clock_uncertainty(const struct job *job, int32_t a, int32_t b)
 {
     if (job->ranks[a].clock == job->ranks[b].clock)
         return 0;
@@ -475,7 +476,7 @@ int job_plan(struct chosen_steps *rounds, struct job *names, struct store *store
 int job_load_round(struct job *job, const struct job *names, const struct chosen_steps *rounds, size_t round,
                    struct error *error);
 
-/* Loads these excerpts. The job takes ownership of them (job_take_excerpts). */
+/* Loads these excerpts. The job takes ownership of them (job_set_excerpts). */
 int job_load_steps(struct job *job, struct store *store, int64_t run_id, struct job_excerpt *excerpts,
                    size_t count, struct error *error);
 
@@ -510,7 +511,7 @@ struct loader {
     struct map stream_numbers; /* stream -> index in stream_ids */
     int32_t latest_stream;     /* the stream that was looked up last */
     size_t call_capacity;
-    int tells_states; /* all recorders report the state of calls, so job->calls is filled */
+    int records_call_states; /* all recorders report the state of calls, so job->calls is filled */
 };
 
 /* Prepares to load the rest of a run whose names are loaded. Release it even after an error. */
@@ -641,7 +642,7 @@ int extents_lack(const struct extents *extents, int32_t rank, int32_t communicat
  * Sets the steps of the run that are loaded: excerpts in ascending order with gaps between them, the first of
  * which begins at 0. The job takes ownership of the array even on error. Returns -1 when out of memory.
  */
-int job_take_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count);
+int job_set_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count);
 
 /* Converts a step of the run to the job's number, which is the same in a complete job; -1: not loaded. */
 int32_t job_loaded_step(const struct job *job, int64_t run_step);

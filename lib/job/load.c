@@ -208,7 +208,7 @@ static int loader_read_described(struct loader *loader, struct error *error)
  * Counts of a process: its ranks with operations, those in the current communicator, and the maximum over all
  * communicators.
  */
-struct reader_threads {
+struct ranks_of_process {
     size_t ranks;
     size_t here;
     size_t most;
@@ -218,7 +218,7 @@ struct reader_threads {
 /*
  * Numbers the processes of the ranks, and counts their ranks with operations. Returns -1 when out of memory.
  */
-static int number_processes(const struct job *job, int64_t *process, struct reader_threads *reader_groups)
+static int number_processes(const struct job *job, int64_t *process, struct ranks_of_process *processes)
 {
     struct map numbers;
     int failed = 0;
@@ -228,39 +228,40 @@ static int number_processes(const struct job *job, int64_t *process, struct read
                                   (int64_t)numbers.count, NULL);
         failed = !number;
         process[i] = failed ? 0 : *number;
-        reader_groups[process[i]].ranks += job->ranks[i].count > 0;
+        processes[process[i]].ranks += job->ranks[i].count > 0;
     }
     map_release(&numbers);
     return failed ? -1 : 0;
 }
 
-static void count_crews(const struct job *job, const int64_t *process, struct reader_threads *reader_groups)
+static void count_ranks_of_processes(const struct job *job, const int64_t *process,
+                                     struct ranks_of_process *processes)
 {
     for (size_t i = 0; i < job->communicator_count; i++)
-        for (size_t j = 0; j < job->communicators[i].seat_count; j++) {
+        for (size_t j = 0; j < job->communicators[i].member_list_count; j++) {
             int32_t rank = job->communicators[i].member_list[j].rank;
-            struct reader_threads *reader_threads = &reader_groups[process[rank]];
+            struct ranks_of_process *ranks_of_process = &processes[process[rank]];
             if (!job->ranks[rank].count)
                 continue;
-            if (reader_threads->communicator != i + 1)
-                reader_threads->here = 0;
-            reader_threads->communicator = i + 1;
-            if (++reader_threads->here > reader_threads->most)
-                reader_threads->most = reader_threads->here;
+            if (ranks_of_process->communicator != i + 1)
+                ranks_of_process->here = 0;
+            ranks_of_process->communicator = i + 1;
+            if (++ranks_of_process->here > ranks_of_process->most)
+                ranks_of_process->most = ranks_of_process->here;
         }
 }
 
 int job_find_parts(struct job *job)
 {
     int64_t *process = array_new(job->rank_count, sizeof *process);
-    struct reader_threads *reader_groups = array_new(job->rank_count + 1, sizeof *reader_groups);
-    int failed = !process || !reader_groups || number_processes(job, process, reader_groups);
+    struct ranks_of_process *processes = array_new(job->rank_count + 1, sizeof *processes);
+    int failed = !process || !processes || number_processes(job, process, processes);
     if (!failed)
-        count_crews(job, process, reader_groups);
+        count_ranks_of_processes(job, process, processes);
     for (size_t i = 0; !failed && i < job->rank_count; i++)
-        job->ranks[i].is_part = reader_groups[process[i]].ranks > reader_groups[process[i]].most;
+        job->ranks[i].is_part = processes[process[i]].ranks > processes[process[i]].most;
     free(process);
-    free(reader_groups);
+    free(processes);
     return failed;
 }
 
@@ -269,7 +270,7 @@ static int load_all(struct loader *loader, struct job *job, struct error *error)
     if (loader_init(loader, job, error) || loader_read_instances(loader, error) ||
         loader_read_operations(loader, error))
         return -1;
-    if (job_lay_out(job) || loader_draft_ends(job) || loader_list_members(job) ||
+    if (job_sort_operations(job) || loader_draft_ends(job) || loader_list_members(job) ||
         (job->calls && job_time_calls(job)) || job_find_parts(job) || job_find_successions(job) ||
         job_find_stages(job))
         return error_no_memory(error);
@@ -319,7 +320,7 @@ int job_load_rest(struct job *job, struct error *error)
     if (load_operations(job, error))
         return failed_to_load(job, error);
     roster_release(&job->roster);
-    job_doubt_steps(job);
+    job_ignore_sparse_steps(job);
     if (job_build_timelines(job, error) || job_count_gaps(job, error) || job_index_steps(job, error) ||
         find_tails(job, error))
         return failed_to_load(job, error);
@@ -372,7 +373,7 @@ int job_is_loaded_whole(const struct job *job, int64_t memory_bytes, int *is_who
     if (memory_bytes && count_operations(job, &operations, error))
         return -1;
     *is_whole = !memory_bytes || operations <= most || job->step_count <= 0 ||
-                job->step_count > JOB_MOST_STEPS || job_steps_are_doubtful(job, operations);
+                job->step_count > JOB_MOST_STEPS || job_steps_are_sparse(job, operations);
     return 0;
 }
 
@@ -409,7 +410,7 @@ int job_load_within(struct job *job, struct store *store, int64_t run_id, int64_
     if (plan(&rounds, job, store, run_id, memory_bytes, 1, error))
         return -1;
     struct step_round *chosen = &rounds.rounds[0];
-    int failed = rounds.count && job_take_excerpts(job, chosen->excerpts, chosen->count);
+    int failed = rounds.count && job_set_excerpts(job, chosen->excerpts, chosen->count);
     /* The job owns them now. */
     chosen->excerpts = NULL;
     chosen_steps_release(&rounds);
@@ -427,7 +428,7 @@ int job_load_steps(struct job *job, struct store *store, int64_t run_id, struct 
         free(excerpts);
         return -1;
     }
-    if (job_take_excerpts(job, excerpts, count)) {
+    if (job_set_excerpts(job, excerpts, count)) {
         error_no_memory(error);
         return failed_to_load(job, error);
     }

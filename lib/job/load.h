@@ -95,7 +95,7 @@ enum start_measure {
  * The resolution of a measure: arrivals closer together than this count as simultaneous. Parts have two
  * decimals of a second.
  */
-int64_t start_told_ns(enum start_measure measure);
+int64_t start_resolution_ns(enum start_measure measure);
 
 /* Finds who joined last among all ranks of a communicator, whose waits have a resolution of `told_ns`. */
 void starts_compare(struct job_start *starts, size_t count, int64_t told_ns);

@@ -185,7 +185,7 @@ static int64_t start_waited_ns(const struct start_up *told, enum start_measure *
     return took_ns;
 }
 
-int64_t start_told_ns(enum start_measure measure)
+int64_t start_resolution_ns(enum start_measure measure)
 {
     return measure == START_BY_SECONDS ? SECOND_NS : SECOND_NS / 100;
 }
@@ -224,7 +224,7 @@ static void judge(struct job_start *starts, size_t count)
         if (measure == START_NOTHING || (measure == START_BY_PARTS) != (first == START_BY_PARTS))
             return;
     }
-    starts_compare(starts, count, start_told_ns(roughest));
+    starts_compare(starts, count, start_resolution_ns(roughest));
 }
 
 void job_judge_starts(struct job *job)
@@ -254,7 +254,7 @@ static int read_blindness(struct loader *loader, struct statement *statement, st
 
 static int read_cut(struct loader *loader, struct statement *statement, struct error *error)
 {
-    static const enum cut cuts[] = {CUT_AT_END, CUT_MIDWAY, CUT_STOPPED};
+    static const enum cut cuts[] = {CUT_AT_END, CUT_IN_OPERATION, CUT_STOPPED};
     int64_t rank = loader_rank(loader, statement_integer(statement, 0));
     enum cut cut = cuts[statement_integer(statement, 1)];
     if (rank >= 0 && cut > loader->job->ranks[rank].cut)
@@ -271,7 +271,7 @@ static int read_progress(struct loader *loader, struct statement *statement, str
     if (array_reserve((void **)&job->progress, &job->progress_capacity, job->progress_count + 1,
                       sizeof *job->progress))
         return error_no_memory(error);
-    job->ranks[member >> 32].tells_progress = 1;
+    job->ranks[member >> 32].reports_progress = 1;
     job->progress[job->progress_count++] = (struct job_progress){
         .rank = (int32_t)(member >> 32),
         .communicator = (int32_t)(member & 0xffffffff),
@@ -288,7 +288,7 @@ static int read_watch(struct loader *loader, struct statement *statement, struct
     watch->has_counts = statement_integer(statement, 2) > 0;
     watch->has_moved = !statement_is_null(statement, 0) && statement_integer(statement, 0);
     if (!watch->has_moved && !statement_is_null(statement, 1))
-        watch->stood_for_ns = statement_integer(statement, 1);
+        watch->no_progress_ns = statement_integer(statement, 1);
     return 0;
 }
 
@@ -304,7 +304,7 @@ static int read_told_late(struct loader *loader, struct statement *statement, st
 {
     int64_t rank = loader_rank(loader, statement_integer(statement, 0));
     if (rank >= 0)
-        loader->job->ranks[rank].told_late = 1;
+        loader->job->ranks[rank].reports_after_pending = 1;
     return 0;
 }
 
@@ -312,19 +312,19 @@ static int read_told_late(struct loader *loader, struct statement *statement, st
  * If most files are truncated, or most stop in the middle of an operation, this means nothing for a single
  * rank. Ranks whose recorder stopped are not counted.
  */
-static void weigh_cuts(struct job *job)
+static void ignore_common_truncation(struct job *job)
 {
     size_t recorded = job_recorded_ranks(job);
-    for (enum cut cut = CUT_AT_END; cut <= CUT_MIDWAY; cut++) {
+    for (enum cut cut = CUT_AT_END; cut <= CUT_IN_OPERATION; cut++) {
         size_t count = 0;
         for (size_t i = 0; i < job->rank_count; i++)
             count += job->ranks[i].cut >= cut && job->ranks[i].cut != CUT_STOPPED;
         if (count * 2 <= recorded)
             continue;
-        job->most_cut = cut;
+        job->common_cut = cut;
         for (size_t i = 0; i < job->rank_count; i++)
             if (job->ranks[i].cut == cut)
-                job->ranks[i].cut = CUT_NOT;
+                job->ranks[i].cut = CUT_NONE;
     }
 }
 
@@ -341,7 +341,7 @@ static int count_damage(struct loader *loader, struct error *error)
 
 int loader_read_coverage(struct loader *loader, struct error *error)
 {
-    int64_t finished_only, calls_only, is_windows, astray_kernels, dumped_running = 0;
+    int64_t finished_only, calls_only, is_windows, misattributed_kernels, dumped_running = 0;
     struct bare_calls bare;
     if (bare_calls_count(&bare, loader->job->store, loader->job->run_id, error) ||
         count_damage(loader, error) ||
@@ -350,14 +350,14 @@ int loader_read_coverage(struct loader *loader, struct error *error)
         loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read_number(loader, schema_analysis_job_calls_only, &calls_only, error) ||
         loader_read_number(loader, schema_analysis_job_is_windows, &is_windows, error) ||
-        loader_read_number(loader, schema_analysis_job_astray_kernels, &astray_kernels, error) ||
+        loader_read_number(loader, schema_analysis_job_astray_kernels, &misattributed_kernels, error) ||
         loader_read_number(loader, schema_analysis_job_kernels_before, &loader->job->kernels_before, error) ||
         loader_read(loader, schema_analysis_job_watched, read_watch, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error) ||
         loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||
         loader_read(loader, schema_analysis_job_told_late, read_told_late, error) ||
         loader_read_start_ups(loader, error) || loader_read_warnings(loader, error) ||
-        (loader->tells_states &&
+        (loader->records_call_states &&
          (loader_read(loader, schema_analysis_job_progress, read_progress, error) ||
           loader_read_number(loader, schema_analysis_job_dumped_running, &dumped_running, error))))
         return -1;
@@ -365,9 +365,9 @@ int loader_read_coverage(struct loader *loader, struct error *error)
     loader->job->finished_only = finished_only != 0;
     loader->job->calls_only = calls_only != 0;
     loader->job->is_windows = is_windows != 0;
-    loader->job->astray_kernels = (unsigned)astray_kernels;
+    loader->job->misattributed_kernels = (unsigned)misattributed_kernels;
     loader->job->bare_calls = bare.captured + bare.others;
-    if (!loader->tells_states)
-        weigh_cuts(loader->job);
+    if (!loader->records_call_states)
+        ignore_common_truncation(loader->job);
     return loader_read(loader, schema_analysis_job_blind_to_pairs, read_blindness, error);
 }

@@ -63,7 +63,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
 }
 
 /* If the end of the kernel is unknown, the operation ended when its GPU last gave or took data. */
-static void lend_end(struct job_operation *operation, int64_t gpu_done_ns)
+static void end_by_proxy(struct job_operation *operation, int64_t gpu_done_ns)
 {
     if (gpu_done_ns == TIME_UNKNOWN || (operation->ends != ENDS_UNKNOWN && operation->ends != ENDS_BY_PROXY))
         return;
@@ -119,7 +119,7 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
         return 0;
     if (receives && gpu_done_ns != TIME_UNKNOWN)
         take_channel(operation, &loader->channels[read]);
-    lend_end(operation, gpu_done_ns);
+    end_by_proxy(operation, gpu_done_ns);
     /* The kernel took the data that it received last until this time. */
     if (receives && gpu_done_ns > *free_ns && may_stop_early(job, (size_t)loader->places[read]))
         *free_ns = gpu_done_ns;

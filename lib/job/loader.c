@@ -176,7 +176,7 @@ static int make_room(struct loader *loader, struct error *error)
  * Stores a property that few recorders have. The array is created with the first value, and `not_told` is
  * filled in for earlier operations.
  */
-static int take_told(int64_t **list, size_t *capacity, size_t at, int64_t told, int64_t not_told)
+static int store_optional_time(int64_t **list, size_t *capacity, size_t at, int64_t told, int64_t not_told)
 {
     int is_first = !*list;
     if (array_reserve((void **)list, capacity, at + 1, sizeof **list))
@@ -209,7 +209,7 @@ static int take_initial_sync(struct loader *loader, size_t at, const struct oper
     int is_wait = recorded->is_symmetric && recorded->kind == OPERATION_COLLECTIVE;
     int64_t sync_ns = is_wait ? recorded->initial_sync_ns : 0;
     return job->initial_sync_ns || sync_ns > 0
-               ? take_told(&job->initial_sync_ns, &loader->sync_capacity, at, sync_ns, 0)
+               ? store_optional_time(&job->initial_sync_ns, &loader->sync_capacity, at, sync_ns, 0)
                : 0;
 }
 
@@ -217,7 +217,7 @@ static int take_busy(struct loader *loader, size_t at, int64_t busy_ns)
 {
     struct job *job = loader->job;
     return job->gpu_busy_ns || busy_ns > 0
-               ? take_told(&job->gpu_busy_ns, &loader->busy_capacity, at, busy_ns, 0)
+               ? store_optional_time(&job->gpu_busy_ns, &loader->busy_capacity, at, busy_ns, 0)
                : 0;
 }
 
@@ -227,7 +227,8 @@ static int take_duration(struct loader *loader, size_t at, const struct operatio
     int64_t duration_ns =
         loader->job->operations[at].start_ns == TIME_UNKNOWN ? duration_of(recorded) : TIME_UNKNOWN;
     return drafts->durations_ns || duration_ns != TIME_UNKNOWN
-               ? take_told(&drafts->durations_ns, &loader->duration_capacity, at, duration_ns, TIME_UNKNOWN)
+               ? store_optional_time(&drafts->durations_ns, &loader->duration_capacity, at, duration_ns,
+                                     TIME_UNKNOWN)
                : 0;
 }
 
@@ -235,7 +236,8 @@ static int take_noticed(struct loader *loader, size_t at, int64_t noticed_ns)
 {
     struct job_drafts *drafts = &loader->job->drafts;
     return drafts->noticed_ns || noticed_ns != TIME_UNKNOWN
-               ? take_told(&drafts->noticed_ns, &loader->noticed_capacity, at, noticed_ns, TIME_UNKNOWN)
+               ? store_optional_time(&drafts->noticed_ns, &loader->noticed_capacity, at, noticed_ns,
+                                     TIME_UNKNOWN)
                : 0;
 }
 
@@ -286,7 +288,7 @@ static int take_call(struct loader *loader, size_t at, const struct stored_opera
     struct job *job = loader->job;
     const struct operation *recorded = &stored->operation;
     const struct roster_member *member = roster_member(&job->roster, stored->member_id);
-    if (!loader->tells_states)
+    if (!loader->records_call_states)
         return 0;
     if (array_reserve((void **)&job->calls, &loader->call_capacity, at + 1, sizeof *job->calls))
         return -1;
@@ -376,10 +378,10 @@ static int take_operation(struct loader *loader, const struct stored_operation *
 
 int loader_read_operations(struct loader *loader, struct error *error)
 {
-    int64_t tells_states;
-    if (loader_read_number(loader, schema_analysis_job_tells_states, &tells_states, error))
+    int64_t records_call_states;
+    if (loader_read_number(loader, schema_analysis_job_tells_states, &records_call_states, error))
         return -1;
-    loader->tells_states = tells_states != 0;
+    loader->records_call_states = records_call_states != 0;
     struct operation_cursor *cursor = operation_cursor_open(loader->job->store, loader->job->run_id, error);
     struct stored_operation stored;
     if (cursor && loader->job->excerpt_count)
@@ -441,7 +443,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
     int64_t has_traffic;
     if (job->rank_count > JOB_MOST_RANKS)
         return error_set(error, "the run has more than %d ranks", JOB_MOST_RANKS);
-    /* job_doubt_steps ignores this many steps in any case. */
+    /* job_ignore_sparse_steps ignores this many steps in any case. */
     if (job->step_count > JOB_MOST_STEPS)
         job->step_count = job->first_step = 0;
     if (loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))

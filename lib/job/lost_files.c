@@ -33,14 +33,15 @@ struct openings {
 static void add_opening(const struct job *job, const struct job_communicator *communicator,
                         struct openings *openings, struct memberships *ranks)
 {
-    const struct communicator_set_member *last = &communicator->member_list[communicator->seat_count - 1];
+    const struct communicator_set_member *last =
+        &communicator->member_list[communicator->member_list_count - 1];
     int64_t greatest = job->ranks[last->rank].global_rank;
     if (last->number + 1 < communicator->size && greatest < openings->above)
         openings->above = greatest;
-    if (last->number + 1 == (int64_t)communicator->seat_count)
+    if (last->number + 1 == (int64_t)communicator->member_list_count)
         return;
     openings->below[openings->count++] = greatest;
-    for (size_t i = 0; i + 1 < communicator->seat_count; i++)
+    for (size_t i = 0; i + 1 < communicator->member_list_count; i++)
         ranks[communicator->member_list[i].rank].below++;
 }
 
@@ -50,12 +51,12 @@ static void count_memberships(const struct job *job, struct openings *openings, 
         openings->silent += job->ranks[i].process_id < 0;
     for (size_t i = 0; i < job->communicator_count; i++) {
         const struct job_communicator *communicator = &job->communicators[i];
-        if (!communicator->hash || !communicator->seat_count)
+        if (!communicator->hash || !communicator->member_list_count)
             continue;
-        for (size_t j = 0; j < communicator->seat_count; j++)
+        for (size_t j = 0; j < communicator->member_list_count; j++)
             ranks[communicator->member_list[j].rank].all++;
         if (!communicator->told_count &&
-            communicator->size - (int64_t)communicator->seat_count > openings->silent)
+            communicator->size - (int64_t)communicator->member_list_count > openings->silent)
             add_opening(job, communicator, openings, ranks);
     }
     sort_integers(openings->below, openings->count);

@@ -21,7 +21,7 @@ struct approaches {
 };
 
 /* Whether an operation is a receive in a group whose data arrived at an unrecorded time. */
-static int is_untold(const struct job *job, size_t at)
+static int has_unknown_arrival(const struct job *job, size_t at)
 {
     const struct job_operation *receive = &job->operations[at];
     return receive->function == FUNCTION_RECV && job_is_grouped(job, (int32_t)at) && !receive->all_taken &&
@@ -97,8 +97,8 @@ static int sends_to(const struct job *job, size_t call, int32_t receiver)
  * Whether two ranks left the operation before their call at the same time: it was a collective of both, or a
  * call in which both sent to each other, as they do in this one.
  */
-static int had_met(const struct job *job, const struct job_operation *receive,
-                   const struct job_operation *send)
+static int left_together(const struct job *job, const struct job_operation *receive,
+                         const struct job_operation *send)
 {
     const struct job_operation *mine = &job->operations[job->operations[receive->group].previous];
     const struct job_operation *theirs = &job->operations[job->operations[send->group].previous];
@@ -120,7 +120,7 @@ static int correct_receive(struct job *job, const struct approaches *approaches,
     int64_t mine = approaches->took_ns[receive->group], theirs = approaches->took_ns[send->group];
     if (!job_is_grouped(job, (int32_t)(send - job->operations)) || mine == TIME_UNKNOWN ||
         theirs == TIME_UNKNOWN || theirs <= mine || next_ns == TIME_UNKNOWN ||
-        receive->start_ns + (theirs - mine) <= receive->end_ns || !had_met(job, receive, send) ||
+        receive->start_ns + (theirs - mine) <= receive->end_ns || !left_together(job, receive, send) ||
         !job_end_later(job, (int32_t)at, receive->start_ns + (theirs - mine), next_ns))
         return 0;
     job->operations[at].ends = ENDS_BY_SENDER;
@@ -140,7 +140,7 @@ static int correct_call(struct job *job, const struct approaches *approaches, in
 {
     int mended = 0;
     for (size_t i = (size_t)call; i < job->operation_count && job->operations[i].group == call; i++)
-        if (is_untold(job, i))
+        if (has_unknown_arrival(job, i))
             mended |= correct_receive(job, approaches, i, next_ns);
     return mended;
 }
@@ -200,7 +200,7 @@ struct count {
     int64_t timed;
     int64_t impossible;
     int64_t ranks; /* number with timed operations */
-    int64_t astray_ranks;
+    int64_t misattributed_ranks;
 };
 
 static int is_timed(const struct job *job, size_t at)
@@ -279,10 +279,10 @@ static void count_rank(const struct job *job, int32_t rank, int64_t *most_ns, st
             count->timed = count->impossible = 0;
         }
         count->rank = rank;
-        count->astray_ranks -= is_too_often(count);
+        count->misattributed_ranks -= is_too_often(count);
         count->timed++;
         count->impossible += is_impossible(job, of->first + i, most_ns[i]);
-        count->astray_ranks += is_too_often(count);
+        count->misattributed_ranks += is_too_often(count);
     }
 }
 
@@ -290,12 +290,13 @@ static void count_rank(const struct job *job, int32_t rank, int64_t *most_ns, st
  * All ranks of a communicator miscount in the same way. If most of its ranks have such kernels, the reason is
  * not a jump of one process's clock.
  */
-static int mark_astray(const struct job *job, const struct count *counts, unsigned char *is_astray)
+static int mark_misattributed(const struct job *job, const struct count *counts,
+                              unsigned char *is_misattributed)
 {
     int found = 0;
     for (size_t i = 0; i < job->communicator_count; i++)
-        if (2 * counts[i].astray_ranks > counts[i].ranks)
-            found = is_astray[i] = 1;
+        if (2 * counts[i].misattributed_ranks > counts[i].ranks)
+            found = is_misattributed[i] = 1;
     return found;
 }
 
@@ -309,26 +310,26 @@ static void forget(struct job *job, size_t at)
     job->timed_operations--;
 }
 
-static void forget_all(struct job *job, const unsigned char *is_astray)
+static void forget_all(struct job *job, const unsigned char *is_misattributed)
 {
     for (size_t at = 0; at < job->operation_count; at++)
-        if (is_astray[job->operations[at].communicator] && job->drafts.noticed_ns[at] != TIME_UNKNOWN &&
-            job->operations[at].start_ns != TIME_UNKNOWN)
+        if (is_misattributed[job->operations[at].communicator] &&
+            job->drafts.noticed_ns[at] != TIME_UNKNOWN && job->operations[at].start_ns != TIME_UNKNOWN)
             forget(job, at);
-    job->astray_kernels |= ASTRAY_IMPOSSIBLE;
+    job->misattributed_kernels |= MISATTRIBUTED_IMPOSSIBLE;
 }
 
 /*
  * If this many kernels began before their operation on one and the same clock, none of the kernel times is
  * trusted.
  */
-static int mark_all(const struct job *job, unsigned char *is_astray)
+static int mark_all(const struct job *job, unsigned char *is_misattributed)
 {
     if (job->kernels_before < IMPOSSIBLE_LEAST ||
         job->kernels_before < (int64_t)(job->operation_count / IMPOSSIBLE_PART))
         return 0;
     for (size_t i = 0; i < job->communicator_count; i++)
-        is_astray[i] = 1;
+        is_misattributed[i] = 1;
     return 1;
 }
 
@@ -340,25 +341,26 @@ static size_t longest_rank(const struct job *job)
     return longest;
 }
 
-int job_forget_astray_kernels(struct job *job)
+int job_remove_misattributed_kernels(struct job *job)
 {
     if (!job->drafts.noticed_ns) {
-        job->astray_kernels |= job->kernels_before >= IMPOSSIBLE_LEAST ? ASTRAY_IMPOSSIBLE : 0;
+        job->misattributed_kernels |= job->kernels_before >= IMPOSSIBLE_LEAST ? MISATTRIBUTED_IMPOSSIBLE : 0;
         return 0;
     }
     struct count *counts = array_new(job->communicator_count, sizeof *counts);
-    unsigned char *is_astray = array_new(job->communicator_count, 1);
+    unsigned char *is_misattributed = array_new(job->communicator_count, 1);
     int64_t *most_ns = array_new(longest_rank(job), sizeof *most_ns);
-    int has_memory = counts && is_astray && most_ns, found = has_memory && mark_all(job, is_astray);
+    int has_memory = counts && is_misattributed && most_ns,
+        found = has_memory && mark_all(job, is_misattributed);
     for (size_t i = 0; has_memory && i < job->communicator_count; i++)
         counts[i].rank = -1;
     for (size_t i = 0; has_memory && i < job->rank_count; i++)
         count_rank(job, (int32_t)i, most_ns, counts);
-    found |= has_memory && mark_astray(job, counts, is_astray);
+    found |= has_memory && mark_misattributed(job, counts, is_misattributed);
     if (has_memory && found)
-        forget_all(job, is_astray);
+        forget_all(job, is_misattributed);
     free(counts);
-    free(is_astray);
+    free(is_misattributed);
     free(most_ns);
     return has_memory ? 0 : -1;
 }

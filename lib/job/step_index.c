@@ -15,16 +15,16 @@
 /* Limits of tables of ranks by steps: cells per operation, and a number that is always allowed. */
 enum { CELLS_AN_OPERATION = 64, CELLS_ALWAYS = 1 << 24 };
 
-int job_steps_are_doubtful(const struct job *job, int64_t operations)
+int job_steps_are_sparse(const struct job *job, int64_t operations)
 {
     uint64_t cells = (uint64_t)job->rank_count * (uint64_t)(job->step_count < 0 ? -1 : job->step_count);
     return cells > CELLS_ALWAYS + CELLS_AN_OPERATION * (uint64_t)operations;
 }
 
-void job_doubt_steps(struct job *job)
+void job_ignore_sparse_steps(struct job *job)
 {
     /* Excerpts were chosen from steps that had been accepted. */
-    if (job->excerpt_count || !job_steps_are_doubtful(job, (int64_t)job->operation_count))
+    if (job->excerpt_count || !job_steps_are_sparse(job, (int64_t)job->operation_count))
         return;
     job->step_count = job->first_step = 0;
     for (size_t i = 0; i < job->operation_count; i++)
@@ -260,7 +260,7 @@ int job_count_gaps(struct job *job, struct error *error)
 
 static int is_narrow(const struct job *job, const struct job_communicator *communicator)
 {
-    return communicator->size < (int64_t)job->rank_count && !communicator->is_of_the_rest;
+    return communicator->size < (int64_t)job->rank_count && !communicator->follows_whole_communicator;
 }
 
 /* Returns whether it merged several stages. */
@@ -268,9 +268,9 @@ static int unite_members(const struct job_communicator *communicator, int32_t *s
 {
     int32_t first = -1;
     int united = 0;
-    for (size_t i = 0; i <= communicator->seat_count; i++) {
+    for (size_t i = 0; i <= communicator->member_list_count; i++) {
         int32_t rank =
-            i < communicator->seat_count ? communicator->member_list[i].rank : communicator->silent;
+            i < communicator->member_list_count ? communicator->member_list[i].rank : communicator->silent;
         if (rank < 0)
             continue;
         if (first < 0)

@@ -481,7 +481,7 @@ static int32_t length_of(const struct job_excerpt *excerpt)
     return excerpt->end - excerpt->first;
 }
 
-int job_take_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count)
+int job_set_excerpts(struct job *job, struct job_excerpt *excerpts, size_t count)
 {
     int32_t at = 0;
     size_t steps = count ? count - 1 : 0;

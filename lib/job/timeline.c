@@ -225,7 +225,7 @@ static void end_group(struct job *job, size_t head, int64_t end_ns)
 }
 
 /* Whether most kernels have no recorded end. `told` is that of their first operations. */
-static int are_most_untold(const struct job *job, const struct bounds *bounds)
+static int are_most_ends_unknown(const struct job *job, const struct bounds *bounds)
 {
     size_t kernels = 0, untold = 0;
     for (size_t i = 0; i < job->operation_count; i++) {
@@ -244,7 +244,7 @@ int job_estimate_ends(struct job *job, int *estimated)
     int64_t *over_ns = array_new(job->instance_count, sizeof *over_ns);
     int failed = bounds_init(&bounds, job) || !over_ns;
     *estimated = 0;
-    int is_wanted = !failed && are_most_untold(job, &bounds);
+    int is_wanted = !failed && are_most_ends_unknown(job, &bounds);
     for (size_t i = 0; is_wanted && i < job->instance_count; i++)
         over_ns[i] = instance_over(job, &bounds, &job->instances[i]);
     for (size_t i = 0; is_wanted && i < job->operation_count; i++) {
@@ -350,7 +350,7 @@ static int for_ranks(struct job *job, parallel_piece piece)
 /* The call times of operations and the streams are not needed after this. */
 static int map_and_chain(struct job *job)
 {
-    int failed = for_ranks(job, map_ranks) || job_forget_astray_kernels(job);
+    int failed = for_ranks(job, map_ranks) || job_remove_misattributed_kernels(job);
     drop(&job->drafts.noticed_ns);
     failed = failed || for_ranks(job, chain_ranks);
     drop(&job->drafts.issued_ns);

@@ -22,7 +22,7 @@ static const int64_t SECOND_NS = 1000000000;
 static const int64_t SLACK_NS = 100000000;
 
 /* Descriptions of one class and one file in order, and the operations of the class. */
-struct place_matrix {
+struct call_matching {
     const struct call_operations *operations;
     struct call **calls;
     size_t call_count;
@@ -51,31 +51,32 @@ struct queue {
 };
 
 /* Marks of one call come one after the other, before all of its operations. */
-static int is_same_call(const struct place_matrix *place_matrix, const struct call *one,
+static int is_same_call(const struct call_matching *call_matching, const struct call *one,
                         const struct call *next)
 {
     if (one->correlation >= 0 && one->correlation == next->correlation)
         return 1;
-    return !call_operations_between(place_matrix->operations, one->of.rank, one->at_ns, next->at_ns);
+    return !call_operations_between(call_matching->operations, one->of.rank, one->at_ns, next->at_ns);
 }
 
-static void add_mark(const struct place_matrix *place_matrix, struct queue *queue)
+static void add_mark(const struct call_matching *call_matching, struct queue *queue)
 {
-    const struct call *mark = place_matrix->calls[queue->end];
-    while (queue->begin < queue->end && !is_same_call(place_matrix, place_matrix->calls[queue->begin], mark))
+    const struct call *mark = call_matching->calls[queue->end];
+    while (queue->begin < queue->end &&
+           !is_same_call(call_matching, call_matching->calls[queue->begin], mark))
         queue->begin++;
     queue->end++;
 }
 
-static void match_marks(const struct place_matrix *place_matrix)
+static void match_marks(const struct call_matching *call_matching)
 {
     struct queue queue = {0, 0};
-    for (size_t i = 0; i < place_matrix->item_count; i++) {
-        while (queue.end < place_matrix->call_count &&
-               place_matrix->calls[queue.end]->at_ns <= place_matrix->items[i].at_ns)
-            add_mark(place_matrix, &queue);
+    for (size_t i = 0; i < call_matching->item_count; i++) {
+        while (queue.end < call_matching->call_count &&
+               call_matching->calls[queue.end]->at_ns <= call_matching->items[i].at_ns)
+            add_mark(call_matching, &queue);
         if (queue.begin < queue.end)
-            join(place_matrix->calls[queue.begin++], &place_matrix->items[i]);
+            join(call_matching->calls[queue.begin++], &call_matching->items[i]);
     }
 }
 
@@ -85,33 +86,33 @@ static int is_too_early(const struct call_operation *operation, const struct cal
            operation->wall_ns < call->said_ns - SLACK_NS;
 }
 
-static int is_too_late(const struct place_matrix *place_matrix, size_t operation, size_t call)
+static int is_too_late(const struct call_matching *call_matching, size_t operation, size_t call)
 {
-    int64_t wall_ns = place_matrix->items[operation].wall_ns;
-    return wall_ns != TIME_UNKNOWN && place_matrix->latest_ns[call] != TIME_UNKNOWN &&
-           wall_ns > place_matrix->latest_ns[call];
+    int64_t wall_ns = call_matching->items[operation].wall_ns;
+    return wall_ns != TIME_UNKNOWN && call_matching->latest_ns[call] != TIME_UNKNOWN &&
+           wall_ns > call_matching->latest_ns[call];
 }
 
-static void find_leftmost(const struct place_matrix *place_matrix)
+static void find_leftmost(const struct call_matching *call_matching)
 {
     size_t at = 0;
-    for (size_t i = 0; i < place_matrix->call_count; i++) {
-        while (at < place_matrix->item_count &&
-               is_too_early(&place_matrix->items[at], place_matrix->calls[i]))
+    for (size_t i = 0; i < call_matching->call_count; i++) {
+        while (at < call_matching->item_count &&
+               is_too_early(&call_matching->items[at], call_matching->calls[i]))
             at++;
-        int fits = at < place_matrix->item_count && !is_too_late(place_matrix, at, i);
-        place_matrix->leftmost[i] = fits ? (int64_t)at++ : -1;
+        int fits = at < call_matching->item_count && !is_too_late(call_matching, at, i);
+        call_matching->leftmost[i] = fits ? (int64_t)at++ : -1;
     }
 }
 
-static void find_rightmost(const struct place_matrix *place_matrix)
+static void find_rightmost(const struct call_matching *call_matching)
 {
-    size_t end = place_matrix->item_count;
-    for (size_t i = place_matrix->call_count; i-- > 0;) {
-        while (end > 0 && is_too_late(place_matrix, end - 1, i))
+    size_t end = call_matching->item_count;
+    for (size_t i = call_matching->call_count; i-- > 0;) {
+        while (end > 0 && is_too_late(call_matching, end - 1, i))
             end--;
-        int fits = end > 0 && !is_too_early(&place_matrix->items[end - 1], place_matrix->calls[i]);
-        place_matrix->rightmost[i] = fits ? (int64_t)--end : -1;
+        int fits = end > 0 && !is_too_early(&call_matching->items[end - 1], call_matching->calls[i]);
+        call_matching->rightmost[i] = fits ? (int64_t)--end : -1;
     }
 }
 
@@ -119,25 +120,25 @@ static void find_rightmost(const struct place_matrix *place_matrix)
  * If there are more descriptions than operations and the operations are missing at one end only: 1 at the
  * end, -1 at the beginning; else 0.
  */
-static int missing_end(const struct place_matrix *place_matrix)
+static int missing_end(const struct call_matching *call_matching)
 {
-    return place_matrix->call_count > place_matrix->item_count && place_matrix->item_count
-               ? call_operations_whole_end(place_matrix->operations, place_matrix->items[0].class)
+    return call_matching->call_count > call_matching->item_count && call_matching->item_count
+               ? call_operations_whole_end(call_matching->operations, call_matching->items[0].class)
                : 0;
 }
 
-static void match_printed(const struct place_matrix *place_matrix)
+static void match_printed(const struct call_matching *call_matching)
 {
-    find_leftmost(place_matrix);
-    find_rightmost(place_matrix);
-    int missing = missing_end(place_matrix);
-    for (size_t i = 0; i < place_matrix->call_count; i++) {
-        int64_t left = place_matrix->leftmost[i], right = place_matrix->rightmost[i];
+    find_leftmost(call_matching);
+    find_rightmost(call_matching);
+    int missing = missing_end(call_matching);
+    for (size_t i = 0; i < call_matching->call_count; i++) {
+        int64_t left = call_matching->leftmost[i], right = call_matching->rightmost[i];
         int64_t place = missing > 0 ? left : missing < 0 ? right : left == right ? left : -1;
         if (place >= 0)
-            join(place_matrix->calls[i], &place_matrix->items[place]);
+            join(call_matching->calls[i], &call_matching->items[place]);
         else
-            place_matrix->calls[i]->reason = missing || (left < 0 && right < 0) ? not_recorded : ambiguous;
+            call_matching->calls[i]->reason = missing || (left < 0 && right < 0) ? not_recorded : ambiguous;
     }
 }
 
@@ -146,7 +147,7 @@ struct matcher {
     struct call **calls; /* owned; those with a class, sorted by class, file, time of a mark and id */
     size_t count;
     int64_t *latest_ns; /* owned; one for each of `calls` */
-    int64_t *leftmost;  /* owned; for one place_matrix at a time */
+    int64_t *leftmost;  /* owned; for one call_matching at a time */
     int64_t *rightmost;
 };
 
@@ -232,18 +233,18 @@ static size_t match_place_matrix(const struct matcher *matcher, size_t begin)
     if (!operations->items)
         return end - begin;
     size_t items = operations->first[first->class];
-    const struct place_matrix place_matrix = {.operations = operations,
-                                              .calls = matcher->calls + begin,
-                                              .call_count = end - begin,
-                                              .items = operations->items + items,
-                                              .item_count = operations->first[first->class + 1] - items,
-                                              .latest_ns = matcher->latest_ns + begin,
-                                              .leftmost = matcher->leftmost,
-                                              .rightmost = matcher->rightmost};
+    const struct call_matching call_matching = {.operations = operations,
+                                                .calls = matcher->calls + begin,
+                                                .call_count = end - begin,
+                                                .items = operations->items + items,
+                                                .item_count = operations->first[first->class + 1] - items,
+                                                .latest_ns = matcher->latest_ns + begin,
+                                                .leftmost = matcher->leftmost,
+                                                .rightmost = matcher->rightmost};
     if (first->process >= 0)
-        match_marks(&place_matrix);
+        match_marks(&call_matching);
     else
-        match_printed(&place_matrix);
+        match_printed(&call_matching);
     return end - begin;
 }
 

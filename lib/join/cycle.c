@@ -152,7 +152,7 @@ static size_t usual_distance(const int64_t *gaps, size_t count, int64_t least, i
             last = i;
         }
     sort_integers(distances, found);
-    return (size_t)usual_integer(distances, found);
+    return (size_t)most_frequent_integer(distances, found);
 }
 
 static size_t next_long(const int64_t *gaps, size_t count, int64_t least, size_t after)
@@ -312,7 +312,7 @@ static size_t cut(const uint64_t *symbols, size_t count, const uint64_t *cycle, 
     return found;
 }
 
-size_t torn_starts(const uint64_t *symbols, size_t count, uint64_t begin, size_t *starts)
+size_t incomplete_cycle_starts(const uint64_t *symbols, size_t count, uint64_t begin, size_t *starts)
 {
     size_t looked_at = count < LOOKED_AT ? count : LOOKED_AT;
     size_t period = find_period(symbols, looked_at);

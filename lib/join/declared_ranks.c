@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The declared rank of a process is that of its rank, if it has only one. */
-static int tell_of_processes(const struct work *work, int64_t *told)
+static int take_process_ranks(const struct work *work, int64_t *told)
 {
     int32_t *rank_of = array_new(work->process_count, sizeof *rank_of);
     if (!rank_of)
@@ -23,7 +23,7 @@ static int tell_of_processes(const struct work *work, int64_t *told)
         told[i] = -1;
         if (process < 0)
             continue;
-        told[i] = rank_of[process] < 0 ? work->processes[process].told_rank : -1;
+        told[i] = rank_of[process] < 0 ? work->processes[process].declared_rank : -1;
         if (rank_of[process] >= 0)
             told[rank_of[process]] = -1;
         rank_of[process] = (int32_t)i;
@@ -32,17 +32,17 @@ static int tell_of_processes(const struct work *work, int64_t *told)
     return 0;
 }
 
-static int tell_of_members(struct work *work, int64_t *told, struct error *error)
+static int take_member_ranks(struct work *work, int64_t *told, struct error *error)
 {
     for (size_t i = 0; i < work->member_count; i++) {
         const struct work_member *member = &work->members[i];
-        if (member->told_rank < 0 || member->job_rank < 0)
+        if (member->declared_rank < 0 || member->job_rank < 0)
             continue;
         int64_t *of = &told[member->job_rank];
-        if (*of >= 0 && *of != member->told_rank &&
-            join_add_conflict(work, member->process, *of, member->told_rank, error))
+        if (*of >= 0 && *of != member->declared_rank &&
+            join_add_conflict(work, member->process, *of, member->declared_rank, error))
             return -1;
-        *of = *of < 0 ? member->told_rank : *of;
+        *of = *of < 0 ? member->declared_rank : *of;
     }
     return 0;
 }
@@ -88,11 +88,11 @@ static int take_rank(struct work *work, struct work_rank *rank, int64_t told, st
     return join_add_conflict(work, rank->process, kept, kept == told ? derived : told, error);
 }
 
-int work_take_told_ranks(struct work *work, struct error *error)
+int work_take_declared_ranks(struct work *work, struct error *error)
 {
     int64_t *told = array_new(work->rank_count, sizeof *told);
-    int failed = !told || tell_of_processes(work, told) ? error_no_memory(error) : 0;
-    failed = failed || tell_of_members(work, told, error) || refuse_doubles(work, told, error);
+    int failed = !told || take_process_ranks(work, told) ? error_no_memory(error) : 0;
+    failed = failed || take_member_ranks(work, told, error) || refuse_doubles(work, told, error);
     if (!failed)
         mark_runs(work, told);
     for (size_t i = 0; !failed && i < work->rank_count; i++)
@@ -103,13 +103,13 @@ int work_take_told_ranks(struct work *work, struct error *error)
 }
 
 /* Global ranks of a run. */
-struct told_ranks_numbers {
+struct global_rank_list {
     int64_t *items; /* owned */
     size_t count;
     size_t capacity;
 };
 
-static int add_number(struct told_ranks_numbers *numbers, int64_t number)
+static int add_number(struct global_rank_list *numbers, int64_t number)
 {
     if (array_reserve((void **)&numbers->items, &numbers->capacity, numbers->count + 1,
                       sizeof *numbers->items))
@@ -135,12 +135,12 @@ static int counts_by_world(const struct work *work, int32_t world)
 }
 
 /* How many global ranks a run has, numbered from 0. */
-static int64_t told_size(const struct work *work, int32_t run)
+static int64_t declared_job_size(const struct work *work, int32_t run)
 {
     int32_t world = work->runs[run].world;
     int64_t size = counts_by_world(work, world) ? work->communicators[world].size : 0;
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
-        int64_t told = work->processes[work->ranks[work->ranks_of_run.items[i]].process].told_size;
+        int64_t told = work->processes[work->ranks[work->ranks_of_run.items[i]].process].declared_job_size;
         size = told > size ? told : size;
     }
     return size;
@@ -150,10 +150,9 @@ static int64_t told_size(const struct work *work, int32_t run)
  * All global ranks that the declared size and the member lists of a run show, ascending, with duplicates. A
  * size above `most` is ignored.
  */
-static int list_numbers(const struct work *work, int32_t run, int64_t most,
-                        struct told_ranks_numbers *numbers)
+static int list_numbers(const struct work *work, int32_t run, int64_t most, struct global_rank_list *numbers)
 {
-    int64_t size = told_size(work, run);
+    int64_t size = declared_job_size(work, run);
     for (int64_t rank = 0; size <= most && rank < size; rank++)
         if (add_number(numbers, rank))
             return -1;
@@ -168,7 +167,7 @@ static int list_numbers(const struct work *work, int32_t run, int64_t most,
 }
 
 /* Removes duplicates, and the ranks that recorded something. Both lists are ascending. */
-static void leave_silent(struct told_ranks_numbers *numbers, const struct told_ranks_numbers *recorded)
+static void leave_silent(struct global_rank_list *numbers, const struct global_rank_list *recorded)
 {
     size_t kept = 0, at = 0;
     for (size_t i = 0; i < numbers->count; i++) {
@@ -192,15 +191,15 @@ int work_list_unplaced(const struct work *work, struct map *unplaced, struct err
     const struct grouping *members = &work->by_process;
     for (size_t i = 0; i < work->process_count; i++) {
         const struct work_process *process = &work->processes[i];
-        if (process->told_rank >= 0 && members->first[i] == members->first[i + 1] &&
-            !map_put(unplaced, place_key(process->run, process->told_rank), (int64_t)i, NULL))
+        if (process->declared_rank >= 0 && members->first[i] == members->first[i + 1] &&
+            !map_put(unplaced, place_key(process->run, process->declared_rank), (int64_t)i, NULL))
             return error_no_memory(error);
     }
     return 0;
 }
 
 static int add_silent(struct work *work, int32_t run, const struct map *unplaced,
-                      const struct told_ranks_numbers *silent)
+                      const struct global_rank_list *silent)
 {
     for (size_t i = 0; silent->count <= MOST_SILENT_RANKS && i < silent->count; i++) {
         const int64_t *process = map_get(unplaced, place_key(run, silent->items[i]));
@@ -212,9 +211,9 @@ static int add_silent(struct work *work, int32_t run, const struct map *unplaced
     return 0;
 }
 
-int work_fill_told(struct work *work, int32_t run, const struct map *unplaced, struct error *error)
+int work_add_silent_ranks(struct work *work, int32_t run, const struct map *unplaced, struct error *error)
 {
-    struct told_ranks_numbers recorded = {0}, silent = {0};
+    struct global_rank_list recorded = {0}, silent = {0};
     int64_t ranks = (int64_t)(work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run]);
     int32_t world = work->runs[run].world;
     int64_t world_size = world >= 0 ? work->communicators[world].size : 0;
@@ -223,7 +222,7 @@ int work_fill_told(struct work *work, int32_t run, const struct map *unplaced, s
         failed = add_number(&recorded, work->ranks[work->ranks_of_run.items[i]].global_rank);
     failed = failed || list_numbers(work, run, ranks + MOST_SILENT_RANKS, &silent);
     if (!failed) {
-        int64_t size = told_size(work, run);
+        int64_t size = declared_job_size(work, run);
         sort_integers(recorded.items, recorded.count);
         leave_silent(&silent, &recorded);
         failed = add_silent(work, run, unplaced, &silent);
@@ -275,10 +274,10 @@ static int64_t told_rank_of(const struct told *told, const struct work *work, si
 {
     const struct grouping *members = &work->by_process;
     const struct work_process *of = &work->processes[process];
-    if (of->told_rank >= 0 || members->first[process + 1] - members->first[process] != 1)
-        return of->told_rank;
+    if (of->declared_rank >= 0 || members->first[process + 1] - members->first[process] != 1)
+        return of->declared_rank;
     const struct work_member *member = &work->members[members->items[members->first[process]]];
-    return told->is_used[member->communicator] ? -1 : member->told_rank;
+    return told->is_used[member->communicator] ? -1 : member->declared_rank;
 }
 
 static int note_processes(struct told *told, const struct work *work)
@@ -330,7 +329,7 @@ static int unite_members(struct told *told, const struct work *work, int32_t *pa
     return 0;
 }
 
-int work_unite_told(const struct work *work, int32_t *parent, struct error *error)
+int work_unite_declared(const struct work *work, int32_t *parent, struct error *error)
 {
     struct told told = {.is_used = array_new(work->communicator_count, 1)};
     intern_init(&told.sets);

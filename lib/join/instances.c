@@ -67,15 +67,18 @@ static int series_index(uint8_t kind, uint8_t function)
     return kind < KINDS && function < FUNCTION_COUNT ? kind * FUNCTION_COUNT + function : -1;
 }
 
-static struct pending_key key_of(const struct joining *joining, const struct swept *swept)
+static struct pending_key key_of(const struct joining *joining,
+                                 const struct issued_operation *issued_operation)
 {
-    if (!function_is_point_to_point(swept->function))
-        return (struct pending_key){{(uint64_t)swept->kind << 8 | (uint64_t)swept->function,
-                                     (uint64_t)swept->sequence, (uint64_t)swept->joined->number}};
-    uint32_t own = (uint32_t)member_of(joining, swept->member)->rank, peer = (uint32_t)swept->peer;
-    int sends = swept->function == FUNCTION_SEND;
+    if (!function_is_point_to_point(issued_operation->function))
+        return (struct pending_key){
+            {(uint64_t)issued_operation->kind << 8 | (uint64_t)issued_operation->function,
+             (uint64_t)issued_operation->sequence, (uint64_t)issued_operation->joined->number}};
+    uint32_t own = (uint32_t)member_of(joining, issued_operation->member)->rank,
+             peer = (uint32_t)issued_operation->peer;
+    int sends = issued_operation->function == FUNCTION_SEND;
     return (struct pending_key){{PENDING_PAIR, (uint64_t)(sends ? own : peer) << 32 | (sends ? peer : own),
-                                 (uint64_t)swept->joined->number}};
+                                 (uint64_t)issued_operation->joined->number}};
 }
 
 static int is_pair(const struct pending_instance *instance)
@@ -148,14 +151,14 @@ static void fold_stay(const struct joining *joining, struct pending_stays *stays
  * it.
  */
 static void fold_times(const struct joining *joining, struct pending_instance *instance,
-                       const struct swept *swept)
+                       const struct issued_operation *issued_operation)
 {
-    int64_t sync_ns = swept->initial_sync_ns, took_ns = swept->duration_ns;
+    int64_t sync_ns = issued_operation->initial_sync_ns, took_ns = issued_operation->duration_ns;
     if (sync_ns > 0)
-        fold_stay(joining, &instance->initial_syncs, swept->member, sync_ns);
+        fold_stay(joining, &instance->initial_syncs, issued_operation->member, sync_ns);
     if (took_ns < 0)
         return;
-    fold_stay(joining, &instance->durations, swept->member, took_ns);
+    fold_stay(joining, &instance->durations, issued_operation->member, took_ns);
     if (took_ns > instance->effective_ns)
         instance->effective_ns = took_ns;
     int64_t behind_ns = took_ns > sync_ns ? took_ns - sync_ns : 0;
@@ -172,29 +175,34 @@ static void start(struct pending_instance *instance)
 }
 
 /* Adds the operation of one member to its instance. */
-static void fold(const struct joining *joining, struct pending_instance *instance, const struct swept *swept)
+static void fold(const struct joining *joining, struct pending_instance *instance,
+                 const struct issued_operation *issued_operation)
 {
-    const struct joined_row *joined = swept->joined;
+    const struct joined_row *joined = issued_operation->joined;
     instance->seen++;
-    if (swept->function == FUNCTION_SEND)
-        instance->sent_bytes = swept->bytes;
-    if (swept->function == FUNCTION_RECV)
-        instance->received_bytes = swept->bytes;
-    if (is_before(joining, swept->member, instance->first_member)) {
+    if (issued_operation->function == FUNCTION_SEND)
+        instance->sent_bytes = issued_operation->bytes;
+    if (issued_operation->function == FUNCTION_RECV)
+        instance->received_bytes = issued_operation->bytes;
+    if (is_before(joining, issued_operation->member, instance->first_member)) {
         int64_t size = joining->work->communicators[joining->communicator].size;
-        instance->first_member = swept->member;
-        instance->kind = swept->kind;
-        instance->function = function_is_point_to_point(swept->function) ? FUNCTION_SEND : swept->function;
+        instance->first_member = issued_operation->member;
+        instance->kind = issued_operation->kind;
+        instance->function = function_is_point_to_point(issued_operation->function)
+                                 ? FUNCTION_SEND
+                                 : issued_operation->function;
         instance->size_bytes =
-            swept->bytes >= 0 ? function_size_bytes(swept->function, swept->bytes, size) : COUNT_UNKNOWN;
+            issued_operation->bytes >= 0
+                ? function_size_bytes(issued_operation->function, issued_operation->bytes, size)
+                : COUNT_UNKNOWN;
     }
     if (joined->step >= 0 && (instance->step < 0 || joined->step < instance->step))
         instance->step = joined->step;
-    if (joined->tag >= 0 && is_before(joining, swept->member, instance->tag_member)) {
+    if (joined->tag >= 0 && is_before(joining, issued_operation->member, instance->tag_member)) {
         instance->tag = joined->tag;
-        instance->tag_member = swept->member;
+        instance->tag_member = issued_operation->member;
     }
-    fold_times(joining, instance, swept);
+    fold_times(joining, instance, issued_operation);
 }
 
 /* Whether all members recorded how long they waited for the others. */
@@ -373,32 +381,33 @@ static int is_complete(const struct joining *joining, const struct pending_insta
            count_of(&joining->ranks, sender_of(instance)) + count_of(&joining->ranks, receiver_of(instance));
 }
 
-static void note_position(struct stream *stream, const struct swept *swept)
+static void note_position(struct stream *stream, const struct issued_operation *issued_operation)
 {
-    int series = series_index(swept->kind, swept->function);
+    int series = series_index(issued_operation->kind, issued_operation->function);
     stream->consumed++;
-    if (series < 0 || function_is_point_to_point(swept->function) || swept->sequence <= stream->last[series])
+    if (series < 0 || function_is_point_to_point(issued_operation->function) ||
+        issued_operation->sequence <= stream->last[series])
         return;
     int64_t last = stream->last[series] == INT64_MIN ? -1 : stream->last[series];
-    stream->position += (uint64_t)swept->sequence - (uint64_t)last;
-    stream->last[series] = swept->sequence;
+    stream->position += (uint64_t)issued_operation->sequence - (uint64_t)last;
+    stream->last[series] = issued_operation->sequence;
 }
 
-static int join_operation(struct joining *joining, struct stream *stream, const struct swept *swept,
-                          struct error *error)
+static int join_operation(struct joining *joining, struct stream *stream,
+                          const struct issued_operation *issued_operation, struct error *error)
 {
     int added;
-    struct pending_key key = key_of(joining, swept);
+    struct pending_key key = key_of(joining, issued_operation);
     int64_t number = pending_put(&joining->pending, &key, &added);
     if (number < 0)
         return error_no_memory(error);
     struct pending_instance *instance = pending_at(&joining->pending, (uint64_t)number);
     if (added)
         start(instance);
-    fold(joining, instance, swept);
-    swept->joined->number = base_id(joining) + number;
+    fold(joining, instance, issued_operation);
+    issued_operation->joined->number = base_id(joining) + number;
     instance->is_done = is_complete(joining, instance);
-    note_position(stream, swept);
+    note_position(stream, issued_operation);
     return instance->is_done ? write_done(joining, error) : 0;
 }
 
@@ -436,12 +445,12 @@ static uint64_t limit(const struct joining *joining)
 static int go_on(struct joining *joining, struct error *error)
 {
     struct stream *stream = joining->heap[0];
-    struct swept swept;
+    struct issued_operation issued_operation;
     uint64_t position = limit(joining), consumed = stream->consumed + OPERATIONS_AT_ONCE;
     int more;
     do {
-        more = cursor_next(&stream->cursor, &swept, error);
-        if (more == 1 && join_operation(joining, stream, &swept, error))
+        more = cursor_next(&stream->cursor, &issued_operation, error);
+        if (more == 1 && join_operation(joining, stream, &issued_operation, error))
             more = -1;
     } while (more == 1 && stream->position < position && stream->consumed < consumed);
     return more;

@@ -29,9 +29,9 @@ struct work_process {
     char *file_set; /* owned */
     char *host;     /* owned */
     int64_t pid;
-    int64_t first_file; /* smallest id of the files that refer to it */
-    int64_t told_rank;  /* global rank that its files declare; -1: they declare none */
-    int64_t told_size;  /* number of global ranks in its job that its files declare; 0: none */
+    int64_t first_file;        /* smallest id of the files that refer to it */
+    int64_t declared_rank;     /* global rank that its files declare; -1: they declare none */
+    int64_t declared_job_size; /* number of global ranks in its job that its files declare; 0: none */
     int32_t run;
 };
 
@@ -59,9 +59,9 @@ struct work_member {
     int64_t rank;
     int32_t process;
     int32_t job_rank;
-    int64_t told_rank; /* global rank that files declare for this member only; -1: none */
-    int64_t affinity;  /* host clock minus GPU clock, in ns (split_runs.c); INT64_MIN: unknown */
-    int64_t first_ns;  /* when its first operation was issued, on the clock of its process; 0: unknown */
+    int64_t declared_rank; /* global rank that files declare for this member only; -1: none */
+    int64_t affinity;      /* host clock minus GPU clock, in ns (split_runs.c); INT64_MIN: unknown */
+    int64_t first_ns;      /* when its first operation was issued, on the clock of its process; 0: unknown */
     int64_t last_ns;
     size_t operations;
     size_t tagged; /* how many of these carry a tag themselves */
@@ -353,7 +353,7 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
  */
 
 /* An operation, with what the join needs of it. */
-struct swept {
+struct issued_operation {
     /* of a collective; also of sends and receives if the member has first_numbers; COUNT_UNKNOWN */
     int64_t sequence;
     /* the program's own number of a collective on its communicator; COUNT_UNKNOWN */
@@ -392,7 +392,7 @@ int cursor_begin(struct cursor *cursor, struct blocks *blocks, const struct work
 void cursor_end(struct cursor *cursor);
 
 /* 1 with the next operation, 0 after the last, -1 on error. */
-int cursor_next(struct cursor *cursor, struct swept *swept, struct error *error);
+int cursor_next(struct cursor *cursor, struct issued_operation *issued_operation, struct error *error);
 
 /* -------------------- load.c -------------------- */
 
@@ -421,7 +421,7 @@ struct tag_state tag_state_at_start(const struct work *work, int32_t member);
  * The tag that the record of an operation carries; -1: none. If that is a number that its process gave a
  * name, the name. The marks of the process must be loaded.
  */
-int32_t tag_carried(const struct work *work, const struct swept *swept);
+int32_t tag_carried(const struct work *work, const struct issued_operation *issued_operation);
 
 /* The tag that is set at a time; -1: none. The time must not be before that of the previous call. */
 int32_t tag_at(struct tag_state *state, int64_t at_ns);
@@ -459,7 +459,7 @@ void series_table_release(struct series_table *table);
  * memory. To count each number takes memory for each operation, so a series is assumed not to repeat until
  * one number comes again. Then has_found is set, and the caller must pass all operations of the rank again.
  */
-int64_t series_number(struct series_table *table, const struct swept *swept);
+int64_t series_number(struct series_table *table, const struct issued_operation *issued_operation);
 
 /* Call it after the last operation of a rank, and before passing them again. */
 void series_forget_counts(struct series_table *table);
@@ -521,7 +521,7 @@ int work_find_ranks(struct work *work, struct error *error);
  * Takes the global ranks that files declare instead of those from the world communicator, if every rank of a
  * run has a declared one, or if the run has no world. Sets is_told of such a run, and records contradictions.
  */
-int work_take_told_ranks(struct work *work, struct error *error);
+int work_take_declared_ranks(struct work *work, struct error *error);
 
 /*
  * Lists processes that have a declared global rank but are in no communicator, e.g. a rank whose missing dump
@@ -534,7 +534,7 @@ int work_list_unplaced(const struct work *work, struct map *unplaced, struct err
  * communicators and the declared size show them. A rank gets its process if that is in `unplaced`. Sets
  * expected_ranks. Ranks must be grouped by run.
  */
-int work_fill_told(struct work *work, int32_t run, const struct map *unplaced, struct error *error);
+int work_add_silent_ranks(struct work *work, int32_t run, const struct map *unplaced, struct error *error);
 
 /*
  * Unites processes of one job that have no recorded communicator in common. A process joins those of a
@@ -542,7 +542,7 @@ int work_fill_told(struct work *work, int32_t run, const struct map *unplaced, s
  * has one of these global ranks, and no other process there has it. Members must be grouped
  * (work_group_members). `parent` has an entry for each process (disjoint_init in base/base.h).
  */
-int work_unite_told(const struct work *work, int32_t *parent, struct error *error);
+int work_unite_declared(const struct work *work, int32_t *parent, struct error *error);
 
 /* The most communicators in one struct shared_communicators. */
 enum { MOST_SHARED = 64 };

@@ -37,7 +37,7 @@ int64_t numbers_next(const struct numbers *first, struct numbers *counted, int f
     return count ? first->most_pairs - (before ? *before : 0) + (*count)++ : -1;
 }
 
-typedef int32_t (*group_teller)(const struct work *work, size_t item);
+typedef int32_t (*group_lookup)(const struct work *work, size_t item);
 
 static void work_grouping_release(struct grouping *grouping);
 
@@ -67,7 +67,7 @@ static int32_t run_of_communicator(const struct work *work, size_t item)
 }
 
 /* A counting sort: items of one group keep their order; items of group -1 are left out. */
-static int group(const struct work *work, size_t items, size_t groups, group_teller group_of,
+static int group(const struct work *work, size_t items, size_t groups, group_lookup group_of,
                  struct grouping *grouping, struct error *error)
 {
     work_grouping_release(grouping);
@@ -172,7 +172,7 @@ void work_release(struct work *work)
     intern_release(&work->texts);
 }
 
-static int init_hand(struct worker_pool *worker_pool, const struct work *work, struct error *error)
+static int init_worker(struct worker_pool *worker_pool, const struct work *work, struct error *error)
 {
     struct pool_worker *pool_worker = &worker_pool->items[worker_pool->count++];
     pool_worker->work = *work;
@@ -194,7 +194,7 @@ int worker_pool_init(struct worker_pool *worker_pool, const struct work *work, s
     if (!worker_pool->items)
         return error_no_memory(error);
     for (size_t i = 0; i < count; i++)
-        if (init_hand(worker_pool, work, error))
+        if (init_worker(worker_pool, work, error))
             return -1;
     return 0;
 }
@@ -230,7 +230,7 @@ static void tell_failure(struct pile *pile, const struct error *error)
     pthread_mutex_unlock(&pile->mutex);
 }
 
-static int work_off(void *context, size_t worker, size_t first, size_t end)
+static int run_worker(void *context, size_t worker, size_t first, size_t end)
 {
     struct pile *pile = context;
     for (size_t number = first; number < end; number++) {
@@ -248,7 +248,7 @@ int worker_pool_run(struct worker_pool *worker_pool, worker_task piece, void *co
 {
     struct pile pile = {.worker_pool = worker_pool, .piece = piece, .context = context, .error = ERROR_INIT};
     pthread_mutex_init(&pile.mutex, NULL);
-    int failed = parallel_for(count, 1, worker_pool->count, work_off, &pile);
+    int failed = parallel_for(count, 1, worker_pool->count, run_worker, &pile);
     pthread_mutex_destroy(&pile.mutex);
     if (pile.failed && error)
         *error = pile.error;

@@ -63,7 +63,7 @@ static int read_process(struct work *work, struct statement *statement, struct e
                                      .host = copy_text(statement, 2),
                                      .pid = statement_integer(statement, 3),
                                      .first_file = statement_integer(statement, 4),
-                                     .told_rank = -1,
+                                     .declared_rank = -1,
                                      .run = -1};
     return process->file_set && process->host ? 0 : error_no_memory(error);
 }
@@ -120,7 +120,7 @@ static int read_member(struct work *work, struct statement *statement, struct er
                              .rank = believed(statement_integer(statement, 2), -1),
                              .process = (int32_t)process,
                              .job_rank = -1,
-                             .told_rank = -1,
+                             .declared_rank = -1,
                              .affinity = INT64_MIN};
     work->communicators[communicator].member_count++;
     return 0;
@@ -176,12 +176,13 @@ static int read_told_rank(struct work *work, struct statement *statement, struct
     int64_t size = believed(statement_integer_or(statement, 3, 0), 0);
     if (process < 0)
         return 0;
-    if (work->processes[process].told_size == 0)
-        work->processes[process].told_size = size;
+    if (work->processes[process].declared_job_size == 0)
+        work->processes[process].declared_job_size = size;
     if (statement_is_null(statement, 1))
-        return keep_told(work, (int32_t)process, rank, &work->processes[process].told_rank, error);
+        return keep_told(work, (int32_t)process, rank, &work->processes[process].declared_rank, error);
     int32_t member = find_member(work, statement_integer(statement, 1));
-    return member < 0 ? 0 : keep_told(work, (int32_t)process, rank, &work->members[member].told_rank, error);
+    return member < 0 ? 0
+                      : keep_told(work, (int32_t)process, rank, &work->members[member].declared_rank, error);
 }
 
 static int read_text(struct work *work, struct statement *statement, int column, int32_t *number,
@@ -309,12 +310,12 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
  * precedence.
  */
 
-int32_t tag_carried(const struct work *work, const struct swept *swept)
+int32_t tag_carried(const struct work *work, const struct issued_operation *issued_operation)
 {
-    const int64_t *name = swept->tag >= 0 && swept->tag_is_number
-                              ? map_get(&work->tag_names, (struct map_key){{(uint64_t)swept->tag}})
+    const int64_t *name = issued_operation->tag >= 0 && issued_operation->tag_is_number
+                              ? map_get(&work->tag_names, (struct map_key){{(uint64_t)issued_operation->tag}})
                               : NULL;
-    return name ? (int32_t)*name : swept->tag;
+    return name ? (int32_t)*name : issued_operation->tag;
 }
 
 static void apply(struct tag_state *state, const struct work_mark *mark)
@@ -379,49 +380,53 @@ static struct map_key series_key(int32_t member, int kind, int function)
     return (struct map_key){{(uint64_t)member, (uint64_t)kind << 8 | (uint64_t)function, 0, 0}};
 }
 
-static struct series *find(struct series_table *table, const struct swept *swept)
+static struct series *find(struct series_table *table, const struct issued_operation *issued_operation)
 {
-    if (table->last_number >= 0 && swept->member == table->last_member && swept->kind == table->last_kind &&
-        swept->function == table->last_function)
+    if (table->last_number >= 0 && issued_operation->member == table->last_member &&
+        issued_operation->kind == table->last_kind && issued_operation->function == table->last_function)
         return &table->series[table->last_number];
     int added;
-    int64_t *number = map_put(&table->numbers, series_key(swept->member, swept->kind, swept->function),
-                              (int64_t)table->numbers.count, &added);
+    int64_t *number =
+        map_put(&table->numbers,
+                series_key(issued_operation->member, issued_operation->kind, issued_operation->function),
+                (int64_t)table->numbers.count, &added);
     if (!number ||
         array_reserve((void **)&table->series, &table->capacity, table->numbers.count, sizeof *table->series))
         return NULL;
     if (added)
         table->series[*number] = (struct series){.last = INT64_MIN};
-    table->last_member = swept->member;
-    table->last_kind = swept->kind;
-    table->last_function = swept->function;
+    table->last_member = issued_operation->member;
+    table->last_kind = issued_operation->kind;
+    table->last_function = issued_operation->function;
     table->last_number = *number;
     return &table->series[*number];
 }
 
-static int64_t count(struct series_table *table, const struct swept *swept, uint64_t number, uint64_t is_peer)
+static int64_t count(struct series_table *table, const struct issued_operation *issued_operation,
+                     uint64_t number, uint64_t is_peer)
 {
-    struct map_key key = series_key(swept->member, swept->kind, swept->function);
+    struct map_key key =
+        series_key(issued_operation->member, issued_operation->kind, issued_operation->function);
     key.part[2] = number;
     key.part[3] = is_peer;
     int64_t *times = map_put(&table->seen, key, 0, NULL);
     return times ? (*times)++ : -1;
 }
 
-int64_t series_number(struct series_table *table, const struct swept *swept)
+int64_t series_number(struct series_table *table, const struct issued_operation *issued_operation)
 {
-    if (function_is_point_to_point(swept->function) && swept->sequence >= 0)
-        return swept->sequence;
-    if (function_is_point_to_point(swept->function))
-        return count(table, swept, (uint64_t)swept->peer, 1);
-    struct series *series = find(table, swept);
+    if (function_is_point_to_point(issued_operation->function) && issued_operation->sequence >= 0)
+        return issued_operation->sequence;
+    if (function_is_point_to_point(issued_operation->function))
+        return count(table, issued_operation, (uint64_t)issued_operation->peer, 1);
+    struct series *series = find(table, issued_operation);
     if (!series)
         return -1;
     if (series->repeats)
-        return count(table, swept, (uint64_t)swept->sequence, 0);
-    if (swept->sequence <= series->last)
+        return count(table, issued_operation, (uint64_t)issued_operation->sequence, 0);
+    if (issued_operation->sequence <= series->last)
         series->repeats = table->has_found = 1;
-    series->last = swept->sequence;
+    series->last = issued_operation->sequence;
     return 0;
 }
 

@@ -352,11 +352,11 @@ static struct log_change change_of(const struct passage *passage, const struct l
 {
     int after = is_after(passage, block, rows, row);
     int64_t add_ns = passage->step.add_ns;
-    int partial_lines = !after && is_torn(rows, row) &&
-                        rows->values[OPERATION_DEVICE_BEGIN][row] + add_ns >=
-                            logs_issued_ns(rows, row) - LOG_CLOCK_TOLERANCE_NS;
+    int crosses_step = !after && is_torn(rows, row) &&
+                       rows->values[OPERATION_DEVICE_BEGIN][row] + add_ns >=
+                           logs_issued_ns(rows, row) - LOG_CLOCK_TOLERANCE_NS;
     return (struct log_change){.host_ns = after ? add_ns : 0,
-                               .device_ns = after || partial_lines ? add_ns : 0};
+                               .device_ns = after || crosses_step ? add_ns : 0};
 }
 
 static int move_block(const struct passage *passage, struct logs *logs, const struct log_block *block,

@@ -256,7 +256,7 @@ int logs_drop_duplicates(struct logs *logs, struct error *error)
  * immediately, so that no time is invented.
  */
 
-enum { WINDOW = 8, MOST_WITNESSES = 8 };
+enum { WINDOW = 8, MOST_OTHER_RANKS = 8 };
 
 /* Ends of operations near a step, by distance from it: [0] before, [1] after. TIME_UNKNOWN: none. */
 struct window {
@@ -382,8 +382,8 @@ static struct lead lead_of(const int64_t *one, const int64_t *other)
 }
 
 /* Corrections that other ranks show, and how many of them are clear. */
-struct testimony {
-    int64_t said[MOST_WITNESSES];
+struct clock_corrections {
+    int64_t said[MOST_OTHER_RANKS];
     size_t count;
     size_t clear;
 };
@@ -405,7 +405,7 @@ static int is_clear(const struct lead *before, const struct lead *after, int64_t
 }
 
 static void hear(const struct log_step *step, const struct window *own, const struct window *other,
-                 struct testimony *testimony)
+                 struct clock_corrections *clock_corrections)
 {
     struct lead before = lead_of(own->end_ns[0], other->end_ns[0]);
     struct lead after = lead_of(own->end_ns[1], other->end_ns[1]);
@@ -413,18 +413,19 @@ static void hear(const struct log_step *step, const struct window *own, const st
     /* Less than the least correction: the clock of the other rank stepped as well. */
     if (!before.count || !after.count || add < step->floor_ns - LOG_CLOCK_TOLERANCE_NS)
         return;
-    testimony->said[testimony->count++] = add;
-    testimony->clear += is_clear(&before, &after, add) != 0;
+    clock_corrections->said[clock_corrections->count++] = add;
+    clock_corrections->clear += is_clear(&before, &after, add) != 0;
 }
 
-static int ask_recorders(const struct logs *logs, struct logs *other, const struct log_step *step,
-                         const struct window *own, struct testimony *testimony, struct error *error)
+static int measure_with_other_ranks(const struct logs *logs, struct logs *other, const struct log_step *step,
+                                    const struct window *own, struct clock_corrections *clock_corrections,
+                                    struct error *error)
 {
-    int64_t members[MOST_WITNESSES];
+    int64_t members[MOST_OTHER_RANKS];
     size_t members_found = 0;
     struct statement *list = store_prepare(logs->store, schema_join_logs_witnesses, error);
     int row = list && !statement_bind_integer(list, 1, logs->members[step->member].id, error) ? 1 : -1;
-    while (row == 1 && members_found < MOST_WITNESSES && (row = statement_step(list, error)) == 1)
+    while (row == 1 && members_found < MOST_OTHER_RANKS && (row = statement_step(list, error)) == 1)
         members[members_found++] = statement_integer(list, 0);
     statement_free(list);
     if (row < 0)
@@ -433,7 +434,7 @@ static int ask_recorders(const struct logs *logs, struct logs *other, const stru
         struct window window;
         if (read_member(other, members[i], step, &window, error))
             return -1;
-        hear(step, own, &window, testimony);
+        hear(step, own, &window, clock_corrections);
     }
     return 0;
 }
@@ -441,18 +442,19 @@ static int ask_recorders(const struct logs *logs, struct logs *other, const stru
 int log_step_measure(const struct logs *logs, struct logs *other, struct log_step *step, struct error *error)
 {
     struct window own;
-    struct testimony testimony = {.count = 0};
+    struct clock_corrections clock_corrections = {.count = 0};
     step->is_measured = step->is_clear = 0;
     step->add_ns = step->floor_ns;
     if (step->series == LOG_SERIES_OF_PAIRS)
         return 0;
     if (read_member(other, logs->members[step->member].id, step, &own, error) ||
-        ask_recorders(logs, other, step, &own, &testimony, error))
+        measure_with_other_ranks(logs, other, step, &own, &clock_corrections, error))
         return -1;
-    if (!testimony.count)
+    if (!clock_corrections.count)
         return 0;
-    step->add_ns = select_integer(testimony.said, testimony.count, testimony.count / 2);
+    step->add_ns =
+        select_integer(clock_corrections.said, clock_corrections.count, clock_corrections.count / 2);
     step->is_measured = 1;
-    step->is_clear = testimony.clear * 2 > testimony.count;
+    step->is_clear = clock_corrections.clear * 2 > clock_corrections.count;
     return 0;
 }

@@ -115,7 +115,7 @@ static int can_take(const struct membership *ranks, size_t count, const struct g
 {
     for (size_t i = 0; i < count; i++)
         counts[i] = ranks[i].communicators;
-    int64_t usual = usual_integer(counts, count);
+    int64_t usual = most_frequent_integer(counts, count);
     int64_t missing = 0, greatest = -1;
     for (size_t i = 0; i < count && ranks[i].communicators < usual; i++) {
         missing += usual - ranks[i].communicators;

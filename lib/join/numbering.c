@@ -75,15 +75,15 @@ static int carries_tags(const struct work *work, int32_t rank)
 static int moments_of_operations(struct numbering *numbering, struct moments *moments, struct error *error)
 {
     struct cursor cursor;
-    struct swept swept;
+    struct issued_operation issued_operation;
     int32_t last = -1;
     int64_t number = 0;
     int more = begin(numbering, &cursor, error) ? -1 : 1;
     moments->of_operations = 1;
-    for (; more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1; number++) {
-        if (swept.tag < 0 || swept.tag == last)
+    for (; more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1; number++) {
+        if (issued_operation.tag < 0 || issued_operation.tag == last)
             continue;
-        last = swept.tag;
+        last = issued_operation.tag;
         if (moments_add(moments, (uint64_t)last + 1, number))
             more = error_no_memory(error);
     }
@@ -101,24 +101,25 @@ static struct tag_state *tag_states(const struct work *work, int32_t rank)
     return states;
 }
 
-static int32_t told_step(const struct work_run *run, const struct swept *swept)
+static int32_t told_step(const struct work_run *run, const struct issued_operation *issued_operation)
 {
-    int64_t step = swept->told_step < 0 ? -1 : swept->told_step - run->step_base;
+    int64_t step = issued_operation->told_step < 0 ? -1 : issued_operation->told_step - run->step_base;
     return step < run->first_step || step >= run->step_count ? -1 : (int32_t)step;
 }
 
-static void settle(struct numbering *numbering, struct tag_state *states, struct step_teller *teller,
-                   const struct swept *swept)
+static void settle(struct numbering *numbering, struct tag_state *states, struct step_locator *locator,
+                   const struct issued_operation *issued_operation)
 {
     struct work *work = numbering->work;
     int32_t *step_count = &work->ranks[numbering->rank].step_count;
-    struct joined_row *joined = swept->joined;
-    joined->tag = tag_carried(work, swept);
+    struct joined_row *joined = issued_operation->joined;
+    joined->tag = tag_carried(work, issued_operation);
     if (joined->tag < 0)
-        joined->tag = tag_at(&states[swept->source], swept->issued_ns);
+        joined->tag = tag_at(&states[issued_operation->source], issued_operation->issued_ns);
     const struct work_run *run = &work->runs[work->ranks[numbering->rank].run];
-    joined->step = run->step_source == STEPS_TOLD ? told_step(run, swept) : step_next(teller, work, swept);
-    joined->number = series_number(numbering->series, swept);
+    joined->step = run->step_source == STEPS_TOLD ? told_step(run, issued_operation)
+                                                  : step_next(locator, work, issued_operation);
+    joined->number = series_number(numbering->series, issued_operation);
     if (joined->step >= *step_count)
         *step_count = joined->step + 1;
 }
@@ -133,10 +134,10 @@ static int load_marks(const struct numbering *numbering, struct error *error)
 }
 
 /* Everything is final here and is written to the store block by block. */
-static int number_once(struct numbering *numbering, struct step_teller teller, struct error *error)
+static int number_once(struct numbering *numbering, struct step_locator locator, struct error *error)
 {
     struct cursor cursor;
-    struct swept swept;
+    struct issued_operation issued_operation;
     if (load_marks(numbering, error))
         return -1;
     struct tag_state *states = tag_states(numbering->work, numbering->rank);
@@ -144,9 +145,9 @@ static int number_once(struct numbering *numbering, struct step_teller teller, s
         return error_no_memory(error);
     int more = begin(numbering, &cursor, error) ? -1 : 1;
     cursor.writes = 1;
-    while (more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1) {
-        settle(numbering, states, &teller, &swept);
-        if (swept.joined->number < 0)
+    while (more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1) {
+        settle(numbering, states, &locator, &issued_operation);
+        if (issued_operation.joined->number < 0)
             more = error_no_memory(error);
     }
     cursor_end(&cursor);
@@ -154,11 +155,11 @@ static int number_once(struct numbering *numbering, struct step_teller teller, s
     return more;
 }
 
-static int number_rank(struct numbering *numbering, struct step_teller teller, struct error *error)
+static int number_rank(struct numbering *numbering, struct step_locator locator, struct error *error)
 {
     int failed, again;
     do {
-        failed = number_once(numbering, teller, error);
+        failed = number_once(numbering, locator, error);
         again = numbering->series->has_found;
         series_forget_counts(numbering->series);
     } while (!failed && again);
@@ -192,17 +193,17 @@ static int number_by_tags(void *context, struct pool_worker *pool_worker, size_t
     struct ranks *ranks = context;
     struct numbering numbering = numbering_of(ranks, pool_worker, number);
     struct moments moments = {.count = 0};
-    struct step_teller teller = {.times = NULL};
+    struct step_locator locator = {.times = NULL};
     int failed = find_moments(&numbering, &moments, error);
-    if (!failed && moments.count >= 2 && steps_from_tags(&moments, &teller))
+    if (!failed && moments.count >= 2 && steps_from_tags(&moments, &locator))
         failed = error_no_memory(error);
     moments_release(&moments);
-    if (!failed && teller.time_count + teller.start_count >= 2) {
+    if (!failed && locator.time_count + locator.start_count >= 2) {
         pool_worker->work.ranks[numbering.rank].by_tags = 1;
-        failed = number_rank(&numbering, teller, error);
+        failed = number_rank(&numbering, locator, error);
     }
-    free(teller.times);
-    free(teller.starts);
+    free(locator.times);
+    free(locator.starts);
     return failed;
 }
 
@@ -232,7 +233,7 @@ static int number_alone(struct numbering *numbering, struct error *error)
     int failed =
         steps_from_period(numbering->blocks, numbering->work, numbering->rank,
                           count_operations(numbering->work, numbering->rank), &own, error) ||
-        number_rank(numbering, (struct step_teller){.starts = own.starts, .start_count = own.count}, error);
+        number_rank(numbering, (struct step_locator){.starts = own.starts, .start_count = own.count}, error);
     own_steps_release(&own);
     return failed ? -1 : 0;
 }
@@ -363,15 +364,15 @@ static int number_by_period(void *context, struct pool_worker *pool_worker, size
     const struct ranks *ranks = context;
     const struct period *period = &ranks->period;
     struct numbering numbering = numbering_of(ranks, pool_worker, number);
-    struct step_teller teller = {.shared = &period->shared};
+    struct step_locator locator = {.shared = &period->shared};
     int has_world = pool_worker->work.runs[pool_worker->work.ranks[numbering.rank].run].world >= 0;
     if (has_world && period->own.count < 2)
-        return number_rank(&numbering, teller, error);
+        return number_rank(&numbering, locator, error);
     if (!has_steps(period))
         return number_alone(&numbering, error);
-    teller.ends = period->ends;
-    teller.end_count = period->end_count;
-    return number_rank(&numbering, teller, error);
+    locator.ends = period->ends;
+    locator.end_count = period->end_count;
+    return number_rank(&numbering, locator, error);
 }
 
 /* The first tag of a rank. */
@@ -385,11 +386,11 @@ static int find_first_tag(struct ranks *ranks, int32_t rank, struct first_tag *f
     struct pool_worker *pool_worker = &ranks->worker_pool->items[0];
     struct numbering numbering = {.work = &pool_worker->work, .blocks = &pool_worker->blocks, .rank = rank};
     struct cursor cursor;
-    struct swept swept = {.tag = -1};
+    struct issued_operation issued_operation = {.tag = -1};
     int more = begin(&numbering, &cursor, error) ? -1 : 1;
-    while (more == 1 && swept.tag < 0)
-        more = cursor_next(&cursor, &swept, error);
-    first->text = more == 1 ? intern_text(&pool_worker->work.texts, swept.tag) : NULL;
+    while (more == 1 && issued_operation.tag < 0)
+        more = cursor_next(&cursor, &issued_operation, error);
+    first->text = more == 1 ? intern_text(&pool_worker->work.texts, issued_operation.tag) : NULL;
     first->operations = count_operations(&pool_worker->work, rank);
     cursor_end(&cursor);
     return more < 0 ? -1 : 0;
@@ -452,7 +453,7 @@ static size_t list_ranks(const struct work *work, int32_t run, int32_t *items)
 static int number_as_told(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
 {
     struct numbering numbering = numbering_of(context, pool_worker, number);
-    return number_rank(&numbering, (struct step_teller){.times = NULL}, error);
+    return number_rank(&numbering, (struct step_locator){.times = NULL}, error);
 }
 
 /* First the ranks whose tags show their steps, then the others. */

@@ -245,22 +245,23 @@ static int64_t initial_sync(const struct block_reader *reader, size_t row)
 }
 
 /* Numbers an operation that has no number of its own. -1: out of memory. */
-static int number(struct cursor *cursor, struct swept *swept)
+static int number(struct cursor *cursor, struct issued_operation *issued_operation)
 {
-    const struct cursor_source *source = &cursor->sources[swept->source];
-    if (!source->first || swept->sequence != COUNT_UNKNOWN)
+    const struct cursor_source *source = &cursor->sources[issued_operation->source];
+    if (!source->first || issued_operation->sequence != COUNT_UNKNOWN)
         return 0;
-    swept->sequence = numbers_next(source->first, source->counted, swept->function, swept->peer);
-    return swept->sequence < 0 ? -1 : 0;
+    issued_operation->sequence =
+        numbers_next(source->first, source->counted, issued_operation->function, issued_operation->peer);
+    return issued_operation->sequence < 0 ? -1 : 0;
 }
 
-static int give(struct cursor *cursor, struct swept *swept)
+static int give(struct cursor *cursor, struct issued_operation *issued_operation)
 {
     struct operation_rows *rows = cursor->heap[0].rows;
     const struct block_reader *reader = &rows->reader;
     size_t row = rows->order[rows->next];
     enum function function = (enum function)reader->values[OPERATION_FUNCTION][row];
-    *swept = (struct swept){
+    *issued_operation = (struct issued_operation){
         .sequence = function_is_point_to_point(function)
                         ? COUNT_UNKNOWN
                         : block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
@@ -279,10 +280,10 @@ static int give(struct cursor *cursor, struct swept *swept)
         .function = (uint8_t)function,
         .joined = &rows->joined[row]};
     cursor->is_given = 1;
-    return number(cursor, swept);
+    return number(cursor, issued_operation);
 }
 
-int cursor_next(struct cursor *cursor, struct swept *swept, struct error *error)
+int cursor_next(struct cursor *cursor, struct issued_operation *issued_operation, struct error *error)
 {
     if (go_on(cursor, error))
         return -1;
@@ -291,5 +292,5 @@ int cursor_next(struct cursor *cursor, struct swept *swept, struct error *error)
             return -1;
     if (!cursor->heap_count)
         return 0;
-    return give(cursor, swept) ? error_no_memory(error) : 1;
+    return give(cursor, issued_operation) ? error_no_memory(error) : 1;
 }

@@ -256,18 +256,19 @@ struct windows {
     int64_t *places;      /* owned; for each rank, the index of the cut among its collectives there */
 };
 
-static int is_collective(const struct swept *swept)
+static int is_collective(const struct issued_operation *issued_operation)
 {
-    return !function_is_point_to_point((enum function)swept->function);
+    return !function_is_point_to_point((enum function)issued_operation->function);
 }
 
 /*
  * The recorded number of a collective on its communicator, from the program or else from the recorder; -1:
  * none.
  */
-static int64_t number_of(const struct swept *swept)
+static int64_t number_of(const struct issued_operation *issued_operation)
 {
-    return swept->told_sequence >= 0 ? swept->told_sequence : swept->sequence;
+    return issued_operation->told_sequence >= 0 ? issued_operation->told_sequence
+                                                : issued_operation->sequence;
 }
 
 static int begin(struct windows *windows, struct pool_worker *pool_worker, int32_t rank,
@@ -279,40 +280,42 @@ static int begin(struct windows *windows, struct pool_worker *pool_worker, int32
                         members->first[rank + 1] - members->first[rank], error);
 }
 
-static void survey_member(struct member_survey *member, const struct swept *swept)
+static void survey_member(struct member_survey *member, const struct issued_operation *issued_operation)
 {
-    if (function_is_point_to_point((enum function)swept->function))
+    if (function_is_point_to_point((enum function)issued_operation->function))
         return;
     if (!member->collectives++)
-        member->first_sequence = number_of(swept);
-    else if (number_of(swept) < 0)
+        member->first_sequence = number_of(issued_operation);
+    else if (number_of(issued_operation) < 0)
         member->first_sequence = -1;
-    else if (member->first_sequence > number_of(swept))
-        member->first_sequence = number_of(swept);
+    else if (member->first_sequence > number_of(issued_operation))
+        member->first_sequence = number_of(issued_operation);
 }
 
-static void survey_operation(struct windows *windows, struct rank_survey *rank, const struct swept *swept)
+static void survey_operation(struct windows *windows, struct rank_survey *rank,
+                             const struct issued_operation *issued_operation)
 {
     rank->operations++;
-    rank->without_number += swept->sequence < 0;
-    if (swept->told_step >= 0 && (rank->first_step < 0 || swept->told_step < rank->first_step))
-        rank->first_step = swept->told_step;
-    if (swept->told_step > rank->last_step)
-        rank->last_step = swept->told_step;
-    survey_member(&windows->of_members[swept->member], swept);
+    rank->without_number += issued_operation->sequence < 0;
+    if (issued_operation->told_step >= 0 &&
+        (rank->first_step < 0 || issued_operation->told_step < rank->first_step))
+        rank->first_step = issued_operation->told_step;
+    if (issued_operation->told_step > rank->last_step)
+        rank->last_step = issued_operation->told_step;
+    survey_member(&windows->of_members[issued_operation->member], issued_operation);
 }
 
 static int survey_rank(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
 {
     struct windows *windows = context;
     int32_t rank = windows->ranks[number];
-    struct rank_survey *verdict_cache = &windows->of_ranks[rank];
+    struct rank_survey *extent = &windows->of_ranks[rank];
     struct cursor cursor;
-    struct swept swept;
-    *verdict_cache = (struct rank_survey){.first_step = -1, .last_step = -1};
+    struct issued_operation issued_operation;
+    *extent = (struct rank_survey){.first_step = -1, .last_step = -1};
     int more = begin(windows, pool_worker, rank, &cursor, error) ? -1 : 1;
-    while (more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1)
-        survey_operation(windows, verdict_cache, &swept);
+    while (more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1)
+        survey_operation(windows, extent, &issued_operation);
     cursor_end(&cursor);
     return more;
 }
@@ -321,15 +324,16 @@ static int survey_rank(void *context, struct pool_worker *pool_worker, size_t nu
  * Whether an operation is at the cut or after it. `collectives`: how many on the cut's communicator came
  * before it.
  */
-static int is_cut(const struct windows *windows, const struct swept *swept, int64_t collectives)
+static int is_cut(const struct windows *windows, const struct issued_operation *issued_operation,
+                  int64_t collectives)
 {
-    const struct work_member *member = &windows->work->members[swept->member];
-    int is_there = member->communicator == windows->communicator && is_collective(swept);
+    const struct work_member *member = &windows->work->members[issued_operation->member];
+    int is_there = member->communicator == windows->communicator && is_collective(issued_operation);
     switch (windows->cut) {
     case CUT_BY_STEP:
-        return swept->told_step >= windows->value;
+        return issued_operation->told_step >= windows->value;
     case CUT_BY_SEQUENCE:
-        return is_there && number_of(swept) >= windows->value;
+        return is_there && number_of(issued_operation) >= windows->value;
     case CUT_BY_PLACE:
         return is_there && collectives >= windows->places[member->job_rank];
     default:
@@ -341,17 +345,19 @@ static int is_cut(const struct windows *windows, const struct swept *swept, int6
  * Whether an operation comes before the cut. The numbers of its own communicator take precedence over its
  * place.
  */
-static int comes_before(const struct windows *windows, const struct swept *swept, int is_past)
+static int comes_before(const struct windows *windows, const struct issued_operation *issued_operation,
+                        int is_past)
 {
-    int64_t sequence = windows->sequences[windows->work->members[swept->member].communicator];
-    return is_collective(swept) && sequence >= 0 ? number_of(swept) < sequence : !is_past;
+    int64_t sequence = windows->sequences[windows->work->members[issued_operation->member].communicator];
+    return is_collective(issued_operation) && sequence >= 0 ? number_of(issued_operation) < sequence
+                                                            : !is_past;
 }
 
-static int count_operation(struct numbers *before, const struct swept *swept)
+static int count_operation(struct numbers *before, const struct issued_operation *issued_operation)
 {
     static const struct numbers none;
-    int64_t number = numbers_next(&none, before, swept->function, swept->peer);
-    if (!is_collective(swept) && number >= before->most_pairs)
+    int64_t number = numbers_next(&none, before, issued_operation->function, issued_operation->peer);
+    if (!is_collective(issued_operation) && number >= before->most_pairs)
         before->most_pairs = number + 1;
     return number < 0 ? -1 : 0;
 }
@@ -362,14 +368,14 @@ static int count_rank(void *context, struct pool_worker *pool_worker, size_t num
     int64_t collectives = 0;
     int is_past = 0;
     struct cursor cursor;
-    struct swept swept;
+    struct issued_operation issued_operation;
     int more = begin(windows, pool_worker, windows->ranks[number], &cursor, error) ? -1 : 1;
-    while (more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1) {
-        const struct work_member *member = &windows->work->members[swept.member];
-        is_past = is_past || is_cut(windows, &swept, collectives);
-        collectives += member->communicator == windows->communicator && is_collective(&swept);
-        if (comes_before(windows, &swept, is_past) &&
-            count_operation(windows->of_members[swept.member].before, &swept))
+    while (more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1) {
+        const struct work_member *member = &windows->work->members[issued_operation.member];
+        is_past = is_past || is_cut(windows, &issued_operation, collectives);
+        collectives += member->communicator == windows->communicator && is_collective(&issued_operation);
+        if (comes_before(windows, &issued_operation, is_past) &&
+            count_operation(windows->of_members[issued_operation.member].before, &issued_operation))
             more = error_no_memory(error);
     }
     cursor_end(&cursor);

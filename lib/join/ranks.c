@@ -193,19 +193,19 @@ static int fill_world(struct work *work, int32_t run, struct error *error)
     unsigned char *taken = array_new((size_t)world->size, 1);
     if (!taken)
         return error_no_memory(error);
-    int64_t homeless = -1;
+    int64_t rank_without_place = -1;
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
         int32_t number = work->ranks_of_run.items[i];
         if (work->ranks[number].global_rank >= 0 && work->ranks[number].global_rank < world->size)
             taken[work->ranks[number].global_rank] = 1;
         else
-            homeless = number;
+            rank_without_place = number;
     }
     for (int64_t rank = 0; rank < world->size; rank++) {
         if (taken[rank])
             continue;
-        int64_t at = homeless >= 0 ? homeless : work_add_rank(work, run, -1);
-        homeless = -1;
+        int64_t at = rank_without_place >= 0 ? rank_without_place : work_add_rank(work, run, -1);
+        rank_without_place = -1;
         if (at < 0) {
             free(taken);
             return error_no_memory(error);
@@ -232,7 +232,7 @@ static int fill_run(struct work *work, int32_t number, const struct map *unplace
 {
     struct work_run *run = &work->runs[number];
     if (run->is_told)
-        return work_fill_told(work, number, unplaced, error);
+        return work_add_silent_ranks(work, number, unplaced, error);
     if (run->world >= 0 && fill_world(work, number, error))
         return -1;
     run->expected_ranks = run->world >= 0 ? work->communicators[run->world].size : run->rank_count;
@@ -351,7 +351,7 @@ static int find_runs(struct work *work, struct error *error)
             disjoint_unite(parent, *seen, work->members[i].process);
         *seen = work->members[i].process;
     }
-    failed = unite_unhashed(work, parent, error) || work_unite_told(work, parent, error) ||
+    failed = unite_unhashed(work, parent, error) || work_unite_declared(work, parent, error) ||
                      number_runs(work, parent, error)
                  ? -1
                  : 0;
@@ -430,7 +430,7 @@ int work_find_ranks(struct work *work, struct error *error)
     if (failed || work_choose_worlds(work, error))
         return -1;
     work_take_global_ranks(work);
-    if (work_take_told_ranks(work, error))
+    if (work_take_declared_ranks(work, error))
         return -1;
     return work_make_room(work, error) || work_group_ranks(work, error) || work_fill_worlds(work, error) ||
                    work_label(work, error)

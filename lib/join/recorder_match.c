@@ -18,7 +18,7 @@
  * The most that times may deviate from the common lag, in the median. Up to 0.07 ms was seen, with more ranks
  * than cores.
  */
-#define WITNESS_SPREAD_MOST_NS INT64_C(500000)
+#define RECORDER_SPREAD_MOST_NS INT64_C(500000)
 
 /* Shifts are tried around the calls nearest in time to three calls of the other recording. */
 enum { PROBES = 3, REACH = 16, TRIED = PROBES * (2 * REACH + 1) };
@@ -29,8 +29,8 @@ enum { COMPARED_MOST = 2048 };
 /* Another shift whose spread is within this factor is decided by the smaller time difference. */
 enum { NEARLY_AS_WELL = 2 };
 
-int series_next_pair(struct pair_cursor *cursor, const struct told_call *one, size_t one_count,
-                     const struct told_call *other, size_t other_count, int64_t shift)
+int series_next_pair(struct pair_cursor *cursor, const struct recorded_call *one, size_t one_count,
+                     const struct recorded_call *other, size_t other_count, int64_t shift)
 {
     while (cursor->one < one_count && cursor->other < other_count) {
         int64_t place = one[cursor->one].place - shift;
@@ -48,7 +48,7 @@ int series_next_pair(struct pair_cursor *cursor, const struct told_call *one, si
 }
 
 /* The index of the call nearest to a time. */
-static size_t nearest(const struct told_call *one, size_t count, int64_t time_ns)
+static size_t nearest(const struct recorded_call *one, size_t count, int64_t time_ns)
 {
     size_t best = 0;
     int64_t least = INT64_MAX;
@@ -66,7 +66,7 @@ static size_t nearest(const struct told_call *one, size_t count, int64_t time_ns
 }
 
 /* Limits the calls of the one to those near the calls of the other in time. Distant ones cannot match. */
-static void narrow(const struct told_call **one, size_t *one_count, const struct told_call *other,
+static void narrow(const struct recorded_call **one, size_t *one_count, const struct recorded_call *other,
                    size_t other_count)
 {
     size_t first = nearest(*one, *one_count, other[0].time_ns);
@@ -80,13 +80,13 @@ static void narrow(const struct told_call **one, size_t *one_count, const struct
     *one_count = end - begin;
 }
 
-static size_t list_shifts(const struct told_call *one, size_t one_count, const struct told_call *other,
-                          size_t other_count, int64_t *shifts)
+static size_t list_shifts(const struct recorded_call *one, size_t one_count,
+                          const struct recorded_call *other, size_t other_count, int64_t *shifts)
 {
     const size_t probes[PROBES] = {0, other_count / 2, other_count - 1};
     size_t count = 0, kept = 0;
     for (size_t p = 0; p < PROBES; p++) {
-        const struct told_call *probe = &other[probes[p]];
+        const struct recorded_call *probe = &other[probes[p]];
         if (probe->time_ns == TIME_UNKNOWN)
             continue;
         size_t near = nearest(one, one_count, probe->time_ns);
@@ -109,14 +109,14 @@ static int64_t median_distance(int64_t *times, size_t count, int64_t from)
 }
 
 /* The match for one shift. `lags` has room for the smaller of the counts. */
-static struct series_match match_by(const struct told_call *one, size_t one_count,
-                                    const struct told_call *other, size_t other_count, int64_t shift,
+static struct series_match match_by(const struct recorded_call *one, size_t one_count,
+                                    const struct recorded_call *other, size_t other_count, int64_t shift,
                                     int64_t *lags)
 {
     struct series_match match = {.shift = shift, .spread_ns = INT64_MAX};
     struct pair_cursor cursor = {0};
     while (series_next_pair(&cursor, one, one_count, other, other_count, shift)) {
-        const struct told_call *here = &one[cursor.at_one], *there = &other[cursor.at_other];
+        const struct recorded_call *here = &one[cursor.at_one], *there = &other[cursor.at_other];
         match.pairs++;
         match.other_sizes += here->bytes >= 0 && there->bytes >= 0 && here->bytes != there->bytes;
         if (here->time_ns != TIME_UNKNOWN && there->time_ns != TIME_UNKNOWN &&
@@ -132,8 +132,8 @@ static struct series_match match_by(const struct told_call *one, size_t one_coun
 
 static int is_possible(const struct series_match *match)
 {
-    return match->timed >= WITNESS_PAIRS_LEAST && match->lag_ns <= WITNESS_LAG_MOST_NS &&
-           match->lag_ns >= -WITNESS_LAG_MOST_NS && match->spread_ns <= WITNESS_SPREAD_MOST_NS;
+    return match->timed >= RECORDER_PAIRS_LEAST && match->lag_ns <= RECORDER_LAG_MOST_NS &&
+           match->lag_ns >= -RECORDER_LAG_MOST_NS && match->spread_ns <= RECORDER_SPREAD_MOST_NS;
 }
 
 /*
@@ -151,7 +151,7 @@ static int is_better(const struct series_match *match, const struct series_match
     return here < there;
 }
 
-int series_align(const struct told_call *one, size_t one_count, const struct told_call *other,
+int series_align(const struct recorded_call *one, size_t one_count, const struct recorded_call *other,
                  size_t other_count, struct series_match *match)
 {
     int64_t shifts[TRIED];
@@ -178,35 +178,35 @@ int series_align(const struct told_call *one, size_t one_count, const struct tol
 }
 
 /* Finds the shift from the two calls whose time difference is nearest to `lag_ns`. 0: none. */
-static int find_near(const struct told_call *one, size_t one_count, const struct told_call *other,
+static int find_near(const struct recorded_call *one, size_t one_count, const struct recorded_call *other,
                      size_t other_count, int64_t lag_ns, int64_t *shift)
 {
-    int64_t least = WITNESS_LAG_MOST_NS + 1;
+    int64_t least = RECORDER_LAG_MOST_NS + 1;
     for (size_t i = 0; i < other_count; i++) {
         int64_t at_ns, away;
         if (other[i].time_ns == TIME_UNKNOWN || __builtin_add_overflow(other[i].time_ns, lag_ns, &at_ns))
             continue;
-        const struct told_call *near = &one[nearest(one, one_count, at_ns)];
+        const struct recorded_call *near = &one[nearest(one, one_count, at_ns)];
         if (near->time_ns == TIME_UNKNOWN || __builtin_sub_overflow(near->time_ns, at_ns, &away) ||
             llabs(away) >= least)
             continue;
         least = llabs(away);
         *shift = near->place - other[i].place;
     }
-    return least <= WITNESS_LAG_MOST_NS;
+    return least <= RECORDER_LAG_MOST_NS;
 }
 
-int series_align_near(const struct told_call *one, size_t one_count, const struct told_call *other,
+int series_align_near(const struct recorded_call *one, size_t one_count, const struct recorded_call *other,
                       size_t other_count, int64_t lag_ns, struct series_match *match)
 {
     struct pair_cursor cursor = {0};
     int64_t shift;
-    if ((one_count >= WITNESS_PAIRS_LEAST && other_count >= WITNESS_PAIRS_LEAST) || !one_count ||
+    if ((one_count >= RECORDER_PAIRS_LEAST && other_count >= RECORDER_PAIRS_LEAST) || !one_count ||
         !find_near(one, one_count, other, other_count, lag_ns, &shift))
         return 0;
     *match = (struct series_match){.shift = shift};
     while (series_next_pair(&cursor, one, one_count, other, other_count, shift)) {
-        const struct told_call *here = &one[cursor.at_one], *there = &other[cursor.at_other];
+        const struct recorded_call *here = &one[cursor.at_one], *there = &other[cursor.at_other];
         match->pairs++;
         match->other_sizes += here->bytes >= 0 && there->bytes >= 0 && here->bytes != there->bytes;
     }
@@ -287,8 +287,8 @@ static int32_t series_of(enum function function, int64_t peer)
     return (int32_t)function + (of_pair ? FUNCTION_COUNT * (int32_t)(peer + 1) : 0);
 }
 
-static int take_row(struct told_calls *calls, struct work *work, const struct block_reader *rows, size_t row,
-                    int64_t block_id, const struct wall_clock *clock, struct error *error)
+static int take_row(struct recorded_calls *calls, struct work *work, const struct block_reader *rows,
+                    size_t row, int64_t block_id, const struct wall_clock *clock, struct error *error)
 {
     enum function function = (enum function)(uint8_t)rows->values[OPERATION_FUNCTION][row];
     int32_t source;
@@ -296,7 +296,7 @@ static int take_row(struct told_calls *calls, struct work *work, const struct bl
         return -1;
     if (array_reserve((void **)&calls->items, &calls->capacity, calls->count + 1, sizeof *calls->items))
         return error_no_memory(error);
-    calls->items[calls->count++] = (struct told_call){
+    calls->items[calls->count++] = (struct recorded_call){
         .place = block_value(rows, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
         .number = block_value(rows, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
         .time_ns = wall_clock_at(clock, called_ns(rows, row)),
@@ -312,14 +312,14 @@ static int take_row(struct told_calls *calls, struct work *work, const struct bl
     return 0;
 }
 
-static int by_series(const struct told_call *left, const struct told_call *right)
+static int by_series(const struct recorded_call *left, const struct recorded_call *right)
 {
     return (left->series > right->series) - (left->series < right->series);
 }
 
 static int by_number(const void *a, const void *b)
 {
-    const struct told_call *left = a, *right = b;
+    const struct recorded_call *left = a, *right = b;
     if (left->series != right->series)
         return by_series(left, right);
     return (left->place > right->place) - (left->place < right->place);
@@ -327,7 +327,7 @@ static int by_number(const void *a, const void *b)
 
 static int by_time(const void *a, const void *b)
 {
-    const struct told_call *left = a, *right = b;
+    const struct recorded_call *left = a, *right = b;
     if (left->series != right->series)
         return by_series(left, right);
     if (left->time_ns != right->time_ns)
@@ -337,7 +337,7 @@ static int by_time(const void *a, const void *b)
     return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
 }
 
-size_t told_calls_end(const struct told_calls *calls, size_t first)
+size_t recorded_calls_end(const struct recorded_calls *calls, size_t first)
 {
     size_t end = first;
     while (end < calls->count && calls->items[end].series == calls->items[first].series)
@@ -346,7 +346,7 @@ size_t told_calls_end(const struct told_calls *calls, size_t first)
 }
 
 /* Whether the numbers of a series rise without repetition. */
-static int are_numbered(const struct told_call *calls, size_t count)
+static int are_numbered(const struct recorded_call *calls, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (calls[i].place < 0 || (i && calls[i].place == calls[i - 1].place))
@@ -354,12 +354,12 @@ static int are_numbered(const struct told_call *calls, size_t count)
     return 1;
 }
 
-static void place_calls(struct told_calls *calls, int have_numbers)
+static void place_calls(struct recorded_calls *calls, int have_numbers)
 {
     array_sort(calls->items, calls->count, sizeof *calls->items, have_numbers ? by_number : by_time);
     for (size_t first = 0, end; first < calls->count; first = end) {
-        struct told_call *series = &calls->items[first];
-        end = told_calls_end(calls, first);
+        struct recorded_call *series = &calls->items[first];
+        end = recorded_calls_end(calls, first);
         int is_pair = function_is_point_to_point((enum function)series->function);
         if (have_numbers && !is_pair && are_numbered(series, end - first))
             continue;
@@ -369,8 +369,8 @@ static void place_calls(struct told_calls *calls, int have_numbers)
     }
 }
 
-int told_calls_load(struct told_calls *calls, struct work *work, struct logs *logs, int64_t member_id,
-                    const struct wall_clock *clock, int have_numbers, struct error *error)
+int recorded_calls_load(struct recorded_calls *calls, struct work *work, struct logs *logs, int64_t member_id,
+                        const struct wall_clock *clock, int have_numbers, struct error *error)
 {
     static const int columns[] = {OPERATION_ORDINAL,   OPERATION_FUNCTION,      OPERATION_SEQUENCE,
                                   OPERATION_DATATYPE,  OPERATION_BYTES,         OPERATION_PEER,
@@ -378,7 +378,7 @@ int told_calls_load(struct told_calls *calls, struct work *work, struct logs *lo
                                   OPERATION_SOURCE};
     struct statement *list = store_prepare(logs->store, schema_join_load_blocks, error);
     int more = list && !statement_bind_integer(list, 1, member_id, error) ? 1 : -1;
-    *calls = (struct told_calls){.items = NULL};
+    *calls = (struct recorded_calls){.items = NULL};
     while (more == 1 && (more = statement_step(list, error)) == 1) {
         int64_t block_id = statement_integer(list, 0);
         if (logs_open(logs, block_id, columns, sizeof columns / sizeof *columns, error))
@@ -393,8 +393,8 @@ int told_calls_load(struct told_calls *calls, struct work *work, struct logs *lo
     return more;
 }
 
-void told_calls_release(struct told_calls *calls)
+void recorded_calls_release(struct recorded_calls *calls)
 {
     free(calls->items);
-    *calls = (struct told_calls){.items = NULL};
+    *calls = (struct recorded_calls){.items = NULL};
 }

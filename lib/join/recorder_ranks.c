@@ -16,7 +16,7 @@ enum { ODD_CALLS = 10 };
 void members_release(struct member_list *member_list)
 {
     for (size_t i = 0; member_list->calls && i < member_list->count; i++)
-        told_calls_release(&member_list->calls[i]);
+        recorded_calls_release(&member_list->calls[i]);
     free(member_list->calls);
     free(member_list->members);
     free(member_list->is_taken);
@@ -39,8 +39,8 @@ int members_load(struct member_list *member_list, struct recorder_match *recorde
         if (member->job_rank != side->rank || !member->operations)
             continue;
         member_list->members[member_list->count] = number;
-        if (told_calls_load(&member_list->calls[member_list->count++], work, recorder_match->logs, member->id,
-                            side->clock, side->by_number, error))
+        if (recorded_calls_load(&member_list->calls[member_list->count++], work, recorder_match->logs,
+                                member->id, side->clock, side->by_number, error))
             return -1;
     }
     return 0;
@@ -95,11 +95,11 @@ static int is_made_of_others(enum function function)
            function == FUNCTION_OTHER || function == FUNCTION_UNKNOWN;
 }
 
-static size_t find_series(const struct told_calls *calls, int32_t series)
+static size_t find_series(const struct recorded_calls *calls, int32_t series)
 {
     size_t first = 0;
     while (first < calls->count && calls->items[first].series != series)
-        first = told_calls_end(calls, first);
+        first = recorded_calls_end(calls, first);
     return first;
 }
 
@@ -118,10 +118,10 @@ static void laid_release(struct laid *laid)
     free(laid->is_found);
 }
 
-static size_t count_series(const struct told_calls *calls)
+static size_t count_series(const struct recorded_calls *calls)
 {
     size_t count = 0;
-    for (size_t first = 0; first < calls->count; first = told_calls_end(calls, first))
+    for (size_t first = 0; first < calls->count; first = recorded_calls_end(calls, first))
         count++;
     return count;
 }
@@ -130,15 +130,15 @@ static size_t count_series(const struct told_calls *calls)
  * `near`: align the series that times alone could not align, by the time difference of the longest aligned
  * one.
  */
-static int lay_series(const struct told_calls *one, const struct told_calls *other, int near,
-                      struct laid *laid)
+static int align_member_series(const struct recorded_calls *one, const struct recorded_calls *other, int near,
+                               struct laid *laid)
 {
     size_t at = 0, longest = 0;
     for (size_t first = 0, end; first < other->count; first = end, at++) {
         size_t here = find_series(one, other->items[first].series);
-        size_t count = here < one->count ? told_calls_end(one, here) - here : 0;
+        size_t count = here < one->count ? recorded_calls_end(one, here) - here : 0;
         int found = 0;
-        end = told_calls_end(other, first);
+        end = recorded_calls_end(other, first);
         if (laid->is_found[at])
             continue;
         if (near)
@@ -159,17 +159,17 @@ static int lay_series(const struct told_calls *one, const struct told_calls *oth
     return 0;
 }
 
-static int lay(const struct told_calls *one, const struct told_calls *other, struct laid *laid)
+static int lay(const struct recorded_calls *one, const struct recorded_calls *other, struct laid *laid)
 {
     size_t count = count_series(other);
     *laid = (struct laid){
         .series = array_new(count, sizeof *laid->series), .is_found = array_new(count, 1), .count = count};
-    if (!laid->series || !laid->is_found || lay_series(one, other, 0, laid))
+    if (!laid->series || !laid->is_found || align_member_series(one, other, 0, laid))
         return -1;
-    return laid->timed ? lay_series(one, other, 1, laid) : 0;
+    return laid->timed ? align_member_series(one, other, 1, laid) : 0;
 }
 
-static void quarrel(struct recorder_conflict *about, const struct told_call *call, int64_t kept,
+static void quarrel(struct recorder_conflict *about, const struct recorded_call *call, int64_t kept,
                     int64_t other)
 {
     if (!about->count++) {
@@ -188,7 +188,8 @@ static int are_types_otherwise(enum datatype one, enum datatype other)
     return one != other && datatype_bytes(one) > 1 && datatype_bytes(one) == datatype_bytes(other);
 }
 
-static int take_pair(struct rank_match *match, const struct told_call *one, const struct told_call *other)
+static int take_pair(struct rank_match *match, const struct recorded_call *one,
+                     const struct recorded_call *other)
 {
     match->pairs++;
     if (one->bytes >= 0 && other->bytes >= 0 && one->bytes != other->bytes)
@@ -197,15 +198,16 @@ static int take_pair(struct rank_match *match, const struct told_call *one, cons
         quarrel(&match->datatypes, one, one->datatype, other->datatype);
     if (one->source >= 0 || other->source < 0)
         return 0;
-    if (array_reserve((void **)&match->gifts, &match->gift_capacity, match->gift_count + 1,
-                      sizeof *match->gifts))
+    if (array_reserve((void **)&match->extra_fields, &match->extra_field_capacity,
+                      match->extra_field_count + 1, sizeof *match->extra_fields))
         return -1;
-    match->gifts[match->gift_count++] = (struct recorder_extra_field){one->block_id, one->row, other->source};
+    match->extra_fields[match->extra_field_count++] =
+        (struct recorder_extra_field){one->block_id, one->row, other->source};
     return 0;
 }
 
 /* The last time of the calls; TIME_UNKNOWN. Sets *is_open if a call never ended. */
-static int64_t last_time(const struct told_calls *calls, int *is_open)
+static int64_t last_time(const struct recorded_calls *calls, int *is_open)
 {
     int64_t last = TIME_UNKNOWN;
     for (size_t i = 0; i < calls->count; i++) {
@@ -215,7 +217,7 @@ static int64_t last_time(const struct told_calls *calls, int *is_open)
     return last;
 }
 
-static int64_t first_time(const struct told_calls *calls)
+static int64_t first_time(const struct recorded_calls *calls)
 {
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < calls->count; i++)
@@ -244,24 +246,24 @@ static struct recorder_ranks_span span_of(const struct member_list *member_list)
 }
 
 /* Handles a call of the other recording that the one does not have. */
-static void take_left_over(struct rank_match *match, const struct told_call *call,
+static void take_left_over(struct rank_match *match, const struct recorded_call *call,
                            const struct recorder_ranks_span *one)
 {
     if (call->time_ns == TIME_UNKNOWN || is_made_of_others((enum function)call->function))
         return;
     if (call->is_unfinished && !one->is_open && call->time_ns > one->last_ns)
         match->only_other_stops = 1;
-    match->left_over += call->time_ns > one->first_ns + WITNESS_LAG_MOST_NS &&
-                        call->time_ns < one->last_ns - WITNESS_LAG_MOST_NS;
+    match->left_over += call->time_ns > one->first_ns + RECORDER_LAG_MOST_NS &&
+                        call->time_ns < one->last_ns - RECORDER_LAG_MOST_NS;
 }
 
-static int take_series(struct rank_match *match, const struct told_calls *one, const struct told_calls *other,
-                       size_t first, const struct series_match *series,
+static int take_series(struct rank_match *match, const struct recorded_calls *one,
+                       const struct recorded_calls *other, size_t first, const struct series_match *series,
                        const struct recorder_ranks_span *span)
 {
-    size_t end = told_calls_end(other, first), taken = first;
+    size_t end = recorded_calls_end(other, first), taken = first;
     size_t here = series ? find_series(one, other->items[first].series) : one->count;
-    size_t count = here < one->count ? told_calls_end(one, here) - here : 0;
+    size_t count = here < one->count ? recorded_calls_end(one, here) - here : 0;
     struct pair_cursor cursor = {0};
     while (series && series_next_pair(&cursor, one->items + here, count, other->items + first, end - first,
                                       series->shift)) {
@@ -276,12 +278,13 @@ static int take_series(struct rank_match *match, const struct told_calls *one, c
     return 0;
 }
 
-static int take_member(struct rank_match *match, const struct told_calls *one, const struct told_calls *other,
-                       const struct laid *laid, const struct recorder_ranks_span *span)
+static int take_member(struct rank_match *match, const struct recorded_calls *one,
+                       const struct recorded_calls *other, const struct laid *laid,
+                       const struct recorder_ranks_span *span)
 {
     size_t at = 0;
     match->timed += laid ? laid->timed : 0;
-    for (size_t first = 0; first < other->count; first = told_calls_end(other, first), at++) {
+    for (size_t first = 0; first < other->count; first = recorded_calls_end(other, first), at++) {
         const struct series_match *series = laid && laid->is_found[at] ? &laid->series[at] : NULL;
         if (take_series(match, one, other, first, series, span))
             return -1;
@@ -336,8 +339,8 @@ static int match_member(struct recorder_match *recorder_match, struct member_lis
                         const struct member_list *other, size_t number,
                         const struct recorder_ranks_span *span, struct rank_match *match)
 {
-    static const struct told_calls none = {.items = NULL};
-    const struct told_calls *there = &other->calls[number];
+    static const struct recorded_calls none = {.items = NULL};
+    const struct recorded_calls *there = &other->calls[number];
     struct laid best;
     size_t found;
     int failed = find_member(recorder_match, one, other, number, &found, &best);
@@ -363,8 +366,8 @@ int ranks_match(struct recorder_match *recorder_match, const struct recorder_sid
     if (!failed) {
         struct recorder_ranks_span in_one = span_of(&here), in_other = span_of(&there);
         match->clocks = in_one.last_ns != TIME_UNKNOWN && in_other.last_ns != TIME_UNKNOWN;
-        match->overlap = match->clocks && in_one.first_ns <= in_other.last_ns + WITNESS_LAG_MOST_NS &&
-                         in_other.first_ns <= in_one.last_ns + WITNESS_LAG_MOST_NS;
+        match->overlap = match->clocks && in_one.first_ns <= in_other.last_ns + RECORDER_LAG_MOST_NS &&
+                         in_other.first_ns <= in_one.last_ns + RECORDER_LAG_MOST_NS;
         for (size_t i = 0; match->overlap && !failed && i < there.count; i++)
             if (match_member(recorder_match, &here, &there, i, &in_one, match))
                 failed = error_no_memory(error);
@@ -376,15 +379,15 @@ int ranks_match(struct recorder_match *recorder_match, const struct recorder_sid
 
 void rank_match_release(struct rank_match *match)
 {
-    free(match->gifts);
+    free(match->extra_fields);
     free(match->member_list.items);
     match->member_list = (struct recorder_members){.items = NULL};
-    match->gifts = NULL;
-    match->gift_count = match->gift_capacity = 0;
+    match->extra_fields = NULL;
+    match->extra_field_count = match->extra_field_capacity = 0;
 }
 
 int rank_match_fits(const struct rank_match *match)
 {
-    return match->timed >= WITNESS_PAIRS_LEAST && match->left_over * ODD_CALLS <= match->pairs &&
+    return match->timed >= RECORDER_PAIRS_LEAST && match->left_over * ODD_CALLS <= match->pairs &&
            (size_t)match->sizes.count * ODD_CALLS <= match->pairs;
 }

@@ -25,13 +25,13 @@ struct numbers_match {
     struct recorder_members member_list; /* owned; the caller frees it */
 };
 
-static int is_collective(const struct told_call *call)
+static int is_collective(const struct recorded_call *call)
 {
     return !function_is_point_to_point((enum function)call->function);
 }
 
 /* The number of the last collective; 0: none. */
-static int64_t last_number(const struct told_calls *calls)
+static int64_t last_number(const struct recorded_calls *calls)
 {
     int64_t last = 0;
     for (size_t i = 0; i < calls->count; i++)
@@ -42,14 +42,14 @@ static int64_t last_number(const struct told_calls *calls)
 
 static int by_file(const void *a, const void *b)
 {
-    const struct told_call *left = a, *right = b;
+    const struct recorded_call *left = a, *right = b;
     if (left->block_id >> 32 != right->block_id >> 32)
         return left->block_id < right->block_id ? -1 : 1;
     return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
 }
 
 /* Numbers the collectives of a log from 1 in their order, and removes other calls. */
-static void number_calls(struct told_calls *calls)
+static void number_calls(struct recorded_calls *calls)
 {
     size_t kept = 0;
     for (size_t i = 0; i < calls->count; i++)
@@ -62,18 +62,18 @@ static void number_calls(struct told_calls *calls)
 }
 
 /* Whether all collectives of the one are in the log, and the last one is the same. */
-static int are_same(const struct told_calls *one, const struct told_calls *log, size_t *calls)
+static int are_same(const struct recorded_calls *one, const struct recorded_calls *log, size_t *calls)
 {
     *calls = 0;
     if (last_number(one) != (int64_t)log->count)
         return 0;
     for (size_t i = 0; i < one->count; i++) {
-        const struct told_call *call = &one->items[i];
+        const struct recorded_call *call = &one->items[i];
         if (!is_collective(call))
             continue;
         if (call->number < 1)
             return 0;
-        const struct told_call *logged = &log->items[call->number - 1];
+        const struct recorded_call *logged = &log->items[call->number - 1];
         if (logged->function != call->function ||
             (logged->bytes >= 0 && call->bytes >= 0 && logged->bytes != call->bytes))
             return 0;
@@ -329,8 +329,9 @@ static int take_fitting(struct run_pair *run_pair, const struct work *work, int3
 {
     if (array_reserve((void **)&run_pair->pairs, &run_pair->pair_capacity, run_pair->pair_count + 1,
                       sizeof *run_pair->pairs) ||
-        array_reserve((void **)&run_pair->gifts, &run_pair->gift_capacity,
-                      run_pair->gift_count + match->gift_count, sizeof *run_pair->gifts) ||
+        array_reserve((void **)&run_pair->extra_fields, &run_pair->extra_field_capacity,
+                      run_pair->extra_field_count + match->extra_field_count,
+                      sizeof *run_pair->extra_fields) ||
         array_reserve((void **)&run_pair->member_list.items, &run_pair->member_list.capacity,
                       run_pair->member_list.count + match->member_list.count,
                       sizeof *run_pair->member_list.items))
@@ -339,8 +340,8 @@ static int take_fitting(struct run_pair *run_pair, const struct work *work, int3
                                                                      .other = work->ranks[other].process,
                                                                      .sizes = match->sizes,
                                                                      .datatypes = match->datatypes};
-    for (size_t i = 0; i < match->gift_count; i++)
-        run_pair->gifts[run_pair->gift_count++] = match->gifts[i];
+    for (size_t i = 0; i < match->extra_field_count; i++)
+        run_pair->extra_fields[run_pair->extra_field_count++] = match->extra_fields[i];
     for (size_t i = 0; i < match->member_list.count; i++)
         run_pair->member_list.items[run_pair->member_list.count++] = match->member_list.items[i];
     return 0;
@@ -375,7 +376,7 @@ static int judge_rank(struct run_pair *run_pair, struct recorder_match *recorder
 
 static void doubt(struct run_pair *run_pair, const char *why)
 {
-    run_pair->verdict = ENCOUNTER_DOUBTFUL;
+    run_pair->verdict = RUN_PAIR_DOUBTFUL;
     run_pair->why = why;
 }
 
@@ -392,7 +393,7 @@ static void conclude(struct run_pair *run_pair, const struct tally *tally)
     else if (tally->only_other_stops)
         doubt(run_pair, "only one of them contains the operations that never ended");
     else
-        run_pair->verdict = ENCOUNTER_SAME;
+        run_pair->verdict = RUN_PAIR_SAME;
 }
 
 /*
@@ -511,20 +512,20 @@ static int judge_without_clocks(struct run_pair *run_pair, struct recorder_match
     if (judge_ranks(run_pair, recorder_match, runs, judge_rank_by_numbers, &tally, error))
         return -1;
     if (tally.ranks && tally.fitting == tally.ranks && !tally.without && tally.pairs >= PAIRS_LEAST)
-        run_pair->verdict = ENCOUNTER_SAME;
+        run_pair->verdict = RUN_PAIR_SAME;
     else
         doubt(run_pair, "they have no clock in common and do not end with the same operations");
     return 0;
 }
 
-int encounter_judge(struct run_pair *run_pair, struct recorder_match *recorder_match,
-                    const struct recorder_runs *runs, struct error *error)
+int run_pair_compare(struct run_pair *run_pair, struct recorder_match *recorder_match,
+                     const struct recorder_runs *runs, struct error *error)
 {
     const struct work *work = recorder_match->work;
     const struct recorder_run *here = &runs->items[run_pair->one], *there = &runs->items[run_pair->other];
     int in_one_folder = are_in_one_folder(work, run_pair->one, run_pair->other);
     struct tally tally;
-    run_pair->verdict = ENCOUNTER_DIFFERENT;
+    run_pair->verdict = RUN_PAIR_DIFFERENT;
     if (!may_be_one_job(work, runs, run_pair->one, run_pair->other))
         return 0;
     if (here->last_ns == TIME_UNKNOWN || there->last_ns == TIME_UNKNOWN)
@@ -534,14 +535,14 @@ int encounter_judge(struct run_pair *run_pair, struct recorder_match *recorder_m
     if (judge_ranks(run_pair, recorder_match, runs, judge_rank, &tally, error))
         return -1;
     conclude(run_pair, &tally);
-    if (run_pair->verdict == ENCOUNTER_DOUBTFUL && !in_one_folder)
-        run_pair->verdict = ENCOUNTER_DIFFERENT;
+    if (run_pair->verdict == RUN_PAIR_DOUBTFUL && !in_one_folder)
+        run_pair->verdict = RUN_PAIR_DIFFERENT;
     return 0;
 }
 
-void encounter_release(struct run_pair *run_pair)
+void run_pair_release(struct run_pair *run_pair)
 {
     free(run_pair->pairs);
-    free(run_pair->gifts);
+    free(run_pair->extra_fields);
     free(run_pair->member_list.items);
 }

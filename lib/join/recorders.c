@@ -25,27 +25,29 @@ static int by_call(const void *a, const void *b)
 }
 
 /* Adds missing source lines to the calls of one block. Returns how many entries were used; 0: failed. */
-static size_t give_to_block(struct recorder_match *recorder_match, const struct recorder_extra_field *gifts,
-                            size_t count, struct error *error)
+static size_t add_sources_to_block(struct recorder_match *recorder_match,
+                                   const struct recorder_extra_field *extra_fields, size_t count,
+                                   struct error *error)
 {
     struct log_change changes[BLOCK_ROWS];
     size_t taken = 0;
     memset(changes, 0, sizeof changes);
-    for (; taken < count && gifts[taken].block_id == gifts[0].block_id; taken++)
-        if (gifts[taken].row < BLOCK_ROWS)
-            changes[gifts[taken].row].source = intern_text(&recorder_match->work->texts, gifts[taken].source);
-    if (logs_open_whole(recorder_match->logs, gifts[0].block_id, error) ||
-        logs_replace(recorder_match->logs, gifts[0].block_id, changes, error))
+    for (; taken < count && extra_fields[taken].block_id == extra_fields[0].block_id; taken++)
+        if (extra_fields[taken].row < BLOCK_ROWS)
+            changes[extra_fields[taken].row].source =
+                intern_text(&recorder_match->work->texts, extra_fields[taken].source);
+    if (logs_open_whole(recorder_match->logs, extra_fields[0].block_id, error) ||
+        logs_replace(recorder_match->logs, extra_fields[0].block_id, changes, error))
         return 0;
     return taken;
 }
 
-static int give(struct recorder_match *recorder_match, struct recorder_extra_field *gifts, size_t count,
-                struct error *error)
+static int give(struct recorder_match *recorder_match, struct recorder_extra_field *extra_fields,
+                size_t count, struct error *error)
 {
-    array_sort(gifts, count, sizeof *gifts, by_call);
+    array_sort(extra_fields, count, sizeof *extra_fields, by_call);
     for (size_t at = 0, taken; at < count; at += taken)
-        if ((taken = give_to_block(recorder_match, gifts + at, count - at, error)) == 0)
+        if ((taken = add_sources_to_block(recorder_match, extra_fields + at, count - at, error)) == 0)
             return -1;
     return 0;
 }
@@ -101,8 +103,8 @@ static int contradict(struct store *store, int64_t process_id, const char *what,
     return failed ? -1 : 0;
 }
 
-static int note_quarrels(struct store *store, const struct recorder_pair *pair, int64_t process_id,
-                         const char *one, const char *other, struct error *error)
+static int save_conflicts(struct store *store, const struct recorder_pair *pair, int64_t process_id,
+                          const char *one, const char *other, struct error *error)
 {
     char kept[SAID], instead[SAID];
     if (pair->sizes.count) {
@@ -122,7 +124,7 @@ static int recorder_merge(struct recorder_match *recorder_match, const struct re
                           const struct run_pair *run_pair, struct error *error)
 {
     struct store *store = recorder_match->logs->store;
-    if (give(recorder_match, run_pair->gifts, run_pair->gift_count, error))
+    if (give(recorder_match, run_pair->extra_fields, run_pair->extra_field_count, error))
         return -1;
     for (size_t i = 0; i < run_pair->pair_count; i++) {
         const struct recorder_pair *pair = &run_pair->pairs[i];
@@ -131,8 +133,8 @@ static int recorder_merge(struct recorder_match *recorder_match, const struct re
         if (set_aside(store, other, error) ||
             run_on_pair(store, schema_join_witnesses_add, other, one, error) ||
             logs_run(store, schema_join_witnesses_change, one, error) ||
-            note_quarrels(store, pair, other, runs->items[run_pair->one].dialect,
-                          runs->items[run_pair->other].dialect, error))
+            save_conflicts(store, pair, other, runs->items[run_pair->one].dialect,
+                           runs->items[run_pair->other].dialect, error))
             return -1;
     }
     for (size_t i = 0; i < run_pair->member_list.count; i++)
@@ -193,9 +195,9 @@ static int meet(struct assembly *assembly, int32_t one, int32_t other, struct er
         return error_no_memory(error);
     struct run_pair *run_pair = &assembly->run_pairs[assembly->count];
     *run_pair = (struct run_pair){.one = counts ? one : other, .other = counts ? other : one};
-    int failed = encounter_judge(run_pair, &assembly->recorder_match, &assembly->runs, error);
-    if (run_pair->verdict == ENCOUNTER_DIFFERENT)
-        encounter_release(run_pair);
+    int failed = run_pair_compare(run_pair, &assembly->recorder_match, &assembly->runs, error);
+    if (run_pair->verdict == RUN_PAIR_DIFFERENT)
+        run_pair_release(run_pair);
     else
         assembly->count++;
     return failed;
@@ -205,7 +207,7 @@ static int meet(struct assembly *assembly, int32_t one, int32_t other, struct er
  * Two recorders of one kind never recorded the same process. Pairs without a changed run were compared
  * before.
  */
-static int meet_all(struct assembly *assembly, struct error *error)
+static int compare_all_runs(struct assembly *assembly, struct error *error)
 {
     const struct recorder_run *runs = assembly->runs.items;
     for (size_t i = 0; i < assembly->recorder_match.work->run_count; i++)
@@ -224,7 +226,7 @@ static void choose_parents(const struct assembly *assembly, int32_t *parents)
     for (size_t i = 0; i < assembly->count; i++) {
         const struct run_pair *run_pair = &assembly->run_pairs[i];
         int32_t *parent = &parents[run_pair->other];
-        if (run_pair->verdict == ENCOUNTER_SAME &&
+        if (run_pair->verdict == RUN_PAIR_SAME &&
             (*parent < 0 ||
              recorder_counts(&assembly->runs, run_pair->one, assembly->run_pairs[*parent].one)))
             *parent = (int32_t)i;
@@ -247,13 +249,13 @@ static void drop_ambiguous(struct assembly *assembly, const int32_t *parents)
 {
     for (size_t i = 0; i < assembly->count; i++) {
         const struct run_pair *run_pair = &assembly->run_pairs[i];
-        if (run_pair->verdict != ENCOUNTER_SAME)
+        if (run_pair->verdict != RUN_PAIR_SAME)
             continue;
         struct run_pair *by = &assembly->run_pairs[parents[run_pair->other]];
         int32_t root = root_of(assembly, parents, by->one);
         if (root >= 0 && root == root_of(assembly, parents, run_pair->one))
             continue;
-        by->verdict = ENCOUNTER_DOUBTFUL;
+        by->verdict = RUN_PAIR_DOUBTFUL;
         by->why = "other runs match as well";
     }
 }
@@ -266,7 +268,7 @@ static int merge_all(struct assembly *assembly, int32_t *parents, struct error *
         more = 0;
         for (size_t i = 0; i < assembly->recorder_match.work->run_count; i++) {
             struct run_pair *run_pair = parents[i] < 0 ? NULL : &assembly->run_pairs[parents[i]];
-            if (!run_pair || run_pair->verdict != ENCOUNTER_SAME || parents[run_pair->one] >= 0)
+            if (!run_pair || run_pair->verdict != RUN_PAIR_SAME || parents[run_pair->one] >= 0)
                 continue;
             if (recorder_merge(&assembly->recorder_match, &assembly->runs, run_pair, error))
                 return -1;
@@ -287,7 +289,7 @@ static int conclude(struct assembly *assembly, struct error *error)
     int united = merge_all(assembly, parents, error);
     free(parents);
     for (size_t i = 0; united >= 0 && i < assembly->count; i++)
-        if (assembly->run_pairs[i].verdict == ENCOUNTER_DOUBTFUL &&
+        if (assembly->run_pairs[i].verdict == RUN_PAIR_DOUBTFUL &&
             recorder_doubt(&assembly->recorder_match, &assembly->run_pairs[i], error))
             united = -1;
     return united;
@@ -313,9 +315,9 @@ int recorders_unite(struct work *work, struct store *store, struct error *error)
         logs_init(&assembly.logs, store, error) || recorder_runs_load(&assembly.runs, work, store, error) ? -1
                                                                                                           : 0;
     if (!outcome && are_several(&assembly))
-        outcome = meet_all(&assembly, error) ? -1 : conclude(&assembly, error);
+        outcome = compare_all_runs(&assembly, error) ? -1 : conclude(&assembly, error);
     for (size_t i = 0; i < assembly.count; i++)
-        encounter_release(&assembly.run_pairs[i]);
+        run_pair_release(&assembly.run_pairs[i]);
     free(assembly.run_pairs);
     recorder_runs_release(&assembly.runs);
     logs_release(&assembly.logs);

@@ -45,7 +45,7 @@ int recorders_save(struct store *store, struct error *error);
 
 /* The calls of one member as one recorder has them, to be compared with those of another recorder. */
 
-struct told_call {
+struct recorded_call {
     int64_t place;   /* position in its series, ascending */
     int64_t number;  /* sequence number in the record; COUNT_UNKNOWN */
     int64_t time_ns; /* when the host called it, on the wall clock, in ns since the epoch; TIME_UNKNOWN */
@@ -60,8 +60,8 @@ struct told_call {
     uint8_t is_unfinished;
 };
 
-struct told_calls {
-    struct told_call *items; /* owned; sorted by series, then by place */
+struct recorded_calls {
+    struct recorded_call *items; /* owned; sorted by series, then by place */
     size_t count;
     size_t capacity;
 };
@@ -88,12 +88,12 @@ int64_t wall_clock_at(const struct wall_clock *clock, int64_t local_ns);
  * missing numbers are calls that it lost. Otherwise the position of a call is its place in the order of time.
  * Sources are added to work->texts.
  */
-int told_calls_load(struct told_calls *calls, struct work *work, struct logs *logs, int64_t member_id,
-                    const struct wall_clock *clock, int by_number, struct error *error);
-void told_calls_release(struct told_calls *calls);
+int recorded_calls_load(struct recorded_calls *calls, struct work *work, struct logs *logs, int64_t member_id,
+                        const struct wall_clock *clock, int by_number, struct error *error);
+void recorded_calls_release(struct recorded_calls *calls);
 
 /* The index after the last call of the series that begins at `first`. */
-size_t told_calls_end(const struct told_calls *calls, size_t first);
+size_t recorded_calls_end(const struct recorded_calls *calls, size_t first);
 
 /* -------------------- recorder_ranks.c -------------------- */
 
@@ -140,9 +140,9 @@ struct rank_match {
     struct recorder_conflict sizes;
     struct recorder_conflict datatypes;
     struct recorder_members member_list;
-    struct recorder_extra_field *gifts; /* owned */
-    size_t gift_count;
-    size_t gift_capacity;
+    struct recorder_extra_field *extra_fields; /* owned */
+    size_t extra_field_count;
+    size_t extra_field_capacity;
 };
 
 /* State that is shared by all ranks. */
@@ -155,7 +155,7 @@ struct recorder_match {
 struct recorder_side {
     int32_t rank;                   /* index in work */
     const struct wall_clock *clock; /* of its process */
-    int by_number;                  /* see told_calls_load */
+    int by_number;                  /* see recorded_calls_load */
 };
 
 /*
@@ -163,7 +163,7 @@ struct recorder_side {
  */
 struct member_list {
     int32_t *members; /* owned; indexes in work */
-    struct told_calls *calls;
+    struct recorded_calls *calls;
     unsigned char *is_taken;
     size_t count;
 };
@@ -198,7 +198,7 @@ enum recorder_kind {
 
 struct recorder_run {
     enum recorder_kind kind; /* of its recorders, the one that knows most about an operation */
-    int by_number;           /* see told_calls_load */
+    int by_number;           /* see recorded_calls_load */
     int is_changed;
     int64_t operations;
     int64_t first_ns; /* times of its first and last call on the wall clock; without times */
@@ -229,26 +229,26 @@ struct recorder_pair {
     struct recorder_conflict datatypes;
 };
 
-enum encounter_verdict { ENCOUNTER_DIFFERENT, ENCOUNTER_DOUBTFUL, ENCOUNTER_SAME };
+enum run_pair_verdict { RUN_PAIR_DIFFERENT, RUN_PAIR_DOUBTFUL, RUN_PAIR_SAME };
 
 struct run_pair {
     int32_t one; /* index of the run that is kept */
     int32_t other;
-    enum encounter_verdict verdict;
+    enum run_pair_verdict verdict;
     const char *why;             /* the reason if doubtful */
     struct recorder_pair *pairs; /* owned */
     size_t pair_count;
     size_t pair_capacity;
     struct recorder_members member_list;
-    struct recorder_extra_field *gifts; /* owned */
-    size_t gift_count;
-    size_t gift_capacity;
+    struct recorder_extra_field *extra_fields; /* owned */
+    size_t extra_field_count;
+    size_t extra_field_capacity;
 };
 
-/* Compares run_pair->one and run_pair->other. Call encounter_release even after an error. */
-int encounter_judge(struct run_pair *run_pair, struct recorder_match *recorder_match,
-                    const struct recorder_runs *runs, struct error *error);
-void encounter_release(struct run_pair *run_pair);
+/* Compares run_pair->one and run_pair->other. Call run_pair_release even after an error. */
+int run_pair_compare(struct run_pair *run_pair, struct recorder_match *recorder_match,
+                     const struct recorder_runs *runs, struct error *error);
+void run_pair_release(struct run_pair *run_pair);
 
 /* -------------------- recorder_match.c -------------------- */
 
@@ -264,10 +264,10 @@ void encounter_release(struct run_pair *run_pair);
  * Recorder and PyTorch's profiler. Steps of another job that runs at the same time are rarely so close, rank
  * by rank.
  */
-#define WITNESS_LAG_MOST_NS INT64_C(2000000)
+#define RECORDER_LAG_MOST_NS INT64_C(2000000)
 
 /* The fewest calls that a series needs to be aligned by itself. */
-enum { WITNESS_PAIRS_LEAST = 3 };
+enum { RECORDER_PAIRS_LEAST = 3 };
 
 struct series_match {
     int64_t shift;      /* place of a call in the one minus its place in the other */
@@ -282,14 +282,14 @@ struct series_match {
  * 1 with the match; 0 if the times do not decide or too few calls are in both; -1: out of memory. Both arrays
  * are sorted by place.
  */
-int series_align(const struct told_call *one, size_t one_count, const struct told_call *other,
+int series_align(const struct recorded_call *one, size_t one_count, const struct recorded_call *other,
                  size_t other_count, struct series_match *match);
 
 /*
  * The same for series with too few calls for series_align, with the time difference `lag_ns` of other series.
  * match->timed is 0 then. 1 with the match, 0: none.
  */
-int series_align_near(const struct told_call *one, size_t one_count, const struct told_call *other,
+int series_align_near(const struct recorded_call *one, size_t one_count, const struct recorded_call *other,
                       size_t other_count, int64_t lag_ns, struct series_match *match);
 
 /*
@@ -302,7 +302,7 @@ struct pair_cursor {
     size_t at_one; /* the current pair */
     size_t at_other;
 };
-int series_next_pair(struct pair_cursor *cursor, const struct told_call *one, size_t one_count,
-                     const struct told_call *other, size_t other_count, int64_t shift);
+int series_next_pair(struct pair_cursor *cursor, const struct recorded_call *one, size_t one_count,
+                     const struct recorded_call *other, size_t other_count, int64_t shift);
 
 #endif

@@ -100,7 +100,7 @@ static int find_starts(const struct moments *moments, const struct cycle *cycle,
 {
     *count = 0;
     if (moments->begin)
-        *count = torn_starts(moments->symbols, moments->count, moments->begin, starts);
+        *count = incomplete_cycle_starts(moments->symbols, moments->count, moments->begin, starts);
     if (*count)
         return 0;
     if (cycle->extent * 5 >= moments->count * 4) {
@@ -115,28 +115,28 @@ static int find_starts(const struct moments *moments, const struct cycle *cycle,
 }
 
 /* Takes ownership of `starts`, which are indexes of moments. */
-static int tell_starts(struct step_teller *teller, const struct moments *moments, size_t *starts,
+static int tell_starts(struct step_locator *locator, const struct moments *moments, size_t *starts,
                        size_t count)
 {
     if (moments->of_operations) {
         for (size_t i = 0; i < count; i++)
             starts[i] = (size_t)moments->at[starts[i]];
-        teller->starts = starts;
-        teller->start_count = count;
+        locator->starts = starts;
+        locator->start_count = count;
         return 0;
     }
     int64_t *times = array_new(count + 1, sizeof *times);
     for (size_t i = 0; times && i < count; i++)
         times[i] = moments->at[starts[i]];
-    teller->times = times;
-    teller->time_count = times ? count : 0;
+    locator->times = times;
+    locator->time_count = times ? count : 0;
     free(starts);
     return times ? 0 : -1;
 }
 
-int steps_from_tags(const struct moments *moments, struct step_teller *teller)
+int steps_from_tags(const struct moments *moments, struct step_locator *locator)
 {
-    *teller = (struct step_teller){.times = NULL};
+    *locator = (struct step_locator){.times = NULL};
     struct cycle cycle;
     size_t count, *starts = array_new(moments->count + 1, sizeof *starts);
     if (!starts || cycle_find(moments->symbols, moments->count, &cycle) ||
@@ -144,7 +144,7 @@ int steps_from_tags(const struct moments *moments, struct step_teller *teller)
         free(starts);
         return -1;
     }
-    return tell_starts(teller, moments, starts, count);
+    return tell_starts(locator, moments, starts, count);
 }
 
 struct step_end step_end_none(int32_t turn)
@@ -166,39 +166,45 @@ int step_end_take(struct step_end *end, uint8_t function, int64_t sequence)
     return 1;
 }
 
-static int is_beyond(const struct step_end *end, int32_t turn, const struct swept *swept)
+static int is_beyond(const struct step_end *end, int32_t turn,
+                     const struct issued_operation *issued_operation)
 {
-    return turn != end->turn ? turn > end->turn : swept->sequence > end->reached[swept->function];
+    return turn != end->turn ? turn > end->turn
+                             : issued_operation->sequence > end->reached[issued_operation->function];
 }
 
 /* An operation beyond an end shows that the end was lost. The next end may be lost as well. */
-static int32_t step_by_ends(struct step_teller *teller, const struct work *work, const struct swept *swept)
+static int32_t step_by_ends(struct step_locator *locator, const struct work *work,
+                            const struct issued_operation *issued_operation)
 {
-    int32_t turn = shared_turn(teller->shared, work->members[swept->member].communicator);
-    if (turn < 0 || swept->function >= FUNCTION_COUNT)
-        return (int32_t)teller->next;
-    while (teller->next < teller->end_count && is_beyond(&teller->ends[teller->next], turn, swept))
-        teller->next++;
-    int32_t step = (int32_t)teller->next;
-    const struct step_end *end = teller->ends + teller->next;
-    if (teller->next < teller->end_count && turn == end->turn && swept->function == end->function &&
-        swept->sequence == end->sequence)
-        teller->next++;
+    int32_t turn = shared_turn(locator->shared, work->members[issued_operation->member].communicator);
+    if (turn < 0 || issued_operation->function >= FUNCTION_COUNT)
+        return (int32_t)locator->next;
+    while (locator->next < locator->end_count &&
+           is_beyond(&locator->ends[locator->next], turn, issued_operation))
+        locator->next++;
+    int32_t step = (int32_t)locator->next;
+    const struct step_end *end = locator->ends + locator->next;
+    if (locator->next < locator->end_count && turn == end->turn &&
+        issued_operation->function == end->function && issued_operation->sequence == end->sequence)
+        locator->next++;
     return step;
 }
 
-int32_t step_next(struct step_teller *teller, const struct work *work, const struct swept *swept)
+int32_t step_next(struct step_locator *locator, const struct work *work,
+                  const struct issued_operation *issued_operation)
 {
-    if (teller->ends)
-        return step_by_ends(teller, work, swept);
-    if (!teller->time_count && !teller->start_count)
+    if (locator->ends)
+        return step_by_ends(locator, work, issued_operation);
+    if (!locator->time_count && !locator->start_count)
         return -1;
-    while (teller->next < teller->time_count && teller->times[teller->next] <= swept->issued_ns)
-        teller->next++;
-    while (teller->next < teller->start_count && teller->starts[teller->next] <= teller->at)
-        teller->next++;
-    teller->at++;
-    return teller->next ? (int32_t)teller->next - 1 : 0;
+    while (locator->next < locator->time_count &&
+           locator->times[locator->next] <= issued_operation->issued_ns)
+        locator->next++;
+    while (locator->next < locator->start_count && locator->starts[locator->next] <= locator->at)
+        locator->next++;
+    locator->at++;
+    return locator->next ? (int32_t)locator->next - 1 : 0;
 }
 
 enum { RECURRENCE_SMALL_BYTES = 1024 };
@@ -210,18 +216,19 @@ enum { RECURRENCE_SMALL_BYTES = 1024 };
 
 /* Reads the operations of a rank once. `take` returns -1 if out of memory. */
 static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
-                int (*take)(void *context, const struct work *work, const struct swept *swept), void *context,
-                struct error *error)
+                int (*take)(void *context, const struct work *work,
+                            const struct issued_operation *issued_operation),
+                void *context, struct error *error)
 {
     struct cursor cursor;
-    struct swept swept;
+    struct issued_operation issued_operation;
     size_t first = work->by_rank.first[rank];
     int more = cursor_begin(&cursor, blocks, work, work->by_rank.items + first,
                             work->by_rank.first[rank + 1] - first, error)
                    ? -1
                    : 1;
-    while (more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1)
-        if (take(context, work, &swept))
+    while (more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1)
+        if (take(context, work, &issued_operation))
             more = error_no_memory(error);
     cursor_end(&cursor);
     return more;
@@ -246,29 +253,33 @@ static int is_like(const struct work *work, int32_t communicator, int32_t world)
            here->size == work->communicators[world].size;
 }
 
-static int take_symbol(void *context, const struct work *work, const struct swept *swept)
+static int take_symbol(void *context, const struct work *work,
+                       const struct issued_operation *issued_operation)
 {
     struct symbols *symbols = context;
     struct recurrence *recurrence = &symbols->recurrence;
     size_t at = recurrence->count;
-    int32_t first = symbols->members[symbols->first_of[swept->source]];
+    int32_t first = symbols->members[symbols->first_of[issued_operation->source]];
     int32_t communicator = work->members[first].communicator;
-    struct communicator_life *life = &symbols->lives[swept->source];
+    struct communicator_life *life = &symbols->lives[issued_operation->source];
     life->first_used = life->first_used == INT64_MAX ? (int64_t)at : life->first_used;
     life->last_used = (int64_t)at;
-    uint64_t call = hash_mix((uint64_t)communicator, swept->function);
+    uint64_t call = hash_mix((uint64_t)communicator, issued_operation->function);
     if (at == symbols->capacity)
         return -1;
     recurrence->count++;
-    recurrence->issued_ns[at] = swept->issued_ns;
+    recurrence->issued_ns[at] = issued_operation->issued_ns;
     recurrence->functions[at] = call;
-    recurrence->kinds[at] = hash_mix(call, (uint64_t)swept->bytes);
-    recurrence->calls[at] = hash_mix(call, (uint64_t)swept->peer);
-    recurrence->sizes[at] = hash_mix(call, hash_mix((uint64_t)swept->bytes, (uint64_t)swept->peer));
-    recurrence->communicators[at] = function_is_point_to_point(swept->function) ? -1 : communicator;
+    recurrence->kinds[at] = hash_mix(call, (uint64_t)issued_operation->bytes);
+    recurrence->calls[at] = hash_mix(call, (uint64_t)issued_operation->peer);
+    recurrence->sizes[at] =
+        hash_mix(call, hash_mix((uint64_t)issued_operation->bytes, (uint64_t)issued_operation->peer));
+    recurrence->communicators[at] =
+        function_is_point_to_point(issued_operation->function) ? -1 : communicator;
     recurrence->is_shared[at] =
         recurrence->communicators[at] >= 0 && is_like(work, communicator, symbols->world);
-    recurrence->is_small[at] = swept->bytes >= 0 && swept->bytes <= RECURRENCE_SMALL_BYTES;
+    recurrence->is_small[at] =
+        issued_operation->bytes >= 0 && issued_operation->bytes <= RECURRENCE_SMALL_BYTES;
     return 0;
 }
 
@@ -400,7 +411,7 @@ struct end_search {
     struct step_end last;
 };
 
-static int take_end(void *context, const struct work *work, const struct swept *swept)
+static int take_end(void *context, const struct work *work, const struct issued_operation *issued_operation)
 {
     struct end_search *search = context;
     while (search->next < search->steps->count && search->steps->starts[search->next] <= search->at) {
@@ -410,11 +421,12 @@ static int take_end(void *context, const struct work *work, const struct swept *
         search->next++;
     }
     search->at++;
-    int32_t turn = shared_turn(search->shared, work->members[swept->member].communicator);
-    if (turn > search->last.turn && swept->sequence >= 0)
+    int32_t turn = shared_turn(search->shared, work->members[issued_operation->member].communicator);
+    if (turn > search->last.turn && issued_operation->sequence >= 0)
         search->last = step_end_none(turn);
     if (turn >= 0 && turn == search->last.turn)
-        search->has_last |= step_end_take(&search->last, swept->function, swept->sequence);
+        search->has_last |=
+            step_end_take(&search->last, issued_operation->function, issued_operation->sequence);
     return 0;
 }
 

@@ -8,7 +8,7 @@
 
 struct blocks;
 struct shared_communicators;
-struct swept;
+struct issued_operation;
 struct work;
 
 /* -------------------- steps.c -------------------- */
@@ -59,7 +59,7 @@ struct step_end step_end_none(int32_t turn);
 int step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
 
 /* How the steps of a rank are determined, operation by operation. At most one of the three lists is used. */
-struct step_teller {
+struct step_locator {
     int64_t *times; /* times at which steps begin */
     size_t time_count;
     const struct step_end *ends; /* operations with which steps end, on the communicators in `shared` */
@@ -72,13 +72,14 @@ struct step_teller {
 };
 
 /* The step of a rank's next operation, in the order of issue; -1: there is no list to determine it with. */
-int32_t step_next(struct step_teller *teller, const struct work *work, const struct swept *swept);
+int32_t step_next(struct step_locator *locator, const struct work *work,
+                  const struct issued_operation *issued_operation);
 
 /*
  * Finds where steps begin, from the tags of a rank: times, or numbers of operations. `teller` gets none if
  * the tags do not recur. The caller frees teller->times and teller->starts. -1: out of memory.
  */
-int steps_from_tags(const struct moments *moments, struct step_teller *teller);
+int steps_from_tags(const struct moments *moments, struct step_locator *locator);
 
 /* Steps of a rank without tags, from the period of its operations. */
 
@@ -175,7 +176,7 @@ size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *s
  * the beginning of the sequence. Symbols outside the cycle begin nothing. A beginning of half a cycle or more
  * counts as a cycle.
  */
-size_t torn_starts(const uint64_t *symbols, size_t count, uint64_t begin, size_t *starts);
+size_t incomplete_cycle_starts(const uint64_t *symbols, size_t count, uint64_t begin, size_t *starts);
 
 /* -------------------- recurrence.c -------------------- */
 

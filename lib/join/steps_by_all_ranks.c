@@ -33,9 +33,9 @@ struct whole {
     int64_t greatest[FUNCTION_COUNT];
 };
 
-static struct map_key key_of(const struct swept *swept)
+static struct map_key key_of(const struct issued_operation *issued_operation)
 {
-    return (struct map_key){{swept->function, (uint64_t)swept->sequence}};
+    return (struct map_key){{issued_operation->function, (uint64_t)issued_operation->sequence}};
 }
 
 /* Whether no number is missing between the smallest and the greatest of each function. */
@@ -48,21 +48,21 @@ static int is_whole(const struct whole *whole)
     return (int64_t)whole->count >= expected;
 }
 
-static int64_t insert(struct whole *whole, const struct swept *swept, int32_t after)
+static int64_t insert(struct whole *whole, const struct issued_operation *issued_operation, int32_t after)
 {
     if (array_reserve((void **)&whole->items, &whole->capacity, whole->count + 1, sizeof *whole->items))
         return -1;
     int32_t *link = after < 0 ? &whole->first : &whole->items[after].next;
-    whole->items[whole->count] = (struct shared_operation){.sequence = swept->sequence,
-                                                           .bytes = swept->bytes,
+    whole->items[whole->count] = (struct shared_operation){.sequence = issued_operation->sequence,
+                                                           .bytes = issued_operation->bytes,
                                                            .gap_ns = -1,
                                                            .next = *link,
-                                                           .function = swept->function};
+                                                           .function = issued_operation->function};
     *link = (int32_t)whole->count;
-    if (swept->sequence < whole->least[swept->function])
-        whole->least[swept->function] = swept->sequence;
-    if (swept->sequence > whole->greatest[swept->function])
-        whole->greatest[swept->function] = swept->sequence;
+    if (issued_operation->sequence < whole->least[issued_operation->function])
+        whole->least[issued_operation->function] = issued_operation->sequence;
+    if (issued_operation->sequence > whole->greatest[issued_operation->function])
+        whole->greatest[issued_operation->function] = issued_operation->sequence;
     return (int64_t)whole->count++;
 }
 
@@ -70,14 +70,15 @@ static int64_t insert(struct whole *whole, const struct swept *swept, int32_t af
  * The operation after which to insert: the one before it on its rank, or a later one of other ranks with a
  * lower number of the same function. Looks only a few operations ahead; more would cost more than it helps.
  */
-static int32_t last_below(const struct whole *whole, const struct swept *swept, int32_t before)
+static int32_t last_below(const struct whole *whole, const struct issued_operation *issued_operation,
+                          int32_t before)
 {
     enum { AHEAD = 64 };
     int32_t after = before, at = before < 0 ? whole->first : whole->items[before].next;
     for (int looked = 0; at >= 0 && looked < AHEAD; looked++, at = whole->items[at].next) {
-        if (whole->items[at].function != swept->function)
+        if (whole->items[at].function != issued_operation->function)
             continue;
-        if (whole->items[at].sequence > swept->sequence)
+        if (whole->items[at].sequence > issued_operation->sequence)
             break;
         after = at;
     }
@@ -85,12 +86,14 @@ static int32_t last_below(const struct whole *whole, const struct swept *swept, 
 }
 
 /* Adds an operation if it is not there yet. Returns its index; -1: out of memory. */
-static int32_t add(struct whole *whole, const struct swept *swept, int32_t before)
+static int32_t add(struct whole *whole, const struct issued_operation *issued_operation, int32_t before)
 {
     int added;
-    int64_t *place = map_put(&whole->places, key_of(swept), (int64_t)whole->count, &added);
-    return place && (!added || insert(whole, swept, last_below(whole, swept, before)) >= 0) ? (int32_t)*place
-                                                                                            : -1;
+    int64_t *place = map_put(&whole->places, key_of(issued_operation), (int64_t)whole->count, &added);
+    return place && (!added ||
+                     insert(whole, issued_operation, last_below(whole, issued_operation, before)) >= 0)
+               ? (int32_t)*place
+               : -1;
 }
 
 /* Reads the operations of one member. With `adds`, adds missing ones; else records the gaps. */
@@ -98,22 +101,22 @@ static int pass_member(struct whole *whole, struct blocks *blocks, const struct 
                        int adds, struct error *error)
 {
     struct cursor cursor;
-    struct swept swept;
+    struct issued_operation issued_operation;
     int32_t before = -1;
     int64_t before_ns = 0;
     int more = cursor_begin(&cursor, blocks, work, &member, 1, error) ? -1 : 1;
-    while (more == 1 && (more = cursor_next(&cursor, &swept, error)) == 1) {
-        if (swept.sequence < 0 || swept.function >= FUNCTION_COUNT)
+    while (more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1) {
+        if (issued_operation.sequence < 0 || issued_operation.function >= FUNCTION_COUNT)
             continue;
-        int32_t place = add(whole, &swept, before);
+        int32_t place = add(whole, &issued_operation, before);
         if (place < 0) {
             more = error_no_memory(error);
             break;
         }
         if (!adds && before >= 0 && whole->items[before].next == place && whole->items[place].gap_ns < 0)
-            whole->items[place].gap_ns = swept.issued_ns - before_ns;
+            whole->items[place].gap_ns = issued_operation.issued_ns - before_ns;
         before = place;
-        before_ns = swept.issued_ns;
+        before_ns = issued_operation.issued_ns;
     }
     cursor_end(&cursor);
     return more;
@@ -351,18 +354,18 @@ static int follow_member(struct rising *rising, struct blocks *blocks, const str
                          int32_t member, struct error *error)
 {
     struct cursor cursor;
-    struct swept swept;
+    struct issued_operation issued_operation;
     for (int i = 0; i < FUNCTION_COUNT; i++)
         rising->first[i] = rising->last[i] = -1;
     int more = cursor_begin(&cursor, blocks, work, &member, 1, error) ? -1 : 1;
-    while (more == 1 && !rising->falls && (more = cursor_next(&cursor, &swept, error)) == 1) {
-        if (swept.sequence < 0 || swept.function >= FUNCTION_COUNT)
+    while (more == 1 && !rising->falls && (more = cursor_next(&cursor, &issued_operation, error)) == 1) {
+        if (issued_operation.sequence < 0 || issued_operation.function >= FUNCTION_COUNT)
             continue;
-        int64_t *last = &rising->last[swept.function];
-        rising->falls = swept.sequence <= *last;
+        int64_t *last = &rising->last[issued_operation.function];
+        rising->falls = issued_operation.sequence <= *last;
         if (*last < 0)
-            rising->first[swept.function] = swept.sequence;
-        *last = swept.sequence;
+            rising->first[issued_operation.function] = issued_operation.sequence;
+        *last = issued_operation.sequence;
         rising->count++;
     }
     cursor_end(&cursor);

@@ -162,7 +162,7 @@ static void add_stretch(struct found *found, size_t count, size_t end, int recur
  * with more than half of a step's calls for a step. Returns the usual length of a step; 0: unknown; -1: out
  * of memory.
  */
-static int64_t let_go_first(struct found *found, size_t first, size_t *count)
+static int64_t drop_long_first_step(struct found *found, size_t first, size_t *count)
 {
     int64_t usual = usual_length(found->taken, *count);
     if (usual <= 0 || *count < 3 || found->taken[0] != first ||
@@ -181,7 +181,7 @@ static int find_all(struct search *search, struct found *found, size_t first, si
         int recurs;
         if (find_last(search, found, first, end, &count, &recurs))
             return -1;
-        int64_t usual = let_go_first(found, first, &count);
+        int64_t usual = drop_long_first_step(found, first, &count);
         if (usual < 0 || !count)
             return usual < 0 ? -1 : 0;
         add_stretch(found, count, end, recurs);

@@ -87,7 +87,7 @@ void table_keep_rows(struct table *table,
 int table_sort_rows(struct table *table, size_t column, int upwards, struct error *error);
 
 /* Moves rows that have a value in the column before those that have none. Stable. -1 if memory is out. */
-int table_lift_rows(struct table *table, size_t column, struct error *error);
+int table_put_nulls_last(struct table *table, size_t column, struct error *error);
 
 int table_add_warning(struct table *table, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -255,7 +255,7 @@ enum field_kind {
     FIELD_WHOLE,    /* always known */
     FIELD_COUNT,    /* COUNT_UNKNOWN: NULL */
     FIELD_TIME,     /* TIME_UNKNOWN: NULL */
-    FIELD_SOME,     /* 0: NULL */
+    FIELD_NOT_ZERO, /* 0: NULL */
     FIELD_FLAG,     /* 0 or 1 */
     FIELD_POSITIVE, /* a double; negative: NULL */
     FIELD_TEXT,     /* NULL: NULL */
@@ -279,7 +279,7 @@ struct record_table {
     int field_count;
     /* The table that saves rows as they were recorded before a join changes or removes them; NULL: none. */
     const char *kept;
-    int is_put_back_by_joins; /* joins restore the rows of each process themselves (schemas/join); else
+    int is_restored_by_joins; /* joins restore the rows of each process themselves (schemas/join); else
                                  recorded_restore (lib/store/forget.c) restores all of them */
     const char *joined; /* table with the results of joins for each record, with the same ids; NULL: none */
 };

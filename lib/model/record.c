@@ -119,7 +119,7 @@
 #define WHOLE(name, member) FIELD(name, FIELD_WHOLE, member)
 #define COUNT(name, member) FIELD(name, FIELD_COUNT, member)
 #define TIME(name, member) FIELD(name, FIELD_TIME, member)
-#define SOME(name, member) FIELD(name, FIELD_SOME, member)
+#define SOME(name, member) FIELD(name, FIELD_NOT_ZERO, member)
 #define FLAG(name, member) FIELD(name, FIELD_FLAG, member)
 #define TEXT(name, member) FIELD(name, FIELD_TEXT, member)
 #define AT_OFFSET WHOLE("byte_offset", origin.offset)
@@ -137,9 +137,9 @@
 
 const struct record_table record_tables[EVENT_TABLES] = {
     [EVENT_OPERATION] = {TABLE("operation_block", STORED_BLOCK), .kept = "operation_recorded",
-                         .is_put_back_by_joins = 1, .joined = "operation_join_block"},
+                         .is_restored_by_joins = 1, .joined = "operation_join_block"},
     [EVENT_PROXY] = {TABLE("proxy_operation", STORED_PROXY), .kept = "proxy_recorded",
-                     .is_put_back_by_joins = 1},
+                     .is_restored_by_joins = 1},
     [EVENT_TAG] = {TABLE("tag_mark", STORED_TAG)},
     [EVENT_TAG_NAME] = {TABLE("tag_name", STORED_TAG_NAME)},
     [EVENT_ANCHOR] = {TABLE("clock_anchor", STORED_ANCHOR)},

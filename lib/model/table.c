@@ -200,7 +200,7 @@ int table_sort_rows(struct table *table, size_t column, int upwards, struct erro
     return failed;
 }
 
-int table_lift_rows(struct table *table, size_t column, struct error *error)
+int table_put_nulls_last(struct table *table, size_t column, struct error *error)
 {
     size_t width = table->column_count, count = table->row_count, placed = 0;
     struct cell *cells = count ? array_new(count * width + 1, sizeof *cells) : NULL;

@@ -380,10 +380,10 @@ uint64_t communicator_hash_of(const char *name, const int64_t *members, size_t c
 }
 
 /* Limits how many communicators of the same members may exist at the same time, whatever a trace contains. */
-enum { MOST_ABREAST = 64 };
+enum { CONCURRENT_SUCCESSIONS_MOST = 64 };
 
 /* A communicator with its members and first use. */
-struct birth {
+struct first_use {
     uint64_t members;
     int64_t first_used;
     int32_t number;
@@ -391,7 +391,7 @@ struct birth {
 
 static int by_members_then_birth(const void *a, const void *b)
 {
-    const struct birth *left = a, *right = b;
+    const struct first_use *left = a, *right = b;
     if (left->members != right->members)
         return left->members < right->members ? -1 : 1;
     if (left->first_used != right->first_used)
@@ -400,8 +400,8 @@ static int by_members_then_birth(const void *a, const void *b)
 }
 
 /* The successions of communicators with the same members, ordered by first use; of each the latest one. */
-struct abreast {
-    int32_t latest[MOST_ABREAST];
+struct concurrent_successions {
+    int32_t latest[CONCURRENT_SUCCESSIONS_MOST];
     size_t count;
 };
 
@@ -409,41 +409,42 @@ struct abreast {
  * The earliest succession whose latest communicator was last used before `first_used`; `count` if there is
  * none.
  */
-static size_t find_ended(const struct abreast *abreast, const struct communicator_life *lives,
-                         int64_t first_used)
+static size_t find_ended(const struct concurrent_successions *concurrent_successions,
+                         const struct communicator_life *lives, int64_t first_used)
 {
     size_t at = 0;
-    while (at < abreast->count && lives[abreast->latest[at]].last_used >= first_used)
+    while (at < concurrent_successions->count &&
+           lives[concurrent_successions->latest[at]].last_used >= first_used)
         at++;
     return at;
 }
 
-static void succeed(struct abreast *abreast, const struct communicator_life *lives, int32_t number,
-                    int32_t *first_of)
+static void succeed(struct concurrent_successions *concurrent_successions,
+                    const struct communicator_life *lives, int32_t number, int32_t *first_of)
 {
-    size_t at = find_ended(abreast, lives, lives[number].first_used);
+    size_t at = find_ended(concurrent_successions, lives, lives[number].first_used);
     first_of[number] = number;
-    if (at >= MOST_ABREAST)
+    if (at >= CONCURRENT_SUCCESSIONS_MOST)
         return;
-    if (at < abreast->count)
-        first_of[number] = first_of[abreast->latest[at]];
-    abreast->latest[at] = number;
-    abreast->count += at == abreast->count;
+    if (at < concurrent_successions->count)
+        first_of[number] = first_of[concurrent_successions->latest[at]];
+    concurrent_successions->latest[at] = number;
+    concurrent_successions->count += at == concurrent_successions->count;
 }
 
 int succession_find(const struct communicator_life *lives, size_t count, int32_t *first_of)
 {
-    struct birth *births = array_new(count, sizeof *births);
-    struct abreast abreast = {.count = 0};
+    struct first_use *births = array_new(count, sizeof *births);
+    struct concurrent_successions concurrent_successions = {.count = 0};
     if (!births)
         return -1;
     for (size_t i = 0; i < count; i++)
-        births[i] = (struct birth){lives[i].members, lives[i].first_used, (int32_t)i};
+        births[i] = (struct first_use){lives[i].members, lives[i].first_used, (int32_t)i};
     array_sort(births, count, sizeof *births, by_members_then_birth);
     for (size_t i = 0; i < count; i++) {
         if (i && births[i].members != births[i - 1].members)
-            abreast.count = 0;
-        succeed(&abreast, lives, births[i].number, first_of);
+            concurrent_successions.count = 0;
+        succeed(&concurrent_successions, lives, births[i].number, first_of);
     }
     free(births);
     return 0;

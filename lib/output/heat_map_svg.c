@@ -31,7 +31,7 @@ static const char *const colours[HEAT_LEVELS] = {"#f1f1ee", "#fbd9a0", "#f5a14b"
 #define NOT_KNOWN "#ffffff"
 #define OUTLINE "#1a4fa3"
 
-struct residual_matrix {
+struct map_panel {
     const struct heat_map *map;
     int x;
     int y;
@@ -70,28 +70,26 @@ static int label_width(const struct heat_map *map, int *width)
     return failed;
 }
 
-static int width_of(const struct residual_matrix *residual_matrix)
+static int width_of(const struct map_panel *map_panel)
 {
-    return residual_matrix->label_width + (int)residual_matrix->map->columns * residual_matrix->cell_width;
+    return map_panel->label_width + (int)map_panel->map->columns * map_panel->cell_width;
 }
 
-static int height_of(const struct residual_matrix *residual_matrix)
+static int height_of(const struct map_panel *map_panel)
 {
-    return TITLE + (int)residual_matrix->map->row_count * residual_matrix->row_height;
+    return TITLE + (int)map_panel->map->row_count * map_panel->row_height;
 }
 
-static int measure(struct residual_matrix *residual_matrix, struct heat_map *map)
+static int measure(struct map_panel *map_panel, struct heat_map *map)
 {
     heat_map_fold_steps(map, MOST_COLUMNS);
-    *residual_matrix = (struct residual_matrix){.map = map};
+    *map_panel = (struct map_panel){.map = map};
     int columns = (int)map->columns, rows = (int)map->row_count;
-    residual_matrix->cell_width = columns * CELL <= MAP_WIDTH ? CELL
-                                  : columns <= MAP_WIDTH / 2  ? MAP_WIDTH / columns
-                                                              : 2;
-    residual_matrix->row_height = rows * CELL <= MAP_WIDTH       ? CELL
-                                  : rows * LINE <= 2 * MAP_WIDTH ? LINE
-                                                                 : ROW_LEAST;
-    return label_width(map, &residual_matrix->label_width);
+    map_panel->cell_width = columns * CELL <= MAP_WIDTH ? CELL
+                            : columns <= MAP_WIDTH / 2  ? MAP_WIDTH / columns
+                                                        : 2;
+    map_panel->row_height = rows * CELL <= MAP_WIDTH ? CELL : rows * LINE <= 2 * MAP_WIDTH ? LINE : ROW_LEAST;
+    return label_width(map, &map_panel->label_width);
 }
 
 static int put_text(struct buffer *svg, int x, int y, const char *anchor, const char *style,
@@ -102,25 +100,23 @@ static int put_text(struct buffer *svg, int x, int y, const char *anchor, const 
 }
 
 /* Draws the title of a panel and the step numbers. */
-static int put_title(const struct residual_matrix *residual_matrix, struct buffer *svg, struct buffer *raw)
+static int put_title(const struct map_panel *map_panel, struct buffer *svg, struct buffer *raw)
 {
-    const struct heat_map *map = residual_matrix->map;
+    const struct heat_map *map = map_panel->map;
     if ((map->names_run && buffer_printf(raw, "run %lld: ", (long long)map->run)) ||
         buffer_append_text(raw, map->title) ||
-        put_text(svg, residual_matrix->x, residual_matrix->y + LINE - 4, "start", " font-weight=\"bold\"",
-                 raw))
+        put_text(svg, map_panel->x, map_panel->y + LINE - 4, "start", " font-weight=\"bold\"", raw))
         return -1;
     int each = 1;
-    while (each * residual_matrix->cell_width < 4 * LETTER)
+    while (each * map_panel->cell_width < 4 * LETTER)
         each++;
     for (int column = 0; column < (int)map->columns; column += each)
         if (buffer_printf(raw, column ? "%lld" : "step %lld",
                           (long long)heat_map_step(map, (size_t)column)) ||
             put_text(svg,
-                     residual_matrix->x + residual_matrix->label_width +
-                         column * residual_matrix->cell_width +
-                         (column ? residual_matrix->cell_width / 2 : residual_matrix->cell_width - 4),
-                     residual_matrix->y + TITLE - 5, column ? "middle" : "end", "", raw))
+                     map_panel->x + map_panel->label_width + column * map_panel->cell_width +
+                         (column ? map_panel->cell_width / 2 : map_panel->cell_width - 4),
+                     map_panel->y + TITLE - 5, column ? "middle" : "end", "", raw))
             return -1;
     return 0;
 }
@@ -133,20 +129,19 @@ static int put_steps(const struct heat_map *map, size_t column, struct buffer *t
                : buffer_printf(text, "steps %lld-%lld", first, first + map->steps_in_column - 1);
 }
 
-static int put_cell(const struct residual_matrix *residual_matrix, size_t row, size_t column,
-                    struct buffer *svg, struct buffer *raw)
+static int put_cell(const struct map_panel *map_panel, size_t row, size_t column, struct buffer *svg,
+                    struct buffer *raw)
 {
-    const struct heat_map *map = residual_matrix->map;
+    const struct heat_map *map = map_panel->map;
     double value = heat_map_value(map, row, column);
     int level = heat_map_level(map, value);
     if (level == HEAT_UNKNOWN)
         return 0;
     if (buffer_printf(svg, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>",
-                      residual_matrix->x + residual_matrix->label_width +
-                          (int)column * residual_matrix->cell_width,
-                      residual_matrix->y + TITLE + (int)row * residual_matrix->row_height,
-                      residual_matrix->cell_width - (residual_matrix->cell_width > 4),
-                      residual_matrix->row_height - 1, colours[level]) ||
+                      map_panel->x + map_panel->label_width + (int)column * map_panel->cell_width,
+                      map_panel->y + TITLE + (int)row * map_panel->row_height,
+                      map_panel->cell_width - (map_panel->cell_width > 4), map_panel->row_height - 1,
+                      colours[level]) ||
         put_label(map, row, raw) || buffer_append_text(raw, ", ") || put_steps(map, column, raw) ||
         buffer_printf(raw, ": %.3g ms", value / 1e3) ||
         (map->is_usual && buffer_printf(raw, ", %.0f %% of the baseline step", 100 * value / map->unit_us)))
@@ -155,51 +150,47 @@ static int put_cell(const struct residual_matrix *residual_matrix, size_t row, s
 }
 
 /* A frame around the steps of a row that a finding covers. */
-static int put_frames(const struct residual_matrix *residual_matrix, size_t row, struct buffer *svg)
+static int put_frames(const struct map_panel *map_panel, size_t row, struct buffer *svg)
 {
-    const struct heat_map *map = residual_matrix->map;
+    const struct heat_map *map = map_panel->map;
     for (struct heat_span span = {0}; heat_map_next_marked(map, row, &span);)
         if (buffer_printf(svg,
                           "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"" OUTLINE
                           "\" stroke-width=\"2\"/>\n",
-                          residual_matrix->x + residual_matrix->label_width +
-                              (int)span.first * residual_matrix->cell_width - 1,
-                          residual_matrix->y + TITLE + (int)row * residual_matrix->row_height - 1,
-                          (int)(span.end - span.first) * residual_matrix->cell_width + 1,
-                          residual_matrix->row_height + 1))
+                          map_panel->x + map_panel->label_width + (int)span.first * map_panel->cell_width - 1,
+                          map_panel->y + TITLE + (int)row * map_panel->row_height - 1,
+                          (int)(span.end - span.first) * map_panel->cell_width + 1,
+                          map_panel->row_height + 1))
             return -1;
     return 0;
 }
 
-static int put_row(const struct residual_matrix *residual_matrix, size_t row, struct buffer *svg,
-                   struct buffer *raw)
+static int put_row(const struct map_panel *map_panel, size_t row, struct buffer *svg, struct buffer *raw)
 {
-    const struct heat_map *map = residual_matrix->map;
-    int y = residual_matrix->y + TITLE + (int)row * residual_matrix->row_height +
-            residual_matrix->row_height / 2 + 4;
-    if (residual_matrix->row_height >= LINE &&
+    const struct heat_map *map = map_panel->map;
+    int y = map_panel->y + TITLE + (int)row * map_panel->row_height + map_panel->row_height / 2 + 4;
+    if (map_panel->row_height >= LINE &&
         (put_label(map, row, raw) ||
-         put_text(svg, residual_matrix->x + residual_matrix->label_width - LETTER, y, "end", "", raw)))
+         put_text(svg, map_panel->x + map_panel->label_width - LETTER, y, "end", "", raw)))
         return -1;
     for (size_t column = 0; column < map->columns; column++)
-        if (put_cell(residual_matrix, row, column, svg, raw))
+        if (put_cell(map_panel, row, column, svg, raw))
             return -1;
-    return put_frames(residual_matrix, row, svg);
+    return put_frames(map_panel, row, svg);
 }
 
-static int put_residual_matrix(const struct residual_matrix *residual_matrix, struct buffer *svg,
-                               struct buffer *raw)
+static int put_map_panel(const struct map_panel *map_panel, struct buffer *svg, struct buffer *raw)
 {
-    if (put_title(residual_matrix, svg, raw))
+    if (put_title(map_panel, svg, raw))
         return -1;
-    for (size_t row = 0; row < residual_matrix->map->row_count; row++)
-        if (put_row(residual_matrix, row, svg, raw))
+    for (size_t row = 0; row < map_panel->map->row_count; row++)
+        if (put_row(map_panel, row, svg, raw))
             return -1;
     return 0;
 }
 
 /* Places panels from left to right while they fit. *width and *height are the size of all together. */
-static void place(struct residual_matrix *residual_matrices, size_t count, int *width, int *height)
+static void place(struct map_panel *residual_matrices, size_t count, int *width, int *height)
 {
     int x = MARGIN, y = MARGIN, tallest = 0;
     *width = *height = 0;
@@ -282,7 +273,7 @@ static int count_findings(const struct heat_maps *maps)
     return lines;
 }
 
-static int put_all(const struct heat_maps *maps, const struct residual_matrix *residual_matrices, int width,
+static int put_all(const struct heat_maps *maps, const struct map_panel *residual_matrices, int width,
                    int height, struct buffer *svg, struct buffer *raw)
 {
     int y = height + 2 * LINE;
@@ -297,7 +288,7 @@ static int put_all(const struct heat_maps *maps, const struct residual_matrix *r
             width, height, width, height, width, height))
         return -1;
     for (size_t i = 0; i < maps->count; i++)
-        if (put_residual_matrix(&residual_matrices[i], svg, raw))
+        if (put_map_panel(&residual_matrices[i], svg, raw))
             return -1;
     return (maps->count && put_legend(&maps->maps[0], y, svg, raw)) || put_findings(maps, &y, svg, raw) ||
                    buffer_append_text(svg, "</svg>\n")
@@ -307,7 +298,7 @@ static int put_all(const struct heat_maps *maps, const struct residual_matrix *r
 
 int heat_maps_svg(struct heat_maps *maps, struct buffer *svg)
 {
-    struct residual_matrix *residual_matrices = array_new(maps->count + 1, sizeof *residual_matrices);
+    struct map_panel *residual_matrices = array_new(maps->count + 1, sizeof *residual_matrices);
     struct buffer raw = BUFFER_INIT;
     int failed = !residual_matrices, width, height;
     for (size_t i = 0; i < maps->count && !failed; i++)

@@ -274,7 +274,7 @@ static int put_table(struct buffer *page, const struct table *table, const struc
     return table->row_count > how->most_rows &&
            (buffer_printf(page, "<p class=\"note\">The first %zu of %zu rows. For all rows: <code>",
                           how->most_rows, table->row_count) ||
-            html_text(page, how->rest_stands) || buffer_append_text(page, "</code></p>\n"));
+            html_text(page, how->rest_command) || buffer_append_text(page, "</code></p>\n"));
 }
 
 int html_add_table(struct buffer *page, const struct table *table, const struct html_table *how)

@@ -373,10 +373,10 @@ int html_lines(struct buffer *page, const char *open, const char *text);
 
 /* How to show a table. */
 struct html_table {
-    const char *caption;     /* not from the trace */
-    const char *bars;        /* name of a column to draw with bars, relative to its maximum; NULL: none */
-    size_t most_rows;        /* only this many rows are shown, with a note that gives the total */
-    const char *rest_stands; /* command that shows the other rows */
+    const char *caption;      /* not from the trace */
+    const char *bars;         /* name of a column to draw with bars, relative to its maximum; NULL: none */
+    size_t most_rows;         /* only this many rows are shown, with a note that gives the total */
+    const char *rest_command; /* command that shows the other rows */
 };
 
 /*

@@ -284,7 +284,7 @@ static int put_prose(const struct people *people, const char *before, const char
 }
 
 /* Names the columns that did not fit. Columns without values are not mentioned. */
-static int tell_left_out(const struct people *people, struct error *error)
+static int list_hidden_columns(const struct people *people, struct error *error)
 {
     struct buffer names = BUFFER_INIT;
     int failed = 0;
@@ -318,7 +318,7 @@ static int people_end(void *state, struct error *error)
     if (outcome == 0 && !nothing && people->head->legend)
         outcome = put_prose(people, "", people->head->legend, 1, error);
     if (outcome == 0)
-        outcome = tell_left_out(people, error);
+        outcome = list_hidden_columns(people, error);
     if (outcome == 0)
         outcome = put_warnings(people, error);
     if (outcome == 0)

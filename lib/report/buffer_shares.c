@@ -228,7 +228,7 @@ static int sum_up(void *context, const struct share_call *call)
     group->state_calls[judgement->state]++;
     group->state_bytes[judgement->state] += call->bytes;
     shares->source_calls[judgement->source]++;
-    shares->timeless_calls += judgement->source == SOURCE_SNAPSHOT && !call->has_time;
+    shares->snapshot_calls_without_time += judgement->source == SOURCE_SNAPSHOT && !call->has_time;
     return 0;
 }
 

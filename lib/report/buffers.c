@@ -77,19 +77,20 @@ static int buffers_cautions_caution_snapshot(const struct shares *shares,
 {
     if (known->assumed && caution_snapshot_rule(known->assumed, table, error))
         return -1;
-    if (shares->timeless_calls &&
+    if (shares->snapshot_calls_without_time &&
         table_add_warning(table, error,
                           "%lld call%s no wall-clock time to compare with a snapshot; memory that was "
                           "allocated later or freed earlier counts as registered there",
-                          (long long)shares->timeless_calls, shares->timeless_calls == 1 ? " has" : "s have"))
+                          (long long)shares->snapshot_calls_without_time,
+                          shares->snapshot_calls_without_time == 1 ? " has" : "s have"))
         return -1;
-    return known->strange_snapshots
+    return known->unmatched_snapshots
                ? table_add_warning(table, error,
                                    "%lld allocator snapshot%s ignored because the rank is unknown. Put the "
                                    "rank into the file name (memory_rank0.pickle), and the file into the "
                                    "directory of the traces or a directory above it",
-                                   (long long)known->strange_snapshots,
-                                   known->strange_snapshots == 1 ? " is" : "s are")
+                                   (long long)known->unmatched_snapshots,
+                                   known->unmatched_snapshots == 1 ? " is" : "s are")
                : 0;
 }
 

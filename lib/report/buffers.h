@@ -51,7 +51,7 @@ enum coverage {
     COVERED,         /* the whole buffer is in one range */
     COVERED_NOT,     /* no byte of it is ever in a range */
     COVERED_LATER,   /* it is in a range that was registered later */
-    COVERED_NO_MORE, /* it is in a range that had been deregistered */
+    COVERED_EARLIER, /* it is in a range that had been deregistered */
     COVERED_BY_TWO,  /* it begins in one range and ends in another */
     COVERED_PARTLY,  /* only a part of it is in a range */
     COVERED_EXPANDABLE
@@ -122,7 +122,7 @@ struct registration_index {
     int64_t registrations;        /* number found in logs */
     int64_t watched;              /* number of members whose calls a log lists */
     int64_t snapshots;            /* number of snapshots of ranks in the roster */
-    int64_t strange_snapshots;    /* number of snapshots that match no rank */
+    int64_t unmatched_snapshots;  /* number of snapshots that match no rank */
     enum hook_state hook;         /* set by the user; else by the recorders, else by the logs of the run */
     int64_t assumed;              /* calls judged as if the hook had been on, although nothing records that */
 };
@@ -242,9 +242,9 @@ struct shares {
     size_t capacity;
     struct intern texts;
     struct intern group_names;
-    int64_t source_calls[3]; /* by enum memory_source, over all groups */
-    int64_t timeless_calls;  /* judged by a snapshot, without a time of the call: the lifetime of segments is
-                                ignored */
+    int64_t source_calls[3];             /* by enum memory_source, over all groups */
+    int64_t snapshot_calls_without_time; /* judged by a snapshot, without a time of the call: the lifetime of
+                               segments is ignored */
 };
 
 void shares_init(struct shares *shares);

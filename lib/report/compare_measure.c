@@ -107,7 +107,7 @@ static void set_transfer(struct step_series *series, const struct observed *kind
 {
     enum function function = (enum function)kind->kind[0];
     double ranks = (double)(job->rank_count ? job->rank_count : 1), steps = (double)usual->count;
-    series->in_a_step = (double)transfers * (double)kind->kind[2] / ranks / steps;
+    series->transfers_per_step = (double)transfers * (double)kind->kind[2] / ranks / steps;
     if (kind->kind[1] > 0)
         series->gbs_us = (double)kind->kind[1] / 1e3 * function_busbw_factor(function, kind->kind[2]);
 }
@@ -221,7 +221,7 @@ static int is_warm_up(const struct baseline *baseline, int32_t step)
 static int is_told_of(const struct findings *findings, int32_t step)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (finding_is_told(&findings->items[i]) && finding_has_step(&findings->items[i], step))
+        if (finding_is_reported(&findings->items[i]) && finding_has_step(&findings->items[i], step))
             return 1;
     return 0;
 }
@@ -397,7 +397,7 @@ static int add_findings(struct measured_run *run, const struct job *job, const s
         struct measured_finding *of = &run->findings[run->finding_count];
         *of = (struct measured_finding){.rank = job->ranks[finding->rank].global_rank,
                                         .lost_us = us_of(finding->lost_ns) / steps,
-                                        .is_told = finding_is_told(finding),
+                                        .is_told = finding_is_reported(finding),
                                         .stops_job = finding->stops_job};
         if (describe_finding(run, job, finding, of))
             return -1;
@@ -419,7 +419,7 @@ static int measure_all(struct measured_run *run, const struct job *job, const st
     struct network_parts parts;
     run->steps = usual->after_warm_up;
     run->usual = (int32_t)usual->count;
-    run->are_called = baseline->steps_are_called;
+    run->measured_by_calls = baseline->steps_are_measured_by_calls;
     int failed = network_parts_init(&parts, job, usual) || name_run(run, job) ||
                  add_findings(run, job, findings) || add_steps(run, job, baseline, usual, &parts) ||
                  add_phases(run, job, usual, &parts) || measure_transfers(run, job, usual, parts.is_over) ||

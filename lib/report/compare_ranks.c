@@ -54,7 +54,7 @@ struct step_series *measured_add(struct measured_run *run, enum series_kind kind
     }
     struct step_series *series = &run->items[run->count++];
     *series = (struct step_series){
-        .kind = kind, .key = kept, .rank = -1, .receiver = -1, .values = values, .in_a_step = 1};
+        .kind = kind, .key = kept, .rank = -1, .receiver = -1, .values = values, .transfers_per_step = 1};
     return series;
 }
 
@@ -87,14 +87,14 @@ const struct step_series *measured_find(const struct measured_run *run, enum ser
 static int share_a_host(const struct job *job, const struct job_communicator *communicator)
 {
     const char *host = NULL;
-    for (size_t i = 0; i < communicator->seat_count; i++) {
+    for (size_t i = 0; i < communicator->member_list_count; i++) {
         int32_t rank = communicator->member_list[i].rank;
         const char *here = rank >= 0 ? job->ranks[rank].facts.host : NULL;
         if (!here || (host && strcmp(host, here) != 0))
             return 0;
         host = here;
     }
-    return host && (int64_t)communicator->seat_count == communicator->size;
+    return host && (int64_t)communicator->member_list_count == communicator->size;
 }
 
 static void find_communicators(struct network_parts *parts, const struct job *job)

@@ -108,13 +108,13 @@ static int differ_in_call_sequence(const struct measured_run *const runs[2])
     return differ(runs[0]->calls, runs[1]->calls) || differ(runs[0]->sizes, runs[1]->sizes);
 }
 
-size_t likeness_moved(const struct measured_run *const runs[2])
+size_t count_moved_communicators(const struct measured_run *const runs[2])
 {
     size_t moved = 0;
     if (!runs[0]->has_network || !runs[1]->has_network)
         return 0;
     for (size_t i = 0, k = 0; i < runs[0]->way_count && k < runs[1]->way_count;) {
-        const struct measured_way *a = &runs[0]->ways[i], *b = &runs[1]->ways[k];
+        const struct communicator_network_use *a = &runs[0]->ways[i], *b = &runs[1]->ways[k];
         moved += a->members == b->members && a->over_network != b->over_network;
         i += a->members <= b->members;
         k += b->members <= a->members;
@@ -137,9 +137,9 @@ int comparison_is_blocked(const struct measured_run *const runs[2], enum compare
     case COMPARE_PROGRAMME:
         return differ_in_call_sequence(runs);
     case COMPARE_PLACEMENT:
-        return likeness_moved(runs) || differ_in_hosts(runs);
+        return count_moved_communicators(runs) || differ_in_hosts(runs);
     case COMPARE_CALLED:
-        return runs[0]->are_called || runs[1]->are_called;
+        return runs[0]->measured_by_calls || runs[1]->measured_by_calls;
     default:
         return 0;
     }
@@ -232,7 +232,7 @@ static int measure_call_sequence(struct measured_run *run, const struct job *job
 
 static int by_members(const void *a, const void *b)
 {
-    const struct measured_way *left = a, *right = b;
+    const struct communicator_network_use *left = a, *right = b;
     return (left->members > right->members) - (left->members < right->members);
 }
 
@@ -240,7 +240,7 @@ static int by_members(const void *a, const void *b)
 static uint64_t hash_members(const struct job *job, const struct job_communicator *communicator)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < communicator->seat_count; i++) {
+    for (size_t i = 0; i < communicator->member_list_count; i++) {
         int32_t rank = communicator->member_list[i].rank;
         sum += rank < 0 ? 1 : hash_mix(1, (uint64_t)job->ranks[rank].global_rank);
     }
@@ -248,7 +248,7 @@ static uint64_t hash_members(const struct job *job, const struct job_communicato
 }
 
 /* Merges communicators that have the same ranks. */
-static void unite_ways(struct measured_run *run)
+static void merge_network_use(struct measured_run *run)
 {
     size_t kept = 0;
     array_sort(run->ways, run->way_count, sizeof *run->ways, by_members);
@@ -271,7 +271,7 @@ static int measure_ways(struct measured_run *run, const struct job *job)
     run->way_count = job->communicator_count;
     for (size_t i = 0; i < job->traffic_count; i++)
         run->ways[job->operations[job->traffic[i].operation].communicator].over_network = 1;
-    unite_ways(run);
+    merge_network_use(run);
     return 0;
 }
 

@@ -314,7 +314,7 @@ static void hold_against_steps(struct comparison *of, const struct comparison *s
 static void judge(struct comparison *of, const struct comparison *steps, double level, double network)
 {
     double step = steps && steps->values[0] > 0 ? steps->values[0] : (double)NAN;
-    double a = fabs(of->values[0]), once = of->series[0]->in_a_step;
+    double a = fabs(of->values[0]), once = of->series[0]->transfers_per_step;
     int is_share = of->kind == SERIES_COMMUNICATION || of->kind == SERIES_WAITING;
     double whole = is_share ? 100 : step / (once > 1 ? once : 1);
     consider(of, COMPARE_CHANCE, levels_limit(&of->levels[0], &of->levels[1], level));
@@ -398,7 +398,7 @@ static int rank_of_kind(int kind)
 
 static double weight_of(const struct comparison *of)
 {
-    double once = of->series[0] ? of->series[0]->in_a_step : 1;
+    double once = of->series[0] ? of->series[0]->transfers_per_step : 1;
     double weight = fabs(of->change) * (once > 1 ? once : 1);
     return isnan(weight) ? 0 : weight;
 }

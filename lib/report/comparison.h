@@ -75,11 +75,11 @@ struct step_series {
     int64_t receiver; /* for an edge; -1: none */
     double *values;   /* owned; steps without a value are left out */
     size_t count;
-    double itself;    /* for a rank: gap time without subtracting its peers'; median, us */
-    double in_a_step; /* for a transfer: number per rank and step; else 1 */
-    double gbs_us;    /* for a transfer: bus bandwidth in GB/s times transfer time in us; 0: not known */
-    double network;   /* the part of the level that comes from transfers over the network, in its units;
-                         INFINITY: all of it */
+    double itself;             /* for a rank: gap time without subtracting its peers'; median, us */
+    double transfers_per_step; /* for a transfer: number per rank and step; else 1 */
+    double gbs_us;  /* for a transfer: bus bandwidth in GB/s times transfer time in us; 0: not known */
+    double network; /* the part of the level that comes from transfers over the network, in its units;
+                       INFINITY: all of it */
     struct measured_place *places; /* owned: for a rank */
     size_t place_count;
 };
@@ -96,7 +96,7 @@ struct measured_finding {
 };
 
 /* Whether the data of a communicator went over the network. */
-struct measured_way {
+struct communicator_network_use {
     uint64_t members; /* hash of their global ranks */
     int over_network;
 };
@@ -109,20 +109,20 @@ struct measured_run {
     struct measured_finding *findings; /* owned */
     size_t finding_count;
     size_t finding_capacity;
-    struct measured_way *ways; /* owned */
+    struct communicator_network_use *ways; /* owned */
     size_t way_count;
     size_t way_capacity;
     int64_t *hosts; /* owned: per global rank, the first rank on its host; NULL: some host is not known */
     int64_t ranks;  /* number of ranks that recorded something */
     int64_t run_id;
-    char *run_name;  /* owned, not escaped; NULL: nothing was measured */
-    int32_t steps;   /* after the warm-up */
-    int32_t usual;   /* number of those steps that the figures use */
-    uint64_t calls;  /* hash of the operations of a step on all ranks; 0: not known */
-    uint64_t sizes;  /* the same with their sizes; 0: sizes vary */
-    int has_ranks;   /* rank numbers are valid across runs */
-    int has_network; /* the recorders record the network */
-    int are_called;  /* steps are measured from call to call, because no end times are recorded */
+    char *run_name;        /* owned, not escaped; NULL: nothing was measured */
+    int32_t steps;         /* after the warm-up */
+    int32_t usual;         /* number of those steps that the figures use */
+    uint64_t calls;        /* hash of the operations of a step on all ranks; 0: not known */
+    uint64_t sizes;        /* the same with their sizes; 0: sizes vary */
+    int has_ranks;         /* rank numbers are valid across runs */
+    int has_network;       /* the recorders record the network */
+    int measured_by_calls; /* steps are measured from call to call, because no end times are recorded */
 };
 
 void measured_run_init(struct measured_run *run);
@@ -349,7 +349,7 @@ int measure_ranks(struct measured_run *run, const struct job *job, const struct 
 int comparison_is_blocked(const struct measured_run *const runs[2], enum compare_rule rule);
 
 /* Number of communicators, among those of both runs, whose data goes over the network in one run only. */
-size_t likeness_moved(const struct measured_run *const runs[2]);
+size_t count_moved_communicators(const struct measured_run *const runs[2]);
 
 /*
  * Measures the shape of a run: its ranks, the operations of a step, which communicators use the network, and

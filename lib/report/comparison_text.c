@@ -304,7 +304,7 @@ static int append_few(const struct comparisons *all, struct buffer *text)
 
 static int append_placement(const struct comparisons *all, struct buffer *text)
 {
-    size_t moved = likeness_moved(all->runs);
+    size_t moved = count_moved_communicators(all->runs);
     if (moved &&
         buffer_printf(text, "the data of %zu communicator%s goes over the network in only one run, because ",
                       moved, moved == 1 ? "" : "s"))

@@ -145,7 +145,7 @@ static int show(struct told *told, const struct job *job, const struct finding *
 {
     struct buffer *text = &told->result->text;
     return finding_add_paragraph(finding, job, record, told->names_runs, told->request->colour, text) ||
-           (told->explains && readings_explain(&finding->rule_results, text));
+           (told->explains && rule_results_explain(&finding->rule_results, text));
 }
 
 /*
@@ -186,8 +186,8 @@ static int finding_output_add(struct told *told, const struct job *job, struct f
     findings_sort(findings);
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        int is_shown = finding_is_told(finding) || told->show_low;
-        told->found += finding_is_told(finding);
+        int is_shown = finding_is_reported(finding) || told->show_low;
+        told->found += finding_is_reported(finding);
         if (!is_asked_for(told, job, finding)) {
             told->left_out += is_shown;
             continue;
@@ -361,7 +361,7 @@ static int diagnose_runs(struct diagnosis *diagnosis, const struct runs *runs, s
     struct store *store = diagnosis->told.request->store;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"version\":2,\"findings\":[")
                      ? error_no_memory(error)
-                     : caution_rankless(store, &result->table, error) ||
+                     : caution_unidentified_processes(store, &result->table, error) ||
                            caution_recorders(store, runs, &result->table, error) ||
                            caution_copies(store, runs, &result->table, error) ||
                            caution_records(store, runs, &result->table, error) ||

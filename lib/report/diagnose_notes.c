@@ -16,14 +16,15 @@
 #include <stdio.h>
 
 /* "2 'sent, not delivered' (rank 1 to rank 2, and others)". */
-static int append_reading(const struct stalls *stalls, const struct reading_count *count, struct buffer *text)
+static int append_reading(const struct stalls *stalls, const struct pending_state_count *count,
+                          struct buffer *text)
 {
     return buffer_printf(text, "%s%lld '%s' (rank %s to rank %s%s)", text->length ? ", " : "",
                          (long long)count->count, count->reading, stalls->member_list[count->sender].name,
                          stalls->member_list[count->receiver].name, count->has_others ? ", and others" : "");
 }
 
-static int warn(const struct stalls *stalls, const struct readings_counted *counted, int64_t run_id,
+static int warn(const struct stalls *stalls, const struct pending_state_counts *counted, int64_t run_id,
                 struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;
@@ -49,7 +50,7 @@ static int warn(const struct stalls *stalls, const struct readings_counted *coun
 static int caution_unfinished(const struct job *job, struct table *table, struct error *error)
 {
     struct stalls stalls;
-    struct readings_counted counted;
+    struct pending_state_counts counted;
     stalls_init(&stalls);
     int failed = stalls_load_names(&stalls, job->store, job->run_id, error) ||
                  stalls_count_states(&stalls, job->store, &counted, error) ||
@@ -103,7 +104,7 @@ static int warn_of_ranks(const struct job *job, struct table *table, struct erro
             (long long)job->run_id))
         return -1;
     return caution_unhashed(job->run_id, unhashed, table, error) || caution_absent_ranks(job, table, error) ||
-           caution_parts(job, table, error);
+           caution_inseparable_ranks(job, table, error);
 }
 
 static int warn_of_gaps(const struct job *job, struct table *table, struct error *error)
@@ -176,7 +177,7 @@ static int caution_watched(const struct job *job, struct table *table, struct er
             "progress of ranks cannot be determined; run ncclras -f json (NCCL 2.28.7 and later) again";
     else if (watch->has_moved)
         said = "ranks launched operations between the last two dumps of NCCL's RAS: the job is running";
-    else if (watch->is_watched && watch->stood_for_ns == 0)
+    else if (watch->is_watched && watch->no_progress_ns == 0)
         said =
             "there is only one dump of NCCL's RAS, so whether the job is running cannot be determined; run "
             "ncclras -f json (NCCL 2.28.7 and later) again after a minute, and ingest both dumps";
@@ -203,13 +204,14 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
     /* If no culprit can be named, this is the only information about what the job waits for. */
     int is_open = !findings_explain_stop(findings) &&
                   (judgement->scope.blindness != BLIND_NOT || findings->unexplained_hang.is_known);
-    return caution_effects(job, findings, table, error) ||
+    return caution_unexplained_failures(job, findings, table, error) ||
            (is_open && caution_unfinished(job, table, error)) ||
            (!findings_explain_stop_confidently(findings) && caution_watched(job, table, error)) ||
            caution_excerpts(judgement, table, error) ||
            caution_diagnosed(job, judgement->baseline, table, error) ||
-           caution_crowd(&findings->common_slowdown, job, table, error) ||
-           caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||
+           caution_common_slowdown(&findings->common_slowdown, job, table, error) ||
+           caution_bounds(job, findings, table, error) ||
+           caution_truncated_traces(job, findings, table, error) ||
            caution_snapshot(job, findings, table, error) ||
            (is_told && caution_scope(judgement, table, error)) ||
            caution_longer_steps(job, judgement->baseline, transfers, &judgement->longer, table, error);

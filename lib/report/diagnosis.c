@@ -61,7 +61,7 @@ static void suspects_release(struct suspects *suspects)
 {
     free(suspects->items);
     free(suspects->cost_ns);
-    free(suspects->unrest_ns);
+    free(suspects->common_lateness_ns);
 }
 
 static int find_longer(struct search *search, struct error *error)
@@ -158,7 +158,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     int failed = find_both(&search, error);
     findings_release(&search.stopped);
     if (!failed && (find_ras_unresponsive(job, findings) || find_broken_transfers(job, findings) ||
-                    find_unmade(job, findings) || find_reported_absence(job, findings) ||
+                    find_unfinished_creations(job, findings) || find_reported_absence(job, findings) ||
                     find_reported_errors(job, findings) || find_late_starts(job, findings) ||
                     note_steps(findings, job, baseline)))
         failed = error_no_memory(error);
@@ -390,11 +390,11 @@ static int append_partly_judged(const struct judgement *judgement, struct buffer
 static int append_undetermined(const struct judgement *judgement, struct buffer *text)
 {
     struct buffer said = BUFFER_INIT;
-    int failed = standstill_append_reason(&judgement->unexplained_hang, judgement->job, &said) ||
+    int failed = hang_append_reason(&judgement->unexplained_hang, judgement->job, &said) ||
                  buffer_append_text(text, "the rank at fault cannot be determined: ") ||
                  escape_terminal(text, said.data, said.length);
     buffer_clear(&said);
-    failed = failed || standstill_append_remedy(&judgement->unexplained_hang, judgement->job, &said) ||
+    failed = failed || hang_append_remedy(&judgement->unexplained_hang, judgement->job, &said) ||
              buffer_append_text(text, ".\n    Next: ") || escape_terminal(text, said.data, said.length) ||
              buffer_append_text(text, ".\n");
     buffer_release(&said);

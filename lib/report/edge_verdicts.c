@@ -30,8 +30,8 @@ static int has_peer(const struct finding *finding, int32_t rank)
 static int blames(const struct finding *finding, int32_t sender, int32_t receiver)
 {
     int32_t near = finding->receives ? receiver : sender, far = finding->receives ? sender : receiver;
-    return finding->kind == FINDING_NETWORK && finding_is_told(finding) && finding_has_rank(finding, near) &&
-           (!finding->peer_count || has_peer(finding, far));
+    return finding->kind == FINDING_NETWORK && finding_is_reported(finding) &&
+           finding_has_rank(finding, near) && (!finding->peer_count || has_peer(finding, far));
 }
 
 static const struct finding *blaming(const struct decided *decided, const struct stalls_edge *edge)
@@ -80,8 +80,8 @@ static void decide(const struct decided *decided, struct stalls *stalls, size_t 
 /* Members that are ranks have the indices of the roster; a job has only those of its run. */
 static int32_t *ranks_of_members(const struct stalls *stalls, const struct job *job)
 {
-    int32_t *ranks = array_new(stalls->seat_count, sizeof *ranks);
-    for (size_t i = 0; ranks && i < stalls->seat_count; i++)
+    int32_t *ranks = array_new(stalls->member_list_count, sizeof *ranks);
+    for (size_t i = 0; ranks && i < stalls->member_list_count; i++)
         ranks[i] = -1;
     for (size_t i = 0; ranks && i < job->rank_count; i++) {
         int32_t member = roster_rank(&stalls->roster, job->ranks[i].id);

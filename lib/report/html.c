@@ -24,11 +24,11 @@ static const struct stalls_options usual = {.sigmas = 6, .factor = 2, .min_stall
 static size_t number_ends(const struct stalls *stalls, const char **names, size_t *place_of)
 {
     size_t count = 0;
-    for (size_t i = 0; i < stalls->seat_count; i++)
+    for (size_t i = 0; i < stalls->member_list_count; i++)
         place_of[i] = SIZE_MAX;
     for (size_t i = 0; i < stalls->edge_count; i++)
         place_of[stalls->edges[i].sender] = place_of[stalls->edges[i].receiver] = 0;
-    for (size_t i = 0; i < stalls->seat_count; i++)
+    for (size_t i = 0; i < stalls->member_list_count; i++)
         if (place_of[i] == 0) {
             names[count] = stalls->member_list[i].name;
             place_of[i] = count++;
@@ -50,8 +50,8 @@ static void fill_edges(const struct stalls *stalls, const size_t *place_of, stru
 
 static int put_matrix(const struct html_run *run, const struct stalls *stalls)
 {
-    const char **names = array_new(stalls->seat_count + 1, sizeof *names);
-    size_t *place_of = array_new(stalls->seat_count + 1, sizeof *place_of);
+    const char **names = array_new(stalls->member_list_count + 1, sizeof *names);
+    size_t *place_of = array_new(stalls->member_list_count + 1, sizeof *place_of);
     struct html_edge *edges = array_new(stalls->edge_count + 1, sizeof *edges);
     int failed = !names || !place_of || !edges;
     if (!failed) {
@@ -82,7 +82,7 @@ static int put_edges(const struct html_run *run, const struct stalls *stalls, st
     static const struct html_table how = {.caption = "Links, longest stall first",
                                           .bars = "send_wait_us_p50",
                                           .most_rows = MOST_EDGES_LISTED,
-                                          .rest_stands = "ncclprof stalls"};
+                                          .rest_command = "ncclprof stalls"};
     table->columns[AT_COMMUNICATOR].hidden = 1;
     return html_run_section(run, "edges", "Network links") || put_matrix(run, stalls) ||
                    buffer_printf(run->page, "<details%s><summary>Each link</summary>\n",
@@ -173,12 +173,12 @@ static int add_judged(struct report *report, struct html_run *run, struct judged
     int failed =
         buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "", (long long)run->job->run_id)
             ? error_no_memory(error)
-            : caution_run(run->judgement, &judged->findings, run->transfers, html_run_told(run) > 0,
+            : caution_run(run->judgement, &judged->findings, run->transfers, html_run_finding_count(run) > 0,
                           run->notes, error);
     failed = failed || add_sections(run, error);
     if (!failed && buffer_append_byte(run->data, '}'))
         failed = error_no_memory(error);
-    report->findings += failed ? 0 : html_run_told(run);
+    report->findings += failed ? 0 : html_run_finding_count(run);
     report->judged |= run->judgement->scope.blindness == BLIND_NOT;
     report->undetermined |= run->judgement->unexplained_hang.is_known;
     return failed ? -1 : 0;

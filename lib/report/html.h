@@ -42,7 +42,7 @@ struct html_run {
 int html_run_section(const struct html_run *run, const char *key, const char *heading);
 
 /* Number of findings that are shown as findings, that is, those that diagnose shows by default. */
-size_t html_run_told(const struct html_run *run);
+size_t html_run_finding_count(const struct html_run *run);
 
 /* Sections with tables, some of them drawn as pictures. */
 

@@ -201,7 +201,7 @@ static int add_counts(const struct html_run *run, const struct finding *finding)
     const struct html_table how = {.caption = caption.data,
                                    .bars = "finished",
                                    .most_rows = MOST_COUNTED,
-                                   .rest_stands = "ncclprof report --by rank,function"};
+                                   .rest_command = "ncclprof report --by rank,function"};
     failed = failed || html_add_table(run->page, &table, &how);
     table_release(&table);
     buffer_release(&caption);
@@ -226,7 +226,7 @@ static int html_add_evidence(const struct html_run *run, const struct finding *f
 
 static int is_bad(const struct html_run *run)
 {
-    return html_run_told(run) || longer_steps_alarm(&run->judgement->longer);
+    return html_run_finding_count(run) || longer_steps_alarm(&run->judgement->longer);
 }
 
 static int is_doubtful(const struct html_run *run)
@@ -239,14 +239,14 @@ static int is_doubtful(const struct html_run *run)
 /* Appends a line per finding; without findings, the verdict of diagnose. */
 static int append_verdict(const struct html_run *run, struct buffer *text)
 {
-    size_t told = html_run_told(run);
+    size_t told = html_run_finding_count(run);
     if (!told)
         return headline_append_verdict(run->judgement, 0, text);
     if (buffer_printf(text, "%zu finding%s\n", told, told == 1 ? "" : "s"))
         return -1;
     for (size_t i = 0; i < run->findings->count; i++) {
         const struct finding *finding = &run->findings->items[i];
-        if (finding_is_told(finding) &&
+        if (finding_is_reported(finding) &&
             (buffer_printf(text, "%s: ", finding_kind_name(finding->kind)) ||
              finding_append(finding, run->job, text) || buffer_append_text(text, ".\n")))
             return -1;
@@ -338,7 +338,7 @@ static int put_lengths(const struct html_run *run)
     for (int32_t i = 0; !failed && i < steps; i++) {
         usual[i] = run->judgement->shares.usual_step_ns;
         for (size_t j = 0; j < run->findings->count; j++)
-            marked[i] |= finding_is_told(&run->findings->items[j]) &&
+            marked[i] |= finding_is_reported(&run->findings->items[j]) &&
                          finding_has_step(&run->findings->items[j], first + i);
     }
     if (!failed && steps > 0 && baseline->step_ns) {
@@ -406,7 +406,7 @@ static int put_finding(const struct html_run *run, const struct finding *finding
                        const struct job_record *record)
 {
     struct buffer headline = BUFFER_INIT, paragraph = BUFFER_INIT;
-    int is_told = finding_is_told(finding);
+    int is_told = finding_is_reported(finding);
     int failed = finding_append_headline(finding, run->job, &headline) ||
                  finding_add_paragraph(finding, run->job, record, run->names_run, 0, &paragraph) ||
                  buffer_printf(run->page, "<article class=\"finding%s\">\n", is_told ? "" : " low") ||
@@ -433,7 +433,7 @@ static int add_finding(const struct html_run *run, const struct finding *finding
 static int add_those(const struct html_run *run, int are_told, struct error *error)
 {
     for (size_t i = 0; i < run->findings->count; i++)
-        if ((finding_is_told(&run->findings->items[i]) != 0) == are_told &&
+        if ((finding_is_reported(&run->findings->items[i]) != 0) == are_told &&
             add_finding(run, &run->findings->items[i], error))
             return -1;
     return 0;
@@ -441,7 +441,7 @@ static int add_those(const struct html_run *run, int are_told, struct error *err
 
 int html_add_findings(const struct html_run *run, struct error *error)
 {
-    size_t told = html_run_told(run), low = run->findings->count - told;
+    size_t told = html_run_finding_count(run), low = run->findings->count - told;
     if (!run->findings->count)
         return 0;
     if (html_run_section(run, "findings", "Findings") ||

@@ -169,7 +169,7 @@ static void choose_steps(const struct html_run *run, struct choices *choices)
     }
     for (size_t i = 0; i < run->findings->count && choices->count < MOST_STEPS - 1; i++) {
         const struct finding *finding = &run->findings->items[i];
-        if (finding_is_told(finding) && finding->first_step >= 0 && finding->first_step <= last)
+        if (finding_is_reported(finding) && finding->first_step >= 0 && finding->first_step <= last)
             choose(choices, (struct choice){
                                 .step = longest_step(run, finding->first_step,
                                                      finding->last_step < last ? finding->last_step : last),
@@ -183,7 +183,7 @@ static void choose_steps(const struct html_run *run, struct choices *choices)
 static int is_accused(const struct html_run *run, size_t rank)
 {
     for (size_t i = 0; i < run->findings->count; i++)
-        if (finding_is_told(&run->findings->items[i]) &&
+        if (finding_is_reported(&run->findings->items[i]) &&
             finding_has_rank(&run->findings->items[i], (int32_t)rank))
             return 1;
     return 0;
@@ -193,7 +193,7 @@ static int waits(const struct html_run *run, size_t rank)
 {
     for (size_t i = 0; i < run->findings->count; i++)
         for (size_t j = 0; j < run->findings->items[i].waiting_count; j++)
-            if (finding_is_told(&run->findings->items[i]) &&
+            if (finding_is_reported(&run->findings->items[i]) &&
                 run->findings->items[i].waiting[j] == (int32_t)rank)
                 return 1;
     return 0;

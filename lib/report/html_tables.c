@@ -23,7 +23,7 @@
 /* The only link to a run in a report with several: "run 2 (traces-b): 1 finding". */
 static int append_link(const struct html_run *run, struct buffer *text)
 {
-    size_t told = html_run_told(run);
+    size_t told = html_run_finding_count(run);
     if (buffer_printf(text, "Run %lld (%s): ", (long long)run->job->run_id, run->job->run_name))
         return -1;
     if (told)
@@ -50,11 +50,11 @@ int html_run_section(const struct html_run *run, const char *key, const char *he
     return failed ? -1 : 0;
 }
 
-size_t html_run_told(const struct html_run *run)
+size_t html_run_finding_count(const struct html_run *run)
 {
     size_t told = 0;
     for (size_t i = 0; i < run->findings->count; i++)
-        told += finding_is_told(&run->findings->items[i]) != 0;
+        told += finding_is_reported(&run->findings->items[i]) != 0;
     return told;
 }
 
@@ -83,7 +83,7 @@ static int put_bandwidth(const struct html_run *run, const struct table *table)
         .caption = "Operations by phase (tag) and function; medians; bus bandwidth as defined by nccl-tests",
         .bars = "transfer_busbw_gbs_p50",
         .most_rows = MOST_PHASES,
-        .rest_stands = "ncclprof report --by-tag"};
+        .rest_command = "ncclprof report --by-tag"};
     if (!table->row_count)
         return 0;
     return html_run_section(run, "bandwidth", "Bandwidth by phase") ||
@@ -129,7 +129,7 @@ static int put_clocks(const struct html_run *run, const struct table *table)
     static const struct html_table how = {.caption = "Clock offset of each rank relative to the first rank",
                                           .bars = "uncertainty_us",
                                           .most_rows = MOST_CLOCKS,
-                                          .rest_stands = "ncclprof clocks"};
+                                          .rest_command = "ncclprof clocks"};
     struct buffer text = BUFFER_INIT;
     int failed = html_run_section(run, "clocks", "Clocks") || append_clocks(run->job, &text) ||
                  html_put(run->page, "p", &text) ||
@@ -245,7 +245,7 @@ static int read_ledger(struct store *store, struct table *table, struct error *e
 static int put_ledger(struct html_page *page, const struct table *table)
 {
     static const struct html_table how = {
-        .caption = "By reason", .most_rows = MOST_REASONS, .rest_stands = "ncclprof info --ledger"};
+        .caption = "By reason", .most_rows = MOST_REASONS, .rest_command = "ncclprof info --ledger"};
     return html_section_begin(page, "ledger", "Skipped input", "Skipped input") ||
                    html_element(&page->body, "p",
                                 "Skipped input: unreadable lines (damage = 1) and lines of types that "
@@ -345,7 +345,7 @@ static int read_marks(const struct html_run *run, struct picture *picture)
     for (size_t i = 0; i < run->findings->count; i++) {
         const struct finding *finding = &run->findings->items[i];
         for (size_t rank = 0; rank < run->job->rank_count; rank++)
-            if (finding_is_told(finding) && finding->first_step >= 0 &&
+            if (finding_is_reported(finding) && finding->first_step >= 0 &&
                 finding_has_rank(finding, (int32_t)rank) && mark_rank(picture, finding, rank))
                 return -1;
     }

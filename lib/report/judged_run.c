@@ -60,7 +60,7 @@ static int take_steps(struct job *job, const struct chosen_steps *chosen)
     }
     free(taken);
     if (!failed)
-        return job_take_excerpts(job, excerpts, count);
+        return job_set_excerpts(job, excerpts, count);
     free(excerpts);
     return -1;
 }
@@ -150,7 +150,7 @@ static int rounds_keep(struct rounds *rounds, const struct judgement *judgement,
     }
     rounds->operations += job->operation_count;
     rounds->timed_operations += job->timed_operations;
-    rounds->findings.unweighed += findings->unweighed;
+    rounds->findings.not_replayed += findings->not_replayed;
     return judgement_add_round(&rounds->later, judgement) || carry_all(rounds, job, findings) ? -1 : 0;
 }
 
@@ -197,7 +197,7 @@ static int rounds_end(struct rounds *rounds, struct judgement *judgement, struct
     all.items = rounds->findings.items;
     all.count = rounds->findings.count;
     all.capacity = rounds->findings.capacity;
-    all.unweighed += rounds->findings.unweighed;
+    all.not_replayed += rounds->findings.not_replayed;
     rounds->findings = (struct findings){0};
     findings_release(findings);
     *findings = all;

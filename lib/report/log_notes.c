@@ -292,8 +292,8 @@ static int is_earlier(const struct job_warning *warning, const struct job_warnin
            (than->first_ns == TIME_UNKNOWN || warning->first_ns < than->first_ns);
 }
 
-int caution_effects(const struct job *job, const struct findings *findings, struct table *table,
-                    struct error *error)
+int caution_unexplained_failures(const struct job *job, const struct findings *findings, struct table *table,
+                                 struct error *error)
 {
     const struct job_warning *first = NULL;
     int32_t last = -1;
@@ -318,7 +318,7 @@ int caution_effects(const struct job *job, const struct findings *findings, stru
                              is_timed ? "first" : "for example", job->ranks[first->rank].name, first->text);
 }
 
-int caution_rankless(struct store *store, struct table *table, struct error *error)
+int caution_unidentified_processes(struct store *store, struct table *table, struct error *error)
 {
     return caution_watchdog(store, table, error) || caution_reports(store, table, error) ||
                    caution_callers(store, table, error)

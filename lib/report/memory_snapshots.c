@@ -70,7 +70,7 @@ static int by_address(const void *a, const void *b)
  * NCCL accepts a second registration of an address and does not log deregistration: the earlier registration
  * must have ended.
  */
-static void end_what_comes_again(struct ranges *ranges)
+static void end_repeated_registrations(struct ranges *ranges)
 {
     for (size_t i = 0; i + 1 < ranges->count; i++) {
         struct range *range = &ranges->items[i];
@@ -85,7 +85,7 @@ int ranges_finish(struct ranges *ranges)
 {
     uint64_t reach = 0;
     array_sort(ranges->items, ranges->count, sizeof *ranges->items, by_address);
-    end_what_comes_again(ranges);
+    end_repeated_registrations(ranges);
     free(ranges->reach);
     ranges->reach = array_new(ranges->count, sizeof *ranges->reach);
     if (!ranges->reach)
@@ -99,7 +99,7 @@ int ranges_finish(struct ranges *ranges)
 }
 
 /* Number of ranges that begin at or before an address. */
-static size_t begun_by(const struct ranges *ranges, uint64_t address)
+static size_t count_begun_by(const struct ranges *ranges, uint64_t address)
 {
     size_t low = 0, high = ranges->count;
     while (low < high) {
@@ -114,7 +114,7 @@ static size_t begun_by(const struct ranges *ranges, uint64_t address)
 
 void ranges_end(struct ranges *ranges, uint64_t address, int64_t id, int32_t moment)
 {
-    for (size_t i = begun_by(ranges, address); i-- > 0 && ranges->reach[i] > address;) {
+    for (size_t i = count_begun_by(ranges, address); i-- > 0 && ranges->reach[i] > address;) {
         struct range *range = &ranges->items[i];
         if (range->end > address && range->id < id && range->ended == RANGES_NO_CALLS) {
             range->ended = moment;
@@ -160,7 +160,8 @@ static struct found look_at(const struct ranges *ranges, uint64_t address, uint6
                             const struct call_place *place)
 {
     struct found found = {0};
-    for (size_t i = begun_by(ranges, address); i-- > 0 && ranges->reach[i] > address && !found.is_covered;) {
+    for (size_t i = count_begun_by(ranges, address);
+         i-- > 0 && ranges->reach[i] > address && !found.is_covered;) {
         const struct range *range = &ranges->items[i];
         if (range->end <= address)
             continue;
@@ -187,7 +188,7 @@ static int has_end(const struct ranges *ranges, uint64_t address, uint64_t end,
 {
     int any = 0, left = PIECES_MOST;
     *is_last = 0;
-    for (size_t i = begun_by(ranges, end - 1);
+    for (size_t i = count_begun_by(ranges, end - 1);
          i-- > 0 && ranges->items[i].begin > address && !*is_last && left-- > 0;) {
         if (presence_of(ranges, &ranges->items[i], place) != PRESENT)
             continue;
@@ -210,7 +211,7 @@ enum coverage ranges_cover(const struct ranges *ranges, uint64_t address, uint64
     int ends_in_one = has_end(ranges, address, end, place, &is_last);
     if (found.is_begun || ends_in_one)
         return found.is_begun && is_last ? COVERED_BY_TWO : COVERED_PARTLY;
-    return found.went ? COVERED_NO_MORE : found.comes ? COVERED_LATER : COVERED_NOT;
+    return found.went ? COVERED_EARLIER : found.comes ? COVERED_LATER : COVERED_NOT;
 }
 
 /* A rank of any run of the store, with its number. */
@@ -321,7 +322,7 @@ static int load_rows(struct registration_index *known, const struct places *plac
             int64_t id = global_rank < 0 ? -1 : find_place(places, global_rank, path ? path : "");
             int32_t number = id < 0 ? -1 : roster_rank(known->roster, id);
             rank = number < 0 ? NULL : &known->ranks[number];
-            known->strange_snapshots += id < 0;
+            known->unmatched_snapshots += id < 0;
         }
         if (rank && take_row(known, rank, rows))
             more = error_no_memory(error);

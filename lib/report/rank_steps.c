@@ -136,7 +136,7 @@ void rank_times_measure(const struct rank_times *times, struct rank_times_bench 
     for (int32_t step = 0; step < job->step_count; step++) {
         int64_t begin_ns, end_ns;
         steps[step] = (struct rank_time){TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN};
-        if (baseline_rank_lasted(times->baseline, job, rank, step, &begin_ns, &end_ns) &&
+        if (baseline_rank_step_interval(times->baseline, job, rank, step, &begin_ns, &end_ns) &&
             is_told(job, rank, step))
             steps[step] = (struct rank_time){end_ns - begin_ns, covered_ns(&ran, begin_ns, end_ns),
                                              covered_ns(&waited, begin_ns, end_ns)};
@@ -251,7 +251,7 @@ struct rank_step *rank_steps_new(const struct job *job, const struct baseline *b
     for (int32_t rank = 0; rank < (int32_t)job->rank_count; rank++)
         for (int32_t step = 0; step < job->step_count; step++) {
             struct rank_step *of = at(job, steps, rank, step);
-            *of = (struct rank_step){baseline_rank_lasted_ns(baseline, job, rank, step), TIME_UNKNOWN,
+            *of = (struct rank_step){baseline_rank_step_duration_ns(baseline, job, rank, step), TIME_UNKNOWN,
                                      TIME_UNKNOWN};
             measure_own(job, baseline, rank, step, of);
         }

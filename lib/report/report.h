@@ -10,8 +10,8 @@ struct filter;
 struct grown_file;
 struct metrics;
 struct store;
-struct surveyed_run;
-struct told_noted;
+struct cached_run;
+struct reported_finding;
 struct walk;
 
 /* -------------------- filter.c -------------------- */
@@ -186,13 +186,13 @@ struct finding_snapshot {
     int stops_job;
 };
 
-struct noted_list {
+struct finding_snapshot_list {
     struct finding_snapshot *items; /* owned */
     size_t count;
     size_t capacity;
 };
 
-void noted_list_release(struct noted_list *list);
+void finding_snapshot_list_release(struct finding_snapshot_list *list);
 
 /* How findings changed between two polls of a job. */
 
@@ -214,27 +214,28 @@ typedef int change_listener(void *context, enum change change,
  * holds for a stopped job, because the files of ranks that continue are not all written at the same moment.
  */
 struct difference {
-    struct told_noted *told; /* owned */
+    struct reported_finding *told; /* owned */
     size_t count;
     size_t capacity;
-    struct noted_list waiting; /* from the latest poll: reported if the next poll has them as well */
+    struct finding_snapshot_list
+        waiting; /* from the latest poll: reported if the next poll has them as well */
 };
 
-void difference_release(struct difference *difference);
+void reported_findings_release(struct difference *difference);
 
 /* Starts with findings that are already known and are not reported. Returns -1 when memory is out. */
-int difference_begin(struct difference *difference, const struct noted_list *now);
+int reported_findings_begin(struct difference *difference, const struct finding_snapshot_list *now);
 
 /* Compares `now` with what has been reported, and calls `listener` for each change. Returns -1 on error. */
-int difference_update(struct difference *difference, const struct noted_list *now, change_listener *listener,
-                      void *context, struct error *error);
+int reported_findings_update(struct difference *difference, const struct finding_snapshot_list *now,
+                             change_listener *listener, void *context, struct error *error);
 
 /*
  * The job was polled again and has no new data: the findings of the latest poll are confirmed. Calls
  * `listener` for those that become reportable. Returns -1 on error.
  */
-int difference_settle(struct difference *difference, change_listener *listener, void *context,
-                      struct error *error);
+int reported_findings_confirm(struct difference *difference, change_listener *listener, void *context,
+                              struct error *error);
 
 /*
  * Writes one line for a change, as text that is escaped for a terminal or as JSON. `at_ns` is nanoseconds
@@ -274,7 +275,7 @@ double growth_wait_s(double interval_s, double used_s);
  * of its files was added or removed.
  */
 struct verdict_cache {
-    struct surveyed_run *runs; /* owned; by number */
+    struct cached_run *runs; /* owned; by number */
     size_t count;
     uint64_t others; /* hash of the files that belong to no rank of a run */
     int shows_low;   /* include findings of low confidence */
@@ -287,7 +288,7 @@ void verdict_cache_release(struct verdict_cache *verdict_cache);
 int verdict_cache_update(struct verdict_cache *verdict_cache, struct store *store, struct error *error);
 
 /* Add the findings and the metrics of all runs. Return -1 when memory is out. */
-int survey_findings(const struct verdict_cache *verdict_cache, struct noted_list *findings);
-int survey_metrics(const struct verdict_cache *verdict_cache, struct metrics *metrics);
+int verdict_cache_findings(const struct verdict_cache *verdict_cache, struct finding_snapshot_list *findings);
+int verdict_cache_metrics(const struct verdict_cache *verdict_cache, struct metrics *metrics);
 
 #endif

@@ -304,7 +304,7 @@ void report_places_release(struct report_places *places)
  */
 static int32_t report_places_member(const struct report_places *places, int32_t communicator, int64_t number)
 {
-    return job_seated(&places->roster->communicators[communicator], number);
+    return communicator_recorded_rank(&places->roster->communicators[communicator], number);
 }
 
 int64_t report_places_global_rank(const struct report_places *places, int32_t communicator, int64_t number)

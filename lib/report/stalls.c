@@ -115,7 +115,7 @@ static int stalls_set_figure(struct table *table, size_t column, enum stalls_col
 static int stalls_has_unnumbered(const struct stalls *stalls)
 {
     int unnumbered = 0;
-    for (size_t i = 0; i < stalls->seat_count; i++)
+    for (size_t i = 0; i < stalls->member_list_count; i++)
         unnumbered |= stalls->member_list[i].global_rank < 0;
     return unnumbered;
 }
@@ -312,7 +312,7 @@ static int stalls_show_matrix(struct stalls *stalls, enum stalls_column figure, 
          .description = "name of the sender, if its global rank is unknown"},
         {.name = "run", .type = CELL_INTEGER, .hidden = stalls->run_count < 2, .description = "job"},
     };
-    size_t *column_of = array_new(stalls->seat_count + 1, sizeof *column_of);
+    size_t *column_of = array_new(stalls->member_list_count + 1, sizeof *column_of);
     if (!column_of)
         return error_no_memory(error);
     array_sort(stalls->edges, stalls->edge_count, sizeof *stalls->edges, by_sender);
@@ -457,7 +457,7 @@ static int has_waits(const struct stalls *stalls)
 /* If no wait is known, shows the operations that never ended; if there are none, the edges. */
 static int show_states(struct stalls *stalls, struct store *store, struct table *table, struct error *error)
 {
-    struct readings_counted counted;
+    struct pending_state_counts counted;
     if (stalls_count_states(stalls, store, &counted, error))
         return -1;
     if (!counted.count)

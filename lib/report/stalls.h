@@ -102,7 +102,7 @@ struct stalls {
     struct stalls_run *runs; /* owned, like all members below; the runs of the roster */
     size_t run_count;
     struct stalls_member *member_list; /* ranks of the roster, then unidentified ranks */
-    size_t seat_count;
+    size_t member_list_count;
     size_t member_capacity;
     struct stalls_edge *edges;
     size_t edge_count;
@@ -113,7 +113,7 @@ struct stalls {
     size_t place_count;
     int64_t detached_steps; /* steps of other processes' communicators (PXN), which belong to no edge */
     struct intern tags;
-    struct map made_members; /* communicator, rank in it -> index of a rank that is not identified */
+    struct map unidentified_members; /* communicator, rank in it -> index of a rank that is not identified */
     struct map edge_of;
     struct map cell_of;
     struct map place_of;
@@ -196,11 +196,11 @@ int32_t stalls_member(struct stalls *stalls, int32_t communicator, int64_t rank)
 /* Lists the proxy operations that never ended. Returns -1 on error. */
 int stalls_list_states(struct stalls *stalls, struct store *store, struct table *table, struct error *error);
 
-/* Upper bound for the number of different texts of stalls_read_states and of the listing. */
-enum { READINGS_MOST = 16 };
+/* Upper bound for the number of different texts of stalls_pending_state and of the listing. */
+enum { PENDING_STATES_MOST = 16 };
 
 /* Number of unfinished proxy operations in one state, and the first edge that has one. */
-struct reading_count {
+struct pending_state_count {
     const char *reading; /* static text: the state */
     int64_t count;
     int32_t sender; /* index in member_list, like `receiver` */
@@ -208,20 +208,20 @@ struct reading_count {
     int has_others; /* another edge has one as well */
 };
 
-struct readings_counted {
-    struct reading_count items[READINGS_MOST];
+struct pending_state_counts {
+    struct pending_state_count items[PENDING_STATES_MOST];
     size_t count;
 };
 
 /* Counts the same operations by state. Call it after stalls_load_names. Returns -1 on error. */
-int stalls_count_states(struct stalls *stalls, struct store *store, struct readings_counted *counted,
+int stalls_count_states(struct stalls *stalls, struct store *store, struct pending_state_counts *counted,
                         struct error *error);
 
 /*
  * What an unfinished proxy operation was waiting for, from the counters of profiler API v1 to v3.
  * ncclprof-stalls(1) describes their interpretation.
  */
-const char *stalls_read_states(const struct proxy_operation *proxy);
+const char *stalls_pending_state(const struct proxy_operation *proxy);
 
 /* -------------------- stalls_verdict.c -------------------- */
 

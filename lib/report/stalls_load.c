@@ -33,13 +33,13 @@ static int take_runs(struct stalls *stalls)
 static int32_t add_member(struct stalls *stalls, int32_t run, int64_t global_rank, char *name)
 {
     if (!name || array_reserve((void **)&stalls->member_list, &stalls->member_capacity,
-                               stalls->seat_count + 1, sizeof *stalls->member_list)) {
+                               stalls->member_list_count + 1, sizeof *stalls->member_list)) {
         free(name);
         return -1;
     }
-    stalls->member_list[stalls->seat_count] =
+    stalls->member_list[stalls->member_list_count] =
         (struct stalls_member){.run = run, .global_rank = global_rank, .name = name};
-    return (int32_t)stalls->seat_count++;
+    return (int32_t)stalls->member_list_count++;
 }
 
 /* Adds an entry for each rank of the roster, at the same index. */
@@ -82,7 +82,8 @@ int32_t stalls_member(struct stalls *stalls, int32_t communicator, int64_t rank)
     const struct map_key key = {{(uint64_t)communicator, (uint64_t)rank}};
     int added;
     int64_t *made =
-        member < 0 ? map_put(&stalls->made_members, key, (int64_t)stalls->seat_count, &added) : NULL;
+        member < 0 ? map_put(&stalls->unidentified_members, key, (int64_t)stalls->member_list_count, &added)
+                   : NULL;
     if (member >= 0 || !made)
         return member;
     return added ? make_member(stalls, communicator, rank) : (int32_t)*made;

@@ -111,7 +111,7 @@ static const char *read_receive(int64_t posted, int64_t received, int64_t transm
     return received < posted ? "no data arrived" : NULL;
 }
 
-const char *stalls_read_states(const struct proxy_operation *proxy)
+const char *stalls_pending_state(const struct proxy_operation *proxy)
 {
     int64_t posted = proxy->state[STATE_POSTED].steps, ready = proxy->state[STATE_PEER].steps;
     int64_t transmitted = proxy->state[STATE_TRANSMITTED].steps, done = proxy->state[STATE_DONE].steps;
@@ -194,7 +194,7 @@ static int read_unfinished(struct statement *row, struct proxy_operation *proxy,
     if (blob && unpack_states(blob, length, statement_integer_or(row, COLUMN_BEGIN, 0), proxy))
         return -1;
     if (has_counters(proxy)) {
-        *reading = stalls_read_states(proxy);
+        *reading = stalls_pending_state(proxy);
         return proxy->state[STATE_DONE].steps < proxy->step_count ||
                proxy->state[STATE_DONE].steps < proxy->state[STATE_POSTED].steps;
     }
@@ -329,16 +329,16 @@ int stalls_list_states(struct stalls *stalls, struct store *store, struct table 
 static int count_reading(const struct stalls *stalls, const struct unfinished *unfinished, void *context,
                          struct error *error)
 {
-    struct readings_counted *counted = context;
+    struct pending_state_counts *counted = context;
     size_t at = 0;
     while (at < counted->count && strcmp(counted->items[at].reading, unfinished->reading) != 0)
         at++;
-    if (at == READINGS_MOST)
+    if (at == PENDING_STATES_MOST)
         return error_set(error, "there are more readings of proxy operations than are known");
-    struct reading_count *count = &counted->items[at];
+    struct pending_state_count *count = &counted->items[at];
     if (at == counted->count) {
         counted->count++;
-        *count = (struct reading_count){
+        *count = (struct pending_state_count){
             .reading = unfinished->reading, .sender = unfinished->sender, .receiver = unfinished->receiver};
     }
     count->count++;
@@ -346,10 +346,10 @@ static int count_reading(const struct stalls *stalls, const struct unfinished *u
     return 0;
 }
 
-int stalls_count_states(struct stalls *stalls, struct store *store, struct readings_counted *counted,
+int stalls_count_states(struct stalls *stalls, struct store *store, struct pending_state_counts *counted,
                         struct error *error)
 {
     const struct taker taker = {count_reading, counted};
-    *counted = (struct readings_counted){.count = 0};
+    *counted = (struct pending_state_counts){.count = 0};
     return take_all(stalls, store, &taker, error);
 }

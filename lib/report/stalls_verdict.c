@@ -209,17 +209,17 @@ struct side {
 static void count_sort(const struct stalls *stalls, const uint32_t *from, uint32_t *to, size_t *first,
                        int by_sender)
 {
-    for (size_t i = 0; i <= stalls->seat_count; i++)
+    for (size_t i = 0; i <= stalls->member_list_count; i++)
         first[i] = 0;
     for (size_t i = 0; i < stalls->edge_count; i++)
         first[(by_sender ? stalls->edges[i].sender : stalls->edges[i].receiver) + 1]++;
-    for (size_t i = 0; i < stalls->seat_count; i++)
+    for (size_t i = 0; i < stalls->member_list_count; i++)
         first[i + 1] += first[i];
     for (size_t i = 0; i < stalls->edge_count; i++) {
         uint32_t edge = from ? from[i] : (uint32_t)i;
         to[first[by_sender ? stalls->edges[edge].sender : stalls->edges[edge].receiver]++] = edge;
     }
-    for (size_t i = stalls->seat_count; i > 0; i--)
+    for (size_t i = stalls->member_list_count; i > 0; i--)
         first[i] = first[i - 1];
     first[0] = 0;
 }
@@ -228,7 +228,7 @@ static int side_init(struct side *side, const struct stalls *stalls, int by_send
 {
     uint32_t *half = array_new(stalls->edge_count + 1, sizeof *half);
     *side = (struct side){.edges = array_new(stalls->edge_count + 1, sizeof *side->edges),
-                          .first = array_new(stalls->seat_count + 2, sizeof *side->first),
+                          .first = array_new(stalls->member_list_count + 2, sizeof *side->first),
                           .by_sender = by_sender};
     if (half && side->edges && side->first) {
         count_sort(stalls, NULL, half, side->first, !by_sender);

@@ -170,14 +170,15 @@ void stalls_init(struct stalls *stalls)
 {
     *stalls = (struct stalls){.by_communicator = 1};
     intern_init(&stalls->tags);
-    struct map *maps[] = {&stalls->made_members, &stalls->edge_of, &stalls->cell_of, &stalls->place_of};
+    struct map *maps[] = {&stalls->unidentified_members, &stalls->edge_of, &stalls->cell_of,
+                          &stalls->place_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map_init(maps[i]);
 }
 
 void stalls_release(struct stalls *stalls)
 {
-    for (size_t i = 0; i < stalls->seat_count; i++)
+    for (size_t i = 0; i < stalls->member_list_count; i++)
         free(stalls->member_list[i].name);
     for (size_t i = 0; i < stalls->edge_count; i++) {
         free(stalls->edges[i].send.items);
@@ -189,7 +190,8 @@ void stalls_release(struct stalls *stalls)
     free(stalls->edges);
     free(stalls->cells);
     intern_release(&stalls->tags);
-    struct map *maps[] = {&stalls->made_members, &stalls->edge_of, &stalls->cell_of, &stalls->place_of};
+    struct map *maps[] = {&stalls->unidentified_members, &stalls->edge_of, &stalls->cell_of,
+                          &stalls->place_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map_release(maps[i]);
 }

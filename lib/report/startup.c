@@ -131,7 +131,7 @@ static int add_starts(const struct job *job, const struct job_start *starts, siz
 /* Warns about communicators whose ranks are not all in the log, and about those that were never completed. */
 static int caution_starts(const struct job *job, struct table *table, struct error *error)
 {
-    size_t partial = 0, unmade = 0, first = 0;
+    size_t partial = 0, creation_fault = 0, first = 0;
     for (size_t i = 1; i <= job->start_count; i++) {
         const struct job_start *of = &job->starts[first];
         if (i < job->start_count && job->starts[i].communicator == of->communicator)
@@ -139,7 +139,7 @@ static int caution_starts(const struct job *job, struct table *table, struct err
         partial += (int64_t)(i - first) < job->communicators[of->communicator].size;
         for (; first < i && job->starts[first].told.is_complete; first++)
             ;
-        unmade += first < i;
+        creation_fault += first < i;
         first = i;
     }
     if (partial && table_add_warning(table, error,
@@ -147,11 +147,12 @@ static int caution_starts(const struct job *job, struct table *table, struct err
                                      "the rank that arrived last is unknown",
                                      (long long)job->run_id, partial, partial == 1 ? "" : "s"))
         return -1;
-    return unmade ? table_add_warning(table, error,
-                                      "run %lld: the init of %zu communicator%s was not complete when a log "
-                                      "ended; their ranks without a row never arrived",
-                                      (long long)job->run_id, unmade, unmade == 1 ? "" : "s")
-                  : 0;
+    return creation_fault
+               ? table_add_warning(table, error,
+                                   "run %lld: the init of %zu communicator%s was not complete when a log "
+                                   "ended; their ranks without a row never arrived",
+                                   (long long)job->run_id, creation_fault, creation_fault == 1 ? "" : "s")
+               : 0;
 }
 
 static int caution_meetings(const struct job *job, size_t count, struct table *table, struct error *error)

@@ -113,7 +113,7 @@ void phase_times_release(struct phase_times *times)
     *times = (struct phase_times){.items = NULL};
 }
 
-/* Fills in tag and grew_ns of the steps. Returns -1 when memory is out. */
+/* Fills in tag and phase_excess_ns of the steps. Returns -1 when memory is out. */
 static int phase_times_grown(const struct job *job, struct step_summary *summaries)
 {
     struct phase_times times;
@@ -121,8 +121,8 @@ static int phase_times_grown(const struct job *job, struct step_summary *summari
     for (size_t i = 0; !failed && i < times.count; i++) {
         const struct phase_time *time = &times.items[i];
         struct step_summary *summary = &summaries[time->step];
-        if (time->step < job->step_count && time->time_ns - time->usual_ns > summary->grew_ns) {
-            summary->grew_ns = time->time_ns - time->usual_ns;
+        if (time->step < job->step_count && time->time_ns - time->usual_ns > summary->phase_excess_ns) {
+            summary->phase_excess_ns = time->time_ns - time->usual_ns;
             summary->tag = time->tag;
         }
     }

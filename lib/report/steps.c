@@ -125,8 +125,8 @@ static const struct finding *steps_map_covering(const struct findings *findings,
     const struct finding *best = NULL;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        if (finding_is_told(finding) && finding_has_rank(finding, rank) && finding_has_step(finding, step) &&
-            (!best || finding->lost_ns > best->lost_ns))
+        if (finding_is_reported(finding) && finding_has_rank(finding, rank) &&
+            finding_has_step(finding, step) && (!best || finding->lost_ns > best->lost_ns))
             best = finding;
     }
     return best;
@@ -274,7 +274,7 @@ static const struct finding *covering(const struct findings *findings, int32_t s
     const struct finding *best = NULL;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        if (finding_is_told(finding) && finding_has_step(finding, step) &&
+        if (finding_is_reported(finding) && finding_has_step(finding, step) &&
             (!best || finding->lost_ns > best->lost_ns))
             best = finding;
     }
@@ -315,7 +315,7 @@ static int add_step(const struct job *job, int32_t step, const struct step_summa
                     struct error *error)
 {
     int has_usual = summary->usual_ns != TIME_UNKNOWN;
-    int has_grown = has_usual && (double)summary->grew_ns >= min_gain * (double)summary->usual_ns;
+    int has_grown = has_usual && (double)summary->phase_excess_ns >= min_gain * (double)summary->usual_ns;
     const char *tag = has_grown ? job_tag(job, summary->tag) : NULL;
     if (table_add_row(table, error))
         return -1;
@@ -328,7 +328,7 @@ static int add_step(const struct job *job, int32_t step, const struct step_summa
     set_time(table, AT_COMMUNICATION, summary->communication_ns);
     set_time(table, AT_WAITING, summary->waiting_ns);
     if (has_grown)
-        set_time(table, AT_GREW, summary->grew_ns);
+        set_time(table, AT_GREW, summary->phase_excess_ns);
     table_set_integer(table, AT_RUN, job->run_id);
     return set_last(job, summary, table, error) || (tag && table_set_text(table, AT_TAG, tag, error)) ||
            set_finding(job, covering(findings, step), table, error);
@@ -420,7 +420,7 @@ static int add_run(struct job *job, const struct settings *settings, struct tabl
     struct baseline baseline = {0};
     struct transfer_excess *transfers = NULL;
     int failed = warn(job, table, error) || caution_absent_ranks(job, table, error) ||
-                 caution_parts(job, table, error);
+                 caution_inseparable_ranks(job, table, error);
     if (!failed && settings->by_tag)
         return add_phases(job, table, error);
     failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||

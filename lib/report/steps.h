@@ -39,7 +39,7 @@ struct step_summary {
     int32_t last_rank;        /* job rank that the others waited for longest; -1: none */
     int64_t last_waited_ns;   /* their wait for it, summed */
     int32_t tag;              /* phase with the largest time above its baseline; -1: none */
-    int64_t grew_ns;          /* that excess, mean over ranks */
+    int64_t phase_excess_ns;  /* that excess, mean over ranks */
 };
 
 /*

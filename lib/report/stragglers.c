@@ -282,8 +282,9 @@ static int explain(const struct job *job, const struct delay *waits, const struc
         waits = delays = delays_measure(job, &baseline.excess, transfers, error);
     failed = failed || !waits || show(job, &findings, waits, table, error) ||
              caution_absent_ranks(job, table, error) ||
-             caution_bare_calls(job->store, job->run_id, table, error) || caution_parts(job, table, error) ||
-             caution_crowd(&findings.common_slowdown, job, table, error) ||
+             caution_bare_calls(job->store, job->run_id, table, error) ||
+             caution_inseparable_ranks(job, table, error) ||
+             caution_common_slowdown(&findings.common_slowdown, job, table, error) ||
              caution_bounds(job, &findings, table, error) || caution_forgotten(job, waits, table, error);
     free(delays);
     free(transfers);
@@ -418,7 +419,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = show_run(request->store, runs.ids[i], &diagnose, &result->table, error);
     /* With several runs, too, the ranks at fault come first. */
-    failed = failed || table_lift_rows(&result->table, AT_KIND, error);
+    failed = failed || table_put_nulls_last(&result->table, AT_KIND, error);
     runs_release(&runs);
     return failed ? -1 : 0;
 }

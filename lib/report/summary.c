@@ -133,8 +133,8 @@ static int is_unseen(const struct job *job)
 static int add_undetermined(const struct judgement *judgement, struct buffer *json)
 {
     struct buffer reason = BUFFER_INIT, remedy = BUFFER_INIT;
-    int failed = standstill_append_reason(&judgement->unexplained_hang, judgement->job, &reason) ||
-                 standstill_append_remedy(&judgement->unexplained_hang, judgement->job, &remedy) ||
+    int failed = hang_append_reason(&judgement->unexplained_hang, judgement->job, &reason) ||
+                 hang_append_remedy(&judgement->unexplained_hang, judgement->job, &remedy) ||
                  buffer_append_text(json, json->length ? ",{" : "{") ||
                  text_json_integer(json, "run", judgement->job->run_id) ||
                  text_json_string(json, "reason", reason.data) ||
@@ -376,7 +376,7 @@ static int collect(const struct judged_run *run, struct told_finding *told, size
     for (size_t i = 0; i < run->findings.count; i++) {
         const struct finding *finding = &run->findings.items[i];
         struct told_finding *next = &told[*count];
-        if (!finding_is_told(finding))
+        if (!finding_is_reported(finding))
             continue;
         *next = (struct told_finding){.finding = finding, .first_step = -1, .last_step = -1};
         if (finding_name_unit(finding, &run->job, &next->unit)) {

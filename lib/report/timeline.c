@@ -140,7 +140,7 @@ static int caution(const struct job *job, const struct timeline_counts *counts, 
             "run %lld: %lld rank%s no clock that is aligned with the others; %s drawn %s and without arrows",
             run, (long long)counts->unaligned, counts->unaligned == 1 ? " has" : "s have",
             counts->unaligned == 1 ? "it is" : "they are",
-            counts->adrift ? "from time 0" : "by wall-clock time"))
+            counts->unplaced_ranks ? "from time 0" : "by wall-clock time"))
         return -1;
     if (counts->untimed &&
         table_add_warning(table, error, "run %lld: no timestamps in %lld of %lld operations", run,
@@ -151,7 +151,7 @@ static int caution(const struct job *job, const struct timeline_counts *counts, 
                           (long long)counts->crowded, counts->crowded == 1 ? " is" : "s are",
                           counts->crowded == 1 ? "it overlaps" : "they overlap"))
         return -1;
-    return caution_absent_ranks(job, table, error) || caution_parts(job, table, error) ? -1 : 0;
+    return caution_absent_ranks(job, table, error) || caution_inseparable_ranks(job, table, error) ? -1 : 0;
 }
 
 static int refuse_empty(const struct job *job, const struct timeline_counts *counts, struct error *error)

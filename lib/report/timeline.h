@@ -30,11 +30,11 @@ struct timeline_counts {
     int64_t slices; /* slices of all kinds */
     int64_t arrows;
     int64_t findings;
-    int64_t untimed;   /* operations without timestamps */
-    int64_t crowded;   /* not drawn because too many others overlap */
-    int64_t unaligned; /* ranks whose clock is not aligned; they have no arrows */
-    int64_t adrift; /* ranks of the run that begin at time 0 because they have no wall clock; includes ranks
-                       that are not drawn */
+    int64_t untimed;        /* operations without timestamps */
+    int64_t crowded;        /* not drawn because too many others overlap */
+    int64_t unaligned;      /* ranks whose clock is not aligned; they have no arrows */
+    int64_t unplaced_ranks; /* ranks of the run that begin at time 0 because they have no wall clock; includes
+                       ranks that are not drawn */
     int64_t uncertainty_ns; /* greatest error bound of the aligned clocks */
     int32_t most_uncertain; /* rank with that error bound; -1: none */
 };
@@ -70,11 +70,11 @@ struct sort_entry *operations_by_id(const struct job *job);
  * is not known, the rank begins at 0.
  */
 struct common_clock {
-    const struct job *job; /* borrowed */
-    int64_t origin_ns;     /* time 0, in the common time of the run */
-    int64_t wall_ns;       /* wall-clock time at 0; TIME_UNKNOWN */
-    int64_t *own_ns;       /* owned: per rank, time 0 on the clock of its host; TIME_UNKNOWN */
-    int64_t adrift;        /* number of ranks that begin at 0 because their time is not known */
+    const struct job *job;  /* borrowed */
+    int64_t origin_ns;      /* time 0, in the common time of the run */
+    int64_t wall_ns;        /* wall-clock time at 0; TIME_UNKNOWN */
+    int64_t *own_ns;        /* owned: per rank, time 0 on the clock of its host; TIME_UNKNOWN */
+    int64_t unplaced_ranks; /* number of ranks that begin at 0 because their time is not known */
 };
 
 /* Converts a time on the clock of a rank's host. TIME_UNKNOWN stays; a time before the origin becomes 0. */

@@ -95,7 +95,7 @@ static int read_walls(struct common_clock *clock, int64_t *walls_ns, struct erro
             continue;
         if (clock->wall_ns != TIME_UNKNOWN && find_wall(job, &job->ranks[i], &walls_ns[i], error))
             return -1;
-        clock->adrift += walls_ns[i] == TIME_UNKNOWN;
+        clock->unplaced_ranks += walls_ns[i] == TIME_UNKNOWN;
     }
     return 0;
 }

@@ -139,7 +139,7 @@ static int is_drawn(const struct canvas *canvas, const struct finding *finding, 
     const struct timeline_selection *selection = canvas->selection;
     int in_steps = finding->first_step >= 0 && finding->first_step <= selection->last_step &&
                    finding->last_step >= selection->first_step;
-    return finding_is_told(finding) && (!selection->has_steps || in_steps) &&
+    return finding_is_reported(finding) && (!selection->has_steps || in_steps) &&
            (rank == NO_RANK ? accuses_shown(canvas, finding) : finding_has_rank(finding, rank));
 }
 
@@ -499,7 +499,7 @@ int timeline_write(const struct job *job, const struct findings *findings,
     int failed =
         canvas_init(&canvas, job, findings, selection, output, counts, error) || draw(&canvas, error);
     counts->slices = canvas.perfetto.slices;
-    counts->adrift = canvas.clock.adrift;
+    counts->unplaced_ranks = canvas.clock.unplaced_ranks;
     canvas_release(&canvas);
     return failed ? -1 : 0;
 }

@@ -178,14 +178,14 @@ void judged_run_release(struct judged_run *run);
  * made fewer calls than the others. Also warns if such a log has lines of PyTorch's watchdog, which are not
  * read there.
  */
-int caution_rankless(struct store *store, struct table *table, struct error *error);
+int caution_unidentified_processes(struct store *store, struct table *table, struct error *error);
 
 /*
  * Warns if ranks of a run report failures that no finding covers (a peer that closed its connection,
  * transfers that were given up, a port that went down). Needs what findings_find fills in.
  */
-int caution_effects(const struct job *job, const struct findings *findings, struct table *table,
-                    struct error *error);
+int caution_unexplained_failures(const struct job *job, const struct findings *findings, struct table *table,
+                                 struct error *error);
 
 /* -------------------- warnings.c -------------------- */
 
@@ -205,8 +205,8 @@ int warnings_append(const struct table *table, struct buffer *text);
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 
 /* Warns if most ranks looked slow at the same time (diagnose/rules_lateness.c). */
-int caution_crowd(const struct common_slowdown *common_slowdown, const struct job *job, struct table *table,
-                  struct error *error);
+int caution_common_slowdown(const struct common_slowdown *common_slowdown, const struct job *job,
+                            struct table *table, struct error *error);
 
 /*
  * Warns if a limit was reached beyond which the result may change: of candidates that are evaluated, or of
@@ -216,7 +216,7 @@ int caution_bounds(const struct job *job, const struct findings *findings, struc
                    struct error *error);
 
 /* Warns if a process has several ranks that cannot be separated. Needs what job_load_operations fills in. */
-int caution_parts(const struct job *job, struct table *table, struct error *error);
+int caution_inseparable_ranks(const struct job *job, struct table *table, struct error *error);
 
 /* Warns if `count`, the number of communicators without a hash, is not 0. `run_id` 0: of the whole store. */
 int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error);
@@ -228,8 +228,8 @@ int caution_bare_calls(struct store *store, int64_t run_id, struct table *table,
  * Warns if most traces are truncated and no finding names the rank that stopped. Needs what findings_find
  * fills in.
  */
-int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
-                struct error *error);
+int caution_truncated_traces(const struct job *job, const struct findings *findings, struct table *table,
+                             struct error *error);
 
 /*
  * Warns if dumps were written while the job ran, in which case diagnose does not search for who waits for

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Most shards that are named. */
-enum { SHARD_NOTES_MOST_TOLD = 8 };
+enum { SHARDS_NAMED_MOST = 8 };
 
 /* "shard 2/4 of host node7 (/shared/ncclprof-node7.db)" */
 static int append_which(const struct shard *shard, struct buffer *text)
@@ -68,9 +68,9 @@ static int find_standing(struct standing *standing, struct store *store, struct 
 
 static int warn_of_rest(const struct standing *standing, struct table *table, struct error *error)
 {
-    if (standing->lacking > SHARD_NOTES_MOST_TOLD &&
+    if (standing->lacking > SHARDS_NAMED_MOST &&
         table_add_warning(table, error, "%lld more shards are missing or incomplete",
-                          (long long)(standing->lacking - SHARD_NOTES_MOST_TOLD)))
+                          (long long)(standing->lacking - SHARDS_NAMED_MOST)))
         return -1;
     return standing->there < standing->expected
                ? table_add_warning(
@@ -88,7 +88,7 @@ static int caution_shards(struct store *store, struct table *table, struct error
     if (find_standing(&standing, store, error))
         return -1;
     int failed = 0;
-    for (size_t i = 0; i < standing.shards.count && told < SHARD_NOTES_MOST_TOLD && !failed; i++) {
+    for (size_t i = 0; i < standing.shards.count && told < SHARDS_NAMED_MOST && !failed; i++) {
         const struct shard *shard = &standing.shards.items[i];
         if (shard->state == SHARD_WHOLE)
             continue;
@@ -146,7 +146,7 @@ static size_t count_incomplete(const struct job *job)
     size_t count = 0;
     for (size_t i = 0; i < job->communicator_count; i++) {
         const struct job_communicator *communicator = &job->communicators[i];
-        count += communicator->hash && (int64_t)communicator->seat_count < communicator->size;
+        count += communicator->hash && (int64_t)communicator->member_list_count < communicator->size;
     }
     return count;
 }
@@ -223,8 +223,8 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
     return failed;
 }
 
-int caution_crowd(const struct common_slowdown *common_slowdown, const struct job *job, struct table *table,
-                  struct error *error)
+int caution_common_slowdown(const struct common_slowdown *common_slowdown, const struct job *job,
+                            struct table *table, struct error *error)
 {
     return common_slowdown->findings
                ? table_add_warning(
@@ -241,12 +241,12 @@ int caution_bounds(const struct job *job, const struct findings *findings, struc
                    struct error *error)
 {
     long long run = (long long)job->run_id;
-    if (findings->unweighed &&
+    if (findings->not_replayed &&
         table_add_warning(
             table, error,
             "run %lld: only the 64 largest suspected faults are replayed; the cost of %zu more is "
             "unknown, and findings may be missing",
-            run, findings->unweighed))
+            run, findings->not_replayed))
         return -1;
     int64_t bounded = job->bounded_ends + job_bounded_idle_times(job);
     return bounded
@@ -258,10 +258,10 @@ int caution_bounds(const struct job *job, const struct findings *findings, struc
                : 0;
 }
 
-int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
-                struct error *error)
+int caution_truncated_traces(const struct job *job, const struct findings *findings, struct table *table,
+                             struct error *error)
 {
-    return job->most_cut == CUT_NOT || findings_explain_stop(findings)
+    return job->common_cut == CUT_NONE || findings_explain_stop(findings)
                ? 0
                : table_add_warning(table, error,
                                    "run %lld: most traces have no end marker and no rank is visibly waiting "
@@ -282,7 +282,7 @@ int caution_snapshot(const struct job *job, const struct findings *findings, str
     return 0;
 }
 
-int caution_parts(const struct job *job, struct table *table, struct error *error)
+int caution_inseparable_ranks(const struct job *job, struct table *table, struct error *error)
 {
     size_t parts = 0;
     for (size_t i = 0; i < job->rank_count; i++)

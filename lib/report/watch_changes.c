@@ -28,12 +28,12 @@ static void noted_release(struct finding_snapshot *finding_snapshot)
     free(finding_snapshot->text);
 }
 
-void noted_list_release(struct noted_list *list)
+void finding_snapshot_list_release(struct finding_snapshot_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         noted_release(&list->items[i]);
     free(list->items);
-    *list = (struct noted_list){.items = NULL};
+    *list = (struct finding_snapshot_list){.items = NULL};
 }
 
 static int copy_text(char **copy, const char *text)
@@ -42,7 +42,8 @@ static int copy_text(char **copy, const char *text)
     return text && !*copy ? -1 : 0;
 }
 
-int noted_list_add(struct noted_list *list, const struct finding_snapshot *finding_snapshot)
+int finding_snapshot_list_add(struct finding_snapshot_list *list,
+                              const struct finding_snapshot *finding_snapshot)
 {
     struct finding_snapshot copy = *finding_snapshot;
     copy.run = copy.kind = copy.unit = copy.phase = copy.confidence = copy.text = NULL;
@@ -58,11 +59,12 @@ int noted_list_add(struct noted_list *list, const struct finding_snapshot *findi
     return 0;
 }
 
-int noted_list_append(struct noted_list *list, const struct noted_list *others)
+int finding_snapshot_list_append(struct finding_snapshot_list *list,
+                                 const struct finding_snapshot_list *others)
 {
     size_t before = list->count;
     for (size_t i = 0; i < others->count; i++)
-        if (noted_list_add(list, &others->items[i])) {
+        if (finding_snapshot_list_add(list, &others->items[i])) {
             while (list->count > before)
                 noted_release(&list->items[--list->count]);
             return -1;
@@ -89,7 +91,7 @@ static int meets(const struct finding_snapshot *one, const struct finding_snapsh
            other->first_step <= one->last_step + stride(one);
 }
 
-int noted_is_same(const struct finding_snapshot *one, const struct finding_snapshot *other)
+int finding_snapshot_is_same(const struct finding_snapshot *one, const struct finding_snapshot *other)
 {
     return is_text(one->run, other->run) && is_text(one->kind, other->kind) &&
            is_text(one->unit, other->unit) &&
@@ -100,7 +102,7 @@ int noted_is_same(const struct finding_snapshot *one, const struct finding_snaps
  * Number of steps between the last step of a finding and the newest step of the run. It is rarely 0, because
  * some ranks have not yet written their newest steps.
  */
-static int64_t noted_lag(const struct finding_snapshot *finding_snapshot)
+static int64_t finding_snapshot_lag(const struct finding_snapshot *finding_snapshot)
 {
     return finding_snapshot->run_step - finding_snapshot->last_step;
 }
@@ -109,22 +111,22 @@ static int64_t noted_lag(const struct finding_snapshot *finding_snapshot)
  * Whether the run has continued without the finding: its lag exceeds the smallest lag so far by three periods
  * of the finding and by a twentieth of all steps.
  */
-static int noted_is_over(const struct finding_snapshot *finding_snapshot, int64_t least_lag)
+static int finding_snapshot_is_over(const struct finding_snapshot *finding_snapshot, int64_t least_lag)
 {
     int64_t enough = STEPS_WITHOUT * stride(finding_snapshot),
             part = finding_snapshot->run_step / PART_WITHOUT;
     return finding_snapshot->first_step >= 0 && !finding_snapshot->stops_job &&
-           noted_lag(finding_snapshot) > least_lag + (part > enough ? part : enough);
+           finding_snapshot_lag(finding_snapshot) > least_lag + (part > enough ? part : enough);
 }
 
 /*
  * The cost of a finding that continues grows with each step. It is reported again each time the cost has
  * grown by this factor.
  */
-enum { TOLD_AGAIN_TIMES = 2 };
+enum { REPORT_AGAIN_FACTOR = 2 };
 
 /* Who is notified of changes. */
-struct recorder_match {
+struct change_receiver {
     change_listener *listener; /* NULL: no one */
     void *context;
 };
@@ -138,58 +140,58 @@ const char *change_name(enum change change)
     return names[change];
 }
 
-void difference_release(struct difference *difference)
+void reported_findings_release(struct difference *difference)
 {
     for (size_t i = 0; i < difference->count; i++)
         noted_release(&difference->told[i].finding_snapshot);
     free(difference->told);
-    noted_list_release(&difference->waiting);
+    finding_snapshot_list_release(&difference->waiting);
     *difference = (struct difference){.told = NULL};
 }
 
-static int tell(const struct recorder_match *recorder_match, enum change change,
+static int tell(const struct change_receiver *change_receiver, enum change change,
                 const struct finding_snapshot *finding_snapshot, struct error *error)
 {
-    return recorder_match->listener
-               ? recorder_match->listener(recorder_match->context, change, finding_snapshot, error)
+    return change_receiver->listener
+               ? change_receiver->listener(change_receiver->context, change, finding_snapshot, error)
                : 0;
 }
 
 static int add(struct difference *difference, const struct finding_snapshot *finding_snapshot,
-               const struct recorder_match *recorder_match, struct error *error)
+               const struct change_receiver *change_receiver, struct error *error)
 {
-    struct noted_list copy = {.items = NULL};
+    struct finding_snapshot_list copy = {.items = NULL};
     if (array_reserve((void **)&difference->told, &difference->capacity, difference->count + 1,
                       sizeof *difference->told) ||
-        noted_list_add(&copy, finding_snapshot))
+        finding_snapshot_list_add(&copy, finding_snapshot))
         return error_no_memory(error);
-    struct told_noted *added = &difference->told[difference->count++];
-    *added = (struct told_noted){.finding_snapshot = copy.items[0],
-                                 .lost_ns = finding_snapshot->lost_ns,
-                                 .lag = noted_lag(finding_snapshot)};
+    struct reported_finding *added = &difference->told[difference->count++];
+    *added = (struct reported_finding){.finding_snapshot = copy.items[0],
+                                       .lost_ns = finding_snapshot->lost_ns,
+                                       .lag = finding_snapshot_lag(finding_snapshot)};
     free(copy.items);
     /* Findings that are already known are not reported as ended later on, if they have ended by now. */
-    added->is_over = !recorder_match->listener && noted_is_over(finding_snapshot, 0);
+    added->is_over = !change_receiver->listener && finding_snapshot_is_over(finding_snapshot, 0);
     if (added->is_over)
         added->lag = 0;
-    return tell(recorder_match, CHANGE_NEW, finding_snapshot, error);
+    return tell(change_receiver, CHANGE_NEW, finding_snapshot, error);
 }
 
-static const struct finding_snapshot *find(const struct noted_list *list,
+static const struct finding_snapshot *find(const struct finding_snapshot_list *list,
                                            const struct finding_snapshot *wanted, const uint8_t *taken)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (!(taken && taken[i]) && noted_is_same(&list->items[i], wanted))
+        if (!(taken && taken[i]) && finding_snapshot_is_same(&list->items[i], wanted))
             return &list->items[i];
     return NULL;
 }
 
 /* Replaces the previous state by the latest one. */
-static int renew(struct told_noted *told, const struct finding_snapshot *finding_snapshot,
+static int renew(struct reported_finding *told, const struct finding_snapshot *finding_snapshot,
                  struct error *error)
 {
-    struct noted_list copy = {.items = NULL};
-    if (noted_list_add(&copy, finding_snapshot))
+    struct finding_snapshot_list copy = {.items = NULL};
+    if (finding_snapshot_list_add(&copy, finding_snapshot))
         return error_no_memory(error);
     noted_release(&told->finding_snapshot);
     told->finding_snapshot = copy.items[0];
@@ -199,18 +201,18 @@ static int renew(struct told_noted *told, const struct finding_snapshot *finding
 }
 
 /* Whether a finding must be reported again, and as which change. */
-static int has_changed(const struct told_noted *told, const struct finding_snapshot *finding_snapshot,
+static int has_changed(const struct reported_finding *told, const struct finding_snapshot *finding_snapshot,
                        enum change *change)
 {
-    int is_over = noted_is_over(finding_snapshot, told->lag);
+    int is_over = finding_snapshot_is_over(finding_snapshot, told->lag);
     *change = is_over && !told->is_over ? CHANGE_OVER : CHANGE_CHANGED;
     return is_over != told->is_over ||
            strcmp(told->finding_snapshot.confidence, finding_snapshot->confidence) != 0 ||
-           (told->lost_ns > 0 && finding_snapshot->lost_ns / TOLD_AGAIN_TIMES >= told->lost_ns);
+           (told->lost_ns > 0 && finding_snapshot->lost_ns / REPORT_AGAIN_FACTOR >= told->lost_ns);
 }
 
-static int follow(struct told_noted *told, const struct finding_snapshot *finding_snapshot,
-                  const struct recorder_match *recorder_match, struct error *error)
+static int follow(struct reported_finding *told, const struct finding_snapshot *finding_snapshot,
+                  const struct change_receiver *change_receiver, struct error *error)
 {
     enum change change;
     /* Fewer steps were detected than before: that is less information, and no change. */
@@ -219,25 +221,25 @@ static int follow(struct told_noted *told, const struct finding_snapshot *findin
         return 0;
     }
     int is_told = has_changed(told, finding_snapshot, &change),
-        is_over = noted_is_over(finding_snapshot, told->lag);
+        is_over = finding_snapshot_is_over(finding_snapshot, told->lag);
     if (renew(told, finding_snapshot, error))
         return -1;
-    if (noted_lag(finding_snapshot) < told->lag)
-        told->lag = noted_lag(finding_snapshot);
+    if (finding_snapshot_lag(finding_snapshot) < told->lag)
+        told->lag = finding_snapshot_lag(finding_snapshot);
     if (!is_told)
         return 0;
     told->lost_ns = finding_snapshot->lost_ns;
     told->is_over = is_over;
-    return tell(recorder_match, change, finding_snapshot, error);
+    return tell(change_receiver, change, finding_snapshot, error);
 }
 
-static int withdraw(struct difference *difference, size_t at, const struct recorder_match *recorder_match,
+static int withdraw(struct difference *difference, size_t at, const struct change_receiver *change_receiver,
                     struct error *error)
 {
     struct finding_snapshot finding_snapshot = difference->told[at].finding_snapshot;
     memmove(&difference->told[at], &difference->told[at + 1],
             (--difference->count - at) * sizeof *difference->told);
-    int failed = tell(recorder_match, CHANGE_WITHDRAWN, &finding_snapshot, error);
+    int failed = tell(change_receiver, CHANGE_WITHDRAWN, &finding_snapshot, error);
     noted_release(&finding_snapshot);
     return failed;
 }
@@ -246,14 +248,14 @@ static int withdraw(struct difference *difference, size_t at, const struct recor
  * Compares the findings that have been reported with the present ones. Sets `taken` for the present findings
  * that match one.
  */
-static int follow_all(struct difference *difference, const struct noted_list *now, uint8_t *taken,
-                      const struct recorder_match *recorder_match, struct error *error)
+static int follow_all(struct difference *difference, const struct finding_snapshot_list *now, uint8_t *taken,
+                      const struct change_receiver *change_receiver, struct error *error)
 {
     for (size_t i = 0; i < difference->count;) {
         const struct finding_snapshot *finding_snapshot =
             find(now, &difference->told[i].finding_snapshot, taken);
         if (!finding_snapshot && difference->told[i].is_absent) {
-            if (withdraw(difference, i, recorder_match, error))
+            if (withdraw(difference, i, change_receiver, error))
                 return -1;
             continue;
         }
@@ -262,7 +264,7 @@ static int follow_all(struct difference *difference, const struct noted_list *no
             continue;
         }
         taken[finding_snapshot - now->items] = 1;
-        if (follow(&difference->told[i++], finding_snapshot, recorder_match, error))
+        if (follow(&difference->told[i++], finding_snapshot, change_receiver, error))
             return -1;
     }
     return 0;
@@ -273,68 +275,68 @@ static int is_doubtful(const struct finding_snapshot *finding_snapshot)
     return finding_snapshot->stops_job || strcmp(finding_snapshot->confidence, "high") != 0;
 }
 
-static int add_rest(struct difference *difference, const struct noted_list *now, const uint8_t *taken,
-                    const struct recorder_match *recorder_match, struct error *error)
+static int add_rest(struct difference *difference, const struct finding_snapshot_list *now,
+                    const uint8_t *taken, const struct change_receiver *change_receiver, struct error *error)
 {
-    struct noted_list waiting = {.items = NULL};
+    struct finding_snapshot_list waiting = {.items = NULL};
     int failed = 0;
     for (size_t i = 0; !failed && i < now->count; i++) {
         const struct finding_snapshot *finding_snapshot = &now->items[i];
-        int waits = is_doubtful(finding_snapshot) && recorder_match->listener &&
+        int waits = is_doubtful(finding_snapshot) && change_receiver->listener &&
                     !find(&difference->waiting, finding_snapshot, NULL);
         if (taken[i])
             continue;
         if (waits)
-            failed = noted_list_add(&waiting, finding_snapshot) ? error_no_memory(error) : 0;
+            failed = finding_snapshot_list_add(&waiting, finding_snapshot) ? error_no_memory(error) : 0;
         else
-            failed = add(difference, finding_snapshot, recorder_match, error);
+            failed = add(difference, finding_snapshot, change_receiver, error);
     }
-    noted_list_release(&difference->waiting);
+    finding_snapshot_list_release(&difference->waiting);
     difference->waiting = waiting;
     return failed;
 }
 
-static int update(struct difference *difference, const struct noted_list *now,
-                  const struct recorder_match *recorder_match, struct error *error)
+static int update(struct difference *difference, const struct finding_snapshot_list *now,
+                  const struct change_receiver *change_receiver, struct error *error)
 {
     uint8_t *taken = array_new(now->count + 1, sizeof *taken);
     if (!taken)
         return error_no_memory(error);
-    int failed = follow_all(difference, now, taken, recorder_match, error) ||
-                 add_rest(difference, now, taken, recorder_match, error);
+    int failed = follow_all(difference, now, taken, change_receiver, error) ||
+                 add_rest(difference, now, taken, change_receiver, error);
     free(taken);
     return failed ? -1 : 0;
 }
 
-int difference_begin(struct difference *difference, const struct noted_list *now)
+int reported_findings_begin(struct difference *difference, const struct finding_snapshot_list *now)
 {
-    const struct recorder_match nobody = {.listener = NULL};
+    const struct change_receiver nobody = {.listener = NULL};
     *difference = (struct difference){.told = NULL};
     return update(difference, now, &nobody, NULL);
 }
 
-int difference_update(struct difference *difference, const struct noted_list *now, change_listener *listener,
-                      void *context, struct error *error)
+int reported_findings_update(struct difference *difference, const struct finding_snapshot_list *now,
+                             change_listener *listener, void *context, struct error *error)
 {
-    const struct recorder_match recorder_match = {listener, context};
-    return update(difference, now, &recorder_match, error);
+    const struct change_receiver change_receiver = {listener, context};
+    return update(difference, now, &change_receiver, error);
 }
 
-int difference_settle(struct difference *difference, change_listener *listener, void *context,
-                      struct error *error)
+int reported_findings_confirm(struct difference *difference, change_listener *listener, void *context,
+                              struct error *error)
 {
-    const struct recorder_match recorder_match = {listener, context};
-    struct noted_list waiting = difference->waiting;
+    const struct change_receiver change_receiver = {listener, context};
+    struct finding_snapshot_list waiting = difference->waiting;
     int failed = 0;
-    difference->waiting = (struct noted_list){.items = NULL};
+    difference->waiting = (struct finding_snapshot_list){.items = NULL};
     for (size_t i = 0; !failed && i < difference->count;)
         if (difference->told[i].is_absent)
-            failed = withdraw(difference, i, &recorder_match, error);
+            failed = withdraw(difference, i, &change_receiver, error);
         else
             i++;
     for (size_t i = 0; !failed && i < waiting.count; i++)
-        failed = add(difference, &waiting.items[i], &recorder_match, error);
-    noted_list_release(&waiting);
+        failed = add(difference, &waiting.items[i], &change_receiver, error);
+    finding_snapshot_list_release(&waiting);
     return failed ? -1 : 0;
 }
 

@@ -139,20 +139,20 @@ double growth_wait_s(double interval_s, double used_s)
     return rest_s > interval_s ? rest_s : interval_s;
 }
 
-struct surveyed_run {
+struct cached_run {
     int64_t id;
     uint64_t files; /* hash of their contents */
-    struct noted_list findings;
+    struct finding_snapshot_list findings;
     struct metrics metrics;
 };
 
-static void release_run(struct surveyed_run *run)
+static void release_run(struct cached_run *run)
 {
-    noted_list_release(&run->findings);
+    finding_snapshot_list_release(&run->findings);
     metrics_release(&run->metrics);
 }
 
-static void release_runs(struct surveyed_run *runs, size_t count)
+static void release_runs(struct cached_run *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         release_run(&runs[i]);
@@ -174,14 +174,14 @@ static uint64_t mix(uint64_t state, int64_t file_id, const char *digest)
     return state;
 }
 
-static struct surveyed_run *last_of(struct verdict_cache *list, size_t *capacity, int64_t run_id)
+static struct cached_run *last_of(struct verdict_cache *list, size_t *capacity, int64_t run_id)
 {
     if (list->count && list->runs[list->count - 1].id == run_id)
         return &list->runs[list->count - 1];
     if (array_reserve((void **)&list->runs, capacity, list->count + 1, sizeof *list->runs))
         return NULL;
-    struct surveyed_run *run = &list->runs[list->count++];
-    *run = (struct surveyed_run){.id = run_id};
+    struct cached_run *run = &list->runs[list->count++];
+    *run = (struct cached_run){.id = run_id};
     metrics_init(&run->metrics);
     return run;
 }
@@ -192,7 +192,7 @@ static int list_runs(struct verdict_cache *list, struct store *store, struct err
     struct statement *files = store_prepare(store, schema_analysis_survey_files, error);
     int row = files ? 1 : -1;
     while (row == 1 && (row = statement_step(files, error)) == 1) {
-        struct surveyed_run *run = last_of(list, &capacity, statement_integer(files, 0));
+        struct cached_run *run = last_of(list, &capacity, statement_integer(files, 0));
         if (run)
             run->files = mix(run->files, statement_integer(files, 1), statement_text(files, 2));
         else
@@ -212,7 +212,7 @@ static int list_others(struct verdict_cache *list, struct store *store, struct e
     return row;
 }
 
-static int note(struct noted_list *list, const struct finding *finding, const struct job *job)
+static int note(struct finding_snapshot_list *list, const struct finding *finding, const struct job *job)
 {
     struct buffer unit = BUFFER_INIT, text = BUFFER_INIT;
     int failed = finding_name_unit(finding, job, &unit) || finding_append(finding, job, &text);
@@ -229,14 +229,15 @@ static int note(struct noted_list *list, const struct finding *finding, const st
         .run_step = job->step_count - 1,
         .lost_ns = finding->lost_ns,
         .stops_job = finding->stops_job};
-    failed = failed || noted_list_add(list, &finding_snapshot);
+    failed = failed || finding_snapshot_list_add(list, &finding_snapshot);
     buffer_release(&unit);
     buffer_release(&text);
     return failed;
 }
 
 /* Steps that became longer without a culprit are reported like the warning of diagnose. */
-static int note_longer_steps(struct noted_list *list, const struct judged_run *run, struct error *error)
+static int note_longer_steps(struct finding_snapshot_list *list, const struct judged_run *run,
+                             struct error *error)
 {
     const struct longer_steps *longer = &run->judgement.longer;
     const struct longer_row *row = longer_steps_alarm(longer) ? longer_steps_unexplained(longer) : NULL;
@@ -255,13 +256,13 @@ static int note_longer_steps(struct noted_list *list, const struct judged_run *r
         .last_step = row->last,
         .run_step = run->job.step_count - 1,
         .lost_ns = row->lost_ns};
-    if (!failed && finding_snapshot.text && noted_list_add(list, &finding_snapshot))
+    if (!failed && finding_snapshot.text && finding_snapshot_list_add(list, &finding_snapshot))
         failed = error_no_memory(error);
     table_release(&table);
     return failed;
 }
 
-static int judge(struct surveyed_run *run, const struct verdict_cache *verdict_cache, struct store *store,
+static int judge(struct cached_run *run, const struct verdict_cache *verdict_cache, struct store *store,
                  const struct diagnose_options *options, struct error *error)
 {
     struct judged_run judged;
@@ -271,7 +272,7 @@ static int judge(struct surveyed_run *run, const struct verdict_cache *verdict_c
     findings_sort(&judged.findings);
     for (size_t i = 0; !failed && i < judged.findings.count; i++) {
         const struct finding *finding = &judged.findings.items[i];
-        if ((verdict_cache->shows_low || finding_is_told(finding)) &&
+        if ((verdict_cache->shows_low || finding_is_reported(finding)) &&
             note(&run->findings, finding, &judged.job))
             failed = error_no_memory(error);
     }
@@ -282,11 +283,11 @@ static int judge(struct surveyed_run *run, const struct verdict_cache *verdict_c
 }
 
 /* Keeps the findings of a run that did not change; returns 0 if there is none. */
-static int take_over(struct surveyed_run *run, struct verdict_cache *before)
+static int take_over(struct cached_run *run, struct verdict_cache *before)
 {
     for (size_t i = 0; i < before->count; i++)
         if (before->runs[i].id == run->id && before->runs[i].files == run->files) {
-            struct surveyed_run empty = *run;
+            struct cached_run empty = *run;
             *run = before->runs[i];
             before->runs[i] = empty;
             return 1;
@@ -316,15 +317,15 @@ int verdict_cache_update(struct verdict_cache *verdict_cache, struct store *stor
     return failed ? -1 : 0;
 }
 
-int survey_findings(const struct verdict_cache *verdict_cache, struct noted_list *findings)
+int verdict_cache_findings(const struct verdict_cache *verdict_cache, struct finding_snapshot_list *findings)
 {
     for (size_t i = 0; i < verdict_cache->count; i++)
-        if (noted_list_append(findings, &verdict_cache->runs[i].findings))
+        if (finding_snapshot_list_append(findings, &verdict_cache->runs[i].findings))
             return -1;
     return 0;
 }
 
-int survey_metrics(const struct verdict_cache *verdict_cache, struct metrics *metrics)
+int verdict_cache_metrics(const struct verdict_cache *verdict_cache, struct metrics *metrics)
 {
     for (size_t i = 0; i < verdict_cache->count; i++)
         if (metrics_append(metrics, &verdict_cache->runs[i].metrics))

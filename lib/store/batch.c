@@ -314,7 +314,7 @@ static int is_of_process(enum registration_kind kind)
 }
 
 /* A snapshot belongs to a process that it does not name. */
-static int is_of_nobody(enum registration_kind kind)
+static int names_no_process(enum registration_kind kind)
 {
     return kind == REGISTRATION_SNAPSHOT || kind == REGISTRATION_SEGMENT || kind == REGISTRATION_EXPANDABLE;
 }
@@ -323,7 +323,7 @@ static int is_of_nobody(enum registration_kind kind)
 static int has_process(const struct event *event)
 {
     int is_printed = !event->origin.host && event->origin.pid == COUNT_UNKNOWN;
-    return event->kind == EVENT_REGISTRATION       ? !is_of_nobody(event->registration.kind)
+    return event->kind == EVENT_REGISTRATION       ? !names_no_process(event->registration.kind)
            : event->kind == EVENT_CALL_DESCRIPTION ? !is_printed
                                                    : 1;
 }
@@ -339,7 +339,7 @@ static int has_member(const struct event *event)
     case EVENT_LOSS:
         return event->loss.is_total && is_named;
     case EVENT_REGISTRATION:
-        return !is_of_nobody(event->registration.kind) && !is_of_process(event->registration.kind);
+        return !names_no_process(event->registration.kind) && !is_of_process(event->registration.kind);
     default:
         return is_named && event->origin.rank >= 0;
     }
@@ -364,16 +364,16 @@ static void put_number(struct row *row, const struct event *event, const struct 
     double real;
     switch (field->kind) {
     case FIELD_OPERATION:
-        row_known(row, value < 0 ? -1 : value, -1);
+        row_integer_or_null(row, value < 0 ? -1 : value, -1);
         break;
     case FIELD_COUNT:
-        row_known(row, value, COUNT_UNKNOWN);
+        row_integer_or_null(row, value, COUNT_UNKNOWN);
         break;
     case FIELD_TIME:
-        row_known(row, value, TIME_UNKNOWN);
+        row_integer_or_null(row, value, TIME_UNKNOWN);
         break;
-    case FIELD_SOME:
-        row_known(row, value, 0);
+    case FIELD_NOT_ZERO:
+        row_integer_or_null(row, value, 0);
         break;
     case FIELD_POSITIVE:
         memcpy(&real, &value, sizeof real);
@@ -396,11 +396,11 @@ static int put_field(struct row *row, struct batch_builder *builder, struct batc
     switch (field->kind) {
     case FIELD_PROCESS:
         number = has_process(event) ? find_process(builder, batch, &event->origin) : COUNT_UNKNOWN;
-        row_known(row, number, COUNT_UNKNOWN);
+        row_integer_or_null(row, number, COUNT_UNKNOWN);
         return has_process(event) && number < 0;
     case FIELD_MEMBER:
         number = has_member(event) ? find_member(builder, batch, &event->origin) : COUNT_UNKNOWN;
-        row_known(row, number, COUNT_UNKNOWN);
+        row_integer_or_null(row, number, COUNT_UNKNOWN);
         return has_member(event) && number < 0;
     case FIELD_TEXT:
         memcpy(&text, (const char *)event + field->at, sizeof text);

@@ -17,7 +17,7 @@
 enum { ROW_BYTES = 5 };
 
 /* SQLite instructions between two calls of `stopped`: some milliseconds. */
-enum { INSTRUCTIONS_A_LOOK = 20000 };
+enum { INSTRUCTIONS_PER_CHECK = 20000 };
 
 struct foreign {
     sqlite3 *handle;
@@ -77,7 +77,7 @@ static int distrust(struct foreign *foreign, struct error *error)
             return fail(foreign, error);
     sqlite3_limit(foreign->handle, SQLITE_LIMIT_LENGTH, FOREIGN_VALUE_BYTES);
     sqlite3_limit(foreign->handle, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_progress_handler(foreign->handle, INSTRUCTIONS_A_LOOK, must_stop, foreign);
+    sqlite3_progress_handler(foreign->handle, INSTRUCTIONS_PER_CHECK, must_stop, foreign);
     if (sqlite3_exec(foreign->handle,
                      "PRAGMA query_only=ON; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
                      "PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY;",

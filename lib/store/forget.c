@@ -178,8 +178,8 @@ static int is_of_wanted(struct statement *folders, const struct wanted *wanted, 
 }
 
 /* Lists files that name no process, such as memory snapshots and metrics. */
-static int list_files_of_nobody(struct store *store, const struct wanted *wanted, struct forgotten *forgotten,
-                                struct error *error)
+static int list_files_without_process(struct store *store, const struct wanted *wanted,
+                                      struct forgotten *forgotten, struct error *error)
 {
     struct statement *files = record_tables_prepare(store, schema_ingest_forget_files_of_nobody, error);
     struct statement *folders = files ? store_prepare(store, schema_ingest_forget_folders, error) : NULL;
@@ -221,7 +221,7 @@ int forget_runs(struct store *store, const int64_t *runs, size_t count, struct f
         if (list_files(store, runs[i], i, forgotten, error))
             return -1;
     return check_files(store, &wanted, forgotten, error) ||
-                   list_files_of_nobody(store, &wanted, forgotten, error) ||
+                   list_files_without_process(store, &wanted, forgotten, error) ||
                    recorded_restore(store, error) < 0 || remove_files(store, forgotten, error)
                ? -1
                : 0;

@@ -23,11 +23,11 @@ static const char *const lookup_sql[LOOKUPS] = {
     [ADD_PROCESS] = schema_ingest_write_add_process,
     [FIND_COMMUNICATOR] = schema_ingest_write_find_communicator,
     [ADD_COMMUNICATOR] = schema_ingest_write_add_communicator,
-    [TELL_COMMUNICATOR] = schema_ingest_write_tell_communicator,
+    [UPDATE_COMMUNICATOR] = schema_ingest_write_tell_communicator,
     [FIND_MEMBER] = schema_ingest_write_find_member,
     [ADD_MEMBER] = schema_ingest_write_add_member,
     [ADD_FILE_MEMBER] = schema_ingest_write_add_file_member,
-    [TELL_PEER] = schema_ingest_write_tell_peer,
+    [UPDATE_GREATEST_PEER] = schema_ingest_write_tell_peer,
 };
 
 static struct statement *prepare_bulk(struct store *store, enum event_kind kind, int rows,
@@ -196,7 +196,7 @@ static int bind_unless_0(struct statement *statement, int parameter, int64_t val
 static int tell_communicator(struct inserter *inserter, int64_t id, const struct batch *batch,
                              const struct batch_communicator *communicator, struct error *error)
 {
-    struct statement *tell = inserter->lookups[TELL_COMMUNICATOR];
+    struct statement *tell = inserter->lookups[UPDATE_COMMUNICATOR];
     if (!communicator->name.present && !communicator->size && !communicator->node_count &&
         !communicator->members.present && !communicator->description.present && !communicator->is_named)
         return 0;
@@ -353,7 +353,7 @@ static void hear_peer(struct target_member *heard, int64_t peer)
 static int tell_peers(struct inserter *inserter, struct insert_target *target, const struct rows *rows,
                       struct error *error)
 {
-    struct statement *tell = inserter->lookups[TELL_PEER];
+    struct statement *tell = inserter->lookups[UPDATE_GREATEST_PEER];
     int of_member = record_table_find(&record_tables[EVENT_PROXY], "member_id"),
         peer = record_table_find(&record_tables[EVENT_PROXY], "peer");
     for (size_t i = 0; i < rows_count(rows, EVENT_PROXY); i++) {
@@ -551,8 +551,8 @@ static int put_block(struct rows *rows, const struct place *first, const struct 
     row_integer(&row, block->tagged);
     row_integer(&row, block->earliest_ns);
     row_integer(&row, block->latest_ns);
-    row_known(&row, block->greatest_peer, COUNT_UNKNOWN);
-    row_known(&row, block->clock_distance_ns, TIME_UNKNOWN);
+    row_integer_or_null(&row, block->greatest_peer, COUNT_UNKNOWN);
+    row_integer_or_null(&row, block->clock_distance_ns, TIME_UNKNOWN);
     if (row_span(&row, ROW_BLOB, span))
         return -1;
     row_end(&row);

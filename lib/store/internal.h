@@ -70,8 +70,8 @@ int communicator_add_listed_members(const struct run_ranks *run, struct job_comm
  * Places ranks that recorded nothing if their number follows from the communicator's size. Call it when all
  * other members were added.
  */
-void job_member_silent(const struct run_ranks *run, struct silent_ranks silent,
-                       struct job_communicator *communicator);
+void communicator_place_silent_ranks(const struct run_ranks *run, struct silent_ranks silent,
+                                     struct job_communicator *communicator);
 
 /* -------------------- packed_table.c -------------------- */
 

@@ -15,7 +15,7 @@
 #include <time.h>
 
 /* SQLite instructions between two checks of the time limit: some milliseconds. */
-enum { INSTRUCTIONS_A_LOOK = 20000 };
+enum { INSTRUCTIONS_PER_CHECK = 20000 };
 
 /* Limits of single values, so that no single function call uses much memory or time. */
 enum { LONGEST_VALUE_BYTES = 64 << 20, LONGEST_PATTERN_BYTES = 256, LONGEST_SQL_BYTES = 1 << 20 };
@@ -71,7 +71,7 @@ static void guard(struct query *query)
 {
     sqlite3 *handle = query->store->handle;
     sqlite3_set_authorizer(handle, allow, query->store);
-    sqlite3_progress_handler(handle, INSTRUCTIONS_A_LOOK, look_at_clock, query);
+    sqlite3_progress_handler(handle, INSTRUCTIONS_PER_CHECK, look_at_clock, query);
     sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, LONGEST_VALUE_BYTES);
     sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, LONGEST_SQL_BYTES);
     sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN_BYTES);

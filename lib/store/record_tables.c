@@ -56,7 +56,7 @@ static int put_without_process(struct buffer *sql, const struct record_table *ta
 
 static int is_put_back(const struct record_table *table)
 {
-    return table->kept && !table->is_put_back_by_joins;
+    return table->kept && !table->is_restored_by_joins;
 }
 
 static int put_back(struct buffer *sql, const struct record_table *table)

@@ -80,7 +80,7 @@ void row_null(struct row *row);
 void row_integer(struct row *row, int64_t value);
 void row_real(struct row *row, double value);
 /* Adds an integer, or NULL if `value` equals `unknown`. */
-void row_known(struct row *row, int64_t value, int64_t unknown);
+void row_integer_or_null(struct row *row, int64_t value, int64_t unknown);
 /* Adds a text or blob. -1 if it is longer than 4 GB. */
 int row_span(struct row *row, enum row_type type, struct span span);
 /* Adds a text. -1 if memory is out. */
@@ -225,11 +225,11 @@ enum lookup {
     ADD_PROCESS,
     FIND_COMMUNICATOR,
     ADD_COMMUNICATOR,
-    TELL_COMMUNICATOR,
+    UPDATE_COMMUNICATOR,
     FIND_MEMBER,
     ADD_MEMBER,
     ADD_FILE_MEMBER,
-    TELL_PEER,
+    UPDATE_GREATEST_PEER,
     LOOKUPS
 };
 

@@ -76,7 +76,7 @@ int communicator_set_member(struct job_communicator *communicator, int64_t numbe
 {
     if (number < 0 || number >= communicator->size)
         return 0;
-    size_t count = communicator->seat_count;
+    size_t count = communicator->member_list_count;
     if (count && communicator->member_list[count - 1].number == number) {
         communicator->member_list[count - 1].rank = rank;
         return 0;
@@ -84,7 +84,8 @@ int communicator_set_member(struct job_communicator *communicator, int64_t numbe
     if (array_reserve((void **)&communicator->member_list, &communicator->member_capacity, count + 1,
                       sizeof *communicator->member_list))
         return -1;
-    communicator->member_list[communicator->seat_count++] = (struct communicator_set_member){number, rank};
+    communicator->member_list[communicator->member_list_count++] =
+        (struct communicator_set_member){number, rank};
     return 0;
 }
 
@@ -101,9 +102,9 @@ static int32_t seated(const struct communicator_set_member *member_list, size_t 
     return at < count && member_list[at].number == number ? member_list[at].rank : -1;
 }
 
-int32_t job_seated(const struct job_communicator *communicator, int64_t number)
+int32_t communicator_recorded_rank(const struct job_communicator *communicator, int64_t number)
 {
-    return number < 0 ? -1 : seated(communicator->member_list, communicator->seat_count, number);
+    return number < 0 ? -1 : seated(communicator->member_list, communicator->member_list_count, number);
 }
 
 static int64_t at(const int64_t *numbers, const struct run_ranks *run, size_t rank)
@@ -142,7 +143,7 @@ static int agrees(const struct run_ranks *run, const struct job_communicator *co
 {
     if ((int64_t)communicator->member_count != communicator->size)
         return 0;
-    for (size_t i = 0; i < communicator->seat_count; i++) {
+    for (size_t i = 0; i < communicator->member_list_count; i++) {
         const struct communicator_set_member *member = &communicator->member_list[i];
         if ((uint64_t)member->number >= communicator->member_count ||
             at(run->global_ranks, run, (size_t)member->rank) != communicator->members[member->number])
@@ -160,7 +161,7 @@ int communicator_add_listed_members(const struct run_ranks *run, struct job_comm
     if (!communicator->told)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        int is_seated = job_seated(communicator, (int64_t)i) >= 0;
+        int is_seated = communicator_recorded_rank(communicator, (int64_t)i) >= 0;
         int32_t rank = is_seated ? -1 : run_rank_numbered(run, communicator->members[i]);
         if (rank >= 0)
             communicator->told[communicator->told_count++] =
@@ -172,7 +173,7 @@ int communicator_add_listed_members(const struct run_ranks *run, struct job_comm
 /* Whether the members' numbers equal their global ranks. */
 static int has_global_numbers(const struct run_ranks *run, const struct job_communicator *communicator)
 {
-    for (size_t i = 0; i < communicator->seat_count; i++) {
+    for (size_t i = 0; i < communicator->member_list_count; i++) {
         int64_t global_rank = at(run->global_ranks, run, (size_t)communicator->member_list[i].rank);
         if (global_rank >= 0 && global_rank != communicator->member_list[i].number)
             return 0;
@@ -184,13 +185,13 @@ static int has_global_numbers(const struct run_ranks *run, const struct job_comm
  * Ranks that recorded nothing have no members. In the communicator of all ranks their number is their global
  * rank. In any other communicator a free number can only be placed if exactly one rank recorded nothing.
  */
-void job_member_silent(const struct run_ranks *run, struct silent_ranks silent,
-                       struct job_communicator *communicator)
+void communicator_place_silent_ranks(const struct run_ranks *run, struct silent_ranks silent,
+                                     struct job_communicator *communicator)
 {
     if (!silent.count || communicator->told_count)
         return;
     communicator->is_whole = communicator->size == run->expected && has_global_numbers(run, communicator);
-    if (silent.count == 1 && (int64_t)communicator->seat_count < communicator->size)
+    if (silent.count == 1 && (int64_t)communicator->member_list_count < communicator->size)
         communicator->silent = silent.last;
 }
 
@@ -198,7 +199,7 @@ int32_t run_rank_in(const struct run_ranks *run, const struct job_communicator *
 {
     if (number < 0 || number >= communicator->size)
         return -1;
-    int32_t rank = job_seated(communicator, number);
+    int32_t rank = communicator_recorded_rank(communicator, number);
     if (rank < 0)
         rank = seated(communicator->told, communicator->told_count, number);
     if (rank < 0 && communicator->is_whole)
@@ -376,7 +377,7 @@ static struct run_ranks ranks_of(const struct roster *roster, const struct roste
 }
 
 /* Adds the members in order of their numbers; if several have the same number, the last one wins. */
-static int member_members(struct roster *roster)
+static int set_communicator_members(struct roster *roster)
 {
     for (size_t i = 0; i < roster->member_count; i++) {
         const struct roster_member *member = &roster->members[i];
@@ -399,7 +400,7 @@ static int member_others(struct roster *roster)
         struct job_communicator *communicator = &roster->communicators[i];
         struct run_ranks ranks = ranks_of(roster, &roster->runs[communicator->run]);
         failed = communicator_add_listed_members(&ranks, communicator);
-        job_member_silent(&ranks, silent[communicator->run], communicator);
+        communicator_place_silent_ranks(&ranks, silent[communicator->run], communicator);
     }
     free(silent);
     return failed;
@@ -409,7 +410,7 @@ int roster_load_members(struct roster *roster, struct store *store, int64_t run_
 {
     if (take_rows(roster, store, schema_meta_roster_members, run_id, take_member, error))
         return -1;
-    return member_members(roster) || member_others(roster) ? error_no_memory(error) : 0;
+    return set_communicator_members(roster) || member_others(roster) ? error_no_memory(error) : 0;
 }
 
 int roster_load_facts(struct roster *roster, struct store *store, int64_t run_id, struct error *error)

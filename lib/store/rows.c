@@ -91,7 +91,7 @@ void row_real(struct row *row, double value)
     *row->next++ = (struct row_cell){.type = ROW_REAL, .real = value};
 }
 
-void row_known(struct row *row, int64_t value, int64_t unknown)
+void row_integer_or_null(struct row *row, int64_t value, int64_t unknown)
 {
     *row->next++ = (struct row_cell){.type = value == unknown ? ROW_NULL : ROW_INTEGER, .integer = value};
 }

@@ -21,11 +21,11 @@
 #include <unistd.h>
 
 /* How long a connection waits for another one, and the time between attempts. */
-enum { PATIENCE_MS = 15000, POLL_MS = 2 };
+enum { BUSY_TIMEOUT_MS = 15000, POLL_MS = 2 };
 
 static int wait_for_others(void *context, int attempts)
 {
-    if (attempts >= PATIENCE_MS / POLL_MS)
+    if (attempts >= BUSY_TIMEOUT_MS / POLL_MS)
         return 0;
     usleep(POLL_MS * 1000);
     return 1;

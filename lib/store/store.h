@@ -369,7 +369,7 @@ struct job_communicator {
     size_t member_count;
     struct communicator_set_member
         *member_list; /* owned: members that recorded something, sorted by `number` */
-    size_t seat_count;
+    size_t member_list_count;
     size_t member_capacity;
     /*
      * Owned: members that only the list in a file gives, for numbers that member_list does not contain;
@@ -381,8 +381,8 @@ struct job_communicator {
                        numbers */
     int32_t silent; /* the run's only rank without records, which then is any member not found above; -1: not
                        exactly one */
-    int is_of_the_rest; /* most ranks are in it, and started to use it after they finished with the
-                           communicator of all ranks */
+    int follows_whole_communicator; /* most ranks are in it, and started to use it after they finished with
+                           the communicator of all ranks */
     int32_t
         succeeds; /* 1 + index of the first communicator in its succession (it was created again); 0: none */
 };
@@ -407,11 +407,11 @@ struct run_ranks {
 int32_t run_rank_numbered(const struct run_ranks *run, int64_t global_rank);
 
 /*
- * The rank of member `number` of a communicator; -1 if unknown. job_seated looks only at members that
- * recorded something.
+ * The rank of member `number` of a communicator; -1 if unknown. communicator_recorded_rank looks only at
+ * members that recorded something.
  */
 int32_t run_rank_in(const struct run_ranks *run, const struct job_communicator *communicator, int64_t number);
-int32_t job_seated(const struct job_communicator *communicator, int64_t number);
+int32_t communicator_recorded_rank(const struct job_communicator *communicator, int64_t number);
 
 /*
  * The runs of a joined store, or one of them, with their ranks and communicators, and the rank of each member

@@ -96,7 +96,7 @@ void stored_files_release(struct stored_files *files)
  * Appends a query for the rows of file ?1 in a table, from id ?2 on, sorted by id. If `recorded` is not NULL,
  * rows in that table replace those with the same id.
  */
-static int put_question(struct buffer *sql, const struct record_table *table, const char *recorded)
+static int put_rows_query(struct buffer *sql, const struct record_table *table, const char *recorded)
 {
     static const char of_file[] = "BETWEEN ?2 AND (?1 << 32) + 4294967295";
     const char *id = record_table_id(table);
@@ -130,7 +130,7 @@ static int prepare_rows(struct unloader *unloader, enum event_kind kind, struct 
     int is_there = is_recorded ? is_recorded : has_rows(unloader->store, record_tables[kind].name, error);
     if (is_there <= 0)
         return is_there;
-    if (put_question(&sql, &record_tables[kind], is_recorded ? recorded : NULL))
+    if (put_rows_query(&sql, &record_tables[kind], is_recorded ? recorded : NULL))
         error_no_memory(error);
     else
         unloader->rows[kind] = store_prepare(unloader->store, sql.data, error);

@@ -27,7 +27,7 @@ enum sentence {
     ADD_LEDGER,
     FILE_BY_CONTENT,
     FILE_BY_PATH,
-    FILE_OF_TWIN,
+    FILE_OF_SECOND_FORMAT,
     FILE_READ_BEFORE,
     MOVE_FILE,
     NOTE_ARRIVAL,
@@ -40,7 +40,7 @@ static const char *const sentences[SENTENCES] = {
     [ADD_LEDGER] = schema_ingest_write_add_ledger,
     [FILE_BY_CONTENT] = schema_ingest_write_file_by_content,
     [FILE_BY_PATH] = schema_ingest_write_file_by_path,
-    [FILE_OF_TWIN] = schema_ingest_write_file_of_twin,
+    [FILE_OF_SECOND_FORMAT] = schema_ingest_write_file_of_twin,
     [FILE_READ_BEFORE] = schema_ingest_write_file_read_before,
     [MOVE_FILE] = schema_ingest_write_move_file,
     [NOTE_ARRIVAL] = schema_ingest_write_note_arrival,
@@ -228,10 +228,10 @@ static int depart(struct writer *writer, int64_t id, struct error *error)
     return removal_note(&writer->removal, id, error) || remove_file(writer, id, error) ? -1 : 0;
 }
 
-static int remove_twin(struct writer *writer, const char *path, const struct writer_facts *facts,
-                       struct error *error)
+static int remove_second_format(struct writer *writer, const char *path, const struct writer_facts *facts,
+                                struct error *error)
 {
-    struct statement *find = writer->statements[FILE_OF_TWIN];
+    struct statement *find = writer->statements[FILE_OF_SECOND_FORMAT];
     if (statement_bind_text(find, 1, path, error) || statement_bind_text(find, 2, facts->dialect, error))
         return -1;
     int64_t id = find_file(find, error);
@@ -298,7 +298,8 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
 static int keep_file(struct writer *writer, const struct writer_file *file, const struct writer_facts *facts,
                      enum writer_outcome outcome, struct error *error)
 {
-    if (remove_others(writer, file->path, facts, error) || remove_twin(writer, file->path, facts, error) ||
+    if (remove_others(writer, file->path, facts, error) ||
+        remove_second_format(writer, file->path, facts, error) ||
         add_file(writer, file, facts, outcome, error) ||
         run_for(writer, NOTE_ARRIVAL, file->target.file_id, error))
         return -1;
@@ -323,21 +324,21 @@ static int move_file(struct writer *writer, int64_t id, const struct writer_file
  * Whether the file is in the directory that stands for it. A copy is assigned to the directory of its
  * original.
  */
-static int is_at_home(const struct writer_file *file)
+static int is_in_own_directory(const struct writer_file *file)
 {
     size_t length = strlen(file->file_set);
     return strncmp(file->path, file->file_set, length) == 0 &&
            strrchr(file->path, '/') == file->path + length;
 }
 
-static int note_met(struct writer *writer, int64_t id, struct error *error)
+static int note_content_found(struct writer *writer, int64_t id, struct error *error)
 {
     return map_put(&writer->met, (struct map_key){{(uint64_t)id}}, 1, NULL) ? 0 : error_no_memory(error);
 }
 
 /* Returns 0 instead of `known` if an earlier version of the reader read that file. */
-static int64_t leave_read_before(struct writer *writer, int64_t known, const struct writer_facts *facts,
-                                 struct error *error)
+static int64_t zero_if_outdated(struct writer *writer, int64_t known, const struct writer_facts *facts,
+                                struct error *error)
 {
     struct statement *find = writer->statements[FILE_READ_BEFORE];
     if (statement_bind_integer(find, 1, known, error) || statement_bind_text(find, 2, facts->reader, error) ||
@@ -348,11 +349,11 @@ static int64_t leave_read_before(struct writer *writer, int64_t known, const str
 }
 
 /* The file that has this content already and is kept; 0: none, -1: error. */
-static int64_t find_keeper(struct writer *writer, const struct writer_facts *facts, struct error *error)
+static int64_t find_stored_copy(struct writer *writer, const struct writer_facts *facts, struct error *error)
 {
     int64_t known = facts->force ? 0 : find_content(writer, facts, error);
     if (known > 0 && facts->by_reader && facts->reader)
-        known = leave_read_before(writer, known, facts, error);
+        known = zero_if_outdated(writer, known, facts, error);
     int keeps = known <= 0 || !facts->has_moved || map_get(&writer->met, (struct map_key){{(uint64_t)known}});
     return keeps ? known : 0;
 }
@@ -360,17 +361,17 @@ static int64_t find_keeper(struct writer *writer, const struct writer_facts *fac
 int writer_finish(struct writer *writer, struct writer_file *file, const struct writer_facts *facts,
                   enum writer_outcome *outcome, struct error *error)
 {
-    int64_t known = find_keeper(writer, facts, error);
+    int64_t known = find_stored_copy(writer, facts, error);
     if (known > 0) {
         *outcome = WRITER_UNCHANGED;
-        if (note_met(writer, known, error) ||
-            (is_at_home(file) && move_file(writer, known, file, facts, error)))
+        if (note_content_found(writer, known, error) ||
+            (is_in_own_directory(file) && move_file(writer, known, file, facts, error)))
             return fail(writer);
         return writer_abandon(writer, file, error);
     }
     *outcome = ledger_damage(facts->ledger) ? WRITER_PARTIAL : facts->is_open ? WRITER_OPEN : WRITER_INGESTED;
     int failed = known < 0 || keep_file(writer, file, facts, *outcome, error) ||
-                 (facts->has_moved && note_met(writer, file->target.file_id, error));
+                 (facts->has_moved && note_content_found(writer, file->target.file_id, error));
     writer_file_release(file);
     return failed ? fail(writer) : 0;
 }

@@ -54,7 +54,8 @@ static struct found read_line(const char *text, size_t length)
                            &error) == 0,
             "memory");
     require(taken == found.calls + found.notes, "what is taken is told");
-    require(call_line_may((struct text){text, length}) || !taken, "what may not hold one holds none");
+    require(call_line_is_candidate((struct text){text, length}) || !taken,
+            "what may not hold one holds none");
     call_reader_release(&reader);
     return found;
 }

@@ -500,7 +500,7 @@ int kernel_count_bare_broadcast(struct chrome_reader *reader, struct error *erro
                : 0;
 }
 
-const char *kernel_count_astray(struct chrome_reader *reader)
+const char *kernel_channel_mismatch(struct chrome_reader *reader)
 {
     const struct origin *origin = &reader->assembly.origin;
     int64_t *known = map_get(&reader->counted, member_key(origin->communicator_hash, origin->rank));

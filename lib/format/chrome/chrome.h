@@ -337,7 +337,7 @@ int kernel_count_bare_broadcast(struct chrome_reader *reader, struct error *erro
  * Returns the reason of a note if a kernel channel of the open operation has the times of another kernel,
  * else NULL.
  */
-const char *kernel_count_astray(struct chrome_reader *reader);
+const char *kernel_channel_mismatch(struct chrome_reader *reader);
 
 /* How the reader's files hand over what they assemble, and values that several of them compute. */
 

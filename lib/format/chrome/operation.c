@@ -125,9 +125,9 @@ int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *
         assembly->has_stale_kernel = 1;
         return chrome_note(reader, "stale kernel channel", 0, offset, NULL, 0, error);
     }
-    const char *astray = kernel_count_astray(reader);
-    if (astray)
-        return chrome_note(reader, astray, 0, offset, NULL, 0, error);
+    const char *misattribution = kernel_channel_mismatch(reader);
+    if (misattribution)
+        return chrome_note(reader, misattribution, 0, offset, NULL, 0, error);
     if (assembly->channel_count >= CHANNELS_MOST || said->channel < 0 || said->channel > INT32_MAX)
         return chrome_note(reader, "impossible kernel channel", 1, offset, NULL, 0, error);
     if (array_reserve((void **)&assembly->channels, &assembly->channel_capacity, assembly->channel_count + 1,

@@ -98,7 +98,7 @@ static int is_stale(const struct chrome_reader *reader)
 }
 
 /* Passes the ends of proxy operations to the operation around them. */
-static void inform_operation(struct chrome_reader *reader)
+static void extend_operation_by_proxy(struct chrome_reader *reader)
 {
     struct chrome_assembly *assembly = &reader->assembly;
     int64_t end_ns = reader->transfer.proxy.progress.end_ns;
@@ -134,7 +134,7 @@ static int chrome_proxy_flush(struct chrome_reader *reader, struct error *error)
     transfer->is_open = 0;
     if (is_stale(reader))
         return chrome_note(reader, "stale proxy operation", 0, transfer->origin.offset, NULL, 0, error);
-    inform_operation(reader);
+    extend_operation_by_proxy(reader);
     return note_unended(reader, error) || emit(reader, error) ? -1 : 0;
 }
 

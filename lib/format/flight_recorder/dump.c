@@ -285,7 +285,7 @@ static void take_failure(struct dump *dump, const struct value *root)
 static void take_as_done(struct dump *dump)
 {
     for (size_t i = 0; i < dump->entry_count; i++)
-        if (dump_group_tells_no_ends(&dump->groups[dump->entries[i].group]))
+        if (dump_group_lacks_completions(&dump->groups[dump->entries[i].group]))
             dump->entries[i].state = DUMP_COMPLETED;
 }
 

@@ -147,14 +147,15 @@ static int emit_status(const struct emission *emission, size_t at, struct error 
     const struct member *member = &emission->member_list[at];
     if (!group->has_status || (group->has_collectives && group->has_pairs))
         return 0;
-    event.group_status = (struct group_status){
-        .name = member->name,
-        .description = said(member->description),
-        .enqueued = status_number(group->last_enqueued),
-        .started = status_number(group->last_started),
-        .completed = dump_group_tells_no_ends(group) ? COUNT_UNKNOWN : status_number(group->last_completed),
-        .timed_out = COUNT_UNKNOWN,
-        .at_ns = TIME_UNKNOWN};
+    event.group_status = (struct group_status){.name = member->name,
+                                               .description = said(member->description),
+                                               .enqueued = status_number(group->last_enqueued),
+                                               .started = status_number(group->last_started),
+                                               .completed = dump_group_lacks_completions(group)
+                                                                ? COUNT_UNKNOWN
+                                                                : status_number(group->last_completed),
+                                               .timed_out = COUNT_UNKNOWN,
+                                               .at_ns = TIME_UNKNOWN};
     return hand_over(emission, &event, error);
 }
 
@@ -252,7 +253,7 @@ int dump_emit(const struct dump *dump, int64_t rank, size_t bytes, const struct 
                                 .sink = sink,
                                 .rank = rank,
                                 .member_list = array_new(dump->group_count + 1, sizeof *emission.member_list),
-                                .left = (size_t)format_told_most(bytes)};
+                                .left = (size_t)format_expansion_limit(bytes)};
     int failed = emission.member_list ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < dump->group_count; i++)
         if (take_communicator_member(&emission, i))

@@ -294,8 +294,8 @@ enum { FAILURE_BYTES_MOST = 4096 };
 
 static int is_failure(struct text text)
 {
-    return text_begins(text, "{") && text.length < FAILURE_BYTES_MOST && text_holds(text, "\"ok\"") &&
-           text_holds(text, "\"reason\"") && text_holds(text, "false");
+    return text_begins(text, "{") && text.length < FAILURE_BYTES_MOST && text_contains(text, "\"ok\"") &&
+           text_contains(text, "\"reason\"") && text_contains(text, "false");
 }
 
 /* A profiler's trace has pg_config, too, in its job information. */
@@ -309,13 +309,13 @@ static int sniff_json(const char *bytes, size_t length)
     size_t at = 0;
     while (at < length && sniff_is_space(bytes[at]))
         at++;
-    if (at == length || (bytes[at] != '{' && bytes[at] != '[') || text_holds_any(text, others))
+    if (at == length || (bytes[at] != '{' && bytes[at] != '[') || text_contains_any(text, others))
         return 0;
     if (is_failure((struct text){bytes + at, length - at}))
         return 80;
-    if (text_holds(text, "\"profiling_name\"") || text_holds(text, "\"time_created_ns\""))
+    if (text_contains(text, "\"profiling_name\"") || text_contains(text, "\"time_created_ns\""))
         return 95;
-    return bytes[at] == '{' && text_holds_any(text, marks) && text_holds(text, "\"version\"") ? 80 : 0;
+    return bytes[at] == '{' && text_contains_any(text, marks) && text_contains(text, "\"version\"") ? 80 : 0;
 }
 
 static int sniff(const char *bytes, size_t length, const char *path)
@@ -325,7 +325,7 @@ static int sniff(const char *bytes, size_t length, const char *path)
     (void)path;
     if (!is_pickle(bytes, length))
         return sniff_json(bytes, length);
-    return text_holds_any(text, marks) ? 95 : text_holds(text, "entries") ? 40 : 0;
+    return text_contains_any(text, marks) ? 95 : text_contains(text, "entries") ? 40 : 0;
 }
 
 /* What is kept while a file is read. */

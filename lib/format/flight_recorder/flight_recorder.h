@@ -99,7 +99,7 @@ struct dump {
 };
 
 /* Whether the backend of a group retires calls when it issues them and never records their completion. */
-static inline int dump_group_tells_no_ends(const struct dump_group *group)
+static inline int dump_group_lacks_completions(const struct dump_group *group)
 {
     return !group->has_completed && !group->has_unretired && (group->has_collectives || group->has_pairs);
 }

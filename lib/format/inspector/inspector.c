@@ -379,7 +379,7 @@ static int take_record(struct inspector_file *file, const char *text, size_t len
     if (line->has_identity && look_at_version(file, offset, error))
         return -1;
     if (line->record == INSPECTOR_MARKER) {
-        if (line->is_strange && note(file, "unknown record", 0, offset, text, length, error) < 0)
+        if (line->is_unknown_record && note(file, "unknown record", 0, offset, text, length, error) < 0)
             return -1;
         return take_marker(file, offset, error);
     }
@@ -412,7 +412,7 @@ static int read_record(void *context, const char *text, size_t length, uint64_t 
         return error_no_memory(error);
     if (status == INSPECTOR_UNREADABLE)
         return 0;
-    if (status == INSPECTOR_STRANGE)
+    if (status == INSPECTOR_UNKNOWN_RECORD)
         return pass_over(file, text, length, offset, error);
     if (is_repeated(file, text, length))
         return note(file, "duplicate record", 0, offset, NULL, 0, error);

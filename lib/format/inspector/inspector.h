@@ -118,7 +118,7 @@ struct inspector_line {
     int64_t unkept; /* number of members with times that are not stored */
     struct scan_text first_unkept;
     struct inspector_stats stats; /* of a marker */
-    int is_strange;               /* a marker with an unknown record */
+    int is_unknown_record;        /* a marker with an unknown record */
     struct inspector_proxy proxy;
     const struct value *own_drops; /* of the bundled plugin, for recorder_drops_read(); NULL */
     const struct value *own_stop;
@@ -133,7 +133,7 @@ enum inspector_status {
     INSPECTOR_LINE = 0,
     INSPECTOR_UNREADABLE = -1, /* not a JSON object */
     INSPECTOR_NO_MEMORY = -2,
-    INSPECTOR_STRANGE = -3 /* an object, but not a record of this format */
+    INSPECTOR_UNKNOWN_RECORD = -3 /* an object, but not a record of this format */
 };
 
 /* Reads one object from any JSON. Texts and nodes point into `json`. */

@@ -361,9 +361,9 @@ static enum inspector_status read_other(struct json *json, struct inspector_line
         return INSPECTOR_LINE;
     }
     if (!line->has_identity)
-        return INSPECTOR_STRANGE;
+        return INSPECTOR_UNKNOWN_RECORD;
     line->record = INSPECTOR_MARKER;
-    line->is_strange = !stats && has_other(&json->root);
+    line->is_unknown_record = !stats && has_other(&json->root);
     inspector_decode_stats(json, stats, &line->stats);
     return INSPECTOR_LINE;
 }

@@ -110,7 +110,7 @@ static const char *const meanings[INSPECTOR_DROPS] = {
     [DROP_FOREIGN_PROXY] = "proxy operations for other processes (PXN), which Inspector does not record",
 };
 
-static int tell_loss(const struct inspector_source_process *source_process, enum inspector_drop drop,
+static int emit_loss(const struct inspector_source_process *source_process, enum inspector_drop drop,
                      const struct format_sink *sink, uint64_t offset, struct error *error)
 {
     struct event event = {.kind = EVENT_LOSS, .origin = source_process->origin};
@@ -146,7 +146,7 @@ int inspector_source_process_count(struct inspector_source_processes *source_pro
         if (total <= before)
             continue;
         source_process->dropped[i] = total;
-        if (tell_loss(source_process, (enum inspector_drop)i, sink, offset, error))
+        if (emit_loss(source_process, (enum inspector_drop)i, sink, offset, error))
             return -1;
     }
     source_process->dumps++;

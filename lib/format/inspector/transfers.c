@@ -363,7 +363,7 @@ static int are_too_many(const struct inspector_transfers *transfers)
  * Limits the memory for any input: hands over the completed proxy operations without waiting for their
  * operation, and, if that is not enough, the open ones, too, with a note of damage.
  */
-static int relieve(struct inspector_transfers *transfers, uint64_t offset, struct error *error)
+static int limit_held_transfers(struct inspector_transfers *transfers, uint64_t offset, struct error *error)
 {
     const struct format_sink *sink = transfers->sink;
     if (!are_too_many(transfers))
@@ -379,7 +379,7 @@ static int relieve(struct inspector_transfers *transfers, uint64_t offset, struc
 }
 
 /* Notes network steps of one proxy operation that the recorder dropped. */
-static int tell_dropped_steps(const struct inspector_transfers *transfers, int64_t source_process,
+static int emit_dropped_steps(const struct inspector_transfers *transfers, int64_t source_process,
                               int64_t steps, uint64_t offset, struct error *error)
 {
     struct event event = {.kind = EVENT_LOSS,
@@ -404,9 +404,9 @@ int inspector_transfers_add(struct inspector_transfers *transfers, int64_t sourc
             return error_no_memory(error);
     }
     if (proxy->part == PART_END && proxy->dropped_steps > 0 &&
-        tell_dropped_steps(transfers, source_process, proxy->dropped_steps, offset, error))
+        emit_dropped_steps(transfers, source_process, proxy->dropped_steps, offset, error))
         return -1;
     if (proxy->part == PART_END && complete(transfers, transfer))
         return error_no_memory(error);
-    return relieve(transfers, offset, error);
+    return limit_held_transfers(transfers, offset, error);
 }

@@ -89,14 +89,14 @@ static struct item *list_items(struct kineto_trace *trace, int is_end, size_t *c
 }
 
 /* Combines what call and kernel give; the call has priority. */
-static struct kineto_told told_of(const struct item *item)
+static struct kineto_operation operation_of_item(const struct item *item)
 {
     if (!item->call)
         return item->kernel->told;
-    struct kineto_told told = item->call->told;
+    struct kineto_operation told = item->call->told;
     if (!item->kernel)
         return told;
-    const struct kineto_told *kernel = &item->kernel->told;
+    const struct kineto_operation *kernel = &item->kernel->told;
     if (told.function == FUNCTION_UNKNOWN)
         told.function = kernel->function;
     if (told.datatype == DATATYPE_UNKNOWN)
@@ -119,7 +119,7 @@ struct streams {
 
 static int learn_stream(struct streams *streams, const struct item *item)
 {
-    struct kineto_told told = told_of(item);
+    struct kineto_operation told = operation_of_item(item);
     int added;
     if (!item->kernel)
         return 0;
@@ -161,7 +161,7 @@ static int find_default(struct kineto_trace *trace, const struct streams *stream
 }
 
 static int32_t group_of(const struct streams *streams, const struct item *item,
-                        const struct kineto_told *told, int32_t otherwise)
+                        const struct kineto_operation *told, int32_t otherwise)
 {
     const int64_t *group = NULL;
     if (told->group != KINETO_NO_GROUP)
@@ -251,7 +251,7 @@ static const char *tag_of(const struct kineto_trace *trace, const struct item *i
     return tag;
 }
 
-static int64_t peer_of(const struct kineto_group *group, const struct kineto_told *told)
+static int64_t peer_of(const struct kineto_group *group, const struct kineto_operation *told)
 {
     if (!function_is_point_to_point((enum function)told->function))
         return COUNT_UNKNOWN;
@@ -287,7 +287,7 @@ static void set_device(const struct kineto_emitter *emitter, const struct item *
 }
 
 /* A send or receive without a peer cannot be paired, so it is FUNCTION_OTHER. */
-static enum function function_of(const struct kineto_told *told, int64_t peer)
+static enum function function_of(const struct kineto_operation *told, int64_t peer)
 {
     enum function function = (enum function)told->function;
     if (function == FUNCTION_UNKNOWN || (function_is_point_to_point(function) && peer < 0))
@@ -300,7 +300,7 @@ static int emit_operation(struct kineto_emitter *emitter, const struct item *ite
 {
     const struct kineto_trace *trace = emitter->trace;
     const struct kineto_group *group = group_number < 0 ? NULL : &trace->groups.items[group_number];
-    struct kineto_told told = told_of(item);
+    struct kineto_operation told = operation_of_item(item);
     int64_t peer = peer_of(group, &told);
     enum function function = function_of(&told, peer);
     uint64_t offset = item->call && !item->kernel ? item->call->offset : item->kernel->offset;
@@ -409,7 +409,7 @@ static int emit_items(struct kineto_emitter *emitter, const struct item *items, 
                      : 0;
     failed = failed || emit_groups(emitter, error);
     for (size_t i = 0; !failed && i < count; i++) {
-        struct kineto_told told = told_of(&items[i]);
+        struct kineto_operation told = operation_of_item(&items[i]);
         failed = emit_operation(emitter, &items[i], group_of(&streams, &items[i], &told, otherwise), error);
     }
     map_release(&streams.groups);

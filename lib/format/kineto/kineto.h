@@ -193,7 +193,7 @@ enum {
 };
 
 /* What a kernel or a call gives about its operation. */
-struct kineto_told {
+struct kineto_operation {
     int64_t count; /* COUNT_UNKNOWN, as the others */
     int64_t bytes;
     int64_t sequence;
@@ -205,7 +205,7 @@ struct kineto_told {
 };
 
 struct kineto_call {
-    struct kineto_told told;
+    struct kineto_operation told;
     struct interval_ns api;
     int64_t external_id;
     uint64_t offset;
@@ -215,7 +215,7 @@ struct kineto_call {
 };
 
 struct kineto_kernel {
-    struct kineto_told told;
+    struct kineto_operation told;
     struct interval_ns device;
     int64_t busy_ns; /* other GPU work since the last NCCL kernel ended; set by kineto_link() */
     int64_t correlation;

@@ -28,7 +28,7 @@ static int by_thread(const void *a, const void *b)
     return order ? order : compare(right->time.end_ns, left->time.end_ns);
 }
 
-static size_t launches_at_hand(const struct kineto_trace *trace)
+static size_t retained_launches(const struct kineto_trace *trace)
 {
     return trace->launch_count < KINETO_LAUNCHES ? trace->launch_count : KINETO_LAUNCHES;
 }
@@ -61,7 +61,7 @@ static int is_lower(const void *context, size_t at)
 static int32_t find_launch(const struct kineto_trace *trace, int64_t correlation)
 {
     struct sought_launch sought = {trace->launches, correlation};
-    size_t count = launches_at_hand(trace), at = search(count, is_lower, &sought);
+    size_t count = retained_launches(trace), at = search(count, is_lower, &sought);
     return at < count && trace->launches[at].correlation == correlation ? (int32_t)at : -1;
 }
 
@@ -215,7 +215,7 @@ static int is_pair(enum function function)
 }
 
 /* Whether a kernel with this name may do the work of the call. Unknown functions fit anything. */
-static int may_do(const struct kineto_kernel *kernel, const struct kineto_call *call)
+static int may_run_call(const struct kineto_kernel *kernel, const struct kineto_call *call)
 {
     enum function function = (enum function)call->told.function, name = (enum function)kernel->told.function;
     if (function == FUNCTION_UNKNOWN || function == FUNCTION_OTHER || name == FUNCTION_OTHER)
@@ -235,7 +235,7 @@ static size_t attach_group(const struct linking *linking, struct kineto_kernel *
         struct kineto_call *call = linking->by_time[at];
         if (call->thread != thread || call->api.begin_ns < since_ns)
             break;
-        if (call->first_kernel >= 0 || !may_do(kernel, call))
+        if (call->first_kernel >= 0 || !may_run_call(kernel, call))
             continue;
         attach(linking->trace, kernel, call);
         attached++;
@@ -392,7 +392,7 @@ int kineto_link(struct kineto_trace *trace)
     struct linking linking;
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         array_sort(ranges[i]->items, ranges[i]->count, sizeof *ranges[i]->items, by_thread);
-    array_sort(trace->launches, launches_at_hand(trace), sizeof *trace->launches, by_correlation);
+    array_sort(trace->launches, retained_launches(trace), sizeof *trace->launches, by_correlation);
     if (linking_init(&linking, trace))
         return -1;
     link_kernels(&linking);

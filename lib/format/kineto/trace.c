@@ -171,20 +171,20 @@ static int64_t bytes_of(int64_t count, enum datatype datatype)
 }
 
 /* Returns -1 if memory is out. */
-static int read_told(struct kineto_trace *trace, const struct kineto_arguments *arguments,
-                     struct kineto_told *told)
+static int read_kineto_operation(struct kineto_trace *trace, const struct kineto_arguments *arguments,
+                                 struct kineto_operation *told)
 {
     enum function function = kineto_function(arguments->collective);
-    *told = (struct kineto_told){.function = (uint8_t)function,
-                                 .datatype = (uint8_t)kineto_datatype(arguments->datatype),
-                                 .count = elements_of(function, arguments),
-                                 .sequence = arguments->sequence,
-                                 .peer = function == FUNCTION_SEND   ? arguments->receiver
-                                         : function == FUNCTION_RECV ? arguments->sender
-                                                                     : COUNT_UNKNOWN,
-                                 .own_number = COUNT_UNKNOWN,
-                                 .peer_number = COUNT_UNKNOWN,
-                                 .group = KINETO_NO_GROUP};
+    *told = (struct kineto_operation){.function = (uint8_t)function,
+                                      .datatype = (uint8_t)kineto_datatype(arguments->datatype),
+                                      .count = elements_of(function, arguments),
+                                      .sequence = arguments->sequence,
+                                      .peer = function == FUNCTION_SEND   ? arguments->receiver
+                                              : function == FUNCTION_RECV ? arguments->sender
+                                                                          : COUNT_UNKNOWN,
+                                      .own_number = COUNT_UNKNOWN,
+                                      .peer_number = COUNT_UNKNOWN,
+                                      .group = KINETO_NO_GROUP};
     if (told->count < 0)
         told->count = kineto_elements(arguments->shapes);
     told->bytes = bytes_of(told->count, (enum datatype)told->datatype);
@@ -200,7 +200,7 @@ static struct interval_ns time_of(const struct kineto_event *event)
 
 /* Collectives give the own rank in their group; sends and receives give that of the peer. */
 static void learn_rank(struct kineto_trace *trace, const struct kineto_arguments *arguments,
-                       const struct kineto_told *told)
+                       const struct kineto_operation *told)
 {
     if (trace->rank != COUNT_UNKNOWN || told->group == KINETO_NO_GROUP || arguments->rank < 0 ||
         function_is_point_to_point((enum function)told->function))
@@ -234,7 +234,7 @@ static int add_call(struct kineto_trace *trace, const struct kineto_event *event
         trace->dropped++;
         return 0;
     }
-    if (call.thread < 0 || read_told(trace, &event->arguments, &call.told) ||
+    if (call.thread < 0 || read_kineto_operation(trace, &event->arguments, &call.told) ||
         array_reserve((void **)&trace->calls, &trace->call_capacity, trace->call_count + 1,
                       sizeof *trace->calls))
         return -1;
@@ -253,7 +253,7 @@ static void learn_device(struct kineto_trace *trace, int64_t device)
 }
 
 /* Fills in from the kernel's name what its arguments do not give. */
-static void complete_told(struct kineto_told *told, const struct kineto_kernel_name *name)
+static void complete_kineto_operation(struct kineto_operation *told, const struct kineto_kernel_name *name)
 {
     if (told->function == FUNCTION_UNKNOWN)
         told->function = (uint8_t)name->function;
@@ -272,12 +272,12 @@ static int add_kernel(struct kineto_trace *trace, const struct kineto_event *eve
                                    .offset = offset,
                                    .launch = -1,
                                    .has_graph = event->arguments.has_graph != 0};
-    if (read_told(trace, &event->arguments, &kernel.told) ||
+    if (read_kineto_operation(trace, &event->arguments, &kernel.told) ||
         array_reserve((void **)&trace->kernels, &trace->kernel_capacity, trace->kernel_count + 1,
                       sizeof *trace->kernels))
         return -1;
     kineto_kernel_name(event->name, &name);
-    complete_told(&kernel.told, &name);
+    complete_kineto_operation(&kernel.told, &name);
     kernel.is_symmetric = name.is_symmetric != 0;
     kernel.algorithm = (uint8_t)name.algorithm;
     learn_device(trace, event->arguments.device);

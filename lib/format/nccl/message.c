@@ -80,7 +80,8 @@ static struct text function_of(struct text message)
 
 int message_read_init(struct text message, struct message_init *init)
 {
-    int is_start = text_holds(message, "- Init START"), is_complete = text_holds(message, "- Init COMPLETE");
+    int is_start = text_contains(message, "- Init START"),
+        is_complete = text_contains(message, "- Init COMPLETE");
     if (!is_start && !is_complete)
         return 0;
     *init = (struct message_init){.is_complete = is_complete};
@@ -99,7 +100,7 @@ int message_read_init(struct text message, struct message_init *init)
     init->color = number_or_unknown(message, "color");
     if (init->id || init->parent)
         return 1;
-    return is_complete && init->bus.length && !text_holds(message, "commId") ? 2 : -1;
+    return is_complete && init->bus.length && !text_contains(message, "commId") ? 2 : -1;
 }
 
 void message_write_bus(struct text said, char *bus, size_t bytes)
@@ -114,13 +115,13 @@ void message_write_bus(struct text said, char *bus, size_t bytes)
 
 int message_read_end(struct text message, uint64_t *communicator)
 {
-    return text_begins(message, "comm ") && text_holds(message, "- Destroy COMPLETE") &&
+    return text_begins(message, "comm ") && text_contains(message, "- Destroy COMPLETE") &&
            text_hexadecimal(message, "comm", communicator) == 0;
 }
 
 int message_read_nodes(struct text message, struct message_nodes *nodes)
 {
-    if (!text_begins(message, "comm ") || !text_holds(message, " nNodes "))
+    if (!text_begins(message, "comm ") || !text_contains(message, " nNodes "))
         return 0;
     return text_hexadecimal(message, "comm", &nodes->communicator) ||
                    text_number(message, "nNodes", &nodes->nodes)
@@ -144,7 +145,7 @@ int message_is_registration(struct text message)
     if (text_begins(message, "register comm "))
         return 1;
     for (size_t i = 1; i < sizeof marks / sizeof *marks; i++)
-        if (text_holds(message, marks[i]))
+        if (text_contains(message, marks[i]))
             return 1;
     return 0;
 }
@@ -236,7 +237,7 @@ int message_read_registration(struct text message, struct message_registration *
     if (behind.data)
         return read_made(behind, registration);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (text_holds(message, forms[i].words))
+        if (text_contains(message, forms[i].words))
             return read_form(message, &forms[i], registration);
     return 0;
 }
@@ -257,7 +258,7 @@ static size_t sequence_length(struct text text, size_t at)
     return length;
 }
 
-int plain_text(struct text *line, struct buffer *buffer)
+int strip_terminal_escapes(struct text *line, struct buffer *buffer)
 {
     if (!memchr(line->data, ESCAPE, line->length))
         return 0;
@@ -282,7 +283,7 @@ static int begins_stamp(struct text text)
     return text.data[5] == '-';
 }
 
-size_t plain_before_stamp(struct text text)
+size_t length_before_timestamp(struct text text)
 {
     for (size_t at = 0; at < text.length; at++)
         if (text.data[at] == '[' && begins_stamp((struct text){text.data + at, text.length - at}))
@@ -372,7 +373,7 @@ static int64_t zone_at(struct text text, size_t at)
 
 enum { STAMP_LENGTH = 19 };
 
-int64_t stamp_find(struct text prefix, int *decimals)
+int64_t timestamp_find(struct text prefix, int *decimals)
 {
     *decimals = 0;
     for (size_t at = prefix.length < STAMP_LENGTH ? 0 : prefix.length - STAMP_LENGTH + 1; at-- > 0;) {

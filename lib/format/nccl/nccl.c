@@ -130,8 +130,8 @@ static int emit_registration(struct log_file *file, const struct said *said, con
 }
 
 /* A log that lists calls would list registrations, too, so their absence is evidence. */
-static int tell_watch(struct log_file *file, const struct said *said, struct member *member,
-                      struct error *error)
+static int emit_watched_registration(struct log_file *file, const struct said *said, struct member *member,
+                                     struct error *error)
 {
     const struct registration watched = {.kind = REGISTRATION_WATCHED,
                                          .number = COUNT_UNKNOWN,
@@ -179,7 +179,7 @@ static int emit_call(struct log_file *file, const struct said *said, const struc
                                         .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
                                         .device = {TIME_UNKNOWN, TIME_UNKNOWN},
                                         .duration_ns = COUNT_UNKNOWN}};
-    if (tell_watch(file, said, member, error))
+    if (emit_watched_registration(file, said, member, error))
         return -1;
     if (remember_call(file, said, call, member))
         return error_no_memory(error);
@@ -361,7 +361,7 @@ static int take_known(struct log_file *file, const struct said *said, struct err
     if (found == 0 && message_read_end(said->message, &communicator) &&
         take_end(file, said, communicator, error))
         return -1;
-    if (found == 0 && text_holds(said->message, "NCCL_SPLIT_NOCOLOR"))
+    if (found == 0 && text_contains(said->message, "NCCL_SPLIT_NOCOLOR"))
         return take_pass(file, said, error);
     if (found == 0 &&
         (found = warnings_take_info(&file->warnings, &file->source_processes, file->sink, said, error)))
@@ -378,7 +378,7 @@ static int take_other(struct log_file *file, const struct said *said, struct err
 }
 
 /* Notes a loss: a call of the process, or another message. */
-static int tell_loss(struct log_file *file, int64_t source_process, uint64_t offset, struct error *error)
+static int emit_loss(struct log_file *file, int64_t source_process, uint64_t offset, struct error *error)
 {
     struct event event = {.kind = EVENT_LOSS, .loss = {.events = 1, .what = "lines torn by those of others"}};
     fill_origin(file, source_process, offset, NULL, &event.origin);
@@ -392,7 +392,7 @@ static int hold(struct log_file *file, const struct said *said, struct error *er
     if (partial_lines_add(&file->partial_lines, said->source_process, said->offset, said->at_ns,
                           said->message, &dropped))
         return error_no_memory(error);
-    if (dropped >= 0 && tell_loss(file, dropped, said->offset, error))
+    if (dropped >= 0 && emit_loss(file, dropped, said->offset, error))
         return -1;
     return note(file, "line interrupted by another line", 1, said->offset, said->message, error);
 }
@@ -411,7 +411,7 @@ static int take_info(struct log_file *file, const struct said *said, struct erro
                        note(file, FORMAT_NOTE_OPEN, 0, said->offset, (struct text){NULL, 0}, error)
                    ? -1
                    : 0;
-    return tell_loss(file, said->source_process, said->offset, error) ||
+    return emit_loss(file, said->source_process, said->offset, error) ||
                    note(file, "incomplete line", 1, said->offset, said->message, error)
                ? -1
                : 0;
@@ -433,9 +433,9 @@ static int take_message(struct log_file *file, enum level level, const struct sa
 static int correct(struct log_file *file, struct text rest, struct error *error)
 {
     for (size_t i = 0; i < file->partial_lines.count; i++) {
-        const struct torn_line *line = &file->partial_lines.lines[i];
+        const struct partial_line *line = &file->partial_lines.lines[i];
         struct message_call call;
-        if (torn_join(&file->partial_lines, i, rest, &file->whole))
+        if (partial_line_join(&file->partial_lines, i, rest, &file->whole))
             return error_no_memory(error);
         struct said said = {.message = {file->whole.data, file->whole.length},
                             .source_process = line->source_process,
@@ -444,7 +444,7 @@ static int correct(struct log_file *file, struct text rest, struct error *error)
         if (message_read_call(said.message, &call) != 1 || !is_modelled(call.function) ||
             !source_processes_member(&file->source_processes, said.source_process, call.communicator))
             continue;
-        torn_drop(&file->partial_lines, i);
+        partial_line_drop(&file->partial_lines, i);
         return take_call(file, &said, &call, error);
     }
     return 1;
@@ -456,20 +456,21 @@ static int correct(struct log_file *file, struct text rest, struct error *error)
  */
 static int is_of_watchdog(struct text line)
 {
-    return text_holds(line, "ProcessGroupNCCL.cpp") &&
-           (text_holds(line, "atchdog") || text_holds(line, "eartbeat") || text_holds(line, "esync"));
+    return text_contains(line, "ProcessGroupNCCL.cpp") &&
+           (text_contains(line, "atchdog") || text_contains(line, "eartbeat") ||
+            text_contains(line, "esync"));
 }
 
 static int take_stranger(struct log_file *file, struct text line, uint64_t offset, struct error *error)
 {
     static const struct origin nobody = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
     size_t calls = 0;
-    if (call_line_may(line) &&
+    if (call_line_is_candidate(line) &&
         call_line_read(&file->calls, line, offset, &nobody, TIME_UNKNOWN, 0, file->sink, &calls, error))
         return -1;
     if (calls)
         return 0;
-    int may_end = file->partial_lines.count && line.length <= LINE_MOST && text_holds(line, "stream ");
+    int may_end = file->partial_lines.count && line.length <= LINE_MOST && text_contains(line, "stream ");
     int mended = may_end ? correct(file, line, error) : 1;
     if (mended <= 0)
         return mended;
@@ -499,7 +500,7 @@ static int take_piece(struct log_file *file, const struct head *head, struct sai
     int decimals;
     said->tid = head->tid;
     said->device = head->device;
-    said->at_ns = stamp_find(head->before, &decimals);
+    said->at_ns = timestamp_find(head->before, &decimals);
     said->source_process = source_processes_put(&file->source_processes, head->host, head->pid);
     if (said->source_process < 0)
         return error_no_memory(error);
@@ -511,7 +512,7 @@ static int take_line(struct log_file *file, const struct input_line *line, struc
 {
     struct text rest = {line->text, line->length};
     struct head head, next;
-    if (plain_text(&rest, &file->plain))
+    if (strip_terminal_escapes(&rest, &file->plain))
         return error_no_memory(error);
     const char *begin = rest.data;
     int has_head = find_head(file, rest, &head);
@@ -522,7 +523,7 @@ static int take_line(struct log_file *file, const struct input_line *line, struc
         struct said said = {.message = head.message,
                             .offset = line->offset + (uint64_t)(head.host.data - begin)};
         if (has_next)
-            said.message.length = plain_before_stamp(next.before);
+            said.message.length = length_before_timestamp(next.before);
         said.is_cut = has_next;
         said.is_last = !has_next && !line->ended && !line->goes_on;
         if (take_piece(file, &head, &said, error))
@@ -533,11 +534,11 @@ static int take_line(struct log_file *file, const struct input_line *line, struc
     return 0;
 }
 
-static int tell_rest(struct log_file *file, struct error *error)
+static int emit_partial_lines(struct log_file *file, struct error *error)
 {
     int failed = 0;
     for (size_t i = 0; !failed && i < file->partial_lines.count; i++)
-        failed = tell_loss(file, file->partial_lines.lines[i].source_process,
+        failed = emit_loss(file, file->partial_lines.lines[i].source_process,
                            file->partial_lines.lines[i].offset, error);
     return failed ? -1 : 0;
 }
@@ -546,11 +547,11 @@ static int tell_rest(struct log_file *file, struct error *error)
 static int tell_starts(struct log_file *file, struct error *error)
 {
     int failed = 0;
-    for (size_t i = 0; !failed && i < file->source_processes.seat_count; i++) {
+    for (size_t i = 0; !failed && i < file->source_processes.member_list_count; i++) {
         const struct member *member = &file->source_processes.member_list[i];
         struct event event = {.kind = EVENT_START_UP};
         fill_origin(file, member->source_process, member->start.offset, member, &event.origin);
-        start_tell(member, &file->functions, &event.start_up);
+        start_fill(member, &file->functions, &event.start_up);
         failed = file->sink->event(file->sink->context, &event, error);
     }
     return failed ? -1 : 0;
@@ -573,15 +574,15 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
             more = -1;
             break;
         }
-    int status = more < 0 || tell_rest(&file, error) || tell_starts(&file, error) ||
+    int status = more < 0 || emit_partial_lines(&file, error) || tell_starts(&file, error) ||
                          warnings_end(&file.warnings, &file.source_processes, sink, error) ||
-                         unnamed_tell(&file.unnamed, &file.source_processes, sink, error)
+                         unnamed_emit(&file.unnamed, &file.source_processes, sink, error)
                      ? -1
                      : 0;
     source_processes_release(&file.source_processes);
     intern_release(&file.functions);
     registrations_release(&file.registrations);
-    torn_release(&file.partial_lines);
+    partial_lines_release(&file.partial_lines);
     warnings_release(&file.warnings);
     unnamed_release(&file.unnamed);
     call_reader_release(&file.calls);

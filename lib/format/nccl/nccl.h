@@ -96,12 +96,12 @@ int message_read_registration(struct text message, struct message_registration *
  * Removes terminal escape sequences from a line. If there are any, `*line` then points into `buffer`. Returns
  * -1 if memory is out.
  */
-int plain_text(struct text *line, struct buffer *buffer);
+int strip_terminal_escapes(struct text *line, struct buffer *buffer);
 
 /*
  * Returns how many bytes of a text precede the prefix of an NCCL line (a time, or a launcher's prefix) in it.
  */
-size_t plain_before_stamp(struct text text);
+size_t length_before_timestamp(struct text text);
 
 /*
  * Finds the last time of day with a date in the text before a message: NCCL's own
@@ -110,7 +110,7 @@ size_t plain_before_stamp(struct text text);
  * or +01:00 at the end. Returns nanoseconds since 1970-01-01 00:00, UTC if it has a zone, else local time;
  * TIME_UNKNOWN if there is none. `*decimals` receives the number of decimals of the seconds.
  */
-int64_t stamp_find(struct text prefix, int *decimals);
+int64_t timestamp_find(struct text prefix, int *decimals);
 
 /* The prefix that NCCL prints before each message: "host:pid:tid [device] NCCL INFO ". */
 
@@ -249,7 +249,7 @@ int start_take_timings(const struct source_processes *source_processes, int64_t 
                        const struct timings *timings, struct intern *functions);
 
 /* Fills `told` with the result. Its text lives as long as `functions`. */
-void start_tell(const struct member *member, const struct intern *functions, struct start_up *told);
+void start_fill(const struct member *member, const struct intern *functions, struct start_up *told);
 
 /* A process that writes to a log. Each process knows its communicators by address. */
 
@@ -287,7 +287,7 @@ struct source_processes {
     size_t count;
     size_t capacity;
     struct member *member_list; /* owned; members of destroyed communicators stay */
-    size_t seat_count;
+    size_t member_list_count;
     size_t member_capacity;
     struct map by_process; /* host, pid -> process */
     struct map by_pid;     /* pid -> the first process that has it */
@@ -416,16 +416,16 @@ int unnamed_take_call(struct unnamed_list *list, const struct said *said, const 
  * Reports the counted calls as losses, by process, device, function and number of ranks. Returns -1 on
  * failure.
  */
-int unnamed_tell(const struct unnamed_list *list, const struct source_processes *source_processes,
+int unnamed_emit(const struct unnamed_list *list, const struct source_processes *source_processes,
                  const struct format_sink *sink, struct error *error);
 
 /*
  * Lines that a line of another process split in two, because several processes write to one file. The rest
  * appears on its own further down. The newest few are held until it does.
  */
-enum { TORN_HELD = 32 };
+enum { PARTIAL_LINES_HELD = 32 };
 
-struct torn_line {
+struct partial_line {
     int64_t source_process;
     uint64_t offset;
     int64_t at_ns;
@@ -433,11 +433,11 @@ struct torn_line {
 };
 
 struct partial_lines {
-    struct torn_line lines[TORN_HELD];
+    struct partial_line lines[PARTIAL_LINES_HELD];
     size_t count;
 };
 
-void torn_release(struct partial_lines *partial_lines);
+void partial_lines_release(struct partial_lines *partial_lines);
 
 /*
  * Holds the first part of a line. `*dropped` receives the process whose part was dropped to make room, or -1.
@@ -450,10 +450,11 @@ int partial_lines_add(struct partial_lines *partial_lines, int64_t source_proces
  * Joins `rest` to the held part with this number, into `whole`. The held part is unchanged. Returns -1 if
  * memory is out.
  */
-int torn_join(struct partial_lines *partial_lines, size_t number, struct text rest, struct buffer *whole);
+int partial_line_join(struct partial_lines *partial_lines, size_t number, struct text rest,
+                      struct buffer *whole);
 
 /* Drops a held part. */
-void torn_drop(struct partial_lines *partial_lines, size_t number);
+void partial_line_drop(struct partial_lines *partial_lines, size_t number);
 
 struct recent_call {
     int64_t source_process;

@@ -105,15 +105,15 @@ static int64_t add_member(struct source_processes *source_processes, int64_t sou
         init->parent ? source_processes_member(source_processes, source_process, init->parent) : NULL;
     uint64_t parent_hash = parent ? parent->hash : 0;
     if (array_reserve((void **)&source_processes->member_list, &source_processes->member_capacity,
-                      source_processes->seat_count + 1, sizeof *source_processes->member_list))
+                      source_processes->member_list_count + 1, sizeof *source_processes->member_list))
         return -1;
-    int64_t next = (int64_t)source_processes->seat_count;
+    int64_t next = (int64_t)source_processes->member_list_count;
     int64_t *number = map_put(&source_processes->by_address,
                               (struct map_key){{(uint64_t)source_process, init->communicator}}, next, NULL);
     if (!number)
         return -1;
     *number = next;
-    source_processes->member_list[source_processes->seat_count++] =
+    source_processes->member_list[source_processes->member_list_count++] =
         (struct member){.source_process = source_process,
                         .address = init->communicator,
                         .hash = hash,
@@ -225,9 +225,9 @@ static void name(const struct unnamed *unnamed, enum function function, char *wh
                              : "the Init line is not in this log");
 }
 
-static int tell_calls(const struct unnamed *unnamed, enum function function,
-                      const struct source_processes *source_processes, const struct format_sink *sink,
-                      struct error *error)
+static int emit_unnamed_calls(const struct unnamed *unnamed, enum function function,
+                              const struct source_processes *source_processes, const struct format_sink *sink,
+                              struct error *error)
 {
     char what[192];
     const struct source_process *source_process = &source_processes->items[unnamed->source_process];
@@ -241,27 +241,27 @@ static int tell_calls(const struct unnamed *unnamed, enum function function,
     return sink->event(sink->context, &event, error);
 }
 
-int unnamed_tell(const struct unnamed_list *list, const struct source_processes *source_processes,
+int unnamed_emit(const struct unnamed_list *list, const struct source_processes *source_processes,
                  const struct format_sink *sink, struct error *error)
 {
     for (size_t i = 0; i < list->count; i++)
         for (enum function function = 0; function < FUNCTION_COUNT; function++)
             if (list->items[i].calls[function] &&
-                tell_calls(&list->items[i], function, source_processes, sink, error))
+                emit_unnamed_calls(&list->items[i], function, source_processes, sink, error))
                 return -1;
     return 0;
 }
 
-void torn_release(struct partial_lines *partial_lines)
+void partial_lines_release(struct partial_lines *partial_lines)
 {
-    for (size_t i = 0; i < TORN_HELD; i++)
+    for (size_t i = 0; i < PARTIAL_LINES_HELD; i++)
         buffer_release(&partial_lines->lines[i].text);
     partial_lines->count = 0;
 }
 
-void torn_drop(struct partial_lines *partial_lines, size_t number)
+void partial_line_drop(struct partial_lines *partial_lines, size_t number)
 {
-    struct torn_line dropped = partial_lines->lines[number];
+    struct partial_line dropped = partial_lines->lines[number];
     partial_lines->count--;
     for (size_t i = number; i < partial_lines->count; i++)
         partial_lines->lines[i] = partial_lines->lines[i + 1];
@@ -271,10 +271,10 @@ void torn_drop(struct partial_lines *partial_lines, size_t number)
 int partial_lines_add(struct partial_lines *partial_lines, int64_t source_process, uint64_t offset,
                       int64_t at_ns, struct text text, int64_t *dropped)
 {
-    *dropped = partial_lines->count == TORN_HELD ? partial_lines->lines[0].source_process : -1;
-    if (partial_lines->count == TORN_HELD)
-        torn_drop(partial_lines, 0);
-    struct torn_line *line = &partial_lines->lines[partial_lines->count];
+    *dropped = partial_lines->count == PARTIAL_LINES_HELD ? partial_lines->lines[0].source_process : -1;
+    if (partial_lines->count == PARTIAL_LINES_HELD)
+        partial_line_drop(partial_lines, 0);
+    struct partial_line *line = &partial_lines->lines[partial_lines->count];
     line->source_process = source_process;
     line->offset = offset;
     line->at_ns = at_ns;
@@ -285,7 +285,8 @@ int partial_lines_add(struct partial_lines *partial_lines, int64_t source_proces
     return 0;
 }
 
-int torn_join(struct partial_lines *partial_lines, size_t number, struct text rest, struct buffer *whole)
+int partial_line_join(struct partial_lines *partial_lines, size_t number, struct text rest,
+                      struct buffer *whole)
 {
     const struct buffer *piece = &partial_lines->lines[number].text;
     buffer_clear(whole);
@@ -372,7 +373,7 @@ static int remember_handle(struct registrations *registrations, int64_t source_p
 }
 
 /* The bit of recent_call.told for a message. */
-static unsigned told_bit(const struct message_registration *said)
+static unsigned reported_bit(const struct message_registration *said)
 {
     return 1U << ((unsigned)said->way * 2 + (said->kind == REGISTRATION_FAILED));
 }
@@ -387,9 +388,9 @@ static int take_use(struct registrations *registrations, const struct source_pro
     *member = &source_processes->member_list[call->member];
     if (said->kind == REGISTRATION_USED && remember_handle(registrations, source_process, said, call->member))
         return -1;
-    if (call->told & told_bit(said))
+    if (call->told & reported_bit(said))
         return 0;
-    call->told |= told_bit(said);
+    call->told |= reported_bit(said);
     registration->function = call->function;
     registration->number = call->number;
     registration->address = said->address ? said->address : said->second;
@@ -501,7 +502,7 @@ int start_take_timings(const struct source_processes *source_processes, int64_t 
     return 0;
 }
 
-void start_tell(const struct member *member, const struct intern *functions, struct start_up *told)
+void start_fill(const struct member *member, const struct intern *functions, struct start_up *told)
 {
     const struct start *start = &member->start;
     *told = start->told;

@@ -128,8 +128,9 @@ static int fits(struct text message, const struct words *words)
 {
     if (!words->first)
         return echo_is_in(message, ECHO_LINE);
-    return text_holds(message, words->first) && (!words->second || text_holds(message, words->second)) &&
-           (!words->third || text_holds(message, words->third));
+    return text_contains(message, words->first) &&
+           (!words->second || text_contains(message, words->second)) &&
+           (!words->third || text_contains(message, words->third));
 }
 
 /* NULL: the words are unknown. */
@@ -240,7 +241,7 @@ static int warning_is_network(struct text message)
 
 int warning_read_fewer_cards(struct text message, int64_t *rank)
 {
-    return text_begins(message, "Rank ") && text_holds(message, " local Net devices (max ") &&
+    return text_begins(message, "Rank ") && text_contains(message, " local Net devices (max ") &&
            text_number(message, "Rank", rank) == 0;
 }
 
@@ -320,8 +321,8 @@ static int emit(const struct source_processes *source_processes, const struct fo
  * All ranks log which two of them differ. For each of the two, the other is the peer; the other ranks only
  * repeat it.
  */
-static void judge_versions(const struct source_processes *source_processes, const struct said *said,
-                           struct warning_words *words)
+static void attribute_version_mismatch(const struct source_processes *source_processes,
+                                       const struct said *said, struct warning_words *words)
 {
     const struct member *member =
         source_processes_member_before(source_processes, said->source_process, NULL);
@@ -338,15 +339,15 @@ static void judge_versions(const struct source_processes *source_processes, cons
 }
 
 /* Releases the held warning. If its own words do not give a kind, the result that NCCL returned does. */
-static void let_go(struct held_warning *held, const struct source_processes *source_processes,
-                   struct warning_words *words)
+static void release_held_warning(struct held_warning *held, const struct source_processes *source_processes,
+                                 struct warning_words *words)
 {
     held->is_held = 0;
     held->said.message = (struct text){held->message.data, held->message.length};
     warning_read(held->said.message, words);
     if (held->has_result && words->kind == WARNING_OTHER && !words->is_harmless)
         words->kind = held->result;
-    judge_versions(source_processes, &held->said, words);
+    attribute_version_mismatch(source_processes, &held->said, words);
 }
 
 static int tell(struct held_warning *held, const struct source_processes *source_processes,
@@ -355,7 +356,7 @@ static int tell(struct held_warning *held, const struct source_processes *source
     struct warning_words words;
     if (!held->is_held)
         return 0;
-    let_go(held, source_processes, &words);
+    release_held_warning(held, source_processes, &words);
     return emit(source_processes, sink, &held->said, &words, held->calls, error);
 }
 
@@ -435,11 +436,11 @@ static int is_of_rank(enum warning_kind kind)
            kind == WARNING_SYSTEM || kind == WARNING_USAGE;
 }
 
-static int tell_got_over(struct held_warning *held, const struct source_processes *source_processes,
+static int emit_got_over(struct held_warning *held, const struct source_processes *source_processes,
                          const struct format_sink *sink, struct error *error)
 {
     struct warning_words words;
-    let_go(held, source_processes, &words);
+    release_held_warning(held, source_processes, &words);
     if (is_of_rank(words.kind))
         words = (struct warning_words){.kind = WARNING_GOT_OVER, .status = COUNT_UNKNOWN};
     return emit(source_processes, sink, &held->said, &words, held->calls, error);
@@ -452,7 +453,7 @@ int warnings_settle(struct warnings *warnings, const struct source_processes *so
         (size_t)source_process < warnings->count ? &warnings->items[source_process] : NULL;
     if (!held || !held->is_held || held->has_result || (tid >= 0 && held->said.tid != tid))
         return 0;
-    return tell_got_over(held, source_processes, sink, error);
+    return emit_got_over(held, source_processes, sink, error);
 }
 
 /*
@@ -465,7 +466,7 @@ static int take_connected(struct warnings *warnings, const struct source_process
         (size_t)said->source_process < warnings->count ? &warnings->items[said->source_process] : NULL;
     if (!held || !held->is_held || held->said.tid != said->tid)
         return 0;
-    return tell_got_over(held, source_processes, sink, error);
+    return emit_got_over(held, source_processes, sink, error);
 }
 
 int warnings_take_info(struct warnings *warnings, const struct source_processes *source_processes,

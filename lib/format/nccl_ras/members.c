@@ -371,7 +371,7 @@ static int64_t find_ahead_most(const struct ras_members *member_list)
 {
     int64_t most = AHEAD_MOST;
     uint64_t bytes = member_list->count ? member_list->items[member_list->count - 1].offset : 0;
-    while (most > 1 && count_ahead(member_list, most) > (int64_t)(format_told_most(bytes) / CALL_BYTES))
+    while (most > 1 && count_ahead(member_list, most) > (int64_t)(format_expansion_limit(bytes) / CALL_BYTES))
         most /= 2;
     return most;
 }

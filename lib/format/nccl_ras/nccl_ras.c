@@ -105,7 +105,7 @@ static int parse(struct ras_file *file, const struct tokens_value *value, struct
 static int add_member(struct ras_file *file, const struct tokens_value *value, enum warning_kind missing,
                       struct error *error)
 {
-    if (file->member_list.count >= RAS_SEATS_MOST)
+    if (file->member_list.count >= RAS_MEMBERS_MOST)
         return note(file, "more ranks than a job can have", 1, value, error);
     if (ras_members_add(&file->member_list, &file->json, missing, value->offset))
         return error_no_memory(error);

@@ -25,7 +25,7 @@ struct json;
 enum { RAS_FUNCTIONS = 5, RAS_COUNT_OF_ALL = RAS_FUNCTIONS, RAS_COUNTS };
 
 /* Limit on the members of all communicators in a dump, which is of one job. */
-enum { RAS_SEATS_MOST = 1 << 20 };
+enum { RAS_MEMBERS_MOST = 1 << 20 };
 
 struct ras_member {
     uint64_t communicator_hash; /* 0: a process without a known rank */

@@ -148,7 +148,7 @@ static int64_t result_in(struct text text)
     const char *past = said.data ? memmem(said.data, said.length, " -- ", 4) : NULL;
     said.length = past ? (size_t)(past - said.data) : said.length;
     for (size_t i = 0; said.data && i < sizeof results / sizeof *results; i++)
-        if (text_holds(said, results[i].word))
+        if (text_contains(said, results[i].word))
             return results[i].result;
     return RAS_RESULT_OTHER;
 }
@@ -170,7 +170,7 @@ static int take_rank(struct report *report, struct text text, const struct input
     int64_t rank, value = report->group.value;
     if (leading_number(after, &rank) || (count.data && leading_number(count, &value)))
         return note(report, "unreadable value", 1, line, error);
-    if (report->member_list->count >= RAS_SEATS_MOST)
+    if (report->member_list->count >= RAS_MEMBERS_MOST)
         return note(report, "more ranks than a job can have", 1, line, error);
     struct ras_member *member = find_communicator_member(report, rank, line->offset);
     if (!member || (process.data && take_process(report->member_list, process, member)))
@@ -181,12 +181,12 @@ static int take_rank(struct report *report, struct text text, const struct input
         return take_error(report, member);
     report->listed += member->counts[report->function] == COUNT_UNKNOWN;
     report->group.listed++;
-    member->counts[report->function] = text_holds(text, " has not launched any ") ? 0 : value;
+    member->counts[report->function] = text_contains(text, " has not launched any ") ? 0 : value;
     return 0;
 }
 
 /* If only one group has ranks that are not listed, these are all ranks of the communicator without a line. */
-static int give_rest(struct report *report, const struct input_line *line, struct error *error)
+static int add_unlisted_ranks(struct report *report, const struct input_line *line, struct error *error)
 {
     struct ras_members *member_list = report->member_list;
     for (int64_t rank = 0; rank < member_list->communicator_size; rank++) {
@@ -224,7 +224,7 @@ static int end_counts(struct report *report, const struct input_line *line, stru
     int64_t unlisted = report->member_list->communicator_size - report->listed - (silent ? *silent : 0);
     if (report->rest_groups > 1 || unlisted != report->rest_ranks)
         return note(report, "ranks without their numbers", 0, line, error);
-    return give_rest(report, line, error);
+    return add_unlisted_ranks(report, line, error);
 }
 
 /*
@@ -287,9 +287,9 @@ static int begin_communicator(struct report *report, struct text text, const str
     report->is_aborted = is_known && report->groups[group].is_aborted;
     report->result = RAS_RESULT_OTHER;
     report->is_initialization = 0;
-    report->section = text_holds(text, ") INCOMPLETE") ? SECTION_INCOMPLETE
-                      : text_holds(text, ") ERROR")    ? SECTION_ERROR
-                                                       : SECTION_STATUS;
+    report->section = text_contains(text, ") INCOMPLETE") ? SECTION_INCOMPLETE
+                      : text_contains(text, ") ERROR")    ? SECTION_ERROR
+                                                          : SECTION_STATUS;
     return 0;
 }
 
@@ -312,8 +312,8 @@ static int take_group(struct report *report, struct text text, struct error *err
     if (array_reserve((void **)&report->groups, &report->group_capacity, group + 1, sizeof *report->groups))
         return error_no_memory(error);
     report->groups[report->group_count++] =
-        (struct group){.size = numbers[4] < RAS_SEATS_MOST ? numbers[4] : 0,
-                       .is_aborted = text_holds((struct text){at, (size_t)(end - at)}, " ABORT")};
+        (struct group){.size = numbers[4] < RAS_MEMBERS_MOST ? numbers[4] : 0,
+                       .is_aborted = text_contains((struct text){at, (size_t)(end - at)}, " ABORT")};
     return 0;
 }
 
@@ -332,7 +332,7 @@ static int take_gone(struct report *report, struct text text, const struct input
         return 0;
     if (leading_number(text_after(text, " managing GPU "), &member.gpu))
         member.gpu = COUNT_UNKNOWN;
-    if (member_list->count >= RAS_SEATS_MOST)
+    if (member_list->count >= RAS_MEMBERS_MOST)
         return note(report, "more ranks than a job can have", 1, line, error);
     if (ras_members_host(member_list, host.data, (size_t)(past - host.data), &member.host) ||
         !map_put(&report->processes, (struct map_key){{(uint64_t)member.host, (uint64_t)member.pid}},
@@ -351,7 +351,7 @@ static int take_gone_line(struct report *report, struct text text, const struct 
     struct text number = text_begins(text, missing) ? text_after(text, missing)
                                                     : (struct text){text.data + 2, text.length - 2};
     int64_t gone;
-    if (text_holds(text, " job process") && leading_number(number, &gone) == 0 && gone < RAS_SEATS_MOST)
+    if (text_contains(text, " job process") && leading_number(number, &gone) == 0 && gone < RAS_MEMBERS_MOST)
         report->gone += gone;
     return take_gone(report, text, line, error);
 }
@@ -363,7 +363,7 @@ static int take_missing_ranks(struct report *report, struct text text, const str
     struct text numbers = text_after(text, ": ");
     while (numbers.data) {
         int64_t rank;
-        if (report->member_list->count >= RAS_SEATS_MOST)
+        if (report->member_list->count >= RAS_MEMBERS_MOST)
             return note(report, "more ranks than a job can have", 1, line, error);
         if (leading_number(numbers, &rank))
             return note(report, "unreadable value", 1, line, error);
@@ -385,8 +385,8 @@ static int take_missing_ranks(struct report *report, struct text text, const str
 
 static int is_count_line(struct text text)
 {
-    return text_holds(text, " ranks have launched up to ") ||
-           text_holds(text, " ranks have not launched any ");
+    return text_contains(text, " ranks have launched up to ") ||
+           text_contains(text, " ranks have not launched any ");
 }
 
 /*
@@ -400,7 +400,7 @@ static int take_error_line(struct report *report, struct text text, const struct
         report->is_initialization = 1;
     else if (text_begins(text, "  Asynchronous error"))
         report->is_initialization = 0;
-    if (text_holds(text, " reported "))
+    if (text_contains(text, " reported "))
         report->result = result_in(text);
     if (!text_begins(text, "  Rank "))
         return 0;
@@ -413,7 +413,7 @@ static int take_detail(struct report *report, struct text text, const struct inp
                        struct error *error)
 {
     int is_rank = text_begins(text, "  Rank ");
-    if (text_begins(text, "  Communicator ranks have different ") && text_holds(text, " operation counts"))
+    if (text_begins(text, "  Communicator ranks have different ") && text_contains(text, " operation counts"))
         return end_counts(report, line, error) || begin_counts(report, text, line, error) ? -1 : 0;
     if (report->section == SECTION_COUNTS && is_count_line(text))
         return begin_group(report, text, line, error);
@@ -509,8 +509,8 @@ static int take_line(struct report *report, const struct input_line *line, struc
 int ras_report_begins(const char *bytes, size_t length)
 {
     struct text text = {bytes, length};
-    return text_begins(text, "NCCL version ") && text_holds(text, " compiled with CUDA ") &&
-           text_holds(text, "CUDA runtime version ") && text_holds(text, "Job summary");
+    return text_begins(text, "NCCL version ") && text_contains(text, " compiled with CUDA ") &&
+           text_contains(text, "CUDA runtime version ") && text_contains(text, "Job summary");
 }
 
 int ras_report_read(struct ras_members *member_list, struct input *input, const struct format_sink *sink,

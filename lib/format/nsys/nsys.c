@@ -175,7 +175,7 @@ static int emit_member(const struct nsys_profile *profile, const struct nsys_mem
 static int emit_members(struct emission *emission, struct error *error)
 {
     const struct nsys_profile *profile = emission->profile;
-    for (size_t i = 0; i < profile->seat_count; i++) {
+    for (size_t i = 0; i < profile->member_list_count; i++) {
         const struct nsys_member *member = &profile->member_list[i];
         int64_t *at = map_put(&emission->member_of, place_of(member->process, member->communicator_hash),
                               (int64_t)i, NULL);
@@ -183,7 +183,7 @@ static int emit_members(struct emission *emission, struct error *error)
             return error_no_memory(error);
         *at = (int64_t)i;
     }
-    for (size_t i = 0; i < profile->seat_count; i++) {
+    for (size_t i = 0; i < profile->member_list_count; i++) {
         const struct nsys_member *member = &profile->member_list[i];
         const int64_t *at =
             map_get(&emission->member_of, place_of(member->process, member->communicator_hash));

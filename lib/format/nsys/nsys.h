@@ -95,7 +95,7 @@ struct nsys_profile {
     size_t kernel_count;
     size_t kernel_capacity;
     struct nsys_member *member_list;
-    size_t seat_count;
+    size_t member_list_count;
     size_t member_capacity;
     struct map kernel_of; /* (process, correlation) -> kernel */
     struct map uuid_of;   /* (process, device) -> number in `texts` */

@@ -248,12 +248,12 @@ static int add_member(struct nsys_profile *profile, int64_t thread, const struct
                                                ? payload->value[NSYS_DEVICE]
                                                : COUNT_UNKNOWN};
     if (!member.communicator_hash || !payload->is_there[NSYS_RANK] || member.rank < 0 ||
-        is_full(profile, profile->seat_count))
+        is_full(profile, profile->member_list_count))
         return 0;
-    if (array_reserve((void **)&profile->member_list, &profile->member_capacity, profile->seat_count + 1,
-                      sizeof *profile->member_list))
+    if (array_reserve((void **)&profile->member_list, &profile->member_capacity,
+                      profile->member_list_count + 1, sizeof *profile->member_list))
         return -1;
-    profile->member_list[profile->seat_count++] = member;
+    profile->member_list[profile->member_list_count++] = member;
     return 0;
 }
 

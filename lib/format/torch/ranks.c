@@ -59,23 +59,23 @@ static int64_t whose(const struct watchdog_line *said)
 static struct torch_member *torch_ranks_member(struct torch_ranks *ranks, int64_t group, int64_t rank)
 {
     int added;
-    if (array_reserve((void **)&ranks->member_list, &ranks->member_capacity, ranks->seat_count + 1,
+    if (array_reserve((void **)&ranks->member_list, &ranks->member_capacity, ranks->member_list_count + 1,
                       sizeof *ranks->member_list))
         return NULL;
-    int64_t *at = map_put(&ranks->by_member, key_of(group, rank), (int64_t)ranks->seat_count, &added);
+    int64_t *at = map_put(&ranks->by_member, key_of(group, rank), (int64_t)ranks->member_list_count, &added);
     if (!at)
         return NULL;
     if (added)
-        ranks->member_list[ranks->seat_count++] = (struct torch_member){.group = group,
-                                                                        .description = -1,
-                                                                        .rank = rank,
-                                                                        .global_rank = COUNT_UNKNOWN,
-                                                                        .enqueued = COUNT_UNKNOWN,
-                                                                        .completed = COUNT_UNKNOWN,
-                                                                        .failed = COUNT_UNKNOWN,
-                                                                        .operation = -1,
-                                                                        .elements = COUNT_UNKNOWN,
-                                                                        .elements_out = COUNT_UNKNOWN};
+        ranks->member_list[ranks->member_list_count++] = (struct torch_member){.group = group,
+                                                                               .description = -1,
+                                                                               .rank = rank,
+                                                                               .global_rank = COUNT_UNKNOWN,
+                                                                               .enqueued = COUNT_UNKNOWN,
+                                                                               .completed = COUNT_UNKNOWN,
+                                                                               .failed = COUNT_UNKNOWN,
+                                                                               .operation = -1,
+                                                                               .elements = COUNT_UNKNOWN,
+                                                                               .elements_out = COUNT_UNKNOWN};
     return &ranks->member_list[*at];
 }
 
@@ -229,7 +229,7 @@ static int64_t group_of_work(const struct map *groups, const struct torch_work *
 /* Maps number and operation of the works that failed in groups to the group; -1 if several. */
 static int list_groups(const struct torch_ranks *ranks, struct map *groups)
 {
-    for (size_t i = 0; i < ranks->seat_count; i++) {
+    for (size_t i = 0; i < ranks->member_list_count; i++) {
         const struct torch_member *member = &ranks->member_list[i];
         if (member->failed == COUNT_UNKNOWN)
             continue;
@@ -328,7 +328,7 @@ static int64_t size_by_elements(const struct torch_ranks *ranks, const struct to
 /* A status may be printed before the line about its work. */
 static void fill_works(struct torch_ranks *ranks)
 {
-    for (size_t i = 0; i < ranks->seat_count; i++) {
+    for (size_t i = 0; i < ranks->member_list_count; i++) {
         struct torch_member *member = &ranks->member_list[i];
         if (member->failed != COUNT_UNKNOWN && member->operation < 0)
             take_failed(ranks, member,
@@ -373,7 +373,7 @@ static int member_others(struct torch_ranks *ranks)
     int64_t group = -1;
     map_init(&seated);
     int failed = 0;
-    for (size_t i = 0; !failed && i < ranks->seat_count; i++) {
+    for (size_t i = 0; !failed && i < ranks->member_list_count; i++) {
         const struct torch_member *member = &ranks->member_list[i];
         struct map_key key =
             key_of(member->global_rank == COUNT_UNKNOWN ? member->rank : member->global_rank, 0);
@@ -415,7 +415,7 @@ int torch_ranks_settle(struct torch_ranks *ranks)
     int failed = list_groups(ranks, &groups) || place_works(ranks, &groups) || member_others(ranks) ||
                  count_accused(ranks);
     map_release(&groups);
-    for (size_t i = 0; !failed && i < ranks->seat_count; i++) {
+    for (size_t i = 0; !failed && i < ranks->member_list_count; i++) {
         const struct torch_member *member = &ranks->member_list[i];
         struct torch_group *group = group_at(ranks, member->group);
         failed = !group || note_size(ranks, member->group, size_by_elements(ranks, member));

@@ -29,14 +29,14 @@ static int is_ended(struct text line)
 {
     static const char *const marks[] = {"Segmentation fault", "Bus error", "Out Of Memory",
                                         "Illegal instruction", NULL};
-    return text_holds_any(line, marks);
+    return text_contains_any(line, marks);
 }
 
 /* A launcher that ends a job kills the remaining processes. */
 static int is_killed(struct text line)
 {
     static const char *const marks[] = {": Killed", "(Killed)", NULL};
-    return text_holds_any(line, marks);
+    return text_contains_any(line, marks);
 }
 
 /* A task ended by itself, or the launcher ended the step: later kills follow from that. */
@@ -45,8 +45,8 @@ static int ends_step(struct text line)
     static const char *const marks[] = {
         "Exited with exit code ", ": Aborted",        ": Terminated", "erminating ", "orce Terminated",
         "Job step aborted",       "erminated StepId", " CANCELLED ",  NULL};
-    return (text_holds(line, "srun: ") || text_holds(line, "slurmstepd: ")) &&
-           (text_holds_any(line, marks) || is_ended(line));
+    return (text_contains(line, "srun: ") || text_contains(line, "slurmstepd: ")) &&
+           (text_contains_any(line, marks) || is_ended(line));
 }
 
 /* "exitcode  : -9": killed, bus error, segmentation fault. */
@@ -69,9 +69,9 @@ static int64_t ended_behind(const struct launcher_state *state, struct text line
 static int64_t ended_task(struct launcher_state *state, struct text line)
 {
     int64_t task = COUNT_UNKNOWN;
-    if (text_holds(line, "srun: error: "))
+    if (text_contains(line, "srun: error: "))
         task = ended_behind(state, line, ": task ");
-    else if (text_holds(line, "noticed that process rank "))
+    else if (text_contains(line, "noticed that process rank "))
         task = ended_behind(state, line, "noticed that process rank ");
     state->is_step_ended |= ends_step(line);
     return task;
@@ -92,7 +92,7 @@ static int launcher_starts_several(struct text line)
                                         "torch.distributed.launch",
                                         "deepspeed.launcher",
                                         NULL};
-    return text_begins(line, "[default") || text_holds_any(line, marks);
+    return text_begins(line, "[default") || text_contains_any(line, marks);
 }
 
 /*
@@ -105,11 +105,11 @@ static int64_t launcher_ended_rank(struct launcher_state *state, struct text lin
     *is_task = rank != COUNT_UNKNOWN;
     if (*is_task)
         return rank;
-    if (text_holds(line, "(local_rank: ") && text_holds(line, "rank ")) {
+    if (text_contains(line, "(local_rank: ") && text_contains(line, "rank ")) {
         state->rank = number_after(line, " :");
         return COUNT_UNKNOWN;
     }
-    if (text_holds(line, "exitcode ") && text_holds(line, "(pid: ")) {
+    if (text_contains(line, "exitcode ") && text_contains(line, "(pid: ")) {
         rank = is_ended_by_code(line) ? state->rank : COUNT_UNKNOWN;
         state->rank = COUNT_UNKNOWN;
     }
@@ -440,7 +440,7 @@ static int is_exception(struct text text)
         length++;
     struct text name = {text.data, length};
     return length > 0 && (length == text.length || text.data[length] == ':') &&
-           (text_holds(name, "Error") || text_holds(name, "Exception"));
+           (text_contains(name, "Error") || text_contains(name, "Exception"));
 }
 
 /* Returns 1 if the line does not belong to a traceback. */

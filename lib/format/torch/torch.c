@@ -71,7 +71,7 @@ static enum function function_of(const struct torch_ranks *ranks, const struct t
                  {"REDUCE", FUNCTION_REDUCE}};
     const char *operation = text_of(ranks, member->operation);
     for (size_t i = 0; operation && i < sizeof names / sizeof *names; i++)
-        if (text_holds((struct text){operation, strlen(operation)}, names[i].mark))
+        if (text_contains((struct text){operation, strlen(operation)}, names[i].mark))
             return names[i].function;
     return FUNCTION_UNKNOWN;
 }
@@ -180,15 +180,15 @@ static int64_t accused_of(const struct torch_ranks *ranks, const struct torch_re
 static enum warning_kind kind_of_failure(const char *said)
 {
     struct text text = {said, said ? strlen(said) : 0};
-    if (text_holds(text, "out of memory"))
+    if (text_contains(text, "out of memory"))
         return WARNING_MEMORY;
-    if (text_holds(text, "CUDA error") || text_holds(text, "unhandled cuda error"))
+    if (text_contains(text, "CUDA error") || text_contains(text, "unhandled cuda error"))
         return WARNING_CUDA;
-    if (text_holds(text, "unhandled system error"))
+    if (text_contains(text, "unhandled system error"))
         return WARNING_SYSTEM;
-    if (text_holds(text, "invalid usage") || text_holds(text, "invalid argument"))
+    if (text_contains(text, "invalid usage") || text_contains(text, "invalid argument"))
         return WARNING_USAGE;
-    return text_holds(text, "internal error") ? WARNING_INTERNAL : WARNING_FAILED;
+    return text_contains(text, "internal error") ? WARNING_INTERNAL : WARNING_FAILED;
 }
 
 /* Not evidence: what a waiting rank reports, and an accused rank that cannot be identified. */
@@ -238,7 +238,7 @@ static int emit_remark(const struct torch_ranks *ranks, const struct torch_remar
 static int torch_emit(const struct torch_ranks *ranks, const struct format_sink *sink, struct error *error)
 {
     int64_t ordinal = 0;
-    for (size_t i = 0; i < ranks->seat_count; i++)
+    for (size_t i = 0; i < ranks->member_list_count; i++)
         if (emit_member(ranks, &ranks->member_list[i], sink, error) ||
             emit_work(ranks, &ranks->member_list[i], &ordinal, sink, error))
             return -1;
@@ -257,7 +257,7 @@ static int take_line(struct torch_reader *reader, struct call_reader *calls, con
     int taken = torch_reader_take(reader, text, line->offset);
     if (taken < 0)
         return error_no_memory(error);
-    if (taken && call_line_may(text) &&
+    if (taken && call_line_is_candidate(text) &&
         call_line_read(calls, text, line->offset, &nobody, TIME_UNKNOWN, 0, sink, &described, error))
         return -1;
     return taken && !described && text.length

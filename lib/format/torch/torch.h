@@ -129,7 +129,7 @@ struct torch_ranks {
     int tasks_start_several;          /* ranks share the process that started them, so tasks are not ranks */
     int64_t of_all;                   /* text: name of the group of all ranks, once it was looked up; -1 */
     struct torch_member *member_list; /* owned, as are the arrays below */
-    size_t seat_count;
+    size_t member_list_count;
     size_t member_capacity;
     struct torch_work *works;
     size_t work_count;

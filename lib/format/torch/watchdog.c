@@ -140,8 +140,8 @@ static struct text failure_in(struct text line)
         failure = text_after(line, "async exception when checking for NCCL errors: ");
     if (!failure.data)
         failure = text_after(line, "terminated with exception: ");
-    if (!failure.data || (!text_holds(failure, "NCCL error") && !text_holds(failure, "CUDA error")) ||
-        text_holds(failure, "Watchdog caught collective operation timeout"))
+    if (!failure.data || (!text_contains(failure, "NCCL error") && !text_contains(failure, "CUDA error")) ||
+        text_contains(failure, "Watchdog caught collective operation timeout"))
         return (struct text){NULL, 0};
     return failure;
 }
@@ -151,7 +151,7 @@ static const char *const stuck_marks[] = {"watchdog got stuck for", "watchdog th
 
 struct text watchdog_sentence(struct text line)
 {
-    for (struct text behind = text_after(line, "] "); behind.data && text_holds_any(behind, stuck_marks);
+    for (struct text behind = text_after(line, "] "); behind.data && text_contains_any(behind, stuck_marks);
          behind = text_after(line, "] "))
         line = behind;
     struct text rest = text_after(line, ". ");
@@ -174,11 +174,11 @@ int watchdog_is_cut(struct text line)
     static const char *const completed[] = {"ast completed NCCL work: ", "ast completed work: ", NULL};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct text behind = text_after(line, parts[i].begin);
-        if (behind.data && !text_holds(behind, parts[i].end))
+        if (behind.data && !text_contains(behind, parts[i].end))
             return 1;
     }
-    return text_holds(line, "ast completed") && first_number(line, completed) == COUNT_UNKNOWN &&
-           !text_holds(line, "ast completed NCCL work: -");
+    return text_contains(line, "ast completed") && first_number(line, completed) == COUNT_UNKNOWN &&
+           !text_contains(line, "ast completed NCCL work: -");
 }
 
 int watchdog_read(struct text line, struct watchdog_line *said)
@@ -207,7 +207,7 @@ int watchdog_read(struct text line, struct watchdog_line *said)
     said->failed = first_number(behind, failed);
     read_work(behind, said);
     doubt(said);
-    said->is_stuck = text_holds_any(behind, stuck_marks);
+    said->is_stuck = text_contains_any(behind, stuck_marks);
     said->failure = failure_in(behind);
     return said->enqueued != COUNT_UNKNOWN || said->failed != COUNT_UNKNOWN || said->is_stuck ||
            said->failure.length;
@@ -261,17 +261,17 @@ static int read_list(struct text line, const char *mark, enum desync_kind kind, 
 
 int desync_read(struct text line, struct desync_line *read)
 {
-    if (text_holds(line, "Snapshot of ranks' latest states")) {
+    if (text_contains(line, "Snapshot of ranks' latest states")) {
         *read = (struct desync_line){.kind = DESYNC_SNAPSHOT, .number = COUNT_UNKNOWN};
         return 1;
     }
-    if (text_holds(line, " started ranks:") || text_holds(line, " finished ranks:")) {
+    if (text_contains(line, " started ranks:") || text_contains(line, " finished ranks:")) {
         *read = (struct desync_line){.kind = DESYNC_NUMBER,
                                      .number = desync_number_after(line, "#"),
-                                     .is_started = text_holds(line, " started ranks:")};
+                                     .is_started = text_contains(line, " started ranks:")};
         return 1;
     }
-    if (text_holds(line, "didn't join collective"))
+    if (text_contains(line, "didn't join collective"))
         return read_list(line, "] finished collective ", DESYNC_NEVER_JOINED, read);
     return read_list(line, "] are the lagging ranks that caused this timeout", DESYNC_NEVER_JOINED, read) ||
            read_list(line, "] joined but didn't finish collective ", DESYNC_UNFINISHED, read) ||

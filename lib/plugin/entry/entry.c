@@ -42,7 +42,7 @@ void entry_task(struct record *record, enum record_type type)
     record->slots = RECORD_SLOTS_TO(task);
     record->task.communicator_hash = 0;
     record->task.user_tag = 0;
-    record->task.symmetry = SYMMETRY_UNTOLD;
+    record->task.symmetry = SYMMETRY_UNKNOWN;
     record->task.communicator_name[0] = '\0';
 }
 

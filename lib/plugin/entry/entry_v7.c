@@ -11,7 +11,7 @@
 #include "plugin/ring/ring.h"
 
 /* A communicator of this process uses the NCCL of the pull request. */
-static _Atomic bool tags_met;
+static _Atomic bool has_seen_tags_dialect;
 
 /* NCCL 2.31 and later have the released version, whatever else they may export. */
 #define RELEASED_SINCE 23100
@@ -21,7 +21,7 @@ static enum api_dialect dialect_of(const void *caller)
 {
     if (!caller_symbol(caller, "ncclNotifyTag") || caller_nccl_version(caller) >= RELEASED_SINCE)
         return DIALECT_RELEASED;
-    atomic_store_explicit(&tags_met, true, memory_order_relaxed);
+    atomic_store_explicit(&has_seen_tags_dialect, true, memory_order_relaxed);
     return DIALECT_TAGS;
 }
 
@@ -31,7 +31,7 @@ static enum api_dialect dialect_with(const void *context)
     uintptr_t number = (uintptr_t)context;
     enum api_dialect known =
         communicator_dialect(number < COMMUNICATORS_MAX ? (uint32_t)number : COMMUNICATORS_MAX);
-    if (known == DIALECT_OTHER && !atomic_load_explicit(&tags_met, memory_order_relaxed))
+    if (known == DIALECT_OTHER && !atomic_load_explicit(&has_seen_tags_dialect, memory_order_relaxed))
         return DIALECT_RELEASED;
     return known;
 }

@@ -236,7 +236,7 @@ static struct writer *join_recording(uint32_t supported, struct communicator *co
 }
 
 /* Recording continues, and the operations of this communicator are recorded without it. */
-static void come_too_late(void **context, int *mask, api_logger *logger)
+static void refuse_late_communicator(void **context, int *mask, api_logger *logger)
 {
     communicator_refuse();
     some_unnumbered = true;
@@ -259,7 +259,7 @@ void recorder_init(void **context, int *mask, uint32_t supported, struct communi
     int version = atomic_load_explicit(&recording_process, memory_order_relaxed) ? 0 : nccl_version(logger);
     communicator->mask = 0;
     if (lock_take_until(&lock, monotonic_in(INIT_LOCK_MS)) != LOCK_TAKEN) {
-        come_too_late(context, mask, logger);
+        refuse_late_communicator(context, mask, logger);
         return;
     }
     struct writer *awaited =

@@ -187,7 +187,7 @@ __attribute__((constructor)) static void library_loads(void)
 }
 
 /* Returns null when memory is short. */
-static struct ranges *ranges_mine(void)
+static struct ranges *ranges_of_thread(void)
 {
     if (mine)
         return mine;
@@ -236,7 +236,7 @@ static struct overflow *overflow_of(struct ranges *ranges, const void *domain, b
 
 static void push(const void *domain, const char *text, size_t length)
 {
-    struct ranges *ranges = ranges_mine();
+    struct ranges *ranges = ranges_of_thread();
     if (!ranges) {
         ring_count_dropped();
         return;

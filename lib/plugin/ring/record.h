@@ -39,7 +39,7 @@ enum record_type {
 enum tag_source { TAG_SOURCE_NCCL, TAG_SOURCE_CALL, TAG_SOURCE_NVTX };
 
 /* Whether a symmetric kernel runs a collective. */
-enum record_symmetry { SYMMETRY_UNTOLD, SYMMETRY_NO, SYMMETRY_YES };
+enum record_symmetry { SYMMETRY_UNKNOWN, SYMMETRY_NO, SYMMETRY_YES };
 
 /*
  * Bit in the handle of a kernel phase. The arguments of state 31 are read only for handles with this bit,

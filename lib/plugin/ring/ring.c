@@ -244,7 +244,7 @@ void ring_recycle(struct ring *ring)
 
 struct ring_drop_counts ring_drop_counts(void)
 {
-    struct ring_drop_counts drops = {.ringless =
+    struct ring_drop_counts drops = {.without_ring =
                                          atomic_load_explicit(&refused_threads_events, memory_order_relaxed),
                                      .other = atomic_load_explicit(&dropped_elsewhere, memory_order_relaxed)};
     for (unsigned i = 0; i < ring_count(); i++)

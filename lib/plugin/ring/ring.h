@@ -155,9 +155,9 @@ uint64_t ring_time_ns(const struct ring *ring, uint64_t at);
 void ring_recycle(struct ring *ring);
 /* Number of records refused since the start. */
 struct ring_drop_counts {
-    uint64_t full;     /* by full rings */
-    uint64_t ringless; /* from threads that have no ring */
-    uint64_t other;    /* from inside another push, or counted by ring_count_dropped */
+    uint64_t full;         /* by full rings */
+    uint64_t without_ring; /* from threads that have no ring */
+    uint64_t other;        /* from inside another push, or counted by ring_count_dropped */
 };
 struct ring_drop_counts ring_drop_counts(void);
 void ring_count_dropped(void);

@@ -218,7 +218,7 @@ static void fill_task(struct tree *tree, struct node *node, const struct record 
         .algorithm = name_number(tree, record->task.names.algorithm),
         .protocol = name_number(tree, record->task.names.protocol),
     };
-    if (record->task.symmetry != SYMMETRY_UNTOLD)
+    if (record->task.symmetry != SYMMETRY_UNKNOWN)
         node->task.kernel_variant = name_number(tree, record->task.kernel_variant);
     learn_from_task(tree, record);
 }

@@ -14,13 +14,13 @@
  */
 #define GRACE_NS 20000000u
 /* Used when the number of kernel channels is not known. */
-#define LINGER_NS 500000000u
+#define KERNEL_WAIT_NS 500000000u
 #define FIRST_REPORT_NS 1000000000u
 /*
  * The ranks of a pipeline wait for each other too, but not this long: a group that waits longer probably
  * hangs.
  */
-#define PART_NS 5000000000u
+#define GROUP_SPLIT_NS 5000000000u
 
 int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api)
 {
@@ -169,7 +169,8 @@ static void expect_kernels(struct tree *tree, struct node *root, struct node *ta
     if (task->type == TYPE_P2P && task->task.peer == task->task.rank)
         return;
     /*
-     * Version 3 passes the maximum number of channels, not the actual one: wait for one, then for LINGER_NS.
+     * Version 3 passes the maximum number of channels, not the actual one: wait for one, then for
+     * KERNEL_WAIT_NS.
      */
     task->task.kernels_expected = told ? task->task.channels : 1;
     root->kernels_awaited++;
@@ -281,7 +282,7 @@ static void take_start(struct tree *tree, const struct record *record)
     struct node *root = tree_node(tree, root_of(tree, number));
     root->open++;
     root->touched_ns = record->time_ns;
-    root->part_ns = record->time_ns + PART_NS;
+    root->part_ns = record->time_ns + GROUP_SPLIT_NS;
     node->report_ns = node->start_ns + FIRST_REPORT_NS;
     if (node->report_ns < root->reports_ns)
         root->reports_ns = node->report_ns;
@@ -319,7 +320,7 @@ static void take_stop(struct tree *tree, const struct record *record)
     struct node *root = tree_node(tree, root_number);
     root->open--;
     root->touched_ns = record->time_ns;
-    root->part_ns = record->time_ns + PART_NS;
+    root->part_ns = record->time_ns + GROUP_SPLIT_NS;
     if (node->type == TYPE_KERNEL_CH)
         kernel_stopped(tree, root, node);
     if (node->type == TYPE_PROXY_CTRL)
@@ -449,18 +450,19 @@ static bool is_due(struct tree *tree, uint32_t number, uint64_t now_ns)
     struct node *root = tree_node(tree, number);
     const struct communicator_state *communicator = tree_communicator(tree, root->context);
     uint64_t quiet_ns = now_ns > root->touched_ns ? now_ns - root->touched_ns : 0;
-    if (root->open == 0 && root->kernels_awaited > 0 && quiet_ns >= LINGER_NS && now_ns >= root->settle_ns) {
+    if (root->open == 0 && root->kernels_awaited > 0 && quiet_ns >= KERNEL_WAIT_NS &&
+        now_ns >= root->settle_ns) {
         settle_kernels(tree, root, number);
-        root->settle_ns = now_ns + LINGER_NS;
+        root->settle_ns = now_ns + KERNEL_WAIT_NS;
     }
     /*
      * A group call may hold operations of several communicators, so the first one does not decide for the
      * others.
      */
-    bool may_have_ended = communicator->ended || (!is_complete(root) && quiet_ns >= LINGER_NS);
+    bool may_have_ended = communicator->ended || (!is_complete(root) && quiet_ns >= KERNEL_WAIT_NS);
     if (may_have_ended && !waits_for_live(tree, number))
         return true;
-    return is_complete(root) && quiet_ns >= (root->guessed ? LINGER_NS : GRACE_NS);
+    return is_complete(root) && quiet_ns >= (root->guessed ? KERNEL_WAIT_NS : GRACE_NS);
 }
 
 /* True if the event and everything below it has ended. */
@@ -519,13 +521,13 @@ static uint32_t add_part(struct tree *tree, const struct node *group)
  * the group hangs until the job is killed. A call without operations stays, because it waits for them. The
  * moved events have stopped, so the counts of the old root stay valid.
  */
-static void part_group(struct tree *tree, uint32_t root, uint64_t now_ns)
+static void split_group(struct tree *tree, uint32_t root, uint64_t now_ns)
 {
     struct node *group = tree_node(tree, root);
     bool is_group = group->type == TYPE_GROUP || group->type == TYPE_GROUP_API;
     if (now_ns < group->part_ns || group->stop_ns == 0 || !is_group)
         return;
-    group->part_ns = now_ns + PART_NS;
+    group->part_ns = now_ns + GROUP_SPLIT_NS;
     uint32_t part = 0;
     uint32_t before = 0;
     uint32_t next;
@@ -554,7 +556,7 @@ void event_tree_flush(struct tree *tree, uint64_t now_ns, bool all)
         if (all || is_due(tree, root, now_ns))
             hand_over(tree, root, is_complete(node));
         else
-            part_group(tree, root, now_ns);
+            split_group(tree, root, now_ns);
         root = next;
     }
 }

@@ -57,8 +57,8 @@ void gpu_clock_turn(struct gpu_clock *clock, uint64_t enough);
 struct communicator_state {
     struct communicator known; /* with versions 1 to 3 completed by the first operation */
     struct gpu_clock clock;
-    uint64_t clock_told;    /* number of samples when the last GpuClock line was written */
-    uint64_t done_start_ns; /* latest start of an operation that has a stopped kernel channel */
+    uint64_t clock_samples_written; /* number of samples when the last GpuClock line was written */
+    uint64_t done_start_ns;         /* latest start of an operation that has a stopped kernel channel */
     uint32_t tag; /* number in the tags of the tree: the newest tag that NCCL passed for this communicator */
     uint64_t tag_ns;
     uint64_t p2p_written; /* point-to-point operations written as Inspector lines so far */

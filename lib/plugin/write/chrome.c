@@ -150,7 +150,7 @@ static void print_user_tag(struct text *text, uint64_t user_tag)
 /* Only if the version of NCCL's interface passes it. */
 static void print_kernel_variant(struct chrome *chrome, struct text *text, const struct node *node)
 {
-    if (node->task.symmetry == SYMMETRY_UNTOLD)
+    if (node->task.symmetry == SYMMETRY_UNKNOWN)
         return;
     text_literal(text, ", \"KernelVariant\": ");
     quoted(text, names_text(&chrome->tree->names, node->task.kernel_variant));
@@ -158,7 +158,8 @@ static void print_kernel_variant(struct chrome *chrome, struct text *text, const
     text_unsigned(text, node->task.symmetry == SYMMETRY_YES);
 }
 
-static void print_task_ours(struct chrome *chrome, struct text *text, const struct node *node, bool finished)
+static void print_own_arguments(struct chrome *chrome, struct text *text, const struct node *node,
+                                bool finished)
 {
     if (node->type == TYPE_COLL) {
         text_literal(text, ", \"Root\": ");
@@ -203,7 +204,7 @@ static uint32_t print_task_begin(struct chrome *chrome, const struct node *node,
     text_literal(text, ", \"nChannels\": ");
     text_unsigned(text, node->task.channels);
     print_kernel_variant(chrome, text, node);
-    print_task_ours(chrome, text, node, finished);
+    print_own_arguments(chrome, text, node, finished);
     return id;
 }
 

@@ -166,9 +166,9 @@ void notes_gpu_clocks(struct chrome *chrome, struct files *files, uint64_t now_n
 {
     for (uint32_t number = 1; number < chrome->tree->communicator_count; number++) {
         struct communicator_state *communicator = tree_communicator(chrome->tree, number);
-        if (communicator->clock.samples == communicator->clock_told || !files_have_room(files))
+        if (communicator->clock.samples == communicator->clock_samples_written || !files_have_room(files))
             continue;
-        communicator->clock_told = communicator->clock.samples;
+        communicator->clock_samples_written = communicator->clock.samples;
         struct gpu_clock_bounds bounds = gpu_clock_bounds(&communicator->clock);
         struct text *text = chrome_note(chrome, "GpuClock", false, now_ns);
         put_unsigned(text, "\"CommHash\": ", communicator->known.hash);

@@ -196,7 +196,7 @@ static void log_drops(const struct drops *drops, const struct notes_drops *now,
                       const struct ring_drop_counts *rings, const char *path)
 {
     const struct ring_drop_counts *before = &drops->logged;
-    log_drop(path, rings->ringless, before->ringless,
+    log_drop(path, rings->without_ring, before->without_ring,
              "there are more threads than rings; events of some threads", " (NCCLPROF_MAX_THREADS)");
     log_drop(path, rings->full, before->full, "events arrive faster than they can be written; some events",
              " (NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)");
@@ -222,7 +222,7 @@ void drops_write(struct drops *drops, const struct tree_counts *counts, struct c
                  struct inspector *inspector, bool always)
 {
     struct ring_drop_counts rings = ring_drop_counts();
-    struct notes_drops now = {.ring = rings.full + rings.ringless + rings.other,
+    struct notes_drops now = {.ring = rings.full + rings.without_ring + rings.other,
                               .lost = counts->lost,
                               .evicted = counts->evicted,
                               .late = counts->late,

@@ -64,7 +64,7 @@ static int identify(struct sink *sink)
         return -1;
     sink->device = now.st_dev;
     sink->inode = now.st_ino;
-    sink->tells_links = now.st_nlink > 0;
+    sink->counts_links = now.st_nlink > 0;
     return 0;
 }
 
@@ -195,7 +195,7 @@ bool sink_is_deleted(const struct sink *sink)
     struct stat now;
     if (fstat(sink->file, &now) != 0)
         return errno == ESTALE;
-    return sink->tells_links && now.st_nlink == 0 && is_ours(sink, &now);
+    return sink->counts_links && now.st_nlink == 0 && is_ours(sink, &now);
 }
 
 static void write_bytes(struct sink *sink, const void *from, size_t length)

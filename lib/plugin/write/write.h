@@ -134,7 +134,7 @@ struct sink {
     uint64_t written; /* bytes, without a temporary end of the file */
     dev_t device;     /* identity of the file: the job may reuse the descriptor's number */
     ino_t inode;
-    bool tells_links;    /* the file system counts links; some report 0 for every file */
+    bool counts_links;   /* the file system counts links; some report 0 for every file */
     bool has_ending;     /* the file on disk ends with the ending passed to sink_flush */
     int failure;         /* errno of the write that failed, or 0 */
     uint64_t lines_lost; /* lines discarded since the failure */

@@ -55,13 +55,13 @@ struct writer {
     struct drops drops;
     struct due due;
     uint64_t operations, unfinished;
-    uint64_t broken_off; /* operations pending when their communicator ended: it was aborted */
-    bool rests;          /* the thread last saw that no communicator is live */
-    uint32_t rest_seen;
+    uint64_t aborted_operations; /* operations pending when their communicator ended: it was aborted */
+    bool rests;                  /* the thread last saw that no communicator is live */
+    uint32_t idle_count_seen;
     uint32_t communicators_written;
     unsigned tag_names_written;
     bool chrome_failed, inspector_failed; /* the failure was logged */
-    bool stop_told;
+    bool is_stop_written;
     struct ring_reader reader;
 
     /*
@@ -85,7 +85,7 @@ static const char *writer_path(const struct writer *writer)
 }
 
 /* Called only by the thread. */
-static void give_sign(struct writer *writer)
+static void report_alive(struct writer *writer)
 {
     uint32_t signs = atomic_load_explicit(&writer->signs, memory_order_relaxed);
     atomic_store_explicit(&writer->signs, signs + 1, memory_order_relaxed);
@@ -100,7 +100,7 @@ static void count_tasks(struct writer *writer, uint32_t number)
         bool finished = tree_task_finished(&writer->tree, number);
         writer->operations++;
         writer->unfinished += !finished;
-        writer->broken_off += !finished && tree_communicator(&writer->tree, node->context)->ended;
+        writer->aborted_operations += !finished && tree_communicator(&writer->tree, node->context)->ended;
         return;
     }
     for (uint32_t child = node->first_child; child; child = tree_node(&writer->tree, child)->next_sibling)
@@ -113,7 +113,7 @@ static void tree_done(void *owner, uint32_t root, bool finished)
     (void)finished;
     if (!files_have_room(&writer->files))
         return;
-    give_sign(writer);
+    report_alive(writer);
     struct files_mark before = files_mark(&writer->files);
     if (writer->settings.chrome)
         chrome_tree(&writer->chrome, root);
@@ -210,7 +210,7 @@ static void write_anchor(struct writer *writer)
  */
 static const char *array_end(const struct writer *writer)
 {
-    return writer->rests && !writer->broken_off ? ARRAY_END : "";
+    return writer->rests && !writer->aborted_operations ? ARRAY_END : "";
 }
 
 /* Overwrites the last lines of a file that can no longer be written, to report that it is incomplete. */
@@ -233,7 +233,7 @@ static void tell_failure(struct writer *writer, struct sink *failed)
 static void flush_files(struct writer *writer, const char *ending)
 {
     files_flush(&writer->files, ending);
-    give_sign(writer);
+    report_alive(writer);
     if (writer->files.chrome.failure && !writer->chrome_failed)
         tell_failure(writer, &writer->files.chrome);
     if (writer->files.inspector.failure && !writer->inspector_failed)
@@ -243,12 +243,12 @@ static void flush_files(struct writer *writer, const char *ending)
 }
 
 /* Ends the traces and writes the reason. It is unknown whether pending operations ended. */
-static void tell_stop(struct writer *writer)
+static void write_stop_reason(struct writer *writer)
 {
     const struct files *files = &writer->files;
     uint64_t written = files->chrome.written + files->inspector.written;
     char reason[256];
-    writer->stop_told = true;
+    writer->is_stop_written = true;
     atomic_store_explicit(&writer->state, STATE_STOPPED, memory_order_release);
     futex_wake(&writer->state);
     if (writer->settings.stopped)
@@ -316,12 +316,12 @@ static void write_last(struct writer *writer)
 
 static void finish(struct writer *writer)
 {
-    if (!writer->stop_told) {
+    if (!writer->is_stop_written) {
         take_all(writer);
         event_tree_flush(&writer->tree, clock_monotonic_ns(), true);
         write_anchor(writer);
         if (writer->files.stop.reason != STOP_NOT)
-            tell_stop(writer);
+            write_stop_reason(writer);
     }
     if (writer->files.stop.reason != STOP_DELETED && writer->files.stop.reason != STOP_ERROR)
         write_last(writer);
@@ -331,12 +331,12 @@ static void finish(struct writer *writer)
 /* -- the thread -- */
 
 /* If a new communicator follows an abort, the abort did not end the process. */
-static void see_rest(struct writer *writer)
+static void read_idle_state(struct writer *writer)
 {
     uint32_t rest = atomic_load_explicit(&writer->rest, memory_order_acquire);
-    if (writer->rest_seen / 2 != rest / 2)
-        writer->broken_off = 0;
-    writer->rest_seen = rest;
+    if (writer->idle_count_seen / 2 != rest / 2)
+        writer->aborted_operations = 0;
+    writer->idle_count_seen = rest;
     writer->rests = rest & 1;
 }
 
@@ -393,8 +393,8 @@ static bool begin(struct writer *writer)
 static uint64_t go_on(struct writer *writer, bool flush)
 {
     uint64_t pause_ns = STOPPED_PAUSE_NS;
-    give_sign(writer);
-    if (writer->stop_told) {
+    report_alive(writer);
+    if (writer->is_stop_written) {
         if (flush)
             flush_files(writer, array_end(writer));
         return pause_ns;
@@ -407,7 +407,7 @@ static uint64_t go_on(struct writer *writer, bool flush)
     pause_ns = take_all(writer);
     do_due(writer, flush);
     if (writer->files.stop.reason != STOP_NOT)
-        tell_stop(writer);
+        write_stop_reason(writer);
     return pause_ns;
 }
 
@@ -436,7 +436,7 @@ static void *writer_main(void *argument)
          * Must follow the read of `asked`: a caller sets whether a communicator is live before it asks for a
          * flush.
          */
-        see_rest(writer);
+        read_idle_state(writer);
         uint64_t pause_ns = go_on(writer, flush);
         if (flush) {
             atomic_store(&writer->done, asked);
@@ -577,7 +577,7 @@ bool writer_records(struct writer *writer, unsigned wait_ms)
 }
 
 /* Waits until the thread has ended, or has given no sign of life for SILENT_NS. */
-static bool await_sign(struct writer *writer, uint64_t until_ns)
+static bool await_alive(struct writer *writer, uint64_t until_ns)
 {
     uint32_t signs = atomic_load_explicit(&writer->signs, memory_order_relaxed);
     uint64_t silent_ns = clock_monotonic_ns() + SILENT_NS;
@@ -592,6 +592,6 @@ void writer_stop(struct writer *writer, uint64_t until_ns)
     atomic_fetch_or_explicit(&writer->asked, 1, memory_order_release);
     futex_wake(&writer->asked);
     /* After that time, for example if a file system hangs, the process ends without the thread. */
-    while (!atomic_load(&writer->ended) && await_sign(writer, until_ns) && clock_monotonic_ns() < until_ns)
+    while (!atomic_load(&writer->ended) && await_alive(writer, until_ns) && clock_monotonic_ns() < until_ns)
         continue;
 }

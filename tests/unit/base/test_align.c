@@ -114,8 +114,9 @@ static void draw_world(struct world *world, unsigned *seed, int64_t late_ns)
             if (i >= CLOCKS && rand_r(seed) % 2)
                 continue;
             /* Not everybody is told to leave at once. */
-            int64_t come = begin + rand_r(seed) % 5000, told_late = late_ns ? rand_r(seed) % late_ns : 0;
-            add_visit(world, clock, come + told_late, leave + rand_r(seed) % 500);
+            int64_t come = begin + rand_r(seed) % 5000,
+                    reports_after_pending = late_ns ? rand_r(seed) % late_ns : 0;
+            add_visit(world, clock, come + reports_after_pending, leave + rand_r(seed) % 500);
         }
     }
 }

@@ -76,11 +76,11 @@ static void finds_what_is_usual(void **state)
 {
     (void)state;
     const int64_t sorted[] = {-5, 1, 1, 2, 2, 3, 3, 3};
-    assert_int_equal(usual_integer(sorted, 0), 0);
-    assert_int_equal(usual_integer(sorted, 1), -5);
-    assert_int_equal(usual_integer(sorted, 2), -5);
-    assert_int_equal(usual_integer(sorted, 7), 1);
-    assert_int_equal(usual_integer(sorted, 8), 3);
+    assert_int_equal(most_frequent_integer(sorted, 0), 0);
+    assert_int_equal(most_frequent_integer(sorted, 1), -5);
+    assert_int_equal(most_frequent_integer(sorted, 2), -5);
+    assert_int_equal(most_frequent_integer(sorted, 7), 1);
+    assert_int_equal(most_frequent_integer(sorted, 8), 3);
 }
 
 /* By value, not by sign or size; of none nothing. */

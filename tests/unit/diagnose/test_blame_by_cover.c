@@ -100,7 +100,7 @@ static void step_init(struct step *step, const int64_t slow_ns[COMMUNICATORS])
     for (size_t i = 0; i < COMMUNICATORS; i++)
         step->communicators[i] = (struct job_communicator){.size = COUNT[i],
                                                            .member_list = step->member_list[i],
-                                                           .seat_count = (size_t)COUNT[i],
+                                                           .member_list_count = (size_t)COUNT[i],
                                                            .silent = -1};
     init_instances(step, slow_ns);
     init_operations(step);
@@ -120,7 +120,7 @@ static void cover(struct step *step)
 {
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(&step->job, &error), 0);
-    assert_int_equal(cover_slow_instances(
+    assert_int_equal(blame_without_network_steps(
                          &step->job,
                          &(struct baseline){.excess = *written_excess(step->excess), .hidden = step->hidden},
                          step->transfers),
@@ -266,7 +266,7 @@ static void own_time_that_grew_breaks_no_tie(void **state)
 {
     struct step step;
     step_init(&step, (int64_t[]){100, 0, 0, 100});
-    step.communicators[1].seat_count = 1;
+    step.communicators[1].member_list_count = 1;
     played(&step, 0, 3)->own_ns = 60;
     step.excess[played(&step, 0, 3) - step.operations].beyond_ns = 50;
     step.job.blind_to_pairs = 1;

@@ -128,7 +128,7 @@ static void init_baseline(struct baseline *baseline, const struct wide *wide)
 static void check_alike(const struct baseline *one, const struct baseline *several)
 {
     for (size_t i = 0; i < OPERATIONS; i++) {
-        struct excess mine = excess_listed(&one->excess, i), theirs = excess_listed(&several->excess, i);
+        struct excess mine = excess_list_get(&one->excess, i), theirs = excess_list_get(&several->excess, i);
         assert_true(mine.beyond_ns == theirs.beyond_ns && mine.excess_ns == theirs.excess_ns);
         assert_true(mine.late_beyond_ns == theirs.late_beyond_ns);
     }

@@ -25,8 +25,8 @@ static void odds(void **state)
     assert_quiet(&twenty, RULE_CERTAINTY);
     assert_speaks(&almost, RULE_CERTAINTY_SURE);
     assert_quiet(&sure, RULE_CERTAINTY_SURE);
-    assert_int_equal(readings_allow(&less), CONFIDENCE_LOW);
-    assert_int_equal(readings_allow(&almost), CONFIDENCE_MEDIUM);
+    assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
+    assert_int_equal(rule_results_confidence(&almost), CONFIDENCE_MEDIUM);
 }
 
 static void design(void **state)
@@ -34,7 +34,7 @@ static void design(void **state)
     struct rule_results less = of(RULE_ONE_PLACE, 0.49), half = of(RULE_ONE_PLACE, 0.5);
     assert_speaks(&less, RULE_ONE_PLACE);
     assert_quiet(&half, RULE_ONE_PLACE);
-    assert_int_equal(readings_allow(&less), CONFIDENCE_LOW);
+    assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
 }
 
 /* Of steps that last as long as what is in them; but where `longer` is not, the others are as long as those.

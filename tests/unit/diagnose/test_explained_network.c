@@ -248,7 +248,7 @@ static void limits_of_senders(void **state)
     assert_quiet(&few, RULE_LATE_RECEIVERS);
     assert_speaks(&none, RULE_LONGER_WAY);
     assert_quiet(&one, RULE_LONGER_WAY);
-    assert_int_equal(readings_allow(&less), CONFIDENCE_LOW);
+    assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
 }
 
 int main(void)

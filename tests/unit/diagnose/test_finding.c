@@ -88,7 +88,7 @@ static void what_rules_leave_of_it(void **state)
 /* What tells how the job stopped is that of the others. */
 static void others_come_behind(void **state)
 {
-    struct findings findings = {.unweighed = 2}, others = {.is_snapshot = 1};
+    struct findings findings = {.not_replayed = 2}, others = {.is_snapshot = 1};
     others.unexplained_hang.is_known = 1;
     others.unexplained_hang.instance = 9;
     for (int32_t i = 0; i < 2; i++) {
@@ -104,7 +104,7 @@ static void others_come_behind(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(findings.items[i].rank, ranks[i]);
     assert_int_equal(findings.items[3].peers[0], 4);
-    assert_true(findings.is_snapshot && findings.unexplained_hang.is_known && findings.unweighed == 2);
+    assert_true(findings.is_snapshot && findings.unexplained_hang.is_known && findings.not_replayed == 2);
     assert_int_equal(findings.unexplained_hang.instance, 9);
     findings_release(&findings);
 }

@@ -21,7 +21,7 @@ static void check(int32_t first_step, int32_t last_step, const char *expected)
     ranks->name = strdup(name);
     memcpy(excerpts, some, sizeof some);
     struct job job = {.ranks = ranks, .rank_count = 1, .step_count = 100};
-    assert_int_equal(job_take_excerpts(&job, excerpts, sizeof some / sizeof *some), 0);
+    assert_int_equal(job_set_excerpts(&job, excerpts, sizeof some / sizeof *some), 0);
     const struct finding finding = {.kind = FINDING_HOST,
                                     .tag = -1,
                                     .instance = -1,

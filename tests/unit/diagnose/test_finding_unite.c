@@ -22,7 +22,7 @@ static void begin(struct bench *bench)
     assert_non_null(excerpts);
     memcpy(excerpts, some, sizeof some);
     *bench = (struct bench){.job = {.step_count = 100}};
-    assert_int_equal(job_take_excerpts(&bench->job, excerpts, sizeof some / sizeof *some), 0);
+    assert_int_equal(job_set_excerpts(&bench->job, excerpts, sizeof some / sizeof *some), 0);
 }
 
 static void end(struct bench *bench)

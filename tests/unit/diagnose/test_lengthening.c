@@ -202,7 +202,7 @@ static void a_pause_between_two_steps(void **state)
     steps_init(&steps, lengths);
     struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 400};
     int64_t list[RANKS];
-    assert_int_equal(baseline_lasted_ns(&steps.baseline, &steps.job, 6, 7, list), 600);
+    assert_int_equal(baseline_steps_duration_ns(&steps.baseline, &steps.job, 6, 7, list), 600);
     assert_true(shows(&steps, &suspect, 1));
 }
 
@@ -333,26 +333,26 @@ static void the_last_step(void **state)
 static void without_what_all_hosts_were_late_by(void **state)
 {
     struct steps steps;
-    int64_t lengths[RANKS][STEPS], unrest_ns[STEPS * RANKS] = {0};
+    int64_t lengths[RANKS][STEPS], common_lateness_ns[STEPS * RANKS] = {0};
     even(lengths);
     lengthen(lengths, 600);
     steps_init(&steps, lengths);
     steps.baseline.rank_count = RANKS;
     struct suspect suspect = {
         .kind = FINDING_HOST, .rank = 1, .first_step = 6, .last_step = 7, .gain_ns = 900};
-    struct suspects all = {.items = &suspect, .count = 1, .unrest_ns = unrest_ns};
+    struct suspects all = {.items = &suspect, .count = 1, .common_lateness_ns = common_lateness_ns};
     struct lengthening lengthening;
     assert_int_equal(suspects_sum_costs(&all, STEPS), 0);
-    unrest_ns[6 * RANKS + 1] = 400;
-    unrest_ns[7 * RANKS + 1] = -300;
-    unrest_ns[8 * RANKS + 1] = 9000;
-    unrest_ns[7 * RANKS] = 9000;
+    common_lateness_ns[6 * RANKS + 1] = 400;
+    common_lateness_ns[7 * RANKS + 1] = -300;
+    common_lateness_ns[8 * RANKS + 1] = 9000;
+    common_lateness_ns[7 * RANKS] = 9000;
     assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
     assert_int_equal(lengthening.least_ns, 600);
     assert_int_equal(lengthening.shared_ns, 400);
     assert_int_equal(lengthening.rest_ns, 1000);
     assert_int_equal(lengthening.most_ns, 1000);
-    unrest_ns[7 * RANKS + 1] = 600;
+    common_lateness_ns[7 * RANKS + 1] = 600;
     assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
     assert_int_equal(lengthening.least_ns, 0);
     assert_int_equal(lengthening.most_ns, 1000);
@@ -432,18 +432,18 @@ static void what_one_step_says(void **state)
 static void steps_of_unknown_length(void **state)
 {
     struct steps steps;
-    int64_t lengths[RANKS][STEPS], unrest_ns[STEPS * RANKS];
+    int64_t lengths[RANKS][STEPS], common_lateness_ns[STEPS * RANKS];
     even(lengths);
     steps_init(&steps, lengths);
     steps.baseline.rank_count = RANKS;
     for (int rank = 0; rank < RANKS; rank++)
         steps.operations[rank * STEPS + 6].start_ns = TIME_UNKNOWN;
     for (int i = 0; i < STEPS * RANKS; i++)
-        unrest_ns[i] = 40;
+        common_lateness_ns[i] = 40;
     for (int host = 0; host < 2; host++) {
         struct suspect suspect = {
             .kind = host ? FINDING_HOST : FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 900};
-        struct suspects all = {.items = &suspect, .count = 1, .unrest_ns = unrest_ns};
+        struct suspects all = {.items = &suspect, .count = 1, .common_lateness_ns = common_lateness_ns};
         struct lengthening lengthening;
         assert_int_equal(suspects_sum_costs(&all, STEPS), 0);
         assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);

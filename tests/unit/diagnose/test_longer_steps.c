@@ -20,7 +20,7 @@ struct steps {
     struct finding finding;
     int has_finding;
     double irregular;
-    int are_called;
+    int measured_by_calls;
     struct longer_steps longer;
 };
 
@@ -71,7 +71,7 @@ static const struct longer_steps *look(struct steps *steps)
                                 .step_count = STEPS,
                                 .step_ns = steps->ns,
                                 .median_step_ns = 1000,
-                                .steps_are_called = steps->are_called,
+                                .steps_are_measured_by_calls = steps->measured_by_calls,
                                 .regular = 1 - steps->irregular};
     struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     struct findings findings = {.items = &steps->finding, .count = (size_t)steps->has_finding};
@@ -122,7 +122,7 @@ static void what_is_an_alarm(void **state)
     make(&steps, 5, 9, 1100);
     assert_true(longer_steps_alarm(look(&steps)));
     /* Hosts run ahead of their GPUs and catch up: when they called says little of how long a step was. */
-    steps.are_called = 1;
+    steps.measured_by_calls = 1;
     assert_false(longer_steps_alarm(look(&steps)));
     longer_steps_release(&steps.longer);
 }

@@ -49,7 +49,7 @@ static void as_the_operations_have_them(void **state)
         struct slow_job played;
         struct place_times times;
         start(&played, 0);
-        read(&times, &played, SHEET_ALL, position);
+        read(&times, &played, ALL_UNITS, position);
         assert_int_equal(times.ranks, RANKS);
         for (size_t rank = 0; rank < RANKS; rank++)
             for (size_t step = 1; step < STEPS; step++) {
@@ -77,7 +77,7 @@ static void what_had_passed_when_it_was_enqueued(void **state)
     struct slow_job played;
     struct place_times times;
     start(&played, 1);
-    read(&times, &played, SHEET_ALL, FIRST);
+    read(&times, &played, ALL_UNITS, FIRST);
     for (size_t cell = 0; cell < RANKS * STEPS; cell++)
         if (cell % STEPS)
             assert_int_equal(times.late[cell], times.own[cell] - 5);
@@ -91,14 +91,14 @@ static void what_received_data_explain_is_left_out(void **state)
     struct slow_job played;
     struct place_times plain, times;
     start(&played, 0);
-    read(&plain, &played, SHEET_ALL, FIRST);
+    read(&plain, &played, ALL_UNITS, FIRST);
     int64_t *explained_ns = calloc(played.job.operation_count, sizeof *explained_ns);
     assert_non_null(explained_ns);
     const int32_t *here = place_times_operations(&plain, &played.baseline, 0, FIRST, SLOW);
     explained_ns[here[1]] = plain.own[SLOW * STEPS + 1] / 3;
     explained_ns[here[2]] = plain.own[SLOW * STEPS + 2] * 2;
     played.baseline.explained_ns = explained_ns;
-    read(&times, &played, SHEET_ALL, FIRST);
+    read(&times, &played, ALL_UNITS, FIRST);
     assert_int_equal(times.own[SLOW * STEPS + 1],
                      plain.own[SLOW * STEPS + 1] - plain.own[SLOW * STEPS + 1] / 3);
     assert_int_equal(times.own[SLOW * STEPS + 2], 0);
@@ -115,7 +115,7 @@ static void nothing_is_known_of_the_warm_up(void **state)
     struct slow_job played;
     struct place_times times;
     start(&played, 0);
-    read(&times, &played, SHEET_ALL, SECOND);
+    read(&times, &played, ALL_UNITS, SECOND);
     for (size_t rank = 0; rank < RANKS; rank++)
         assert_int_equal(times.own[rank * STEPS], TIME_UNKNOWN);
     place_times_release(&times);
@@ -127,7 +127,7 @@ static void of_one_unit_alone(void **state)
     struct slow_job played;
     struct place_times all, one;
     start(&played, 0);
-    read(&all, &played, SHEET_ALL, FIRST);
+    read(&all, &played, ALL_UNITS, FIRST);
     read(&one, &played, SLOW, FIRST);
     assert_int_equal(one.ranks, 1);
     assert_int_equal(one.place[0], SLOW);
@@ -149,7 +149,7 @@ static void behind_an_open_end(void **state)
     struct job_operation *before = &played.operations[SLOW * INSTANCES + IN_STEP * EACH - 1];
     before->function = FUNCTION_SEND;
     before->ends = ENDS_BY_PROXY;
-    read(&times, &played, SHEET_ALL, FIRST);
+    read(&times, &played, ALL_UNITS, FIRST);
     assert_int_equal(times.own[SLOW * STEPS + IN_STEP], TIME_UNKNOWN);
     assert_int_equal(times.own[SLOW * STEPS + IN_STEP + 1] != TIME_UNKNOWN, 1);
     place_times_release(&times);

@@ -8,13 +8,13 @@
 static void the_strictest_that_speaks(void **state)
 {
     struct rule_results rule_results = {0};
-    assert_int_equal(readings_allow(&rule_results), CONFIDENCE_HIGH);
+    assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_HIGH);
     rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 1);
-    assert_int_equal(readings_allow(&rule_results), CONFIDENCE_HIGH);
+    assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_HIGH);
     rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 1);
-    assert_int_equal(readings_allow(&rule_results), CONFIDENCE_MEDIUM);
+    assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_MEDIUM);
     rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 2);
-    assert_int_equal(readings_allow(&rule_results), CONFIDENCE_LOW);
+    assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_LOW);
 }
 
 /* A rule that does not apply, or is none of the kind's, is not asked. */
@@ -34,9 +34,9 @@ static void rules_that_are_off(void **state)
     const struct rule_set off = {.has = {[RULE_TWINS] = 1}};
     rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 2);
     rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 1);
-    readings_forget(&rule_results, &off);
+    rule_results_remove(&rule_results, &off);
     assert_not_asked(&rule_results, RULE_TWINS);
-    assert_int_equal(readings_allow(&rule_results), CONFIDENCE_MEDIUM);
+    assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_MEDIUM);
 }
 
 static void shares(void **state)

@@ -73,7 +73,8 @@ static int32_t culprit_of(struct ring *ring)
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(&ring->job, &error), 0);
     assert_int_equal(
-        cover_slow_instances(&ring->job, &(struct baseline){.hidden = ring->hidden}, ring->transfers), 0);
+        blame_without_network_steps(&ring->job, &(struct baseline){.hidden = ring->hidden}, ring->transfers),
+        0);
     free(ring->job.operations_of_step);
     free(ring->job.by_step);
     free(ring->job.step_end);

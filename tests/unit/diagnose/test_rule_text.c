@@ -13,7 +13,7 @@ static void in_json(void **state)
     rule_results_add(&rule_results, FINDING_HOST, RULE_WORTH, 1.25);
     rule_results_add(&rule_results, FINDING_HOST, RULE_WORTH_SURE, INFINITY);
     assert_int_equal(buffer_append_byte(&json, '{'), 0);
-    assert_int_equal(readings_add_json(&rule_results, &json), 0);
+    assert_int_equal(rule_results_add_json(&rule_results, &json), 0);
     assert_string_equal(
         json.data,
         "{\"rules\":[{\"name\":\"twins\",\"reading\":3,\"limit\":2,\"at_most\":\"low\",\"speaks\":true},"
@@ -30,7 +30,7 @@ static void in_words(void **state)
     rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 0);
     rule_results_add(&rule_results, FINDING_HOST, RULE_WORTH, 0.5);
     rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 4);
-    assert_int_equal(readings_explain(&rule_results, &text), 0);
+    assert_int_equal(rule_results_explain(&rule_results, &text), 0);
     assert_string_equal(text.data,
                         "    limits to low  worth: the fault costs too little: 0.5 times --min-gain (at most "
                         "low if less than 1)\n"
@@ -45,7 +45,7 @@ static void of_none(void **state)
 {
     struct rule_results rule_results = {0};
     struct buffer text = BUFFER_INIT;
-    assert_int_equal(readings_explain(&rule_results, &text), 0);
+    assert_int_equal(rule_results_explain(&rule_results, &text), 0);
     assert_string_equal(text.data, "    no check applies to this finding\n");
     buffer_release(&text);
 }

@@ -32,7 +32,7 @@ static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum fi
     for (size_t i = 0; i < RANKS * STEPS; i++)
         copy[i] = late_ns[i / STEPS][i % STEPS];
     assert_int_equal(suspects_check_common_lateness(&suspects, NULL, &baseline), 0);
-    free(suspects.unrest_ns);
+    free(suspects.common_lateness_ns);
     last_read = suspect.rule_results;
     return is_doubted_at_all(&suspect);
 }
@@ -55,7 +55,7 @@ static int is_doubted_in_role(size_t late)
     for (size_t i = 0; i < late; i++)
         late_ns[i] = 100;
     assert_int_equal(suspects_check_common_lateness(&suspects, NULL, &baseline), 0);
-    free(suspects.unrest_ns);
+    free(suspects.common_lateness_ns);
     last_read = suspect.rule_results;
     return is_doubted_at_all(&suspect);
 }
@@ -149,7 +149,7 @@ static int is_alone(int is_in_role, int is_member, int64_t beyond_ns)
     struct suspect suspect = {.kind = FINDING_COMPUTE, .total_ns = 100};
     struct suspects suspects = {.items = &suspect, .count = 1};
     assert_int_equal(suspects_check_common_lateness(&suspects, &job, &baseline), 0);
-    free(suspects.unrest_ns);
+    free(suspects.common_lateness_ns);
     return is_doubted_at_all(&suspect);
 }
 

@@ -72,7 +72,7 @@ static void leaf_init(struct small *small)
     small->job.finished_only = 1;
     for (int rank = 0; rank < RANKS; rank++) {
         small->ranks[rank].clock = rank;
-        small->ranks[rank].clock_method = CLOCK_MEETINGS;
+        small->ranks[rank].clock_method = CLOCK_CONSTRAINTS;
         small->ranks[rank].clock_scale = 1;
         at(small, rank, 1, 0)->end_ns = 1000;
     }

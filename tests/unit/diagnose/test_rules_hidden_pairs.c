@@ -111,8 +111,8 @@ static void exchanges_by_way_of_a_silent_rank(void **state)
     struct communicator_set_member first[2] = {{0, 0}, {1, 1}}, second[1] = {{0, 1}};
     struct job_communicator communicators[3] = {
         small.world,
-        {.size = 2, .member_list = first, .seat_count = 2, .silent = -1},
-        {.size = 2, .member_list = second, .seat_count = 1, .silent = 2}};
+        {.size = 2, .member_list = first, .member_list_count = 2, .silent = -1},
+        {.size = 2, .member_list = second, .member_list_count = 1, .silent = 2}};
     struct suspect suspect = {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1};
     small.job.communicators = communicators;
     small.job.communicator_count = 3;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static const struct sender_belief acceptance_limits = {.certainty = 3, .times = 2};
+static const struct sender_limits acceptance_limits = {.certainty = 3, .times = 2};
 static const struct baseline baseline = {.first_step = 1};
 
 static void search_init(struct sender_search *search, struct slow_senders *found, const struct sent *sent)
@@ -87,7 +87,7 @@ static void count_on_way(int slow, int count, int expected)
     assert_true(found.is_steady);
     assert_int_equal(found.steps.first, 1);
     assert_int_equal(found.count, count);
-    assert_int_equal(slow_senders_on_way(&search, &found), expected);
+    assert_int_equal(slow_senders_count_fast_peers(&search, &found), expected);
     search_release(&search, &found);
 }
 

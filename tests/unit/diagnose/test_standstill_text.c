@@ -45,17 +45,17 @@ static void check(int64_t size, int is_sized, int32_t recorded, int32_t called, 
                                                     .size_is_known = is_sized,
                                                     .label = (char[]){"w"},
                                                     .member_list = played.member_list,
-                                                    .seat_count = (size_t)recorded};
+                                                    .member_list_count = (size_t)recorded};
     played.instance = (struct job_instance){.sequence = 3,
                                             .sender = -1,
                                             .receiver = -1,
                                             .members = called,
                                             .expected = (int32_t)size,
                                             .function = FUNCTION_ALL_REDUCE};
-    assert_int_equal(standstill_append_reason(&unexplained_hang, &played.job, &text), 0);
+    assert_int_equal(hang_append_reason(&unexplained_hang, &played.job, &text), 0);
     assert_non_null(strstr(text.data, reason));
     buffer_clear(&text);
-    assert_int_equal(standstill_append_remedy(&unexplained_hang, &played.job, &text), 0);
+    assert_int_equal(hang_append_remedy(&unexplained_hang, &played.job, &text), 0);
     assert_non_null(strstr(text.data, remedy));
     buffer_release(&text);
 }

@@ -311,27 +311,27 @@ static void what_it_was_slow_by(void **state)
  * Two suspicions, of which the second was not weighed: it counts where it is believed for what partners
  * waited, or would be for all it amounts to.
  */
-static size_t unweighed(int64_t margin_ns, int64_t total_ns, size_t count)
+static size_t not_replayed(int64_t margin_ns, int64_t total_ns, size_t count)
 {
     struct suspect other = two_steps(FINDING_COMPUTE, 0);
     struct findings findings = {0};
     other.rank = 2;
     other.margin_ns = margin_ns;
     other.total_ns = total_ns;
-    judge_suspect(two_steps(FINDING_COMPUTE, 600), &(struct besides){.other = &other, .unweighed = count},
+    judge_suspect(two_steps(FINDING_COMPUTE, 600), &(struct besides){.other = &other, .not_replayed = count},
                   &findings);
-    size_t unweighed = findings.unweighed;
+    size_t not_replayed = findings.not_replayed;
     findings_release(&findings);
-    return unweighed;
+    return not_replayed;
 }
 
 static void what_was_not_weighed(void **state)
 {
-    assert_int_equal(unweighed(0, 60, 1), 1);
-    assert_int_equal(unweighed(60, 60, 1), 1);
+    assert_int_equal(not_replayed(0, 60, 1), 1);
+    assert_int_equal(not_replayed(60, 60, 1), 1);
     /* Too little, however that is. */
-    assert_int_equal(unweighed(0, 59, 1), 0);
-    assert_int_equal(unweighed(0, 60, 0), 0);
+    assert_int_equal(not_replayed(0, 59, 1), 0);
+    assert_int_equal(not_replayed(0, 60, 0), 0);
 }
 
 int main(void)

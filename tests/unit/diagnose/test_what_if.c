@@ -111,7 +111,7 @@ static size_t weigh(struct tiny *tiny, struct suspect *suspects, size_t count)
     assert_int_equal(suspects_compute_gain(&all, &tiny->job, &baseline, tiny->transfers, &replay), 0);
     replay_release(&replay);
     release_steps(&tiny->job);
-    return all.unweighed;
+    return all.not_replayed;
 }
 
 /* Without either, W begins at 710 instead of 1020; where the other one is gone already, it does without both.

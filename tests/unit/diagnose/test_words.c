@@ -48,7 +48,8 @@ static void pieces_of_json(void **state)
 static void operations(void **state)
 {
     struct job_rank ranks[] = {{.name = (char[]){"4"}}, {.name = (char[]){"7"}}};
-    struct job_communicator communicator = {.size = 3, .hash = 1, .label = (char[]){"4,7"}, .seat_count = 2};
+    struct job_communicator communicator = {
+        .size = 3, .hash = 1, .label = (char[]){"4,7"}, .member_list_count = 2};
     const struct job job = {.ranks = ranks, .rank_count = 2, .communicators = &communicator};
     struct job_instance instance = {.sequence = 12, .sender = -1, .receiver = -1};
     struct buffer text = BUFFER_INIT;

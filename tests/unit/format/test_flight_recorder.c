@@ -38,7 +38,7 @@ static const struct operation *operation(const struct recording *recording, size
     return &found->operation;
 }
 
-static int64_t told_rank(const struct recording *recording)
+static int64_t declared_rank(const struct recording *recording)
 {
     const struct event *found = recording_event(recording, EVENT_PROCESS, 0);
     assert_non_null(found);
@@ -66,7 +66,7 @@ static void a_call_is_an_operation(void **state)
     assert_true(op->device.end_ns == TIME_UNKNOWN);
     assert_int_equal(op->duration_ns, 1250000);
     assert_int_equal(op->unfinished, 1);
-    assert_int_equal(told_rank(&recording), 1);
+    assert_int_equal(declared_rank(&recording), 1);
     const struct event *status = recording_event(&recording, EVENT_GROUP_STATUS, 0);
     assert_int_equal(status->group_status.enqueued, 7);
     assert_int_equal(status->group_status.started, GROUP_STATUS_NONE);
@@ -132,14 +132,14 @@ static void the_content_rules_out_a_rank(void **state)
     read_text(&recording, "dump_2026",
               DUMP(GROUP("0", "[0, 1, 2]") "," GROUP("1", "[1, 2]"), "",
                    ENTRY_OF("0", "1", "1", "0", "1", "nccl:recv 1<-0", "[[1]]", "completed", "")));
-    assert_int_equal(told_rank(&recording), 2);
+    assert_int_equal(declared_rank(&recording), 2);
     assert_int_equal(recording_notes(&recording, "rank in the file name differs from the rank in the dump"),
                      1);
     recording_release(&recording);
     read_text(&recording, "dump",
               DUMP(GROUP("0", "[0, 1, 2]") "," GROUP("1", "[1, 2]"), "",
                    ENTRY("0", "1", "0", "nccl:all_reduce", "completed")));
-    assert_int_equal(told_rank(&recording), COUNT_UNKNOWN);
+    assert_int_equal(declared_rank(&recording), COUNT_UNKNOWN);
     assert_int_equal(recording_notes(&recording, "dump without its rank"), 1);
     recording_release(&recording);
 }

@@ -74,8 +74,8 @@ static void seat_all(struct stopped *stopped)
     for (int32_t rank = 0; rank < RANKS; rank++)
         for (int32_t position = 1; position < LENGTH - 1; position++) {
             struct job_communicator *communicator = &stopped->communicators[communicator_of(rank, position)];
-            assert_int_equal(communicator_set_member(communicator, (int64_t)communicator->seat_count, rank),
-                             0);
+            assert_int_equal(
+                communicator_set_member(communicator, (int64_t)communicator->member_list_count, rank), 0);
         }
 }
 

@@ -41,7 +41,7 @@ static void what_always_follows(void **state)
     struct rank rank;
     rank_init(&rank, 1);
     for (int32_t i = A_STEP + 2; i < OPERATIONS; i++)
-        assert_int_equal(call_pattern_at(&rank.job, rank.positions, i), HABIT_KEPT);
+        assert_int_equal(call_pattern_at(&rank.job, rank.positions, i), CALL_PATTERN_KEPT);
 }
 
 static void another_size_or_function(void **state)
@@ -55,7 +55,7 @@ static void another_size_or_function(void **state)
                 rank.operations[at].bytes *= 2;
             else
                 rank.operations[at].function = FUNCTION_REDUCE;
-            assert_int_equal(call_pattern_at(&rank.job, rank.positions, at), HABIT_BROKEN);
+            assert_int_equal(call_pattern_at(&rank.job, rank.positions, at), CALL_PATTERN_BROKEN);
         }
 }
 
@@ -68,7 +68,7 @@ static void a_call_left_out(void **state)
         rank.operations[i] = rank.operations[i + 2];
         rank.positions[i] = rank.positions[i + 2];
     }
-    assert_int_equal(call_pattern_at(&rank.job, rank.positions, 3 * A_STEP + 2), HABIT_BROKEN);
+    assert_int_equal(call_pattern_at(&rank.job, rank.positions, 3 * A_STEP + 2), CALL_PATTERN_BROKEN);
 }
 
 /* Without positions an AllReduce of 4 is followed by an AllGather as often as by a Broadcast. */
@@ -76,10 +76,10 @@ static void without_positions(void **state)
 {
     struct rank rank;
     rank_init(&rank, 0);
-    assert_int_equal(call_pattern_at(&rank.job, rank.positions, 3 * A_STEP), HABIT_KEPT);
-    assert_int_equal(call_pattern_at(&rank.job, rank.positions, 3 * A_STEP + 2), HABIT_UNKNOWN);
+    assert_int_equal(call_pattern_at(&rank.job, rank.positions, 3 * A_STEP), CALL_PATTERN_KEPT);
+    assert_int_equal(call_pattern_at(&rank.job, rank.positions, 3 * A_STEP + 2), CALL_PATTERN_UNKNOWN);
     rank.operations[3 * A_STEP].bytes = 8;
-    assert_int_equal(call_pattern_at(&rank.job, rank.positions, 3 * A_STEP), HABIT_BROKEN);
+    assert_int_equal(call_pattern_at(&rank.job, rank.positions, 3 * A_STEP), CALL_PATTERN_BROKEN);
 }
 
 static void what_never_came_before(void **state)
@@ -87,7 +87,7 @@ static void what_never_came_before(void **state)
     struct rank rank;
     rank_init(&rank, 1);
     for (int32_t i = 0; i < A_STEP; i++)
-        assert_int_equal(call_pattern_at(&rank.job, rank.positions, i), HABIT_UNKNOWN);
+        assert_int_equal(call_pattern_at(&rank.job, rank.positions, i), CALL_PATTERN_UNKNOWN);
 }
 
 int main(void)

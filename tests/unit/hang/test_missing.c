@@ -133,7 +133,7 @@ static void check_cut(const char *two, enum cut most, int32_t last_step, int64_t
 {
     struct played played;
     play(&played, (const char *const[]){"r|r!", "r", two, "r|r!"});
-    played.job.most_cut = (uint8_t)most;
+    played.job.common_cut = (uint8_t)most;
     played.operations[0].step = last_step;
     for (int i = 0; i < RANKS; i++)
         played.ranks[i].seen_until_ns = seen_until;
@@ -150,11 +150,11 @@ enum { LONG = 1000 };
  */
 static void where_most_traces_are_cut(void **state)
 {
-    check_cut("r|r!", CUT_NOT, 9, 0, "missing 1 high 1 <023 ");
+    check_cut("r|r!", CUT_NONE, 9, 0, "missing 1 high 1 <023 ");
     check_cut("r|r!", CUT_AT_END, 3, LONG, "missing 1 high 1 <023 ");
     check_cut("r|r!", CUT_AT_END, 3, 0, "missing 1 low 1 <023 ");
     check_cut("r|r!", CUT_AT_END, 4, LONG, "");
-    check_cut("r|r!", CUT_MIDWAY, 1, LONG, "");
+    check_cut("r|r!", CUT_IN_OPERATION, 1, LONG, "");
     check_cut("r", CUT_AT_END, 1, 0, "");
     check_cut("r", CUT_AT_END, 1, LONG, "missing 1 high 1 <03 missing 2 high 1 <03 ");
 }
@@ -164,7 +164,7 @@ static void where_hosts_ran_ahead(void **state)
 {
     struct played played;
     play(&played, (const char *const[]){"r|r!r~", "r", "r|r!", "r|r!"});
-    played.job.most_cut = CUT_AT_END;
+    played.job.common_cut = CUT_AT_END;
     played.operations[2].step = 9;
     for (int i = 0; i < RANKS; i++)
         played.ranks[i].seen_until_ns = LONG;
@@ -206,7 +206,7 @@ static void who_left_no_trace_where_most_are_cut(void **state)
 {
     struct played played;
     play(&played, (const char *const[]){"r|r!", "r|r!", "r|r!", ""});
-    played.job.most_cut = CUT_MIDWAY;
+    played.job.common_cut = CUT_IN_OPERATION;
     check_found(&played, "missing 3 medium 1 <012 ");
 }
 
@@ -214,11 +214,11 @@ static void who_left_no_trace_where_most_are_cut(void **state)
 static void write_until(struct played *played, int64_t two_s, int64_t one_s, enum clock_method method)
 {
     enum { SECOND = 1000000000 };
-    played->job.most_cut = CUT_AT_END;
+    played->job.common_cut = CUT_AT_END;
     for (int rank = 0; rank < RANKS; rank++) {
         played->ranks[rank].clock_method = method;
         played->ranks[rank].clock_scale = 1;
-        played->ranks[rank].told_late = 1;
+        played->ranks[rank].reports_after_pending = 1;
         played->ranks[rank].seen_until_ns = 30LL * SECOND;
     }
     played->ranks[1].seen_until_ns = one_s * SECOND;
@@ -235,7 +235,7 @@ static void who_was_outlived(void **state)
     static const struct {
         const char *two;
         int64_t two_s, one_s;
-        int told_late;
+        int reports_after_pending;
         enum clock_method method;
         const char *expected;
     } cases[] = {{"r", 1, 16, 1, CLOCK_SHARED, "ended_early 2 medium 3 <013 "},
@@ -249,7 +249,7 @@ static void who_was_outlived(void **state)
         struct played played;
         play(&played, (const char *const[]){"r|r|r|r!", "r|r|r|r!", cases[i].two, "r|r|r|r!"});
         write_until(&played, cases[i].two_s, cases[i].one_s, cases[i].method);
-        played.ranks[2].told_late = cases[i].told_late;
+        played.ranks[2].reports_after_pending = cases[i].reports_after_pending;
         check_found(&played, cases[i].expected);
     }
 }
@@ -262,7 +262,7 @@ static void by_how_long_it_was_outlived(void **state)
         struct played played;
         play(&played, (const char *const[]){"r|r|r|r!", "r|r|r|r!", "r|r|r", "r|r|r|r!"});
         write_until(&played, 1, one_s, CLOCK_SHARED);
-        played.ranks[2].cut = CUT_MIDWAY;
+        played.ranks[2].cut = CUT_IN_OPERATION;
         find_played(&played, &findings);
         assert_int_equal(findings.count, 1);
         if (one_s == 15)
@@ -281,14 +281,14 @@ static void where_records_end_before_and_most_are_cut(void **state)
         const char *one;
         enum cut most;
         const char *expected;
-    } cases[] = {{"r|r|r|r!", CUT_NOT, "ended_early 2 high 3 <013 "},
-                 {"r|r|r|r!", CUT_MIDWAY, ""},
-                 {"r|r|r", CUT_NOT, "missing 1 high 3 <03 "},
+    } cases[] = {{"r|r|r|r!", CUT_NONE, "ended_early 2 high 3 <013 "},
+                 {"r|r|r|r!", CUT_IN_OPERATION, ""},
+                 {"r|r|r", CUT_NONE, "missing 1 high 3 <03 "},
                  {"r|r|r", CUT_AT_END, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct played played;
         play(&played, (const char *const[]){"r|r|r|r!", cases[i].one, "r", "r|r|r|r!"});
-        played.job.most_cut = (uint8_t)cases[i].most;
+        played.job.common_cut = (uint8_t)cases[i].most;
         check_found(&played, cases[i].expected);
     }
 }
@@ -356,10 +356,10 @@ static void traces_that_do_not_tell_who_never_began(void **state)
     const char *const calls[] = {"rr|r!", "rr|r~", "rr|r!", "rr|r!"};
     struct played played;
     play(&played, calls);
-    played.job.most_cut = CUT_AT_END;
+    played.job.common_cut = CUT_AT_END;
     check_found(&played, "");
     play(&played, calls);
-    played.job.most_cut = CUT_AT_END;
+    played.job.common_cut = CUT_AT_END;
     played.ranks[0].seen_until_ns = LONG;
     check_found(&played, "missing 1 low 1 <023 ");
     play(&played, calls);
@@ -444,7 +444,7 @@ static void who_left_in_the_middle_of_a_step(void **state)
     check("", "gr|rgr|rgr|rg", "", "", "");
     check("rgr|rgr|rg", "rgr|rgr|rg", "", "", "");
     play(&played, calls);
-    played.job.most_cut = CUT_AT_END;
+    played.job.common_cut = CUT_AT_END;
     check_found(&played, "");
     play(&played, calls);
     played.ranks[1].cut = CUT_AT_END;

@@ -54,7 +54,7 @@ static void play(struct played *played, const char *states)
 static const struct finding *found(struct played *played)
 {
     findings_release(&played->findings);
-    assert_int_equal(find_unmade(&played->job, &played->findings), 0);
+    assert_int_equal(find_unfinished_creations(&played->job, &played->findings), 0);
     assert_true(played->findings.count < 2);
     return played->findings.count ? &played->findings.items[0] : NULL;
 }
@@ -74,7 +74,7 @@ static void some_get_through_and_some_do_not(void **state)
     const struct finding *finding = found(&played);
     assert_non_null(finding);
     assert_int_equal(finding->kind, FINDING_MISSING);
-    assert_int_equal(finding->unmade, UNMADE_STUCK);
+    assert_int_equal(finding->creation_fault, CREATION_STUCK);
     assert_int_equal(finding->candidate_count, 3);
     assert_int_equal(finding->candidates[1], 3);
     assert_int_equal(finding->peer_count, 3);
@@ -93,7 +93,7 @@ static void one_rank_never_came(void **state)
     play(&played, "ssss-s");
     const struct finding *finding = found(&played);
     assert_non_null(finding);
-    assert_int_equal(finding->unmade, UNMADE_ABSENT);
+    assert_int_equal(finding->creation_fault, CREATION_ABSENT);
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
     assert_int_equal(finding->rank, 4);
     assert_int_equal(finding->candidate_count, 0);
@@ -112,7 +112,7 @@ static void one_rank_never_came(void **state)
     /* Those that met it wait for something else. */
     play(&played, "sbss-s");
     finding = found(&played);
-    assert_int_equal(finding->unmade, UNMADE_STUCK);
+    assert_int_equal(finding->creation_fault, CREATION_STUCK);
     assert_int_equal(finding->candidate_count, 5);
     findings_release(&played.findings);
 }
@@ -125,7 +125,7 @@ static void one_of_the_ranks_elsewhere(void **state)
     played.communicators[0].size = 3;
     const struct finding *finding = found(&played);
     assert_non_null(finding);
-    assert_int_equal(finding->unmade, UNMADE_ONE_OF);
+    assert_int_equal(finding->creation_fault, CREATION_ONE_ABSENT);
     assert_int_equal(finding->candidate_count, 4);
     assert_int_equal(finding->candidates[2], 4);
     assert_int_equal(finding->peer_count, 2);
@@ -174,7 +174,7 @@ static void what_accuses_nobody(void **state)
     missing->kind = FINDING_MISSING;
     missing->stops_job = 1;
     missing->confidence = CONFIDENCE_MEDIUM;
-    assert_int_equal(find_unmade(&played.job, &played.findings), 0);
+    assert_int_equal(find_unfinished_creations(&played.job, &played.findings), 0);
     assert_int_equal(played.findings.count, 1);
     findings_release(&played.findings);
 }

@@ -32,7 +32,7 @@ static void play(struct played *played, int64_t size, int32_t recorded, int is_s
     played->communicator = (struct job_communicator){.size = size,
                                                      .size_is_known = is_sized,
                                                      .member_list = played->member_list,
-                                                     .seat_count = (size_t)recorded};
+                                                     .member_list_count = (size_t)recorded};
     assert_int_equal(unrecorded_init(&played->unrecorded, &played->job), 0);
 }
 

@@ -64,11 +64,11 @@ static int64_t timed_after(int64_t early_ns, int early_count)
 {
     struct recorded recorded;
     record(&recorded, early_ns, early_count);
-    assert_int_equal(job_forget_astray_kernels(&recorded.job), 0);
+    assert_int_equal(job_remove_misattributed_kernels(&recorded.job), 0);
     int64_t count = timed(&recorded, 0);
     assert_int_equal(timed(&recorded, 1), OPERATIONS / 2);
     assert_int_equal(recorded.job.timed_operations, OPERATIONS / 2 + count);
-    assert_int_equal(recorded.job.astray_kernels, count ? 0 : ASTRAY_IMPOSSIBLE);
+    assert_int_equal(recorded.job.misattributed_kernels, count ? 0 : MISATTRIBUTED_IMPOSSIBLE);
     job_drafts_release(&recorded.job.drafts);
     return count;
 }
@@ -104,7 +104,7 @@ static void a_clock_that_jumps(void **state)
         recorded.operations[i].rank = 1;
         recorded.operations[i].start_ns = recorded.job.drafts.issued_ns[i] + BEGIN_NS;
     }
-    assert_int_equal(job_forget_astray_kernels(&recorded.job), 0);
+    assert_int_equal(job_remove_misattributed_kernels(&recorded.job), 0);
     assert_int_equal(recorded.job.timed_operations, OPERATIONS);
     job_drafts_release(&recorded.job.drafts);
 }
@@ -120,7 +120,7 @@ static void kernels_that_begin_before_by_the_host(void **state)
         struct recorded recorded;
         record(&recorded, 0, 0);
         recorded.job.kernels_before = all[i].before;
-        assert_int_equal(job_forget_astray_kernels(&recorded.job), 0);
+        assert_int_equal(job_remove_misattributed_kernels(&recorded.job), 0);
         assert_int_equal(timed(&recorded, 0) + timed(&recorded, 1), all[i].is_believed ? OPERATIONS : 0);
         job_drafts_release(&recorded.job.drafts);
     }

@@ -80,7 +80,7 @@ static void hosts_that_wait_each_step_place_operations(void **state)
         }
     }
     assert_int_equal(play.job.timed_operations, COUNT);
-    assert_false(play.job.calls_are_no_measure);
+    assert_false(play.job.calls_lack_gpu_times);
 }
 
 static void assert_untimed(const struct play *play)
@@ -90,7 +90,7 @@ static void assert_untimed(const struct play *play)
         assert_int_equal(play->operations[i].end_ns, TIME_UNKNOWN);
     }
     assert_int_equal(play->job.timed_operations, 0);
-    assert_true(play->job.calls_are_no_measure);
+    assert_true(play->job.calls_lack_gpu_times);
 }
 
 /* What lies between the two communicators' operations may be waiting in one of them. */

@@ -28,7 +28,7 @@ static void small_init(struct small *small, int64_t next_ns)
                   {.first = LEAF,
                    .count = 2,
                    .clock = 1,
-                   .clock_method = CLOCK_MEETINGS,
+                   .clock_method = CLOCK_CONSTRAINTS,
                    .clock_scale = 1,
                    .clock_offset_ns = 50}},
         .operations =

@@ -16,7 +16,7 @@ static struct job make(void)
     struct job_excerpt *excerpts = malloc(sizeof some);
     assert_non_null(excerpts);
     memcpy(excerpts, some, sizeof some);
-    assert_int_equal(job_take_excerpts(&job, excerpts, sizeof some / sizeof *some), 0);
+    assert_int_equal(job_set_excerpts(&job, excerpts, sizeof some / sizeof *some), 0);
     return job;
 }
 

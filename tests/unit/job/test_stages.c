@@ -28,7 +28,7 @@ static void check(const struct meeting *meetings, size_t count, const char *expe
             if (meetings[i].silent && (j == 2 || meetings[i].ranks[j + 1] < 0))
                 communicator->silent = meetings[i].ranks[j];
             else
-                member_list[i][communicator->seat_count++].rank = meetings[i].ranks[j];
+                member_list[i][communicator->member_list_count++].rank = meetings[i].ranks[j];
         }
     }
     struct job job = {.rank_count = RANKS, .communicators = communicators, .communicator_count = count + 1};

@@ -18,7 +18,7 @@ static struct job load(const struct step_rows *rows, size_t row)
     assert_int_equal(excerpts[0].first, 0);
     if (count == 2)
         assert_true(excerpts[0].end < excerpts[1].first);
-    assert_int_equal(job_take_excerpts(&job, excerpts, count), 0);
+    assert_int_equal(job_set_excerpts(&job, excerpts, count), 0);
     return job;
 }
 

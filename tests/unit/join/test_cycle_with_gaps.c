@@ -15,7 +15,7 @@ static void check(const char *steps, char begin)
         if (*at != ' ')
             symbols[count++] = (uint64_t)*at;
     }
-    assert_int_equal(torn_starts(symbols, count, (uint64_t)begin, starts), expected_count);
+    assert_int_equal(incomplete_cycle_starts(symbols, count, (uint64_t)begin, starts), expected_count);
     for (size_t i = 0; i < expected_count; i++)
         assert_int_equal(starts[i], expected[i]);
 }
@@ -63,7 +63,7 @@ static void none(void **state)
         uint64_t symbols[16] = {0};
         for (size_t j = 0; texts[i][j]; j++)
             symbols[j] = (uint64_t)texts[i][j];
-        assert_int_equal(torn_starts(symbols, strlen(texts[i]), 'f', starts), 0);
+        assert_int_equal(incomplete_cycle_starts(symbols, strlen(texts[i]), 'f', starts), 0);
     }
 }
 

@@ -6,14 +6,16 @@
 /* What `table` says of one operation after the other. */
 static int64_t collective(struct series_table *table, int32_t member, int64_t sequence)
 {
-    const struct swept swept = {.member = member, .function = FUNCTION_ALL_REDUCE, .sequence = sequence};
-    return series_number(table, &swept);
+    const struct issued_operation issued_operation = {
+        .member = member, .function = FUNCTION_ALL_REDUCE, .sequence = sequence};
+    return series_number(table, &issued_operation);
 }
 
 static int64_t point_to_point(struct series_table *table, int function, int32_t peer)
 {
-    const struct swept swept = {.member = 1, .kind = 1, .function = function, .peer = peer, .sequence = -1};
-    return series_number(table, &swept);
+    const struct issued_operation issued_operation = {
+        .member = 1, .kind = 1, .function = function, .peer = peer, .sequence = -1};
+    return series_number(table, &issued_operation);
 }
 
 static void what_only_rises_repeats_nothing(void **state)

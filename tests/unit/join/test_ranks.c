@@ -41,7 +41,7 @@ static const char *read_member(struct work *work, const char *text)
     *member = (struct work_member){.communicator = communicator,
                                    .process = *text - 'A',
                                    .job_rank = -1,
-                                   .told_rank = -1,
+                                   .declared_rank = -1,
                                    .affinity = INT64_MIN};
     member->rank = strtoll(text + 1, &end, 10);
     if (*end == '@')
@@ -64,7 +64,7 @@ static void load(struct work *work, const char *text, const char *sets)
                                                    .file_set = strndup(sets + i, 1),
                                                    .host = strdup("h"),
                                                    .pid = i,
-                                                   .told_rank = -1,
+                                                   .declared_rank = -1,
                                                    .run = -1};
     while (*text)
         if (*text == ' ' || *text == '|')

@@ -11,7 +11,7 @@
 static void check_tags_at(const char *steps, int of_operations)
 {
     struct moments moments = {.of_operations = of_operations};
-    struct step_teller teller;
+    struct step_locator locator;
     int64_t expected[64];
     size_t expected_count = 0;
     for (const char *at = steps; *at; at++) {
@@ -20,13 +20,13 @@ static void check_tags_at(const char *steps, int of_operations)
         if (*at != ' ')
             assert_int_equal(moments_add(&moments, (uint64_t)*at, 10 * (int64_t)moments.count), 0);
     }
-    assert_int_equal(steps_from_tags(&moments, &teller), 0);
-    assert_int_equal(teller.time_count, of_operations ? 0 : expected_count);
-    assert_int_equal(teller.start_count, of_operations ? expected_count : 0);
+    assert_int_equal(steps_from_tags(&moments, &locator), 0);
+    assert_int_equal(locator.time_count, of_operations ? 0 : expected_count);
+    assert_int_equal(locator.start_count, of_operations ? expected_count : 0);
     for (size_t i = 0; i < expected_count; i++)
-        assert_int_equal(of_operations ? (int64_t)teller.starts[i] : teller.times[i], expected[i]);
-    free(teller.times);
-    free(teller.starts);
+        assert_int_equal(of_operations ? (int64_t)locator.starts[i] : locator.times[i], expected[i]);
+    free(locator.times);
+    free(locator.starts);
     moments_release(&moments);
 }
 
@@ -49,23 +49,23 @@ static void tags_with_holes(void **state)
     check_tags("fbo f fb fo bo fo");
 }
 
-static int32_t step_at(struct step_teller *teller, int64_t issued_ns)
+static int32_t step_at(struct step_locator *locator, int64_t issued_ns)
 {
-    const struct swept swept = {.issued_ns = issued_ns};
-    return step_next(teller, NULL, &swept);
+    const struct issued_operation issued_operation = {.issued_ns = issued_ns};
+    return step_next(locator, NULL, &issued_operation);
 }
 
 static void tags_that_do_not_recur(void **state)
 {
     struct moments moments = {.count = 0};
-    struct step_teller teller;
+    struct step_locator locator;
     for (uint64_t i = 1; i <= 3; i++)
         assert_int_equal(moments_add(&moments, i, (int64_t)i), 0);
-    assert_int_equal(steps_from_tags(&moments, &teller), 0);
-    assert_int_equal(teller.time_count + teller.start_count, 0);
-    assert_int_equal(step_at(&teller, 2), -1);
-    free(teller.times);
-    free(teller.starts);
+    assert_int_equal(steps_from_tags(&moments, &locator), 0);
+    assert_int_equal(locator.time_count + locator.start_count, 0);
+    assert_int_equal(step_at(&locator, 2), -1);
+    free(locator.times);
+    free(locator.starts);
     moments_release(&moments);
 }
 
@@ -73,36 +73,37 @@ static void tags_that_do_not_recur(void **state)
 static void steps_begin_at_times(void **state)
 {
     int64_t times[] = {100, 200, 300};
-    struct step_teller teller = {.times = times, .time_count = 3};
-    assert_int_equal(step_at(&teller, 50), 0);
-    assert_int_equal(step_at(&teller, 100), 0);
-    assert_int_equal(step_at(&teller, 199), 0);
-    assert_int_equal(step_at(&teller, 200), 1);
-    assert_int_equal(step_at(&teller, 1000), 2);
+    struct step_locator locator = {.times = times, .time_count = 3};
+    assert_int_equal(step_at(&locator, 50), 0);
+    assert_int_equal(step_at(&locator, 100), 0);
+    assert_int_equal(step_at(&locator, 199), 0);
+    assert_int_equal(step_at(&locator, 200), 1);
+    assert_int_equal(step_at(&locator, 1000), 2);
 }
 
 static void steps_begin_with_operations(void **state)
 {
     size_t starts[] = {1, 3, 6};
     static const int32_t expected[] = {0, 0, 0, 1, 1, 1, 2, 2};
-    struct step_teller teller = {.starts = starts, .start_count = 3};
+    struct step_locator locator = {.starts = starts, .start_count = 3};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        assert_int_equal(step_at(&teller, 0), expected[i]);
+        assert_int_equal(step_at(&locator, 0), expected[i]);
 }
 
 static void nothing_tells_steps(void **state)
 {
-    struct step_teller teller = {.times = NULL};
-    assert_int_equal(step_at(&teller, 100), -1);
+    struct step_locator locator = {.times = NULL};
+    assert_int_equal(step_at(&locator, 100), -1);
 }
 
 /* Member 0 is of the communicator that all share, member 1 of another one. */
-static int32_t step_of(struct step_teller *teller, int32_t member, int function, int64_t sequence)
+static int32_t step_of(struct step_locator *locator, int32_t member, int function, int64_t sequence)
 {
     struct work_member members[] = {{.communicator = 0}, {.communicator = 1}};
     const struct work work = {.members = members, .member_count = 2};
-    const struct swept swept = {.member = member, .function = function, .sequence = sequence};
-    return step_next(teller, &work, &swept);
+    const struct issued_operation issued_operation = {
+        .member = member, .function = function, .sequence = sequence};
+    return step_next(locator, &work, &issued_operation);
 }
 
 /* The first step has AllReduces 0 to 9, and before the last an AllGather; the second 10 to 19. */
@@ -124,45 +125,45 @@ static int make_ends(void **state)
 /* The end itself is of the step that it ends. */
 static void steps_end_with_shared_operations(void **state)
 {
-    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = &only};
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 8), 0);
-    assert_int_equal(step_of(&teller, 1, FUNCTION_ALL_REDUCE, 9), 0);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_GATHER, 0), 0);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 9), 0);
-    assert_int_equal(step_of(&teller, 1, FUNCTION_ALL_REDUCE, 10), 1);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 19), 1);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 29), 2);
+    struct step_locator locator = {.ends = ends, .end_count = 2, .shared = &only};
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 8), 0);
+    assert_int_equal(step_of(&locator, 1, FUNCTION_ALL_REDUCE, 9), 0);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_GATHER, 0), 0);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 9), 0);
+    assert_int_equal(step_of(&locator, 1, FUNCTION_ALL_REDUCE, 10), 1);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 19), 1);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 29), 2);
 }
 
 /* Where the record of the end was lost, the first one beyond it tells that the step is over. */
 static void an_end_was_lost(void **state)
 {
-    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = &only};
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 8), 0);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 11), 1);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 19), 1);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 20), 2);
+    struct step_locator locator = {.ends = ends, .end_count = 2, .shared = &only};
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 8), 0);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 11), 1);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 19), 1);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 20), 2);
 }
 
 static void ends_in_a_row_were_lost(void **state)
 {
-    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = &only};
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 8), 0);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 21), 2);
-    teller.next = 0;
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 19), 1);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 20), 2);
+    struct step_locator locator = {.ends = ends, .end_count = 2, .shared = &only};
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 8), 0);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 21), 2);
+    locator.next = 0;
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 19), 1);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 20), 2);
 }
 
 /* What tells it may be of any function; of one that the first two steps have not, it is beyond both. */
 static void another_function_tells_that_an_end_was_lost(void **state)
 {
-    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = &only};
-    assert_int_equal(step_of(&teller, 1, FUNCTION_ALL_GATHER, 7), 0);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_GATHER, 0), 0);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_GATHER, 1), 2);
-    teller.next = 0;
-    assert_int_equal(step_of(&teller, 0, FUNCTION_BROADCAST, 0), 2);
+    struct step_locator locator = {.ends = ends, .end_count = 2, .shared = &only};
+    assert_int_equal(step_of(&locator, 1, FUNCTION_ALL_GATHER, 7), 0);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_GATHER, 0), 0);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_GATHER, 1), 2);
+    locator.next = 0;
+    assert_int_equal(step_of(&locator, 0, FUNCTION_BROADCAST, 0), 2);
 }
 
 /* A checkpoint's Broadcast after the second step, as that step's end, which this rank lost. */
@@ -172,11 +173,11 @@ static void an_end_that_comes_but_once_was_lost(void **state)
     step_end_take(&three[1], FUNCTION_BROADCAST, 0);
     three[2] = three[1];
     step_end_take(&three[2], FUNCTION_ALL_REDUCE, 29);
-    struct step_teller teller = {.ends = three, .end_count = 3, .shared = &only};
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 19), 1);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 20), 2);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 29), 2);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 30), 3);
+    struct step_locator locator = {.ends = three, .end_count = 3, .shared = &only};
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 19), 1);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 20), 2);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 29), 2);
+    assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 30), 3);
 }
 
 int main(void)

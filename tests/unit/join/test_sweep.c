@@ -78,7 +78,8 @@ static void put_file(struct store *store, const struct call *calls, size_t count
 }
 
 /* All that passes by, by line. Returns how many there were. */
-static size_t sweep_all(struct store *store, const uint64_t hashes[2], struct swept *swept)
+static size_t sweep_all(struct store *store, const uint64_t hashes[2],
+                        struct issued_operation *issued_operation)
 {
     pthread_mutex_t inside = PTHREAD_MUTEX_INITIALIZER;
     struct error error = ERROR_INIT;
@@ -95,7 +96,7 @@ static size_t sweep_all(struct store *store, const uint64_t hashes[2], struct sw
     intern_init(&texts);
     assert_int_equal(blocks_init(&blocks, store, &inside, &texts, &error), 0);
     assert_int_equal(cursor_begin(&cursor, &blocks, &work, (const int32_t[]){0, 1}, of, &error), 0);
-    while ((more = cursor_next(&cursor, &swept[count], &error)) == 1)
+    while ((more = cursor_next(&cursor, &issued_operation[count], &error)) == 1)
         assert_true(++count < MOST);
     assert_int_equal(more, 0);
     cursor_end(&cursor);
@@ -109,7 +110,7 @@ static void check_by(void **state, const uint64_t hashes[2], size_t before, cons
                      size_t count, const int64_t *expected)
 {
     struct call all[MOST] = {{0}};
-    struct swept swept[MOST];
+    struct issued_operation issued_operation[MOST];
     assert_true(before + count < MOST);
     for (size_t i = 0; i < before; i++)
         all[i] =
@@ -119,12 +120,12 @@ static void check_by(void **state, const uint64_t hashes[2], size_t before, cons
     assert_int_equal(store_file_setup(state), 0);
     struct store *store = store_file_open(state, STORE_CREATE);
     put_file(store, all, before + count);
-    assert_int_equal(sweep_all(store, hashes, swept), before + count);
+    assert_int_equal(sweep_all(store, hashes, issued_operation), before + count);
     for (size_t i = 0; i < before + count; i++) {
         int64_t line = i < before ? (int64_t)i : (int64_t)before + expected[i - before];
-        assert_int_equal(swept[i].bytes, line);
-        assert_int_equal(swept[i].function, all[line].function);
-        assert_int_equal(swept[i].sequence,
+        assert_int_equal(issued_operation[i].bytes, line);
+        assert_int_equal(issued_operation[i].function, all[line].function);
+        assert_int_equal(issued_operation[i].sequence,
                          function_is_point_to_point(all[line].function) ? COUNT_UNKNOWN : all[line].number);
     }
     store_close(store);
@@ -223,14 +224,14 @@ static void a_moment_of_many_blocks(void **state)
 {
     enum { CALLS = 5 * BLOCK_ROWS - 1 };
     struct call calls[CALLS];
-    struct swept swept[MOST];
+    struct issued_operation issued_operation[MOST];
     for (int i = 0; i < CALLS; i++)
         calls[i] = (struct call){FUNCTION_SEND, CALLS - i, 9000, 0};
     assert_int_equal(store_file_setup(state), 0);
     struct store *store = store_file_open(state, STORE_CREATE);
     put_file(store, calls, CALLS);
-    assert_int_equal(sweep_all(store, (const uint64_t[]){1, 2}, swept), CALLS);
-    assert_int_equal(swept[0].bytes, 3 * BLOCK_ROWS - 1);
+    assert_int_equal(sweep_all(store, (const uint64_t[]){1, 2}, issued_operation), CALLS);
+    assert_int_equal(issued_operation[0].bytes, 3 * BLOCK_ROWS - 1);
     store_close(store);
     assert_int_equal(store_file_teardown(state), 0);
 }

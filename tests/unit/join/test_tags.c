@@ -96,8 +96,9 @@ static void names_of_numbers(void **state)
     } cases[] = {
         {FORTY_TWO, 1, FORWARD}, {FORTY_TWO, 0, FORTY_TWO}, {SEVEN, 1, SEVEN}, {-1, 0, -1}, {-1, 1, -1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct swept swept = {.tag = cases[i].tag, .tag_is_number = cases[i].is_number};
-        assert_int_equal(tag_carried(&work, &swept), cases[i].carried);
+        const struct issued_operation issued_operation = {.tag = cases[i].tag,
+                                                          .tag_is_number = cases[i].is_number};
+        assert_int_equal(tag_carried(&work, &issued_operation), cases[i].carried);
     }
     map_release(&work.tag_names);
 }

@@ -13,7 +13,7 @@ enum { PROCESSES = 4, TEXT = 64 };
 struct jobs_files {
     int64_t numbers[PROCESSES]; /* -1: no process */
     int64_t told[PROCESSES];
-    int64_t told_size;
+    int64_t declared_job_size;
     int64_t declared_size;
     int64_t members[PROCESSES]; /* with a size declared: those that files list, all 0: none */
 };
@@ -39,15 +39,19 @@ static void assert_ranks(struct jobs_files files, const char *wanted)
         memcpy(communicator->told, files.members, sizeof files.members);
     }
     for (int i = 0; i < PROCESSES && files.numbers[i] >= 0; i++) {
-        work.processes[work.process_count++] = (struct work_process){.id = i,
-                                                                     .file_set = strdup("a"),
-                                                                     .host = strdup("h"),
-                                                                     .pid = i,
-                                                                     .told_rank = files.told[i],
-                                                                     .told_size = files.told_size,
-                                                                     .run = -1};
-        work.members[work.member_count++] = (struct work_member){
-            .process = i, .rank = files.numbers[i], .job_rank = -1, .told_rank = -1, .affinity = INT64_MIN};
+        work.processes[work.process_count++] =
+            (struct work_process){.id = i,
+                                  .file_set = strdup("a"),
+                                  .host = strdup("h"),
+                                  .pid = i,
+                                  .declared_rank = files.told[i],
+                                  .declared_job_size = files.declared_job_size,
+                                  .run = -1};
+        work.members[work.member_count++] = (struct work_member){.process = i,
+                                                                 .rank = files.numbers[i],
+                                                                 .job_rank = -1,
+                                                                 .declared_rank = -1,
+                                                                 .affinity = INT64_MIN};
         communicator->member_count++;
     }
     assert_int_equal(work_find_ranks(&work, &error), 0);
@@ -73,7 +77,7 @@ static void told_of_all_they_count(void **state)
     assert_ranks((struct jobs_files){.numbers = {0, 2, -1}, .told = {6, 2}, .declared_size = 4},
                  "6 2 of 4, 1 against");
     /* The communicator of one process is that of none else. */
-    assert_ranks((struct jobs_files){.numbers = {3, -1}, .told = {11}, .told_size = 12},
+    assert_ranks((struct jobs_files){.numbers = {3, -1}, .told = {11}, .declared_job_size = 12},
                  "11 0* 1* 2* 3* 4* 5* 6* 7* 8* 9* 10* of 12, 1 against");
 }
 
@@ -93,8 +97,9 @@ static void who_recorded_nothing(void **state)
         (struct jobs_files){
             .numbers = {0, 2, -1}, .told = {8, 4}, .declared_size = 4, .members = {8, 6, 4, 2}},
         "8 4 2* 6* of 4, 0 against");
-    assert_ranks((struct jobs_files){.numbers = {0, 1, -1}, .told = {0, 1}, .told_size = INT32_MAX - 1},
-                 "0 1 of 2147483646, 0 against");
+    assert_ranks(
+        (struct jobs_files){.numbers = {0, 1, -1}, .told = {0, 1}, .declared_job_size = INT32_MAX - 1},
+        "0 1 of 2147483646, 0 against");
 }
 
 int main(void)

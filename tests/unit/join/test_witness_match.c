@@ -8,18 +8,18 @@ enum { CALLS = 40 };
 #define EPOCH (INT64_C(1780000000) * 1000 * MS)
 
 /* Calls `first` to CALLS - 1 of a program: in steps of 8 that are close together, told `lag_ns` late. */
-static size_t record(struct told_call *calls, int first, int64_t lag_ns)
+static size_t record(struct recorded_call *calls, int first, int64_t lag_ns)
 {
     for (int i = first; i < CALLS; i++)
-        calls[i - first] = (struct told_call){.place = i - first,
-                                              .time_ns = EPOCH + (i / 8) * 40 * MS + (i % 8) * MS / 3 +
-                                                         (i * 7919 % 13) * 1000 + lag_ns,
-                                              .bytes = 4096};
+        calls[i - first] = (struct recorded_call){.place = i - first,
+                                                  .time_ns = EPOCH + (i / 8) * 40 * MS + (i % 8) * MS / 3 +
+                                                             (i * 7919 % 13) * 1000 + lag_ns,
+                                                  .bytes = 4096};
     return (size_t)(CALLS - first);
 }
 
-static int align(const struct told_call *one, size_t one_count, const struct told_call *other, size_t count,
-                 struct series_match *match)
+static int align(const struct recorded_call *one, size_t one_count, const struct recorded_call *other,
+                 size_t count, struct series_match *match)
 {
     return series_align(one, one_count, other, count, match);
 }
@@ -28,7 +28,7 @@ static int align(const struct told_call *one, size_t one_count, const struct tol
 static void calls_are_found_by_time(void **state)
 {
     for (int begin = 0; begin < 12; begin++) {
-        struct told_call one[CALLS], other[CALLS];
+        struct recorded_call one[CALLS], other[CALLS];
         struct series_match match;
         size_t one_count = record(one, 3, 60000), count = record(other, begin, 0);
         assert_int_equal(align(one, one_count, other, count, &match), 1);
@@ -43,7 +43,7 @@ static void calls_are_found_by_time(void **state)
 /* Places that are left out are calls that were lost: the rest keeps its distance. */
 static void lost_calls_move_nothing(void **state)
 {
-    struct told_call one[CALLS], other[CALLS];
+    struct recorded_call one[CALLS], other[CALLS];
     struct series_match match;
     size_t kept = 0, count = record(other, 0, 0);
     record(one, 0, 60000);
@@ -60,7 +60,7 @@ static void other_times_are_other_calls(void **state)
 {
     static const int64_t later_ms[] = {25, 60, 3600000};
     for (size_t i = 0; i < sizeof later_ms / sizeof *later_ms; i++) {
-        struct told_call one[CALLS], other[CALLS];
+        struct recorded_call one[CALLS], other[CALLS];
         struct series_match match;
         size_t one_count = record(one, 0, 0), count = record(other, 0, later_ms[i] * MS);
         assert_int_equal(align(one, one_count, other, count, &match), 0);
@@ -70,11 +70,11 @@ static void other_times_are_other_calls(void **state)
 /* Where calls come as regularly as a clock ticks, all distances fit alike: the least lag is right. */
 static void of_what_fits_alike_the_nearest_counts(void **state)
 {
-    struct told_call one[CALLS], other[CALLS];
+    struct recorded_call one[CALLS], other[CALLS];
     struct series_match match;
     for (int i = 0; i < CALLS; i++) {
-        one[i] = (struct told_call){.place = i, .time_ns = EPOCH + i * 5 * MS + 100000, .bytes = 8};
-        other[i] = (struct told_call){.place = i, .time_ns = EPOCH + i * 5 * MS, .bytes = 8};
+        one[i] = (struct recorded_call){.place = i, .time_ns = EPOCH + i * 5 * MS + 100000, .bytes = 8};
+        other[i] = (struct recorded_call){.place = i, .time_ns = EPOCH + i * 5 * MS, .bytes = 8};
     }
     assert_int_equal(align(one, CALLS, other, CALLS, &match), 1);
     assert_int_equal(match.shift, 0);
@@ -83,12 +83,12 @@ static void of_what_fits_alike_the_nearest_counts(void **state)
 /* Sizes that alternate leave no doubt, and one that differs is counted. */
 static void sizes_tell_first(void **state)
 {
-    struct told_call one[CALLS], other[CALLS];
+    struct recorded_call one[CALLS], other[CALLS];
     struct series_match match;
     for (int i = 0; i < CALLS; i++) {
-        one[i] =
-            (struct told_call){.place = i, .time_ns = EPOCH + i * 2 * MS + 3 * MS / 2, .bytes = 8 + i % 2};
-        other[i] = (struct told_call){.place = i, .time_ns = EPOCH + i * 2 * MS, .bytes = 8 + i % 2};
+        one[i] = (struct recorded_call){
+            .place = i, .time_ns = EPOCH + i * 2 * MS + 3 * MS / 2, .bytes = 8 + i % 2};
+        other[i] = (struct recorded_call){.place = i, .time_ns = EPOCH + i * 2 * MS, .bytes = 8 + i % 2};
     }
     other[20].bytes = 99;
     assert_int_equal(align(one, CALLS, other, CALLS, &match), 1);
@@ -98,7 +98,7 @@ static void sizes_tell_first(void **state)
 
 static void too_few_calls_tell_nothing(void **state)
 {
-    struct told_call one[CALLS], other[CALLS];
+    struct recorded_call one[CALLS], other[CALLS];
     struct series_match match;
     size_t one_count = record(one, CALLS - 2, 0), count = record(other, 0, 0);
     assert_int_equal(align(one, one_count, other, count, &match), 0);

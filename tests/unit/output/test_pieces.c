@@ -134,7 +134,7 @@ static void a_table_with_bars(void **state)
         table_set_integer(&table, 4, 88);
     }
     const struct html_table how = {
-        .caption = "By <tag>", .bars = "transfer_us_p50", .most_rows = 2, .rest_stands = "ncclprof report"};
+        .caption = "By <tag>", .bars = "transfer_us_p50", .most_rows = 2, .rest_command = "ncclprof report"};
     struct buffer page = BUFFER_INIT;
     assert_int_equal(html_add_table(&page, &table, &how), 0);
     assert_has(&page, "<caption>By &lt;tag&gt;</caption>");

@@ -310,8 +310,8 @@ static void a_file_is_deleted_or_not(void **state)
     for (int tells = 0; tells < 2; tells++) {
         struct sink sink;
         open_sink(&sink, "named", false);
-        assert_true(sink.tells_links);
-        sink.tells_links = tells;
+        assert_true(sink.counts_links);
+        sink.counts_links = tells;
         assert_false(sink_is_deleted(&sink));
         assert_int_equal(unlink(sink.path), 0);
         assert_int_equal(sink_is_deleted(&sink), tells);

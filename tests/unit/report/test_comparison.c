@@ -45,7 +45,7 @@ static void add_way(struct measured_run *run, uint64_t members, int over_network
 {
     run->ways = calloc(1, sizeof *run->ways);
     assert_non_null(run->ways);
-    run->ways[run->way_count++] = (struct measured_way){members, over_network};
+    run->ways[run->way_count++] = (struct communicator_network_use){members, over_network};
     run->has_network = 1;
 }
 
@@ -184,7 +184,7 @@ static void steps_from_call_to_call(void **state)
 {
     struct pair pair;
     begin_apart(&pair);
-    pair.runs[A].are_called = 1;
+    pair.runs[A].measured_by_calls = 1;
     assert_decides(COMPARE_CALLED, &pair, SERIES_STEP, "");
     begin_apart(&pair);
     assert_allows(COMPARE_CALLED, &pair, SERIES_STEP, "");
@@ -311,7 +311,7 @@ static void worth(void **state)
                 : is_more ? 6.1
                           : 5.9,
                 0.01)
-                ->in_a_step = 10;
+                ->transfers_per_step = 10;
         if (is_more)
             assert_allows(COMPARE_WORTH, &pair, SERIES_TRANSFER, "AllReduce");
         else
@@ -362,7 +362,7 @@ static void what_steps_do_not_show(void **state)
     }
     /* Of steps that cannot be judged nothing is known. */
     begin(&pair, 1021, 0.01);
-    pair.runs[A].are_called = 1;
+    pair.runs[A].measured_by_calls = 1;
     add(&pair.runs[A], SERIES_PHASE, "backward", STEPS, 500, 0.01);
     add(&pair.runs[B], SERIES_PHASE, "backward", STEPS, 600, 0.01);
     compare(&pair);

@@ -87,7 +87,7 @@ static void ring_init(struct ring *ring, const int64_t *slow_ns, int64_t elsewhe
                                       .hash = 1,
                                       .label = ring->label,
                                       .member_list = ring->member_list + (i == 2 ? size : 0),
-                                      .seat_count = (size_t)size,
+                                      .member_list_count = (size_t)size,
                                       .is_whole = !i,
                                       .silent = -1};
     }

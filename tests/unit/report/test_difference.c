@@ -35,19 +35,19 @@ static struct finding_snapshot finding(const char *unit, int64_t first_step, int
 static void assert_look(struct difference *difference, const struct finding_snapshot *items, size_t count,
                         const char *expected)
 {
-    struct noted_list now = {.items = NULL};
+    struct finding_snapshot_list now = {.items = NULL};
     *told = '\0';
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(noted_list_add(&now, &items[i]), 0);
-    assert_int_equal(difference_update(difference, &now, hear, NULL, NULL), 0);
+        assert_int_equal(finding_snapshot_list_add(&now, &items[i]), 0);
+    assert_int_equal(reported_findings_update(difference, &now, hear, NULL, NULL), 0);
     assert_string_equal(told, expected);
-    noted_list_release(&now);
+    finding_snapshot_list_release(&now);
 }
 
 static void assert_settled(struct difference *difference, const char *expected)
 {
     *told = '\0';
-    assert_int_equal(difference_settle(difference, hear, NULL, NULL), 0);
+    assert_int_equal(reported_findings_confirm(difference, hear, NULL, NULL), 0);
     assert_string_equal(told, expected);
 }
 
@@ -61,7 +61,7 @@ static void test_a_finding_is_told_once(void **state)
     finding_snapshot.run_step = 10;
     finding_snapshot.lost_ns = 1999;
     assert_look(&difference, &finding_snapshot, 1, "");
-    difference_release(&difference);
+    reported_findings_release(&difference);
 }
 
 static void test_changes(void **state)
@@ -78,7 +78,7 @@ static void test_changes(void **state)
     assert_look(&difference, &finding_snapshot, 1, "");
     finding_snapshot.lost_ns = 4000;
     assert_look(&difference, &finding_snapshot, 1, "changed rank 3");
-    difference_release(&difference);
+    reported_findings_release(&difference);
 }
 
 static void test_over_and_again(void **state)
@@ -105,7 +105,7 @@ static void test_over_and_again(void **state)
     assert_look(&difference, NULL, 0, "");
     assert_settled(&difference, "withdrawn rank 3");
     assert_settled(&difference, "");
-    difference_release(&difference);
+    reported_findings_release(&difference);
 }
 
 /* Of files that are cut at odd places fewer steps can be told apart. */
@@ -121,7 +121,7 @@ static void test_a_look_that_saw_less(void **state)
     less.lost_ns = 9000;
     assert_look(&difference, &less, 1, "");
     assert_look(&difference, &finding_snapshot, 1, "");
-    difference_release(&difference);
+    reported_findings_release(&difference);
 }
 
 /* A finding of every tenth step is not over between two of them. */
@@ -135,7 +135,7 @@ static void test_periods(void **state)
     assert_look(&difference, &finding_snapshot, 1, "");
     finding_snapshot.run_step = 61;
     assert_look(&difference, &finding_snapshot, 1, "over rank 3");
-    difference_release(&difference);
+    reported_findings_release(&difference);
 }
 
 /* In a long run, where the newest hundred steps are known of some ranks only. */
@@ -149,34 +149,34 @@ static void test_files_that_do_not_grow_in_step(void **state)
     assert_look(&difference, &finding_snapshot, 1, "");
     finding_snapshot.run_step = 2055;
     assert_look(&difference, &finding_snapshot, 1, "over rank 3");
-    difference_release(&difference);
+    reported_findings_release(&difference);
 }
 
 static void test_what_is_the_same(void **state)
 {
     const struct finding_snapshot one = finding("rank 3", 4, 6, 7);
     struct finding_snapshot other = finding("rank 3", 7, 9, 9);
-    assert_true(noted_is_same(&one, &other));
-    assert_true(noted_is_same(&other, &one));
+    assert_true(finding_snapshot_is_same(&one, &other));
+    assert_true(finding_snapshot_is_same(&other, &one));
     other.first_step = 8;
-    assert_false(noted_is_same(&one, &other));
-    assert_false(noted_is_same(&other, &one));
+    assert_false(finding_snapshot_is_same(&one, &other));
+    assert_false(finding_snapshot_is_same(&other, &one));
     other.first_step = other.last_step = -1;
-    assert_true(noted_is_same(&one, &other));
+    assert_true(finding_snapshot_is_same(&one, &other));
     other = one;
     other.phase = (char *)(uintptr_t) "forward";
-    assert_true(noted_is_same(&one, &other));
+    assert_true(finding_snapshot_is_same(&one, &other));
     struct finding_snapshot third = other;
     third.phase = (char *)(uintptr_t) "backward";
-    assert_false(noted_is_same(&third, &other));
+    assert_false(finding_snapshot_is_same(&third, &other));
     other = one;
     other.kind = (char *)(uintptr_t) "host";
-    assert_false(noted_is_same(&one, &other));
+    assert_false(finding_snapshot_is_same(&one, &other));
     other = one;
     other.run = (char *)(uintptr_t) "another";
-    assert_false(noted_is_same(&one, &other));
+    assert_false(finding_snapshot_is_same(&one, &other));
     other = finding("rank 4", 4, 6, 7);
-    assert_false(noted_is_same(&one, &other));
+    assert_false(finding_snapshot_is_same(&one, &other));
 }
 
 static void test_several(void **state)
@@ -190,7 +190,7 @@ static void test_several(void **state)
     assert_look(&difference, &both[1], 1, "withdrawn rank 3");
     assert_look(&difference, apart, 2, "new rank 3, new rank 3");
     assert_settled(&difference, "withdrawn rank 4");
-    difference_release(&difference);
+    reported_findings_release(&difference);
 }
 
 /* Of a job that goes on, files of one rank may be a moment behind the others'. */
@@ -204,12 +204,12 @@ static void test_a_stop_is_believed_at_the_second_look(void **state)
     assert_look(&difference, &late, 1, "new rank 3");
     assert_look(&difference, &late, 1, "");
     assert_settled(&difference, "");
-    difference_release(&difference);
+    reported_findings_release(&difference);
     assert_look(&difference, &early, 1, "");
     assert_settled(&difference, "new rank 3");
     assert_settled(&difference, "");
     assert_look(&difference, &early, 1, "");
-    difference_release(&difference);
+    reported_findings_release(&difference);
 }
 
 /* It may be gone with a little more of the job. */
@@ -223,24 +223,24 @@ static void test_a_doubtful_one_is_believed_at_the_second_look(void **state)
     assert_look(&difference, &finding_snapshot, 1, "");
     assert_look(&difference, &finding_snapshot, 1, "new rank 3");
     assert_look(&difference, &finding_snapshot, 1, "");
-    difference_release(&difference);
+    reported_findings_release(&difference);
 }
 
 static void test_what_is_known_is_not_told(void **state)
 {
     struct difference difference = {.told = NULL};
-    struct noted_list known = {.items = NULL};
+    struct finding_snapshot_list known = {.items = NULL};
     struct finding_snapshot items[] = {finding("rank 3", 4, 6, 7), finding("rank 4", 5, 5, 7),
                                        finding("rank 5", 1, 2, 7)};
     items[1].stops_job = 1;
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(noted_list_add(&known, &items[i]), 0);
-    assert_int_equal(difference_begin(&difference, &known), 0);
+        assert_int_equal(finding_snapshot_list_add(&known, &items[i]), 0);
+    assert_int_equal(reported_findings_begin(&difference, &known), 0);
     assert_settled(&difference, "");
     items[0].run_step = 30;
     assert_look(&difference, items, 3, "over rank 3");
-    noted_list_release(&known);
-    difference_release(&difference);
+    finding_snapshot_list_release(&known);
+    reported_findings_release(&difference);
 }
 
 int main(void)

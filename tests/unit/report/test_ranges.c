@@ -64,7 +64,7 @@ static void an_end(void **state)
     ranges_end(&ranges, 11 * MIB, 2, ranges_moment(&ranges, calls));
     ranges_end(&ranges, 20 * MIB, 3, ranges_moment(&ranges, calls));
     assert_int_equal(by_number(&ranges, 10 * MIB, MIB, 4), COVERED);
-    assert_int_equal(by_number(&ranges, 10 * MIB, MIB, 5), COVERED_NO_MORE);
+    assert_int_equal(by_number(&ranges, 10 * MIB, MIB, 5), COVERED_EARLIER);
     assert_int_equal(by_number(&ranges, 20 * MIB, MIB, 8), COVERED);
     ranges_release(&ranges);
 }
@@ -78,7 +78,7 @@ static void what_comes_again(void **state)
     assert_int_equal(ranges_finish(&ranges), 0);
     assert_int_equal(by_number(&ranges, 10 * MIB, 8 * MIB, 3), COVERED);
     assert_int_equal(by_number(&ranges, 10 * MIB, 8 * MIB, 4), COVERED_PARTLY);
-    assert_int_equal(by_number(&ranges, 16 * MIB, MIB, 4), COVERED_NO_MORE);
+    assert_int_equal(by_number(&ranges, 16 * MIB, MIB, 4), COVERED_EARLIER);
     ranges_release(&ranges);
 }
 
@@ -91,7 +91,7 @@ static void by_time(void **state)
     assert_int_equal(ranges_finish(&ranges), 0);
     assert_int_equal(at_time(&ranges, 10 * MIB, MIB, 999), COVERED_LATER);
     assert_int_equal(at_time(&ranges, 10 * MIB, MIB, 1000), COVERED);
-    assert_int_equal(at_time(&ranges, 10 * MIB, MIB, 2000), COVERED_NO_MORE);
+    assert_int_equal(at_time(&ranges, 10 * MIB, MIB, 2000), COVERED_EARLIER);
     assert_int_equal(at_time(&ranges, 20 * MIB, MIB, 1), COVERED);
     assert_int_equal(at_time(&ranges, 30 * MIB, MIB, INT64_MAX), COVERED);
     assert_int_equal(at_time(&ranges, 10 * MIB, MIB, TIME_UNKNOWN), COVERED);

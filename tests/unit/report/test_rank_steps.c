@@ -91,8 +91,8 @@ static void a_rank_without_a_role_has_no_length(void **state)
     struct small_roles roles;
     play(&small, &roles);
     roles.zeros[1] = -1;
-    assert_int_equal(baseline_rank_lasted_ns(&small.baseline, &small.job, 1, 1), TIME_UNKNOWN);
-    assert_int_equal(baseline_rank_lasted_ns(&small.baseline, &small.job, 0, 1), STEP);
+    assert_int_equal(baseline_rank_step_duration_ns(&small.baseline, &small.job, 1, 1), TIME_UNKNOWN);
+    assert_int_equal(baseline_rank_step_duration_ns(&small.baseline, &small.job, 0, 1), STEP);
     small_release(&small);
 }
 

@@ -13,7 +13,7 @@ static const char *reading(enum direction direction, int64_t posted, int64_t rea
                                           .step_count = 8,
                                           .has_states = 1,
                                           .state = {{posted, 1}, {ready, 2}, {transmitted, 3}, {done, 4}}};
-    return stalls_read_states(&proxy);
+    return stalls_pending_state(&proxy);
 }
 
 /* What is furthest along holds up the rest. */
@@ -73,7 +73,7 @@ static void fill(struct stalls *stalls, const int64_t (*wait_ns)[STEPS])
     stalls->runs[0] =
         (struct stalls_run){.id = 1, .step_count = STEPS, .first_step = 1, .median_step_ns = 1000000};
     stalls->run_count = 1;
-    stalls->seat_count = 3;
+    stalls->member_list_count = 3;
     stalls->edge_count = EDGES;
     stalls->edges[0] = an_edge(0, 1);
     stalls->edges[1] = an_edge(0, 2);

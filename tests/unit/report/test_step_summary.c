@@ -58,7 +58,7 @@ static void a_quiet_step(void **state)
     assert_int_equal(summaries[2].communication_ns, 2 * TAKES);
     assert_int_equal(summaries[2].waiting_ns, 0);
     assert_int_equal(summaries[2].last_rank, -1);
-    assert_int_equal(summaries[2].grew_ns, 0);
+    assert_int_equal(summaries[2].phase_excess_ns, 0);
     assert_int_equal(summaries[3].duration_ns, TIME_UNKNOWN);
     free(summaries);
     small_release(&small);
@@ -79,7 +79,7 @@ static void who_is_waited_for(void **state)
     assert_int_equal(summaries[2].waiting_ns, 2 * 900 / RANKS);
     assert_int_equal(summaries[2].communication_ns, 2 * TAKES + 2 * 900 / RANKS);
     assert_int_equal(summaries[2].tag, 1);
-    assert_int_equal(summaries[2].grew_ns, 900);
+    assert_int_equal(summaries[2].phase_excess_ns, 900);
     assert_int_equal(summaries[3].last_rank, -1);
     free(summaries);
     small_release(&small);

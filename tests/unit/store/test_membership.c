@@ -15,7 +15,7 @@ static void who_takes_a_seat(void **state)
     struct job_communicator communicator = {.size = 3, .silent = -1};
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
         assert_int_equal(communicator_set_member(&communicator, claims[i].number, claims[i].rank), 0);
-    assert_int_equal(communicator.seat_count, 2);
+    assert_int_equal(communicator.member_list_count, 2);
     assert_int_equal(communicator.member_list[0].rank, 6);
     assert_int_equal(communicator.member_list[1].rank, 7);
     free(communicator.member_list);

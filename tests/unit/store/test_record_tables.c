@@ -284,7 +284,7 @@ static void test_what_moves_is_kept_and_goes_back(void **state)
         0);
     for (enum event_kind kind = 0; kind < EVENT_TABLES; kind++) {
         const struct record_table *table = &record_tables[kind];
-        if (!table->kept || table->is_put_back_by_joins)
+        if (!table->kept || table->is_restored_by_joins)
             continue;
         kept++;
         assert_int_equal(count_where(store, table->kept, "process_id", 1), 1);

@@ -110,10 +110,10 @@ static void test_who_is_in_a_communicator(void **state)
     assert_int_equal(roster_load(&roster, store, 0, NULL), 0);
     assert_int_equal(roster_load_members(&roster, store, 0, NULL), 0);
     int32_t communicator = roster_communicator(&roster, 5);
-    assert_int_equal(roster.communicators[communicator].seat_count, 2);
+    assert_int_equal(roster.communicators[communicator].member_list_count, 2);
     for (int64_t number = 0; number < 4; number++)
         assert_int_equal(roster.ranks[roster_rank_in(&roster, communicator, number)].id, wanted[number]);
-    assert_int_equal(job_seated(&roster.communicators[communicator], 1), -1);
+    assert_int_equal(communicator_recorded_rank(&roster.communicators[communicator], 1), -1);
     assert_int_equal(roster_rank_in(&roster, communicator, -1), -1);
     assert_int_equal(roster_rank_in(&roster, communicator, 4), -1);
     roster_release(&roster);

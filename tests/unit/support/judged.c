@@ -99,13 +99,13 @@ static void judge(struct suspect *items, const struct besides *besides, struct j
                   const struct transfer_excess *transfers, struct findings *findings)
 {
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
-    int64_t unrest_ns[STEPS * RANKS];
+    int64_t common_lateness_ns[STEPS * RANKS];
     struct suspects suspects = {.items = items,
                                 .count = besides->other ? 2 : 1,
-                                .unweighed = besides->unweighed,
-                                .unrest_ns = unrest_ns};
+                                .not_replayed = besides->not_replayed,
+                                .common_lateness_ns = common_lateness_ns};
     for (int i = 0; i < STEPS * RANKS; i++)
-        unrest_ns[i] = besides->hosts_late_ns;
+        common_lateness_ns[i] = besides->hosts_late_ns;
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(job, &error), 0);
     job->operation_count = 100;

@@ -31,7 +31,7 @@ struct besides {
     int untimed; /* how long operations took is not known */
     int for_some; /* what its transfers took longer is not in the shortest duration */
     const struct suspect *other;
-    size_t unweighed;          /* of the two, the last so many: the replay was not asked what they cost */
+    size_t not_replayed;       /* of the two, the last so many: the replay was not asked what they cost */
     int64_t suspects_steps_ns; /* how long its steps lasted, all others 1000; 0: no length is known */
     int64_t uneven_ns;     /* of the others, one after the other: as long as 1000, less and more by this */
     int64_t hosts_late_ns; /* the middle one of the other hosts, in every step */

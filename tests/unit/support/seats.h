@@ -14,7 +14,7 @@ static inline void seat_silent_ranks(struct job *job)
 {
     struct run_ranks ranks = job_run_ranks(job);
     for (size_t i = 0; i < job->communicator_count; i++)
-        job_member_silent(&ranks, run_silent_ranks(&ranks), &job->communicators[i]);
+        communicator_place_silent_ranks(&ranks, run_silent_ranks(&ranks), &job->communicators[i]);
 }
 
 #endif

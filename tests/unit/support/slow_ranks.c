@@ -81,7 +81,7 @@ static void describe(struct slow_job *played)
     played->world = (struct job_communicator){.size = RANKS,
                                               .hash = 1,
                                               .member_list = played->member_list,
-                                              .seat_count = RANKS,
+                                              .member_list_count = RANKS,
                                               .is_whole = 1,
                                               .silent = -1};
     for (int rank = 0; rank < RANKS; rank++) {

@@ -114,7 +114,7 @@ void small_in_stages(struct small *small)
     small->member_list[1] = (struct communicator_set_member){1, 1};
     small->communicators[0] = small->world;
     small->communicators[1] = (struct job_communicator){
-        .size = 2, .member_list = small->member_list, .seat_count = 2, .silent = -1};
+        .size = 2, .member_list = small->member_list, .member_list_count = 2, .silent = -1};
     small->job.communicators = small->communicators;
     small->job.communicator_count = 2;
     small->job.blind_to_pairs = 1;

@@ -30,7 +30,7 @@ void assert_limit(enum limit_id limit, double value)
 
 int is_doubted_at_all(struct suspect *suspect)
 {
-    int is_doubted = readings_allow(&suspect->rule_results) == CONFIDENCE_LOW;
+    int is_doubted = rule_results_confidence(&suspect->rule_results) == CONFIDENCE_LOW;
     suspect->rule_results = (struct rule_results){0};
     return is_doubted;
 }
