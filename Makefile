@@ -85,30 +85,37 @@ include $(wildcard lib/*/module.mk tests/*/module.mk) .packages/module.mk
 .PHONY: help
 help:
 	@echo 'make              build/ncclprof and build/libnccl-profiler-ncclprof.so'
-	@echo 'make deps         install the packages that are missing (Debian, Ubuntu), or say which'
-	@echo 'make deps-tools   likewise what fuzz, lint and coverage take; deps-packages: what deb and static take;'
-	@echo '                  deps-cluster: what cluster-test takes;'
-	@echo '                  deps-duckdb: what duckdb-test and clickhouse-test take'
-	@echo 'make demo         ingest the bundled traces and show what the tool makes of them'
+	@echo 'make deps         install missing packages (Debian, Ubuntu), or list them. Also deps-tools (for fuzz, lint and'
+	@echo '                  coverage), deps-packages (deb, static), deps-cluster (cluster-test), deps-duckdb (duckdb-test,'
+	@echo '                  clickhouse-test)'
+	@echo 'make demo         ingest the bundled traces and show the main commands on them'
 	@echo 'make test         all tests; SAN=address,undefined runs them under sanitizers'
-	@echo 'make check        layers, headers, style, banned functions, help against man pages'
-	@echo 'make golden       write the expected outputs of the command-line tests anew'
-	@echo 'make coverage     lines and branches that the tests reach (lcov)'
-	@echo 'make lint         clang-tidy, cppcheck and gcc'"'"'s analyser'
-	@echo 'make fuzz         libFuzzer (clang) on everything that takes strangers'"'"' bytes; FUZZ_SECONDS=60'
-	@echo 'make torture      kills, full disks, crowds, and every call failing in turn: about half an hour'
-	@echo 'make eval-compare compare on pairs of simulated jobs: EVAL_PAIRS=200 EVAL_PLANTED=30'
+	@echo 'make check        rooms and their arrows, headers, style, banned functions, help against man pages'
+	@echo 'make golden       write the expected outputs of the command-line tests'
+	@echo 'make coverage     lines and branches reached by the tests (lcov)'
+	@echo 'make lint         clang-tidy on changed sources; lint-all: clang-tidy, cppcheck and the gcc analyzer on all'
+	@echo 'make fuzz         libFuzzer (clang) on all code that reads untrusted input; FUZZ_SECONDS=60'
+	@echo 'make torture      kills, full disks, concurrent processes, every call failing in turn: half an hour'
+	@echo 'make nightly      lint-all, fuzz with FUZZ_SECONDS=450, and torture: three hours on two cores'
 	@echo 'make cluster-test shards under Slurm and Open MPI, on the loopback address; as root'
 	@echo 'make duckdb-test  queries of ncclprof-export(1), and all values, in DuckDB; clickhouse-test: in ClickHouse'
 	@echo 'make eval         diagnose on simulated jobs with planted faults; EVAL_JOBS=200 EVAL_SEED=1'
+	@echo 'make eval-compare compare on pairs of simulated jobs; EVAL_PAIRS=200 EVAL_PLANTED=30'
 	@echo 'make ablation     the same jobs with each rule of diagnose switched off in turn; ABLATION_JOBS=200'
-	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses, bench-watch, bench-overhead,'
-	@echo '                  bench-merge; bench-scale-out: a job of thousands of ranks, from end to end'
-	@echo 'make install      into $$(DESTDIR)$$(PREFIX), $(PREFIX) unless given; make uninstall'
-	@echo 'make deb          a Debian package; make static: a tool without libraries; make dist: the sources'
-	@echo 'make packages-test  these three, tried in a bare Debian and in an empty folder; takes root'
-	@echo 'make format       lay the sources out with clang-format'
+	@echo 'make bench        speed against other tools. Also bench-scale, bench-gate, bench-analyses, bench-watch,'
+	@echo '                  bench-overhead, bench-merge, and bench-scale-out (a job of thousands of ranks, end to end)'
+	@echo 'make install      into $$(DESTDIR)$$(PREFIX), default $(PREFIX); make uninstall'
+	@echo 'make deb          a Debian package; make static: a program without libraries; make dist: the source archive'
+	@echo 'make packages-test  test these three in a bare Debian and in an empty directory; as root'
+	@echo 'make format       format the sources with clang-format'
 	@echo 'make clean'
+
+# What takes too long for each change.
+.PHONY: nightly
+nightly:
+	$(MAKE) lint-all
+	$(MAKE) fuzz FUZZ_SECONDS=450
+	$(MAKE) torture
 
 .PHONY: test
 test:

@@ -226,6 +226,8 @@ static void explaining_measure(struct explanation_search *it, struct explanation
 static void put_back(struct explanation_search *it, const struct explanation *taken)
 {
     const struct partition *partition = taken->partition;
+    if (!partition)
+        return;
     for (size_t i = partition->first[taken->unit]; i < partition->first[taken->unit + 1]; i++) {
         const struct job_rank *rank = &it->source.job->ranks[partition->ranks[i]];
         const int64_t *kept_ns = it->kept_ns[partition->ranks[i]];

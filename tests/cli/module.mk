@@ -12,6 +12,6 @@ CLI_TESTS := $(CLI_LONGEST) $(filter-out $(CLI_LONGEST),$(patsubst tests/cli/tes
 CLI_THREADS := hostile_files parts jobs logs_in_parts hostile golden ingest crash copies record join merge moved runs store threads watch witnesses
 
 .PHONY: golden
-golden: $(OUT)/ncclprof $(OUT)/print_rules
+golden: $(OUT)/ncclprof $(OUT)/print_rules $(OUT)/simulate
 	python3 -B tests/check/rules.py $(OUT)
 	NCCLPROF=$(OUT)/ncclprof NCCLPROF_GOLDEN=write python3 -B -m unittest tests.cli.test_golden tests.cli.test_readme tests.cli.test_steps_map

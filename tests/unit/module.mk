@@ -18,11 +18,13 @@ $(OUT)/libplugin.a: $(PLUGIN_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
+# The tests themselves need not be fast; compiling them should be.
 $(OUT)/object/tests/unit/%.o: NCCLPROF_CPPFLAGS += -Itests/unit
+$(OUT)/object/tests/unit/%.o: OPTIMISE := -O1
 
 .PHONY: test-unit
 test-unit: $(UNIT_PROGRAMS)
 	tests/unit/run.sh $(UNIT_PROGRAMS)
 
-.SECONDARY: $(UNIT_SOURCES:%.c=$(OUT)/object/%.o)
+.SECONDARY: $(UNIT_SOURCES:%.c=$(OUT)/object/%.o) $(UNIT_HELPER_OBJECTS)
 -include $(UNIT_SOURCES:%.c=$(OUT)/object/%.d) $(UNIT_HELPER_OBJECTS:.o=.d)

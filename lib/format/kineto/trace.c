@@ -34,7 +34,7 @@ static int by_begin(const void *a, const void *b)
 static void unite(struct kineto_busy *busy, int64_t apart_ns)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < busy->count; i++) {
+    for (size_t i = 0; busy->items && i < busy->count; i++) {
         struct interval_ns *last = kept ? &busy->items[kept - 1] : NULL;
         if (last && busy->items[i].begin_ns - last->end_ns <= apart_ns)
             interval_widen(last, busy->items[i]);
