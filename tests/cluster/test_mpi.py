@@ -40,7 +40,7 @@ class Mpi(Job):
         job.communicate(timeout=PATIENCE_S)
         self.assertNotEqual(job.returncode, 0)
         store, said = self.merge(status=1)
-        self.assertIn("(3/4): its ingest did not end", said.err)
+        self.assertIn("shard 3/4): its ingest did not finish", said.err)
         fifo.unlink()
         job = self.start(line)
         _, said = job.communicate(timeout=PATIENCE_S)

@@ -49,7 +49,7 @@ class Slurm(Job):
         self.cluster.kill_node(2)
 
         store, said = self.merge(status=1)
-        self.assertIn("of node2 (2/4): its ingest did not end", said.err)
+        self.assertIn("(host node2, shard 2/4): its ingest did not finish", said.err)
         self.assertEqual(self.paths(store), sorted(f"node{node}" for node in (0, 1, 3) for _ in range(2)))
         diagnosis = self.diagnosis(store, status=4)
         self.assertIn("shard 2/4 of host node2", " ".join(diagnosis["warnings"]))
