@@ -28,7 +28,7 @@ $(TORTURE)/%.o: lib/ingest/%.c $(GENERATED)/schemas.h
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(NCCLPROF_CFLAGS) $(TORTURE_SMALL) -c -o $@ $<
 
-$(TORTURE)/ncclprof: $(CMD_OBJECTS) $(TORTURE)/read_files.o $(TORTURE)/writer.o $(OUT)/libncclprof.a
+$(TORTURE)/ncclprof: $(CMD_OBJECTS) $(TORTURE)/file.o $(TORTURE)/writer.o $(OUT)/libncclprof.a
 	$(CC) $(NCCLPROF_LDFLAGS) -o $@ $^ $(NCCLPROF_LIBS)
 
 .PHONY: torture
