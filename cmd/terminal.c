@@ -146,7 +146,7 @@ void progress_clear(struct progress *progress)
  */
 static atomic_int wanted;
 
-/* How long work may go on after the time at which it should have ended, before the process exits. */
+/* The process exits if work has not stopped so long after an interrupt or after its time limit. */
 enum { GRACE_SECONDS = 3 };
 
 static atomic_int insists;

@@ -530,7 +530,7 @@ struct align_clock {
     int64_t offset_ns; /* to be added to scale x (local - origin) + origin */
     int64_t uncertainty_ns;
     double scale;
-    int64_t origin_ns; /* local time at which scaling changes nothing */
+    int64_t origin_ns; /* the local time that scaling leaves as it is */
 };
 
 /* Converts a local time to the reference's rate, without adding the offset. */

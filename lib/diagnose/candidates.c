@@ -100,7 +100,7 @@ static void gather_hidden(const struct job *job, const struct baseline *baseline
     }
 }
 
-/* The position at which a rank was latest in a step; -1: none. */
+/* The position in a step at which the rank was late by most; -1: it was late at none. */
 static int32_t latest_position(const struct job *job, const struct baseline *baseline, int32_t rank,
                                int32_t step)
 {
@@ -125,8 +125,8 @@ static int is_known_at(const struct baseline *baseline, int32_t rank, int32_t po
 }
 
 /*
- * Marks the steps between two in which a rank was late, where nothing is known of the position at which it
- * was late because the record is lost.
+ * Marks each step of a rank between two steps in which it was late, if the record of the step lacks the
+ * position at which the rank was late by most in one of these two.
  */
 static void mark_blank(const struct job *job, const struct baseline *baseline, struct strength *strength,
                        int64_t least_ns)

@@ -1,6 +1,6 @@
 /*
- * Finds steps after the first in which longer times are warm-up, and the steps at which the load of the job
- * changes. Part of baseline_init: these keep one-time costs and changes of the work out of the baseline.
+ * Finds the steps after the first that are still warm-up, and the steps at which the load of the job changes.
+ * baseline_init uses both to keep one-time costs and changes of the work out of the baseline.
  */
 #include "base/base.h"
 #include "diagnose/baseline.h"

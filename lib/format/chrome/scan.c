@@ -396,7 +396,7 @@ const char *chrome_scan(struct chrome_scanner *scanner, const char *text, const 
     return past;
 }
 
-/* The line after the begin: the text from the beginning of the line to its time is the same. */
+/* Reads the end line that follows a begin line, if both are the same up to the time. */
 static inline const char *scan_same_end(const char *begin, size_t phase, size_t time, const char *at,
                                         const char *end)
 {
