@@ -25,9 +25,7 @@ static long lock_holder(const char *path)
     long pid, holder = 0;
     unsigned long long inode;
     while (!holder && fgets(line, sizeof line, list))
-        /*
-         * NOLINTNEXTLINE(cert-err34-c): numbers from the kernel; a line that does not match names no holder
-         */
+        /* Numbers from the kernel; other lines name no holder. NOLINTNEXTLINE(cert-err34-c) */
         if (sscanf(line, "%*s POSIX %*s %*s %ld %*x:%*x:%llu", &pid, &inode) == 2 && inode == status.st_ino &&
             pid != (long)getpid())
             holder = pid;
