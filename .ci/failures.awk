@@ -24,7 +24,7 @@ reasons > 0 && $0 ~ reason { show($0); reasons--; next }
 /^ *(OK|FAILED) \([a-z ]+=/ ||
 /^ *SUMMARY: / || /^ *==[0-9]+==[ ]?ERROR: / || /: runtime error: / ||
 /^[^ ]+:[0-9]+(:[0-9]+)?: (fatal error|error|warning|performance|portability|style|information): / ||
-/ stopped with exit status [0-9]+$/ || / found something$/ ||
+/ stopped with exit status [0-9]+$/ || / ended without counts$/ || / found something$/ ||
 /^make(\[[0-9]+\])?: \*\*\* / {
     show($0)
     next

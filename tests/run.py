@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs test targets and closes with one line, `N passed, N failed`.
+"""Runs test targets and ends with one line, `N passed, N failed`.
 
 usage: tests/run.py TARGET...   (from the top of the repository)
 
-Each target says `NAME: N passed, N failed` on a line of its own, or is one of Python's unittest; those are added
-up, a skipped test as a failed one. A target that says nothing of the kind, or that fails without a failed test,
-counts as one failed test.
+One make runs all targets, so that the machine has work while a test waits. The target test-NAME prints a line
+`NAME: N passed, N failed`. A target without this line counts as one failed test, as does a make that fails
+without a failed test.
 """
 
 import os
@@ -13,52 +13,44 @@ import re
 import subprocess
 import sys
 
-COUNTS = re.compile(r"^(?:[\w -]+: )?(\d+) passed, (\d+) failed")
-
-# Python's unittest says it in two lines, the second one `OK` or `FAILED (failures=1, errors=2)`.
-UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
-UNITTEST_FAILED = re.compile(r"(?:failures|errors|skipped)=(\d+)")
+COUNTS = re.compile(r"^([\w-]+): (\d+) passed, (\d+) failed$")
 
 
 def jobs():
-    """What a target takes is built by all processors, unless the make that called has said how many."""
-    return [] if "-j" in os.environ.get("MAKEFLAGS", "") else [f"-j{os.cpu_count()}"]
+    """As many jobs as there are processors, at least two, unless the calling make has said how many."""
+    return [] if "-j" in os.environ.get("MAKEFLAGS", "") else [f"-j{max(os.cpu_count(), 2)}"]
 
 
-def run(target):
-    """The counts of one target; its other output goes through."""
-    passed = failed = ran = 0
-    counted = False
-    # The descriptors of make's job server, where there is one, go along.
-    command = [os.environ.get("MAKE", "make"), "-s", "--no-print-directory", *jobs(), target]
+def run(targets):
+    """What each target counted, as {target: (passed, failed)}, and make's exit status; other output goes through."""
+    counts = {}
+    # A make that calls this passes on the descriptors of its job server.
+    command = [os.environ.get("MAKE", "make"), "-s", "-k", "--no-print-directory", *jobs(), *targets]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           close_fds=False) as process:
         for line in process.stdout:
             match = COUNTS.match(line)
-            if match:
-                counted = True
-                passed += int(match.group(1))
-                failed += int(match.group(2))
-            elif UNITTEST_RAN.match(line):
-                ran = int(UNITTEST_RAN.match(line).group(1))
-            elif ran and line.startswith(("OK", "FAILED")):
-                counted = True
-                bad = sum(map(int, UNITTEST_FAILED.findall(line)))
-                passed, failed, ran = passed + ran - bad, failed + bad, 0
+            if match and f"test-{match.group(1)}" in targets:
+                counts[f"test-{match.group(1)}"] = int(match.group(2)), int(match.group(3))
             else:
                 sys.stdout.write(line)
                 sys.stdout.flush()
-    if not counted or (process.returncode != 0 and failed == 0):
-        print(f"{target} stopped with exit status {process.returncode}")
-        failed += 1
-    print(f"{target}: {passed} of {passed + failed}", flush=True)
-    return passed, failed
+    return counts, process.returncode
 
 
 def main():
-    results = [run(target) for target in sys.argv[1:]]
-    passed = sum(result[0] for result in results)
-    failed = sum(result[1] for result in results)
+    targets = sys.argv[1:]
+    counts, status = run(targets)
+    for target in targets:
+        if target not in counts:
+            print(f"{target} ended without counts")
+        passed, failed = counts.setdefault(target, (0, 1))
+        print(f"{target}: {passed} of {passed + failed}")
+    passed = sum(count[0] for count in counts.values())
+    failed = sum(count[1] for count in counts.values())
+    if status and not failed:
+        print(f"make stopped with exit status {status}")
+        failed = 1
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

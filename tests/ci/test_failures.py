@@ -1,5 +1,6 @@
 """The lines of a log that .ci/run repeats at its end: whatever fails in one of our test runners is among them."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,9 +22,10 @@ class Failures(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.path = Path(self.folder.name)
 
-    def log_of(self, *command):
-        """What the command prints, which has to fail, in the middle of what passes."""
-        done = subprocess.run(command, cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    def log_of(self, *command, **environment):
+        """The output of a command that must fail, between lines of tests that pass."""
+        done = subprocess.run(command, cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env={**os.environ, **environment})
         self.assertNotEqual(done.returncode, 0, done.stdout)
         return "ok 1 - before\n" * 100 + done.stdout + "exit status 2\n" + "ok 1 - after\n" * 100
 
@@ -49,6 +51,26 @@ class Failures(unittest.TestCase):
                      "cli: 1 passed, 3 failed"):
             self.assertIn(line, found)
         self.assertNotIn("test_good", found)
+
+    def test_targets_of_make(self):
+        make = self.program("make", """\
+            #!/bin/sh
+            echo 'gen: 2 passed, 0 failed'; echo 'cli: 1 passed, 1 failed'; echo 'inner: 5 passed, 0 failed'
+            exit 2
+            """)
+        log = self.log_of("tests/run.py", "test-cli", "test-gen", "test-unit", MAKE=make)
+        self.assertIn("test-gen: 2 of 2\n", log)
+        self.assertIn("\n3 passed, 2 failed\n", log)
+        found = failures(log)
+        for line in "test-unit ended without counts", "test-cli: 1 of 2", "test-unit: 0 of 1":
+            self.assertIn(line, found)
+        self.assertNotIn("test-gen", found)
+
+    def test_make_that_fails_after_its_tests(self):
+        make = self.program("make", "#!/bin/sh\necho 'gen: 2 passed, 0 failed'\nexit 2\n")
+        log = self.log_of("tests/run.py", "test-gen", MAKE=make)
+        self.assertIn("\n2 passed, 1 failed\n", log)
+        self.assertIn("make stopped with exit status 2", failures(log))
 
     def test_cmocka(self):
         test = self.program("test_list", """\
@@ -88,7 +110,7 @@ class Failures(unittest.TestCase):
         said = ["src/a.c:3:7: error: unknown type name 'x'", "/top/src/a.c:3:7: error: leak [clang-analyzer-unix.Malloc,-warnings-as-errors]",
                 "src/a.c:3:7: warning: Redundant condition [redundant]", "src/a.c:3:7: runtime error: signed integer overflow",
                 "==12==ERROR: AddressSanitizer: heap-use-after-free on address 0x1", "==12== ERROR: libFuzzer: timeout after 20 seconds",
-                "SUMMARY: ThreadSanitizer: data race a.c:3 in f", "fuzz: scan found something", "test-cli stopped with exit status 2",
+                "SUMMARY: ThreadSanitizer: data race a.c:3 in f", "fuzz: scan found something", "test-cli ended without counts",
                 "test-unit: 3 of 4", "[  FAILED  ] test_old_style"]
         found = failures("\n".join(["test-gen: 4 of 4", *said, "3 passed, 1 failed", "exit status 1"]))
         self.assertEqual(found.splitlines(), ["  " + line for line in said])

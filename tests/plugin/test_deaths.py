@@ -2,7 +2,7 @@
 """What is left of processes that are killed. usage: test_deaths.py FAKECORE PLUGIN
 
 A fake core writes a journal of what it played: all but the last moment of it has to be in the traces.
-NCCLPROF_TEST_KILLS: how often a job is killed at a random time (default 4; `make check-plugin-kills` does 50).
+NCCLPROF_TEST_KILLS: how often a job is killed at a random time (default 2; `make check-plugin-kills` does 50).
 """
 
 import collections
@@ -69,7 +69,7 @@ class Deaths(PluginTest):
         return len(old)
 
     def test_kill_at_random_times(self):
-        kills = int(os.environ.get("NCCLPROF_TEST_KILLS", "4"))
+        kills = int(os.environ.get("NCCLPROF_TEST_KILLS", "2"))
         seed = int(os.environ.get("NCCLPROF_TEST_SEED", time.time_ns() % 1000000))
         print(f"seed {seed}", file=sys.stderr)
         generator = random.Random(seed)

@@ -112,7 +112,7 @@ class Versions(PluginTest):
 
 class Threads(PluginTest):
     def test_sixteen_threads(self):
-        played = self.play("--ranks", 8, "--threads", "--steps", 6, "--net-steps", 8, "--tags", "call")
+        played = self.play("--ranks", 8, "--threads", "--steps", 3, "--net-steps", 8, "--tags", "call")
         trace = self.check_counts(played)[0]
         self.assertEqual(len(trace.notes("Communicator")), 32)
 
