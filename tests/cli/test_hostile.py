@@ -164,7 +164,7 @@ class Hostile(Case):
         self.assertEqual(self.info()["collectives"], 6)
 
     def test_a_gzip_bomb_is_stopped(self):
-        self.write("bomb.gz", gzip.compress(trace()[:-4].encode() + b" " * (600 << 20), 9))
+        self.write("bomb.gz", gzip.compress(trace()[:-4].encode() + b" " * (300 << 20), 9))
         self.run_bounded("ingest", "bomb.gz", status=1)
         self.assertEqual(self.info()["collectives"], 5)
         self.assertEqual(self.info()["partial_files"], 1)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs cmocka programs, as many at a time as there are processors, and adds up what they say: `run.sh PROGRAM...`, from
-# the top of the repository. Fails when a test failed or a program did not come to its end.
+# Runs cmocka tests, as many at a time as there are processors, and adds up their counts: `run.sh TEST...`, from the top of
+# the repository. A test is a program, or NAME of the program FOLDER: `FOLDER/NAME`. Fails if a test failed or did not end.
 passed=0
 failed=0
 logs=$(mktemp -d) || exit 1
@@ -8,7 +8,8 @@ trap 'rm -rf "$logs"' EXIT
 # Each leaves its output and, last, its exit status.
 printf '%s\n' "$@" | CMOCKA_MESSAGE_OUTPUT=TAP logs=$logs xargs -P "$(nproc)" -n 1 sh -c '
     log=$logs/$(echo "$1" | tr / -)
-    "$1" >"$log" 2>&1
+    if [ -x "$1" ]; then set -- "$1"; else set -- "${1%/*}" "${1##*/}"; fi
+    "$@" >"$log" 2>&1
     echo "exit status $?" >>"$log"' sh
 for program in "$@"; do
     log=$logs/$(echo "$program" | tr / -)

@@ -222,7 +222,7 @@ static void questions_pay_for_their_number(void **state)
         struct pair pair;
         begin_apart(&pair);
         for (int i = 0; i < (many ? 40 : 1); i++) {
-            char key[16];
+            char key[24];
             snprintf(key, sizeof key, "phase %d", i);
             add(&pair.runs[A], SERIES_PHASE, key, STEPS, 500, 10);
             add(&pair.runs[B], SERIES_PHASE, key, STEPS, 500, 10);
