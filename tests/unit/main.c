@@ -1,6 +1,6 @@
 /*
- * Runs the unit tests of a room: all, or those whose names are given. UNIT_TESTS is a header with a line TEST(ROOM, NAME)
- * for each of them.
+ * Runs the unit tests of a room: all, or those whose names are given. UNIT_TESTS is a header with a line
+ * TEST(ROOM, NAME) for each of them.
  */
 
 #include <string.h>
