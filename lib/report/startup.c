@@ -196,7 +196,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 {
     struct runs runs;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-        runs_choose(&runs, request, OPTION_RUN, error))
+        runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
     int failed = caution_no_operations(request->store, &runs, &result->table, error);

@@ -38,7 +38,7 @@ class Bounds(Case):
                          {("host", 2, phase, last + phase, EVERY) for phase in (3, 4)})
         self.ingest_late(66)
         self.check_notes("replayed", expected=[
-            "run 1: only the 64 largest suspected faults are replayed; the cost of 2 more is unknown, and findings "
+            "only the 64 largest suspected faults are replayed; the cost of 2 more is unknown, and findings "
             "may be missing"])
 
     def ingest_streams(self, between):
@@ -61,5 +61,5 @@ class Bounds(Case):
         self.check_notes("in flight", expected=[])
         self.ingest_streams(64)
         self.check_notes("in flight", expected=[
-            "run 1: the gap times of 10 operations may be shorter than measured: "
+            "the gap times of 10 operations may be shorter than measured: "
             "more than 64 operations of their rank were in flight"])

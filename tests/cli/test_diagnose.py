@@ -469,7 +469,7 @@ class Diagnose(Case):
             first, *rest = self.run_program("diagnose").verdict.splitlines()
             self.assertTrue(first.startswith(said), first)
             self.assertEqual(rest[0].startswith("    Not analyzed: late ranks, because the trace has no timestamps"), not fault)
-            self.assertIn("note: run 1: the trace has no timestamps: late ranks cannot be detected", rest)
+            self.assertIn("note: the trace has no timestamps: late ranks cannot be detected", rest)
 
     def test_all_that_cannot_be_told_is_said(self):
         """Nothing is joined and nothing is timed: the first of the reasons does not stand for the others."""
@@ -478,7 +478,7 @@ class Diagnose(Case):
             said = " ".join(self.json("diagnose")["warnings"])
             self.assertIn("the trace has no timestamps: late ranks cannot be detected", said)
             self.assertNotIn("slow links", said)
-            self.assertIn("run 1: 2 communicators have no hash (NCCL up to 2.26 with a newer plugin): their operations "
+            self.assertIn("2 communicators have no hash (NCCL up to 2.26 with a newer plugin): their operations "
                           "cannot be joined across ranks", said)
             self.assertIn("no communicator contains all processes", said)
 
@@ -578,7 +578,7 @@ class Diagnose(Case):
 
     def test_nothing_but_tags(self):
         self.ingest_fixture("tags-unescaped")
-        self.check_unjudged("run 1: it contains no operations, so nothing was analyzed")
+        self.check_unjudged("the trace contains no operations, so nothing was analyzed")
         # With another run beside it, the store is judged.
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
         self.assertIn("no problem found", self.run_program("diagnose").out)

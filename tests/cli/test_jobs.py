@@ -33,7 +33,9 @@ class Jobs(Case):
         for command in ("stragglers", "clocks"):
             self.assertNotIn("run", self.head_and_rows(command)[0])
         self.assertNotIn("run 1: ", self.run_program("diagnose", "--all").out)
+        self.assertTrue(self.json("startup")["warnings"][0].startswith("no NCCL log"))
         self.ingest(JOBS[1])
+        self.assertEqual([warning.partition(" no NCCL log")[0] for warning in self.json("startup")["warnings"]], ["run 1:", "run 2:"])
         for command in ("stragglers", "clocks"):
             head, rows = self.head_and_rows(command)
             self.assertIn("run", head)
@@ -138,7 +140,7 @@ class Incomplete(Case):
         for command in ("diagnose", "stragglers"):
             said = self.warnings(command, "tp2dp2pp2-kill")
             # Of 13 communicators: the world, and rank 2's with its tensor, data and pipeline partner.
-            self.assertIn("run 1: only 7 of 8 ranks have a trace (no trace of rank 2); 4 communicators are incomplete", said)
+            self.assertIn("only 7 of 8 ranks have a trace (no trace of rank 2); 4 communicators are incomplete", said)
 
     def test_healthy_but_for_a_file(self):
         """Nothing stands out in what is there, and the guilty one may be who is not."""
@@ -222,7 +224,7 @@ class Incomplete(Case):
     def test_communicators_alone(self):
         """Three processes that no communicator joins: two of the eight of one (TRUTH), and a pair."""
         self.run_program("ingest", TOP / "fixtures/dialect-2.30.7")
-        self.assertIn("run 1: 1 communicator has ranks without a trace", self.json("diagnose")["warnings"])
+        self.assertIn("1 communicator has ranks without a trace", self.json("diagnose")["warnings"])
 
     def test_the_last_records_only(self):
         """What the recorder has no room for any more is gone from the front."""
@@ -238,7 +240,7 @@ class Incomplete(Case):
                                       "WHERE least > 2 AND 4 * least > kept "
                                       "UNION ALL SELECT count(*) FROM (SELECT 1 FROM v_operation "
                                       "GROUP BY rank, communicator_id, function)")
-            self.assertEqual(f"run 1: {late[0]} of {all_} operation sequences start late" in warnings, said)
+            self.assertEqual(f"{late[0]} of {all_} operation sequences start late" in warnings, said)
             self.assertEqual("fewer than half of the operations belong to a repeating step" in warnings, said)
 
     def test_one_log_of_several(self):
@@ -247,7 +249,7 @@ class Incomplete(Case):
         for command in ("diagnose", "stragglers"):
             said = self.warnings(command, "tp2dp2pp2-clean", [pids[rank] for rank in range(8) if rank != 3])
             # This dialect does not say how many ranks a communicator has: so many at least.
-            self.assertRegex(" ".join(said), r"run 1: only 1 of at least \d ranks has a trace \(no trace of ranks 0, 1, ")
+            self.assertRegex(" ".join(said), r"only 1 of at least \d ranks has a trace \(no trace of ranks 0, 1, ")
         self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).verdict.startswith(
             "not enough data: only one rank has a trace"))
 

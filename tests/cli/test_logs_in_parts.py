@@ -165,7 +165,7 @@ class OfPairs(Parts):
         lines = [line.replace(b":65536,", b":32768,") if number in (7, 9) else line for number, line in enumerate(self.lines)]
         self.write("logs/a.log", b"".join(lines))
         self.answers("logs", self.receives)
-        said = ("run 1: Send #7 from rank 0 to rank 1 on communicator {0-1} and its receive differ in size: 32768 bytes sent, "
+        said = ("Send #7 from rank 0 to rank 1 on communicator {0-1} and its receive differ in size: 32768 bytes sent, "
                 "65536 received; 1 more pair differs; the program does this, or records between them are lost")
         for command in ("report", "stragglers", "diagnose"):
             self.assertIn(said, self.warnings(command))
@@ -204,7 +204,7 @@ class OfClocks(Parts):
 
     def test_the_fixture(self):
         self.check(lines_of(CLOCK / "node2-pid22.log.gz"), -40000)
-        said = ("run 1: the clock of rank 2 (node2, process 22) jumped back by 40.0 ms before AllReduce #16 on "
+        said = ("the clock of rank 2 (node2, process 22) jumped back by 40.0 ms before AllReduce #16 on "
                 "communicator {0-3}, step 16; later timestamps are corrected")
         for command in ("report", "stragglers", "diagnose", "clocks"):
             self.assertIn(said, self.warnings(command))

@@ -120,7 +120,7 @@ class Steps(Case):
     def test_what_cannot_be_told(self):
         self.write("a.json", trace(count=1))
         result = self.json("steps", "a.json")
-        self.assertIn("run 1: no training steps detected", result["warnings"])
+        self.assertIn("no training steps detected", result["warnings"])
         result = self.json("steps", TOP / "fixtures/dialect-2.23.4", status=None)
         self.assertTrue(any("no operation says when it ran" in warning for warning in result["warnings"])
                         or all(row["communication_us"] is None for row in result["rows"]))
