@@ -89,5 +89,5 @@ class NcclLog(Case):
                 self.assertEqual([row[key] for key in ("processes", "collectives", "p2p")],
                                  [counted[key] for key in ("processes", "collectives", "p2p")])
                 left, = [row["count"] for row in self.json("info", "--ledger")["rows"]
-                         if row["reason"] == "call that a trace records, too"]
+                         if row["reason"] == "call that a trace also contains"]
                 self.assertEqual(left, len(events))

@@ -186,7 +186,7 @@ class Runs(Case):
         other = digests(self.store)
         self.run_program("ingest", "job")
         calls, ledger = self.info()["collectives"], self.json("info", "--ledger")["rows"]
-        self.assertEqual([row["count"] for row in ledger if row["reason"] == "call that a trace records, too"], [96])
+        self.assertEqual([row["count"] for row in ledger if row["reason"] == "call that a trace also contains"], [96])
         united = shutil.copy(self.store, self.folder / "united.db")
         self.assertEqual(len(self.forget(self.runs()["job"])["files"]), 8)
         self.assertEqual(digests(self.store), other)
@@ -199,7 +199,7 @@ class Runs(Case):
         store.close()
         self.run_program("ingest", "job")
         ledger = self.json("info", "--ledger")["rows"]
-        self.assertEqual([row for row in ledger if row["reason"] == "call that a trace records, too"], [])
+        self.assertEqual([row for row in ledger if row["reason"] == "call that a trace also contains"], [])
         self.assertEqual(self.info()["collectives"], calls + 4)
         after = digests(self.store)
         self.store.unlink()

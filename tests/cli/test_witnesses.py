@@ -33,7 +33,7 @@ class Witnesses(Case):
 
     def left_out(self):
         return {row["dialect"]: row["count"] for row in self.json("info", "--ledger")["rows"]
-                if row["reason"] == "operation that another recorder tells, too"}
+                if row["reason"] == "operation that another recorder also contains"}
 
     def calls(self):
         """(rank, function, wall-clock time, bytes) of the plugin's calls, in their order on each rank."""
@@ -120,7 +120,7 @@ class Witnesses(Case):
         self.run_program("ingest", "-q", self.dump(calls, odd=20))
         row, = [row for row in self.json("info", "--ledger")["rows"] if row["reason"].startswith("contradicting")]
         self.assertEqual((row["reason"], row["count"], row["example"]),
-                         ("contradicting size of AllReduce", 1, f"12 bytes (flight-recorder-2.10) beside {size} bytes (chrome-ncclprof)"))
+                         ("contradicting size of AllReduce", 1, f"12 bytes (flight-recorder-2.10) instead of {size} bytes (chrome-ncclprof)"))
 
     def test_another_attempt_is_another_job(self):
         """The same calls an hour later."""
