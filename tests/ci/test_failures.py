@@ -1,4 +1,4 @@
-"""The lines of a log that .ci/run repeats at its end: whatever fails in one of our test runners is among them."""
+"""The lines of a log that .ci/run repeats at its end include the failures of all our test runners."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ class Failures(unittest.TestCase):
         self.path = Path(self.folder.name)
 
     def log_of(self, *command):
-        """What the command prints, which has to fail, in the middle of what passes."""
+        """The output of the command, which must fail, between lines of passing tests."""
         done = subprocess.run(command, cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.assertNotEqual(done.returncode, 0, done.stdout)
         return "ok 1 - before\n" * 100 + done.stdout + "exit status 2\n" + "ok 1 - after\n" * 100
@@ -101,7 +101,7 @@ class Failures(unittest.TestCase):
     def test_thousands_of_failures(self):
         found = failures("".join(f"FAIL: test_{number}\n" for number in range(5000)))
         self.assertLess(len(found.splitlines()), 100)
-        self.assertIn("4940 lines more", found)
+        self.assertIn("4940 more lines", found)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs tests one after the other, from the top of the repository: `run.sh 'SCRIPT ARGUMENT...'...`. Each closes with
-# `NAME: N passed, N failed`; so does this, with the sum.
+# Runs tests one after the other, from the top of the repository: `run.sh 'SCRIPT ARGUMENT...'...`. Each test ends with the
+# line `NAME: N passed, N failed`; this script ends with such a line for the sum.
 passed=0
 failed=0
 log=$(mktemp) || exit 1

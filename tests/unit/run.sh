@@ -1,11 +1,11 @@
 #!/bin/sh
-# Runs cmocka programs, as many at a time as there are processors, and adds up what they say: `run.sh PROGRAM...`, from
-# the top of the repository. Fails when a test failed or a program did not come to its end.
+# Runs cmocka programs, as many in parallel as there are processors, and adds up their results: `run.sh PROGRAM...`, from
+# the top of the repository. Fails if a test failed or a program did not finish.
 passed=0
 failed=0
 logs=$(mktemp -d) || exit 1
 trap 'rm -rf "$logs"' EXIT
-# Each leaves its output and, last, its exit status.
+# Each program writes a log with its output and, at the end, its exit status.
 printf '%s\n' "$@" | CMOCKA_MESSAGE_OUTPUT=TAP logs=$logs xargs -P "$(nproc)" -n 1 sh -c '
     log=$logs/$(echo "$1" | tr / -)
     "$1" >"$log" 2>&1
