@@ -1,4 +1,7 @@
-/* simulate: plays a training job and writes what profilers would have seen of it, and the truth. */
+/*
+ * simulate: simulates a training job and writes the records that profilers would have made of it, and the
+ * truth.
+ */
 #include "simulate.h"
 
 #include <errno.h>
@@ -331,7 +334,7 @@ static void write_inspector(struct job *job)
     inspector_close(inspector);
 }
 
-/* The command line without where it writes to, so that the same job has the same truth anywhere. */
+/* The command line without the output folder, so that the same job has the same truth anywhere. */
 static char *join_arguments(int argc, char **argv)
 {
     size_t size = 1, used = 0;

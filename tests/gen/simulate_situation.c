@@ -1,7 +1,7 @@
 /*
- * What regular jobs do besides the same step again and again, and healthy ones too: load that moves between
- * experts, batches that differ, growing batches and sequences, evaluation, communicators made anew; and what
- * befalls their records: clocks that step, operations that are lost.
+ * Situations of regular jobs besides repeating the same step, also healthy ones: load that moves between
+ * experts, batches that differ, growing batches and sequences, evaluation, recreated communicators; and
+ * problems of their records: clocks that are set, operations that are lost.
  */
 #include "simulate.h"
 
@@ -26,7 +26,7 @@ const char situation_usage[] =
     "  --clock-step RANK:STEP:US    that process's clock jumps as the step begins; may be repeated\n"
     "  --gaps FRACTION[:LENGTH]     of operations that recorders lose, so many calls in a row\n";
 
-/* The number before the next colon; NULL stays. */
+/* The number before the next colon; NULL stays NULL. */
 static double take(char **rest, const char *what)
 {
     char *end, *field = strsep(rest, ":");
@@ -71,7 +71,7 @@ static void take_clock_step(struct situation *situation, char *rest)
     step->us = take(&rest, "--clock-step's us");
 }
 
-/* `text` lives as long as the job. */
+/* `text` must live as long as the job. */
 bool situation_option(struct situation *situation, const char *name, char *text)
 {
     char *rest = text;
@@ -142,7 +142,7 @@ static bool is_hot(const struct job *job, int rank, int step)
     return rank % size == (int)(random_bits(job->options.seed, DRAW_LOAD, 1, group, turn) % (uint64_t)size);
 }
 
-/* What the expert of a rank has to do, over the usual. */
+/* The work of a rank's expert, relative to the usual work. */
 double situation_load(const struct job *job, int rank, int step, int layer)
 {
     double draw =
@@ -197,7 +197,7 @@ void situation_lose(struct job *job, struct process *process, int first, int end
     }
 }
 
-/* By step: how many microbatches, how long sequences, whether it evaluates, which communicators. */
+/* By step: number of microbatches, length of sequences, whether it evaluates, and its communicators. */
 void situation_truth(struct output *output, const struct job *job)
 {
     output_print(output, " \"programs\": [");
