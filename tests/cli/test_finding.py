@@ -32,7 +32,7 @@ class Finding(Case):
                 self.ingest_fixture(name)
                 summary = self.json("diagnose")["summary"]
                 said = self.run_program("diagnose").whole.partition("\n\n")[0]
-                ranks, steps, usual = re.match(r"(\d+) ranks.*?, (\d+) steps, baseline step (\S+ \S+)\n", said).groups()
+                ranks, steps, usual = re.match(r"(\d+)(?: of \d+)? ranks.*?, (\d+) steps, baseline step (\S+ \S+)\n", said).groups()
                 self.assertEqual((int(ranks), int(steps)), (summary["ranks"], summary["steps"]))
                 self.assertAlmostEqual(us(usual) / summary["step_us_usual"], 1, delta=0.01)
                 shares = re.search(r"^time per rank: (\S+) % in communication, including (\S+) % waiting", said, re.M).groups()
