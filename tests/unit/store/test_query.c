@@ -27,7 +27,7 @@ static struct store *open_store(void **state)
     return store_file_open(state, STORE_READ);
 }
 
-/* Each of these has to be refused before it does anything. */
+/* Each of these must be refused before it does anything. */
 static void test_only_reading(void **state)
 {
     static const char *const refused[] = {
@@ -142,7 +142,7 @@ static void run_endless(void **state, const struct query_limits *limits, const c
     assert_non_null(strstr(error.cause[0], says));
     assert_int_equal(query_stopped(query), stopped);
     query_close(query);
-    /* The connection is as good as before. */
+    /* The connection still works. */
     assert_int_equal(store_file_number(store, "SELECT 5"), 5);
     store_close(store);
 }
