@@ -67,7 +67,9 @@ static void put(struct streams *streams, int rank, int step, int what, int64_t s
     streams->members[instance->first_member + (uint32_t)instance->members++] = number;
 }
 
-/* `late`: rank 1 in those steps, by as much; `shorter`: P is over sooner in them for it. */
+/*
+ * `late`: rank 1 is late in those steps by this amount; `shorter`: P is over sooner in them because of that.
+ */
 static void streams_init(struct streams *streams, int64_t late, int64_t shorter)
 {
     struct error error = ERROR_INIT;
@@ -127,8 +129,10 @@ static void waiting_on_another_stream_is_no_own_time(void **state)
     baseline_release(&streams.baseline);
 }
 
-/* What ran beside it was over sooner: nothing was under way for longer, but nobody is later for it, by half
- * as much at least. */
+/*
+ * The operation next to it was over sooner, so nothing was running for longer, but no rank is later because
+ * of it, by at least half as much.
+ */
 static void what_is_over_sooner_makes_nobody_late(void **state)
 {
     struct streams streams;
