@@ -10,15 +10,15 @@
 #include <string.h>
 
 /*
- * Ranks 1 and 2 do P on one stream and Q on another, rank 0 only Q; they are as far apart in each of twelve
- * steps of 10000, but for three of them:
+ * Ranks 1 and 2 execute P on one stream and Q on another, rank 0 only Q, at these times in each of twelve
+ * steps of 10000; "late" are the times in three of them:
  *
  *            rank 0          rank 1               rank 2
  *   P                        100 - 200            100 - 200, late 100 - 600
  *   Q        1000 - 1050     1000, late 1400      1000, late 1400
  *
- * Those are longer by 400: in them rank 1 takes 1200 after P instead of 800, and rank 2 has to wait in P for
- * it: on the stream of Q both took 400 longer, but only rank 1 had nothing under way meanwhile.
+ * Those are longer by 400: in them rank 1 takes 1200 after P instead of 800, and rank 2 waits in P for it. On
+ * the stream of Q both took 400 longer, but only rank 1 had no operation running in that time.
  */
 enum { RANKS = 3, STEPS = 12, FIRST_LATE = 6, LAST_LATE = 8, P = 0, Q = 1 };
 enum { OPERATIONS = STEPS + 2 * 2 * STEPS, INSTANCES = 2 * STEPS };

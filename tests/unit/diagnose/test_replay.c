@@ -12,16 +12,17 @@
 
 /*
  * A job of three ranks computed by hand. Communicator A is ranks 0 and 1, B is ranks 0 and 2; every operation
- * is an AllReduce of 10. Ranks 1 and 2 wait for nobody else.
+ * is an AllReduce of 10. Ranks 1 and 2 wait for no other ranks.
  *
  *            rank 0           rank 1           rank 2
  *   A0       0 - 10           0 - 10
- *   A1       110 - 320        310 - 320        own 100; 300, usually 100
+ *   A1       110 - 320        310 - 320        own 100; 300, baseline 100
  *   B0       420 - 430                         100 - 430
  *   A2       530 - 540        420 - 540        own 100; 100
  *
  * So 0 waits 200 for 1 in A1, and therefore 2 waits 320 for 0 in B0: 200 of it because of 1, the rest is
- * how the job is. In A2 rank 1 waits 110 for 0, which has met it since and was delayed by nobody.
+ * normal in this job. In A2 rank 1 waits 110 for 0, which has had an operation with it since and was not
+ * delayed by any rank.
  */
 
 enum { A0_0, A1_0, B0_0, A2_0, A0_1, A1_1, A2_1, B0_2, OPERATIONS };

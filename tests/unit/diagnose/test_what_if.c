@@ -13,15 +13,15 @@
 /* The gain of the job without each suspicion. */
 
 /*
- * Three ranks, each AllReduce takes 10. All meet in S; then ranks 0 and 1 in M, to which rank 1 is late by
- * 400; then all in W, to which it is late by 400 again:
+ * Three ranks, each AllReduce takes 10. All ranks join S; then ranks 0 and 1 join M, for which rank 1 is late
+ * by 400; then all join W, for which it is late by 400 again:
  *
  *            rank 0          rank 1          rank 2
  *   S        0 - 10          0 - 10          0 - 10
  *   M        110 - 520       510 - 520
  *   W        620 - 1030      1020 - 1030     710 - 1030
  *
- * Were rank 1 late once only, W would begin at 710 all the same, as it would were it never late.
+ * If rank 1 were late only once, W would begin at 710, the same as if it were never late.
  */
 enum { S_0, M_0, W_0, S_1, M_1, W_1, S_2, W_2, OPERATIONS };
 enum { S, M, W, INSTANCES };
