@@ -153,7 +153,7 @@ int fake_unknown(struct fake_job *job)
     int mask = 0;
     fake_init(play.plugin, &play.context, &mask, HASH, NAME, 1, 2, 0, fake_logger);
     if ((unsigned)mask & ~fake_events_known(play.plugin)) {
-        fprintf(stderr, "fakecore: asked for events %x, which no core knows\n", (unsigned)mask);
+        fprintf(stderr, "fakecore: the plugin requested unknown events %x\n", (unsigned)mask);
         return 1;
     }
     for (uint64_t sequence = 0; sequence < 2; sequence++)

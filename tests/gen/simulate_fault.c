@@ -71,7 +71,7 @@ static void parse_where(const struct job *job, struct fault *fault, char *where)
     }
     if (strcmp(where, "?") == 0) {
         if (!is_network(fault))
-            fail("fault: only a fault of the network finds its rank");
+            fail("fault: ? as rank is only possible for network faults");
         fault->rank = -1;
         return;
     }
@@ -89,7 +89,7 @@ static void parse_steps(struct fault *fault, char *first, char *last)
     fault->last_step = parse_int(last, "the last step");
     fault->every = every == NULL ? 1 : parse_int(every, "the period");
     if (fault->every < 1)
-        fail("fault: the period is at least 1");
+        fail("fault: the period must be at least 1");
 }
 
 static enum fault_kind kind_named(const char *name)
@@ -97,7 +97,7 @@ static enum fault_kind kind_named(const char *name)
     for (size_t i = 0; i < sizeof(fault_names) / sizeof(fault_names[0]); i++)
         if (strcmp(fault_names[i].name, name) == 0)
             return fault_names[i].kind;
-    fail("no fault is called '%s'", name);
+    fail("unknown fault '%s'", name);
 }
 
 /* KIND:RANKS[>PEER]:FIRST:LAST[/EVERY]:AMOUNT[%][:PHASE] */
@@ -353,7 +353,7 @@ void faults_check_once(const struct job *job)
     for (int i = 0; i < job->fault_count; i++)
         if (job->faults[i].relative || job->faults[i].rank < 0 ||
             (job->faults[i].kind == FAULT_NETWORK && job->faults[i].rank_count > 1))
-            fail("--once: a fault in percent, or whose rank is found, takes several runs");
+            fail("--once: a fault in percent, or with ? as rank, takes several runs");
 }
 
 /*

@@ -332,7 +332,7 @@ struct inspector *inspector_open(struct job *job)
     inspector->job = job;
     inspector->version = find_version(job->options.dialect, &inspector->verbose);
     if (inspector->version == NULL)
-        fail("no dialect is called '%s'", job->options.dialect);
+        fail("unknown dialect '%s'", job->options.dialect);
     inspector->logs = allocate((size_t)job->options.ranks, sizeof(*inspector->logs));
     for (int rank = 0; rank < job->options.ranks; rank++) {
         const struct process *process = &job->processes[rank];

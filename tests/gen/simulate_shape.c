@@ -392,7 +392,7 @@ static void build_moe(struct job *job)
     struct options *options = &job->options;
     int size = experts_of(options);
     if (options->ranks % size != 0)
-        fail("moe needs a multiple of %d ranks", size);
+        fail("moe: the number of ranks must be a multiple of %d", size);
     int world = add_world(job);
     int *experts = allocate((size_t)options->ranks, sizeof(int));
     add_groups(job, "ep", size, 1, experts);
@@ -468,7 +468,7 @@ void shape_build(struct job *job)
             programs_build(job, shapes[i].build);
             return;
         }
-    fail("no shape is called '%s'; --list-shapes names them", job->options.shape);
+    fail("unknown shape '%s'; --list-shapes lists the names", job->options.shape);
 }
 
 void shape_list(FILE *out)

@@ -15,16 +15,17 @@
 #define GAP_LENGTH 8
 
 const char situation_usage[] =
-    "  --hot-expert PERCENT:STEPS   moe: one expert of each group gets that much more, another one after so\n"
-    "                        many steps; what is sent to and from experts goes with their load\n"
-    "  --batches PERCENT     batches differ by that (normal spread), for all ranks alike\n"
-    "  --own-batches PERCENT the same, each rank's its own\n"
-    "  --ramp-up N:STEPS     N microbatches at first, one more after so many steps, up to --microbatches\n"
-    "  --sequences PERCENT:STEPS    sequences grow by that of the first length after so many steps\n"
-    "  --evaluate STEPS[:BATCHES[:TAG]]   forward passes at the end of each so many-th step\n"
-    "  --remake STEP         all communicators are made anew in the same processes; may be repeated\n"
-    "  --clock-step RANK:STEP:US    that process's clock jumps as the step begins; may be repeated\n"
-    "  --gaps FRACTION[:LENGTH]     of operations that recorders lose, so many calls in a row\n";
+    "  --hot-expert PERCENT:STEPS   moe: one expert of each group gets this much more data, another one\n"
+    "                        after every STEPS steps; message sizes follow the load of experts\n"
+    "  --batches PERCENT     batches differ by this (normal spread), equally on all ranks\n"
+    "  --own-batches PERCENT the same, separately on each rank\n"
+    "  --ramp-up N:STEPS     N microbatches at first, one more after every STEPS steps, up to "
+    "--microbatches\n"
+    "  --sequences PERCENT:STEPS    sequences grow by this part of the first length after every STEPS steps\n"
+    "  --evaluate STEPS[:BATCHES[:TAG]]   forward passes at the end of every STEPS-th step\n"
+    "  --remake STEP         all communicators are recreated in the same processes; may be repeated\n"
+    "  --clock-step RANK:STEP:US    the clock of the process jumps when the step begins; may be repeated\n"
+    "  --gaps FRACTION[:LENGTH]     fraction of operations that recorders lose, LENGTH calls in a row\n";
 
 /* The number before the next colon; NULL stays NULL. */
 static double take(char **rest, const char *what)
@@ -40,7 +41,7 @@ static int take_positive(char **rest, const char *what)
 {
     double value = take(rest, what);
     if (value < 1 || value > 1e6)
-        fail("%s: at least 1", what);
+        fail("%s must be at least 1", what);
     return (int)value;
 }
 
@@ -106,7 +107,7 @@ void situation_check(const struct options *options)
 {
     const struct situation *situation = &options->situation;
     if (situation->hot_steps > 0 && strcmp(options->shape, "moe") != 0)
-        fail("--hot-expert: only shape moe has experts");
+        fail("--hot-expert: only with shape moe");
     if (situation->gaps < 0 || situation->gaps > 0.9)
         fail("--gaps: 0 to 0.9");
     for (int i = 0; i < situation->clock_step_count; i++)

@@ -66,11 +66,11 @@ class Damaged:
             try:
                 result = self.run(words)
             except subprocess.TimeoutExpired:
-                return f"{words} does not end"
+                return f"{words} did not end"
             if b"Sanitizer" in result.stderr or b"runtime error" in result.stderr:
                 return f"{words}: {result.stderr.decode(errors='replace')[:2000]}"
             if result.returncode not in (0, 1) or (result.returncode == 1 and not result.stderr):
-                return f"{words} ends with {result.returncode}: {result.stderr.decode(errors='replace')[:500]}"
+                return f"{words}: exit status {result.returncode}: {result.stderr.decode(errors='replace')[:500]}"
         return None
 
     def all(self):

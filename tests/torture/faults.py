@@ -141,18 +141,18 @@ class Faults:
         if b"CHECK failed: sanitizer_" in result.stderr:
             raise NotTried  # the sanitizer itself got no memory and gave up
         if b"Sanitizer" in result.stderr or b"runtime error" in result.stderr:
-            return "a sanitizer complains: " + result.stderr.decode(errors="replace")[-3000:]
+            return "sanitizer report: " + result.stderr.decode(errors="replace")[-3000:]
         if result.returncode < 0:
             return f"killed by signal {-result.returncode}"
         if result.returncode not in (expected_status, 1):
             return f"exit status {result.returncode}"
         if result.returncode == 1 and not result.stderr.startswith(b"ncclprof: "):
-            return "no reason given"
+            return "exit status 1 without a message"
         if result.returncode == expected_status and expected_status == 0 and result.stdout != expected_output:
-            return "another result, and no error"
+            return "different result without an error"
         # A sanitizer checks for leaks itself, and keeps memory of its own.
         if result.left > self.left and "san-" not in self.program:
-            return f"{result.left - self.left} blocks of memory are not freed"
+            return f"{result.left - self.left} memory blocks were not freed"
         return None
 
     def try_ingest(self, kind, number):
@@ -164,7 +164,7 @@ class Faults:
             if not wrong and store.exists():
                 check_whole(store)
             if not wrong and result.returncode == 0 and digests(store) != self.content:
-                wrong = "another content, and no error"
+                wrong = "different content of the store without an error"
             if not wrong and result.returncode:
                 wrong = self.complete(store)
         except (AssertionError, KeyError, sqlite3.Error, subprocess.TimeoutExpired) as trouble:
@@ -182,7 +182,7 @@ class Faults:
             # Status 1 without a change, or with all of it: the failed call was the one that reports it.
             allowed = [self.rest] if result.returncode == 0 else [self.content, self.rest]
             if not wrong and digests(store) not in allowed:
-                wrong = "another content"
+                wrong = "different content of the store"
         except (AssertionError, KeyError, sqlite3.Error, subprocess.TimeoutExpired) as trouble:
             wrong = f"{type(trouble).__name__}: {trouble}"
         shutil.rmtree(folder)
@@ -192,16 +192,16 @@ class Faults:
         """What is wrong with the ingest after a failed one."""
         again = self.run(store, self.ingest)
         if again.returncode:
-            return f"the next ingest fails: {again.stderr.decode(errors='replace')}"
+            return f"the next ingest failed: {again.stderr.decode(errors='replace')}"
         different = [table for table, digest in digests(store).items() if digest != self.content.get(table)]
-        return f"the next ingest does not complete {different}" if different else None
+        return f"the next ingest did not complete {different}" if different else None
 
     def try_reader(self, name, kind, number, expected):
         try:
             result = self.run(self.store, READERS[name], kind=kind, at=number, **self.more())
             wrong = self.judge(result, expected.returncode, expected.stdout)
         except subprocess.TimeoutExpired:
-            wrong = "does not end"
+            wrong = "did not end"
         return self.tell(name, kind, number, wrong)
 
     def try_one(self, command, kind, number, expected):

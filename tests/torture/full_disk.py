@@ -44,7 +44,7 @@ def one(program, folder, disk, kib, content, first_digests):
         result = run(program, store, folder / "traces")
         check_whole(store)
         if result.returncode == 0:
-            return "enough" if digests(store) == content else "other content, and no error"
+            return "enough" if digests(store) == content else "different content of the store without an error"
         if result.returncode != 1 or "full" not in result.stderr:
             return f"exit status {result.returncode}: {result.stderr}"
         # The missing rows may be those of one file, or only those of the join, which the next reader of the store adds.
@@ -53,8 +53,8 @@ def one(program, folder, disk, kib, content, first_digests):
         held = digests(store)
         odd = [name for name in ("file", "operation") if held[name] not in (first_digests[name], content[name])]
         if run(program, store, folder / "traces").returncode or digests(store) != content:
-            return "the next ingest does not complete it"
-        return f"other content in {odd}" if odd else None
+            return "the next ingest did not complete the store"
+        return f"different content in {odd}" if odd else None
     finally:
         subprocess.run(["umount", disk], check=True)
 

@@ -167,7 +167,7 @@ static void all_dialects_are_scanned(void **state)
             free(bytes);
             each_object(found.gl_pathv[n], visit_as_it_is, &counts);
             if (counts.taken + counts.learnt + tags != counts.lines || counts.learnt > 50)
-                fail_msg("%s: %zu of %zu lines scanned, %zu learnt", found.gl_pathv[n], counts.taken,
+                fail_msg("%s: %zu of %zu lines scanned, %zu learned", found.gl_pathv[n], counts.taken,
                          counts.lines, counts.learnt);
         }
         globfree(&found);

@@ -68,7 +68,7 @@ static void check(const struct situation *situation)
     for (size_t i = 0; i < call_count; i++) {
         int expected = situation->expected[i];
         if (calls[i].operation_id != (expected < 0 ? 0 : 100 + expected))
-            print_message("%s: description %zu is of %d\n", situation->name, i,
+            print_message("%s: description %zu was matched with operation %d\n", situation->name, i,
                           (int)calls[i].operation_id - 100);
         assert_int_equal(calls[i].operation_id, expected < 0 ? 0 : 100 + expected);
         assert_true(expected < 0 ? calls[i].reason != NULL : calls[i].reason == NULL);

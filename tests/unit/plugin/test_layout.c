@@ -104,7 +104,7 @@ static void check(const struct figure *figures, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (figures[i].ours != figures[i].theirs)
-            fail_msg("%s: %zu, NVIDIA's %zu", figures[i].name, figures[i].ours, figures[i].theirs);
+            fail_msg("%s: %zu, in NVIDIA's headers %zu", figures[i].name, figures[i].ours, figures[i].theirs);
 }
 
 #define CHECK(figures) check(figures, sizeof(figures) / sizeof((figures)[0]))

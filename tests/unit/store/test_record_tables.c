@@ -135,7 +135,7 @@ static void test_every_table_is_known(void **state)
     list_tables(store, &names);
     for (size_t i = 0; i < names.count; i++)
         if (!find_kind(names.items[i]) == !is_no_record(names.items[i]))
-            fail_msg("model/record.c says nothing of table %s", names.items[i]);
+            fail_msg("model/record.c does not describe table %s", names.items[i]);
     store_close(store);
 }
 
@@ -148,7 +148,7 @@ static void test_columns_are_those_of_the_store(void **state)
         char sql[SQL_BYTES];
         snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s')", table->name);
         if (store_file_number(store, sql) != table->field_count)
-            fail_msg("model/event.h has other columns than table %s", table->name);
+            fail_msg("the columns in model/event.h differ from those of table %s", table->name);
         for (int i = 0; i < table->field_count; i++)
             if (!has_column(store, table->name, table->fields[i].name, 0))
                 fail_msg("table %s has no column %s", table->name, table->fields[i].name);
@@ -194,7 +194,7 @@ static void test_a_file_goes_from_every_table(void **state)
     removal_release(&removal);
     for (size_t i = 0; i < names.count; i++)
         if (goes_with_file(store, names.items[i]) && count_rows(store, names.items[i]) != 1)
-            fail_msg("table %s keeps a row of a file that went", names.items[i]);
+            fail_msg("table %s keeps a row of a removed file", names.items[i]);
     store_close(store);
 }
 
@@ -357,7 +357,7 @@ static void test_nothing_is_left_of_who_went(void **state)
         for (size_t j = 0; j < sizeof whose / sizeof *whose; j++)
             if (!is_made_anew(names.items[i]) && has_column(store, names.items[i], whose[j], 0) &&
                 count_rows(store, names.items[i]) != 0)
-                fail_msg("table %s keeps what is said of nobody", names.items[i]);
+                fail_msg("table %s keeps facts about something that no file contains", names.items[i]);
     store_close(store);
 }
 

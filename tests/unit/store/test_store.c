@@ -14,7 +14,7 @@ static void refuse(void **state, enum store_mode mode, const char *why)
     assert_null(store_open(*state, mode, &error));
     assert_int_equal(error.depth, 2);
     if (!strstr(error.cause[0], why))
-        print_error("'%s' says nothing of '%s'\n", error.cause[0], why);
+        print_error("'%s' does not contain '%s'\n", error.cause[0], why);
     assert_non_null(strstr(error.cause[0], why));
     assert_non_null(strstr(error.cause[1], *state));
 }
