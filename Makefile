@@ -90,7 +90,7 @@ help:
 	@echo '                  clickhouse-test)'
 	@echo 'make demo         ingest the bundled traces and show the main commands on them'
 	@echo 'make test         all tests; SAN=address,undefined runs them under sanitizers'
-	@echo 'make check        rooms and their arrows, headers, style, banned functions, help against man pages'
+	@echo 'make check        rooms and their dependencies, headers, style, banned functions, help against man pages'
 	@echo 'make golden       write the expected outputs of the command-line tests'
 	@echo 'make coverage     lines and branches reached by the tests (lcov)'
 	@echo 'make lint         clang-tidy on changed sources; lint-all: clang-tidy, cppcheck and the gcc analyzer on all'

@@ -1,7 +1,7 @@
 #!/bin/sh
-# cJSON as a static library: `cjson.sh ARCHIVE`. The compiler's own libcjson.a where there is one. Debian has none: there
-# apt fetches Debian's source package of it, from where the machine's packages come from and checked like them, unless
-# CJSON_SOURCE names a folder that holds cJSON.c.
+# Makes cJSON as a static library: `cjson.sh ARCHIVE`. Copies the compiler's libcjson.a if there is one. Debian has none: there
+# apt downloads the source package from the package sources of this machine and verifies it, unless CJSON_SOURCE names a
+# folder with cJSON.c.
 set -e
 archive=$1
 found=$(${CC:-cc} -print-file-name=libcjson.a)
@@ -12,7 +12,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# apt as it is set up here, but asked for sources, and with lists of its own.
+# apt with the configuration of this machine, but for source packages, and with its own package lists.
 fetch() {
     command -v apt-get >/dev/null && command -v dpkg-source >/dev/null || return 1
     mkdir -p "$work/parts" "$work/lists/partial"
@@ -28,7 +28,7 @@ fetch() {
 if [ -z "$CJSON_SOURCE" ]; then
     if ! fetch; then
         tail -5 "$work/log" 2>/dev/null >&2 || :
-        echo 'no libcjson.a here, and apt-get and dpkg-source do not get its source; give CJSON_SOURCE=FOLDER' >&2
+        echo 'libcjson.a not found, and apt-get and dpkg-source cannot download its source; set CJSON_SOURCE=FOLDER' >&2
         exit 1
     fi
     CJSON_SOURCE=$(dirname "$(ls "$work"/cjson-*/cJSON.c)")

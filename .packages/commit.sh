@@ -1,6 +1,6 @@
 #!/bin/sh
-# The C header that names the commit of the sources, from the top of the repository: by git in a clone, by .packages/commit in
-# an archive of `make dist`, which git fills in. Where neither tells it, the name is empty.
+# Prints a C header with the commit of the sources, from the top of the repository: in a clone from git; in an archive of
+# `make dist` from .packages/commit, which git fills in. If neither is available, the name is empty.
 commit=
 if [ -z "$(GIT_OPTIONAL_LOCKS=0 git rev-parse --show-cdup 2>/dev/null || echo none)" ]; then
     commit=$(git rev-parse --verify --quiet HEAD) && GIT_OPTIONAL_LOCKS=0 git diff --quiet HEAD || changed=', modified'

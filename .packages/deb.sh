@@ -1,6 +1,6 @@
 #!/bin/sh
-# A Debian package of an installed tree: `deb.sh FOLDER VERSION`, from the top of the repository. FOLDER/root holds what
-# `make install PREFIX=/usr` gives; the package comes into FOLDER. SOURCE_DATE_EPOCH dates everything in it.
+# Makes a Debian package of an installed tree: `deb.sh FOLDER VERSION`, from the top of the repository. FOLDER/root is the result
+# of `make install PREFIX=/usr`. The package is written to FOLDER. All files in it have the date SOURCE_DATE_EPOCH.
 set -e
 folder=$1
 version=$2
@@ -8,14 +8,14 @@ here=$PWD/.packages/debian
 export LC_ALL=C
 cd "$folder"
 
-# zsh looks for what packages bring in a place of Debian's.
+# Debian has its own folder for zsh completions of packages.
 mkdir -p root/usr/share/zsh/vendor-completions
 mv root/usr/share/zsh/site-functions/* root/usr/share/zsh/vendor-completions/
 rmdir root/usr/share/zsh/site-functions
 find root/usr/share/man -name '*.[1-9]' -exec gzip -9n {} +
 strip --strip-unneeded --remove-section=.comment --remove-section=.note root/usr/bin/ncclprof root/usr/lib/*.so
 
-# What dpkg's tools read: a source package's debian folder.
+# The tools of dpkg read the debian folder of a source package.
 cp -R "$here" debian
 {
     printf 'ncclprof (%s) unstable; urgency=medium\n\n  * Built from its source repository.\n\n -- ' "$version"

@@ -1,11 +1,11 @@
-# What is handed to people who build nothing, laid out under build/: a Debian package, a static tool, the sources.
+# Packages for people who do not build from a clone, written to build/: a Debian package, a static program, a source archive.
 
-# The date of everything in a package: of the commit or, in an unpacked source archive, of its files.
+# The date of all files in a package: that of the commit or, in an unpacked source archive, of its files.
 SOURCE_DATE = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y Makefile))
 
-# One package: ncclprof record and the plugin that it sets are of one version, and belong on the same nodes. The
-# plugin alone is one file that needs libc and zlib: whoever wants only that in an image copies it there. Debugging
-# symbols stay in build/ncclprof, which has the same build id.
+# Tool and plugin are one package, because ncclprof record and the plugin must have the same version and be on the same nodes.
+# The plugin alone is one file that needs libc and zlib; to have only the plugin in an image, copy this file. Debugging symbols
+# stay in build/ncclprof, which has the same build id.
 DEB := $(OUT)/deb
 
 .PHONY: deb
@@ -14,7 +14,7 @@ deb: all
 	@$(MAKE) -s install DESTDIR=$(DEB)/root PREFIX=/usr
 	@SOURCE_DATE_EPOCH=$(SOURCE_DATE) .packages/deb.sh $(DEB) $(VERSION)
 
-# The tool for nodes where nothing can be installed: all objects but one are those of `make`.
+# The tool for nodes on which nothing can be installed. All objects except one are those of `make`.
 STATIC := $(OUT)/static
 STATIC_OBJECTS := $(filter-out $(OUT)/object/cmd/record.o,$(CMD_OBJECTS)) $(STATIC)/record.o $(STATIC)/no_loader.o
 STATIC_LDFLAGS := $(filter-out -pie,$(NCCLPROF_LDFLAGS)) -static-pie -s \
@@ -38,13 +38,13 @@ $(STATIC)/libcjson.a: .packages/cjson.sh
 	@mkdir -p $(@D)
 	CC='$(CC)' AR='$(AR)' .packages/cjson.sh $@
 
-# The last commit's files, always the same bytes for one commit and one version of git and gzip.
+# The files of the last commit. The bytes depend only on the commit and the versions of git and gzip.
 DIST := ncclprof-$(VERSION)
 
 .PHONY: dist
 dist:
-	@git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || { echo 'make dist takes a clone' >&2; exit 1; }
-	@git diff --quiet HEAD || echo 'make dist: what is not committed is not in it' >&2
+	@git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || { echo 'make dist: this is not a git clone with a commit' >&2; exit 1; }
+	@git diff --quiet HEAD || echo 'make dist: uncommitted changes are not in the archive' >&2
 	@mkdir -p build
 	@git -c tar.umask=0022 archive --format=tar --prefix=$(DIST)/ -o build/$(DIST).tar HEAD
 	@gzip -9nf build/$(DIST).tar

@@ -1,8 +1,10 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* What a static program loads would bring another C library with it. SQLite can, for extensions, which the
-   store keeps switched off; it gets these instead (ld's --wrap). */
+/*
+ * A library that a static program loads would bring a second C library. SQLite can load extensions, although
+ * the store keeps them switched off; these functions replace the ones that it would call (ld's --wrap).
+ */
 
 void *__wrap_dlopen(const char *file, int mode);
 void *__wrap_dlsym(void *handle, const char *name);

@@ -8,9 +8,9 @@ usage: tests/cut_fixture.py steps SOURCE TARGET --steps N [--waits K] [--gzip]
 
 steps   Chrome dumps (dump*) of a folder, each cut to the first N training steps: up to the N+1st tag "forward" of
         its process. --waits K keeps the first K network steps of each proxy operation (0: none at all).
-groups  Chrome dumps, each cut to its first N top-level groups and what belongs to them.
+groups  Chrome dumps, each cut to its first N top-level groups and the lines that belong to them.
 lines   Inspector logs of a folder, the first N lines of each.
-count   Prints, as JSON, what a reader has to find in a folder: this goes into its TRUTH file.
+count   Prints, as JSON, the events that a reader must find in a folder, for its TRUTH file.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def read(path):
 
 
 def event(line):
-    """The event on a line; None where there is none that any JSON parser would take."""
+    """The event on a line; None if the line has none that every JSON parser accepts."""
     line = line.strip().rstrip(",")
     if not line.startswith('{"'):
         return None
@@ -49,7 +49,7 @@ def event(line):
 
 
 def top_level(lines):
-    """Runs of lines that belong together: everything between a begin at the top and its end."""
+    """Groups of lines that belong together: everything between a top-level begin and its end."""
     run, open_key = [], None
     for line in lines:
         found = event(line)
@@ -67,7 +67,7 @@ def top_level(lines):
 
 
 def thin(run, waits):
-    """The run with no more than `waits` network steps in each proxy operation."""
+    """The lines with at most `waits` network steps in each proxy operation."""
     seen = []
     for line, found in run:
         if found["cat"] == "PROXY" and found["ph"] == "b":
@@ -94,7 +94,7 @@ def pid_of(lines):
 
 
 def step_ends(files, steps):
-    """Per process, when its step number `steps` begins."""
+    """By process, the time at which its step number `steps` begins."""
     forward = collections.defaultdict(set)
     for path in files:
         lines = read(path)
@@ -102,7 +102,7 @@ def step_ends(files, steps):
         for found in map(event, lines):
             if found and found["cat"] == "USER_TAG" and found["args"]["tag"] == "forward":
                 forward[pid].add(found["ts"])
-    # The tag is set on each communicator in turn, microseconds apart.
+    # The tag is set on one communicator after the other, microseconds apart.
     ends = {}
     for pid, times in forward.items():
         starts = []
@@ -181,7 +181,7 @@ def count(arguments):
                     counts["kernel_channels"] += 1
                 elif found["cat"] == "PROXY" and found["name"] in ("Idle", "Sleep", "Append"):
                     counts["proxy_control_events"] += 1
-    # A step begins with its buffer wait up to 2.26, later with the wait that comes first then.
+    # Up to 2.26 a network step begins with its buffer wait, later with the wait that comes first there.
     newer = counts.pop("proxy_steps_without_buffer_wait", 0)
     counts["proxy_steps"] = counts["proxy_steps"] or newer
     print(json.dumps({**counts, "functions": functions}, indent=1, sort_keys=True))

@@ -257,9 +257,9 @@ static int append_difference(const struct finding *finding, int64_t excess_ns, s
     return buffer_append_text(text, ". ") ||
            (finding->lost_ns > 0 ? text_time(text, finding->lost_ns) : buffer_append_text(text, "None")) ||
            buffer_append_text(text, " of ") || text_time(text, excess_ns) ||
-           buffer_append_text(text, finding->kind == FINDING_NETWORK
-                                        ? " delayed the job; transfers overlap"
-                                        : " delayed the job; the rest was hidden");
+           buffer_append_text(text, finding->kind == FINDING_NETWORK ? " delayed the job; transfers overlap"
+                                    : finding->lost_ns > 0           ? " delayed the job; the rest was hidden"
+                                                           : " delayed the job; all of it was hidden");
 }
 
 /* Appends "forward 20.1 ms, backward 19.2 ms. 30.0 ms of 39.3 ms delayed the job; ...". */

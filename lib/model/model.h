@@ -49,7 +49,8 @@ struct table {
     char **warnings; /* owned */
     size_t warning_count;
     size_t warning_capacity;
-    char **kept; /* owned, see table_keep_text */
+    int is_of_one_run; /* all rows and warnings belong to one run: warnings do not name it */
+    char **kept;       /* owned, see table_keep_text */
     size_t kept_count;
     size_t kept_capacity;
 };
@@ -89,6 +90,7 @@ int table_sort_rows(struct table *table, size_t column, int upwards, struct erro
 /* Moves rows that have a value in the column before those that have none. Stable. -1 if memory is out. */
 int table_put_nulls_last(struct table *table, size_t column, struct error *error);
 
+/* Adds a warning. In a table of one run, "run N: " at its start is left out. */
 int table_add_warning(struct table *table, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -215,6 +215,18 @@ int table_put_nulls_last(struct table *table, size_t column, struct error *error
     return 0;
 }
 
+/* The length of "run N: " at the start of a warning; 0 if it starts otherwise. */
+static size_t run_prefix_length(const char *text)
+{
+    static const char run[] = "run ";
+    size_t length = sizeof run - 1;
+    if (strncmp(text, run, length) != 0)
+        return 0;
+    size_t digits = strspn(text + length, "0123456789");
+    length += digits;
+    return digits && strncmp(text + length, ": ", 2) == 0 ? length + 2 : 0;
+}
+
 int table_add_warning(struct table *table, struct error *error, const char *format, ...)
 {
     if (array_reserve((void **)&table->warnings, &table->warning_capacity, table->warning_count + 1,
@@ -227,6 +239,10 @@ int table_add_warning(struct table *table, struct error *error, const char *form
     va_end(arguments);
     if (length < 0)
         return error_no_memory(error);
+    if (table->is_of_one_run) {
+        size_t prefix = run_prefix_length(text);
+        memmove(text, text + prefix, (size_t)length + 1 - prefix);
+    }
     table->warnings[table->warning_count++] = text;
     return 0;
 }

@@ -1,5 +1,5 @@
 'use strict';
-/* Draws what the page holds as data: rank by step, and operations on one clock. Texts only ever become text. */
+/* Draws the data of the page: rank by step, and operations on one clock. Text from the data is never used as HTML. */
 (() => {
   const SCALE_NOTHING = 1, SCALE_FIRST = 2, SCALE_LAST = 255, LEAST = [0, 0.03, 0.1, 0.3, 1];
 
@@ -12,7 +12,7 @@
     return made;
   };
 
-  /* Three figures, as everywhere in the report. */
+  /* Three significant digits, as in the rest of the report. */
   const say_time = us => {
     const size = Math.abs(us);
     const [unit, factor] = size >= 999.5e3 ? ['s', 1e6] : size >= 999.5 ? ['ms', 1e3] : size >= 0.9995 ? ['us', 1] : ['ns', 1e-3];
@@ -23,7 +23,7 @@
   const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-  /* Differences from the row above, zeros counted, in base64: lib/output/html_heat.c. */
+  /* Decodes base64 of the differences from the row above, with runs of zeros as a count: see lib/output/html_heat.c. */
   const decode = (text, rows, columns) => {
     const bytes = atob(text), cells = new Uint8Array(rows * columns);
     let at = 0;
@@ -41,7 +41,7 @@
     return layer.least * Math.pow(layer.most / layer.least, (byte - SCALE_FIRST) / (SCALE_LAST - SCALE_FIRST));
   };
 
-  /* A canvas with rows: zoom, drag, a selection that keys move, and what it is in words. */
+  /* A canvas with rows: zoom, drag, a selection that the keyboard moves, and a description of the selection in words. */
   class View {
     constructor(host, label, row_height, most_height) {
       this.host = host;
@@ -141,7 +141,7 @@
       this.said.textContent = what ? this.words(what) : this.hint;
     }
 
-    /* Moves the picture until the selection is in it. */
+    /* Scrolls until the selection is visible. */
     show(what) {
       const at = this.place_of(what), width = this.to - this.from;
       if (at < this.from || at >= this.to) this.shift(at - width / 2 - this.from);
@@ -183,7 +183,7 @@
       return line;
     }
 
-    /* Sets the canvas up for device pixels; its context, and sizes in CSS pixels. */
+    /* Sets up the canvas for device pixels. Returns its context, and sizes in CSS pixels. */
     begin(rows, row_pixels) {
       const ratio = window.devicePixelRatio || 1, width = this.canvas.clientWidth, height = this.top + rows * row_pixels + 2;
       this.row_pixels = row_pixels;
@@ -231,7 +231,7 @@
       for (const layer of this.layers) layer.levels = this.find_levels(layer);
       this.marks = new Map();
       for (const mark of heat.marks || []) this.marks.set(mark[0], [...(this.marks.get(mark[0]) || []), mark]);
-      /* Who is to blame first, then who waits; where nobody was, how long it took. */
+      /* Shows own delay if it stands out, else wait time, else the step time. */
       const stands_out = layer => layer.key !== 'length' && layer.most >= LEAST[1] * this.usual;
       this.layer = [...this.layers].reverse().find(stands_out) || this.layers[0];
       this.group('rank');
@@ -240,7 +240,7 @@
       this.say(null);
     }
 
-    /* The level of each byte. */
+    /* The colour level of each byte value. */
     find_levels(layer) {
       const levels = new Uint8Array(256);
       for (let byte = 1; byte < 256; byte++) {
@@ -252,7 +252,7 @@
       return levels;
     }
 
-    /* Rows of the picture: each rank, or the ranks of each host together. */
+    /* One row of the picture per rank, or per host with its ranks. */
     group(by) {
       const heat = this.heat, rows = new Map();
       heat.ranks.forEach((name, rank) => {
@@ -288,7 +288,7 @@
       this.host.append(tools, this.canvas, this.said, this.help());
     }
 
-    /* The next row, from the one below the selection on, that is a rank of that name, or whose name or host has the text in it. */
+    /* The next row below the selection with that rank name, or whose name or host contains the text. */
     search(text) {
       const wanted = text.trim().replace(/^rank\s+/i, '').toLowerCase();
       if (!wanted) return;
@@ -324,7 +324,7 @@
       super.fit();
     }
 
-    /* Rows that have no room of their own come nearer as steps do. */
+    /* Zooming in also reduces the number of visible rows, if not all rows can be large. */
     zoom(times, part, row = this.selected ? this.selected.row : this.first_row + this.rows_in_view / 2) {
       const count = this.rows.length, before = this.rows_in_view;
       this.rows_in_view = Math.round(clamp(before / times, Math.min(count, Math.floor(this.most_height / 14)), count));
@@ -333,7 +333,7 @@
       super.zoom(times, part);
     }
 
-    /* The greatest of the ranks of a row. */
+    /* The largest value of the ranks of a row. */
     value(layer, row, column) {
       let greatest = 0;
       for (const rank of this.rows[row].ranks) greatest = Math.max(greatest, layer.cells[rank * this.columns + column]);
@@ -366,7 +366,7 @@
 
     draw() {
       const count = this.rows_in_view, pixels = Math.max(1, Math.min(18, Math.floor(this.most_height / count)));
-      /* More rows than pixels: some share one, and the greatest shows. */
+      /* If there are more rows than pixels, several rows share a pixel, which shows the largest value. */
       const each = Math.max(1, Math.ceil(count / this.most_height)), shown = Math.ceil(count / each);
       const {context, width} = this.begin(shown, pixels);
       if (width <= 0) return;
@@ -376,7 +376,7 @@
       this.draw_marks(context, width, pixels, each);
     }
 
-    /* The cells in view, a pixel each; of several together the greatest. Kept until the view or the colours change. */
+    /* The visible cells, one pixel each; a pixel of several cells has the largest value. Cached until the view or the colours change. */
     paint(first, last, together, shown, each) {
       const palette = this.palette(), key = [first, last, together, shown, each, this.first_row, this.by, this.layer.key, ...palette].join();
       if (key === this.painted) return this.still;
@@ -414,7 +414,7 @@
       context.clip();
       context.imageSmoothingEnabled = false;
       context.drawImage(still, this.left + (first - this.from) * scale, this.top, across * together * scale, shown * pixels);
-      /* Cells with room around them are told apart. */
+      /* Draws lines between large cells. */
       context.fillStyle = colour('--ground');
       for (let row = 1; pixels >= 10 && row < shown; row++) context.fillRect(this.left, this.top + row * pixels - 1, room, 1);
       for (let column = first + 1; scale >= 10 && column < last; column++)
@@ -422,7 +422,7 @@
       context.restore();
     }
 
-    /* Of a cell that is not known, and of the levels; as a canvas has its pixels. */
+    /* The colours of unknown cells and of the levels, as RGBA bytes of a canvas. */
     palette() {
       const little = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
       return ['--ground', '--l0', '--l1', '--l2', '--l3', '--l4'].map(name => {
@@ -497,7 +497,7 @@
     row_count() { return this.bars.length; }
     place_of(what) { return this.bars[what.row][what.bar].begin; }
 
-    /* The bar at a place, or the nearest one of its lane within some pixels. */
+    /* The bar at a place, or the nearest bar of the lane within six pixels. */
     hit(place) {
       const slack = (this.to - this.from) / Math.max(1, this.canvas.clientWidth - this.left) * 6;
       let best = null, nearest = slack;
@@ -530,7 +530,7 @@
       const bar = this.bars[what.row][what.bar], texts = this.lanes.texts;
       const tag = bar.group >= 0 ? `, phase ${texts[bar.group]}` : '';
       const when = `started at ${say_time(bar.begin)}`;
-      if (bar.open === 1) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, never ended.`;
+      if (bar.open === 1) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, never finished.`;
       if (bar.open === 2) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}; its end is unknown.`;
       const waited = bar.waiting > 0 ? `, including ${say_time(bar.waiting)} waiting for the last rank` : '';
       return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, took ${say_time(bar.length)}${waited}.`;

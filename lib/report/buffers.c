@@ -395,7 +395,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         set_filter(&shares, request->filter);
     *usage = parse_keys(&shares, request->values[OPTION_BY], error) ||
              parse_hook(request->values[OPTION_HOOK], &hook, error);
-    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, error) ||
+    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, &result->table, error) ||
                  load_and_show(&shares, request, &runs, hook, &result->table, error);
     runs_release(&runs);
     shares_release(&shares);

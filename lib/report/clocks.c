@@ -83,7 +83,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                struct error *error)
 {
     struct runs runs;
-    if (clock_rows_begin(&result->table, error) || runs_choose(&runs, request, OPTION_RUN, error))
+    if (clock_rows_begin(&result->table, error) ||
+        runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     result->table.columns[table_find_column(&result->table, "run")].hidden = runs.count < 2;
     int failed = caution_no_operations(request->store, &runs, &result->table, error) ||

@@ -389,7 +389,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     if (told_begin(&diagnosis.told, error) ||
         shards_are_lacking(request->store, &diagnosis.lacks_shards, error) ||
         job_count_pieces(request->store, &diagnosis.options.pieces, error) ||
-        runs_choose(&runs, request, OPTION_RUN, error))
+        runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     diagnosis.told.names_runs = runs.count > 1;
     int failed = diagnose_runs(&diagnosis, &runs, error);

@@ -188,7 +188,8 @@ static int caution_diagnosed(const struct job *job, const struct baseline *basel
                              struct error *error)
 {
     if (!job->operation_count)
-        return table_add_warning(table, error, "run %lld: it contains no operations, so nothing was analyzed",
+        return table_add_warning(table, error,
+                                 "run %lld: the trace contains no operations, so nothing was analyzed",
                                  (long long)job->run_id) ||
                caution_bare_calls(job->store, job->run_id, table, error);
     return caution_bare_calls(job->store, job->run_id, table, error) ||

@@ -215,9 +215,9 @@ static int append_job(const struct judgement *judgement, struct buffer *text)
 {
     const struct job *job = judgement->job;
     int64_t ranks = judgement->scope.ranks, recorded = judgement->scope.recorded_ranks;
-    int failed = buffer_printf(text, "%lld rank%s", (long long)recorded, recorded == 1 ? "" : "s");
-    if (!failed && ranks > recorded)
-        failed = buffer_printf(text, " of %lld", (long long)ranks);
+    int failed = ranks > recorded
+                     ? buffer_printf(text, "%lld of %lld ranks", (long long)recorded, (long long)ranks)
+                     : buffer_printf(text, "%lld rank%s", (long long)recorded, recorded == 1 ? "" : "s");
     size_t hosts = judgement->hosts;
     if (!failed && hosts)
         failed = buffer_printf(text, " on %zu host%s", hosts, hosts == 1 ? "" : "s");

@@ -496,7 +496,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct runs runs;
     *usage = check_request(request, error) != 0;
     if (*usage || table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-        runs_choose(&runs, request, OPTION_RUN, error))
+        runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     const struct format *format = find_format(request->values[OPTION_TO]);
     int failed = format ? format->write(request, &runs, result, error) : -1;

@@ -400,12 +400,16 @@ static int choose(struct runs *runs, const struct analysis_request *request, con
     return 0;
 }
 
-int runs_choose(struct runs *runs, const struct analysis_request *request, size_t option, struct error *error)
+int runs_choose(struct runs *runs, const struct analysis_request *request, size_t option, struct table *table,
+                struct error *error)
 {
     const char *wanted = request->values[option];
     *runs = (struct runs){0};
-    return wanted ? choose(runs, request, wanted, error)
-                  : job_list(request->store, &runs->ids, &runs->count, error);
+    if (wanted ? choose(runs, request, wanted, error)
+               : job_list(request->store, &runs->ids, &runs->count, error))
+        return -1;
+    table->is_of_one_run = runs->count == 1;
+    return 0;
 }
 
 void runs_release(struct runs *runs)

@@ -191,6 +191,7 @@ static int add_run(struct report *report, int64_t run_id, struct error *error)
     if (judged_run_init(&judged, report->request->store, run_id, &report->diagnose, error))
         return -1;
     table_init(&notes, "html");
+    notes.is_of_one_run = report->runs == 1;
     struct html_run run = {.store = report->request->store,
                            .filter = report->request->filter,
                            .job = &judged.job,
@@ -338,7 +339,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         *usage = 1;
         return -1;
     }
-    if (runs_choose(&runs, request, OPTION_RUN, error))
+    if (runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     report.runs = runs.count;
     int failed = make_report(&report, request->values[OPTION_OUTPUT], &runs, result, error);

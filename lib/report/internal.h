@@ -43,10 +43,11 @@ struct runs {
 };
 
 /*
- * `option` is the index of RUN_OPTION in the values of the request. Returns -1 if its value is no run of the
- * store, with an error that lists the runs; there is nothing to release then.
+ * `option` is the index of RUN_OPTION in the values of the request, `table` the result, which learns whether
+ * there is only one run. Returns -1 if the value is no run of the store, with an error that lists the runs;
+ * there is nothing to release then.
  */
-int runs_choose(struct runs *runs, const struct analysis_request *request, size_t option,
+int runs_choose(struct runs *runs, const struct analysis_request *request, size_t option, struct table *table,
                 struct error *error);
 void runs_release(struct runs *runs);
 

@@ -434,7 +434,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     *usage = parse_keys(&report, request, error);
     report.filter.cross_node = request->values[OPTION_CROSS_NODE] != NULL;
     report.has_calls = request->values[OPTION_CALLS] != NULL || report_groups_is_by(&report, KEY_SOURCE);
-    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, error) ||
+    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, &result->table, error) ||
                  group_and_show(&report, request, &runs, &result->table, error);
     runs_release(&runs);
     report_groups_release(&report);

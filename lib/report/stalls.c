@@ -500,7 +500,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     }
     struct runs runs;
-    if (runs_choose(&runs, request, OPTION_RUN, error))
+    if (runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     struct stalls stalls;
     stalls_init(&stalls);

@@ -159,11 +159,11 @@ static int caution_meetings(const struct job *job, size_t count, struct table *t
 {
     if (!count)
         return 0;
-    return table_add_warning(table, error,
-                             "run %lld: no NCCL log (NCCL_DEBUG=INFO) for %s: init times are unknown; column "
-                             "last is the rank that arrived last at the first operation",
-                             (long long)job->run_id,
-                             job->start_count ? "some communicators" : "any communicator");
+    return table_add_warning(
+        table, error,
+        "run %lld: no NCCL log (NCCL_DEBUG=INFO) for %s: init times are unknown; columns "
+        "last and late refer to the first operation instead",
+        (long long)job->run_id, job->start_count ? "some communicators" : "any communicator");
 }
 
 static int add_run(const struct job *job, struct table *table, struct error *error)
@@ -196,7 +196,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 {
     struct runs runs;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-        runs_choose(&runs, request, OPTION_RUN, error))
+        runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
     int failed = caution_no_operations(request->store, &runs, &result->table, error);
@@ -218,8 +218,8 @@ const struct analysis analysis_startup = {
     .summary = "show communicator init time per rank, and which rank was last",
     .description =
         "All ranks of a communicator wait for the last one during init. A long init time therefore means a "
-        "rank that waited; the rank that came last has a short one. One row per communicator and rank; the "
-        "rank that came latest is listed first.",
+        "rank that waited; the rank that arrived last has a short one. One row per communicator and rank; "
+        "the ranks that arrived latest are listed first.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .unlisted_filters = FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_TAG),

@@ -476,7 +476,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     }
     if (begin_table(request, &settings, result, usage, error) ||
         diagnose_options_usual(&settings.diagnose, request->store, error) ||
-        runs_choose(&runs, request, OPTION_RUN, error))
+        runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     result->table.columns[run_column(&settings, &result->table)].hidden = runs.count < 2;
     int failed = caution_no_operations(request->store, &runs, &result->table, error);

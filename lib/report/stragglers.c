@@ -403,11 +403,12 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     }
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         job_count_pieces(request->store, &diagnose.pieces, error) ||
-        runs_choose(&runs, request, OPTION_RUN, error))
+        runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
     result->table.legend =
-        "kind ... lost: verdict of diagnose. The other columns split the time that ranks waited for this "
+        "Columns kind to lost: verdict of diagnose. The other columns split the time that ranks waited for "
+        "this "
         "rank, "
         "by cause: own = its own delay; inherited = it was delayed by another rank; network = slow "
         "transfers, "

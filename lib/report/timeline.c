@@ -226,7 +226,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     if (*usage)
         return error_set(error, "missing option --output");
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-        runs_choose(&runs, request, OPTION_RUN, error))
+        runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     int failed = 0;
     if (runs.count != 1)

@@ -245,6 +245,7 @@ static int note_longer_steps(struct finding_snapshot_list *list, const struct ju
     if (!row)
         return 0;
     table_init(&table, "watch");
+    table.is_of_one_run = 1; /* the line of watch names the run if there are several */
     int failed = caution_longer_steps(&run->job, &run->baseline, run->transfers, longer, &table, error);
     const struct finding_snapshot finding_snapshot = {
         .run = run->job.run_name,

@@ -17,7 +17,7 @@ UNION ALL
 SELECT f.file_id,
        f.path,
        f.dialect,
-       CASE WHEN w.process_id IS NULL THEN 'duplicate operation' ELSE 'operation that another recorder tells, too' END,
+       CASE WHEN w.process_id IS NULL THEN 'duplicate operation' ELSE 'operation that another recorder also contains' END,
        0,
        sum(r.doubles),
        min(r.first_double),
@@ -32,7 +32,7 @@ UNION ALL
 SELECT f.file_id,
        f.path,
        f.dialect,
-       CASE r.repeated_by WHEN 1 THEN 'call that a trace records, too' ELSE 'call of an older dump' END,
+       CASE r.repeated_by WHEN 1 THEN 'call that a trace also contains' ELSE 'call of an older dump' END,
        0,
        sum(r.operations),
        0,
@@ -49,7 +49,7 @@ SELECT f.file_id,
        0,
        c.count,
        NULL,
-       c.other || ' beside ' || c.kept
+       c.other || ' instead of ' || c.kept
 FROM witness_contradiction c
 JOIN file f ON f.file_id = (SELECT min(fm.file_id) FROM member m JOIN file_member fm ON fm.member_id = m.member_id
                             WHERE m.process_id = c.process_id)
@@ -74,7 +74,7 @@ SELECT f.file_id,
        0,
        count(*),
        NULL,
-       c.other || ' beside ' || c.kept
+       c.other || ' instead of ' || c.kept
 FROM contradiction c
 JOIN file f ON f.file_id = (SELECT min(fm.file_id) FROM member m JOIN file_member fm ON fm.member_id = m.member_id
                             WHERE m.process_id = c.process_id)

@@ -1,6 +1,6 @@
-"""report, stragglers, stalls and diagnose on many records; DuckDB on the same records for what is SQL.
+"""Speed of report, stragglers, stalls and diagnose on many records; for queries that SQL can express, also DuckDB on the same records.
 
-DuckDB is asked for less, or for about as much, never for more: what its SQL leaves out is said with each.
+DuckDB does less work, or about as much, never more: a comment at each query lists what its SQL omits.
 """
 import os
 
@@ -8,12 +8,12 @@ from data import bytes_in, parse_size
 from measure import Series, interleave, run, show
 
 OPERATIONS = parse_size(os.environ.get("BENCH_OPERATIONS", "1M"))
-LINE_BYTES = 469  # of one operation in the Inspector's short lines of the simulator
-STEP_BYTES = 840  # of Chrome's trace for each network step of it
-OPERATIONS_A_STEP = 600  # of the simulated job of 8 ranks
+LINE_BYTES = 469  # per operation in the simulator's terse Inspector lines
+STEP_BYTES = 840  # per network step in its Chrome trace
+OPERATIONS_A_STEP = 600  # for the simulated job of 8 ranks
 
-# What report --by-tag prints, from records that are joined already: transfer time is the shortest over the ranks of
-# an instance, effective time the longest.
+# The rows of report --by-tag, from records that are already joined: transfer time is the shortest duration over the ranks
+# of an instance, effective time the longest.
 REPORT = """
 SELECT {keys}, count(*) AS instances, sum(members), sum(size_bytes),
        quantile_disc(transfer_ns, 0.5), quantile_disc(effective_ns, 0.5), quantile_disc(effective_ns, 0.99),
@@ -30,16 +30,16 @@ BY_RANK = REPORT.format(keys="rank", instances="""
                max(duration) OVER instance AS effective_ns
           FROM operation WINDOW instance AS (PARTITION BY communicator, sequence)""")
 
-# Who came last in each instance and what the others waited for it: all that durations tell.
+# The rank that arrived last in each instance, and how long the others waited for it: everything that durations show.
 WAITED = """
 SELECT last, count(*), sum(waited) FROM (
     SELECT arg_min(rank, duration) AS last, sum(duration) - count(*) * min(duration) AS waited
       FROM operation GROUP BY communicator, sequence)
  GROUP BY last ORDER BY 3 DESC"""
 
-# The same from times, and how much of it is the last one's own time, from the end of one operation to the start of the
-# next, beyond its peers' at that place of the step and its own past. Blame is not passed on, nothing is replayed, no
-# clocks are aligned.
+# The same from timestamps, and the part of the wait that is the own time of the last rank: from the end of one operation
+# to the start of the next, minus that of its peers at that place of the step, or its own in other steps. Delays are not
+# propagated, nothing is replayed, and no clocks are aligned.
 OWN = """
 WITH own AS (
     SELECT *, row_number() OVER (PARTITION BY rank, step ORDER BY start_ns) AS place,
@@ -55,7 +55,7 @@ wait AS (
       FROM usual GROUP BY communicator, function, sequence)
 SELECT last, count(*), sum(waited), sum(least(waited, excess)) FROM wait GROUP BY last ORDER BY 4 DESC"""
 
-# By edge: the medians and the longest wait; and by training step, how long at least one network step waited (waits
+# By link: the medians and the longest wait; and by training step, how long at least one network step waited (waits
 # overlap). No verdicts.
 EDGES = """
 SELECT member, peer, direction, count(*), quantile_disc(network_end - network_begin, 0.5),
@@ -100,7 +100,7 @@ def their_command(duckdb, database, sql):
 
 
 def export(bench, duckdb, sql, table):
-    """Rows of the store into a table of DuckDB's, which is not timed."""
+    """Copies rows of the store into a table of DuckDB. Not timed."""
     database, rows = f"{bench.room}/{table}.duckdb", f"{bench.room}/{table}.csv"
     if os.path.exists(database):
         os.remove(database)
@@ -111,7 +111,7 @@ def export(bench, duckdb, sql, table):
 
 
 def compare(title, pairs, runs):
-    """Pairs of (name, ours or None, theirs or None), in turn."""
+    """Pairs of (name, cost of ncclprof or None, cost of DuckDB or None), in turn."""
     contenders = []
     for name, ours, theirs in pairs:
         if ours:
@@ -131,7 +131,7 @@ def ingest(bench, path, what):
 
 
 def durations(bench, duckdb, runs):
-    """Records that only say how long operations took."""
+    """Records with durations only."""
     path = bench.data.folder("Inspector", OPERATIONS * LINE_BYTES)
     ingest(bench, path, f"{OPERATIONS / 1e6:.0f} M operations")
     database = duckdb and export(bench, duckdb, EXPORT_OPERATIONS, "operation")
@@ -144,7 +144,7 @@ def durations(bench, duckdb, runs):
 
 
 def times(bench, duckdb, runs):
-    """Records that also say when: the whole analysis of delays."""
+    """Records with timestamps: the complete analysis of delays."""
     steps = max(OPERATIONS // OPERATIONS_A_STEP, 20)
     path = bench.data.job(f"times-{steps}", ["--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "2", "--ranks", "8",
                                              "--layers", "8", "--microbatches", "4", "--steps", str(steps), "--dialect",
@@ -168,7 +168,7 @@ def network_steps(bench, duckdb, runs):
 
 
 def job(bench, runs):
-    """A simulated job of 256 ranks with a slow one, and its network steps."""
+    """A simulated job of 256 ranks with a slow rank, and its network steps."""
     path = bench.data.job("job-256", ["--shape", "3d", "--tp", "8", "--dp", "8", "--pp", "4", "--ranks", "256", "--steps",
                                       "12", "--layers", "4", "--dialect", "chrome-v7", "--fault", "compute:37:5:8:20%"])
     ingest(bench, path, "a job of 256 ranks")

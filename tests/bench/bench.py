@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Speed of ncclprof against what people would use instead, in turn on the same machine. See module.mk."""
+"""Compares the speed of ncclprof with other tools, in turn on the same machine. See module.mk."""
 import argparse
 import glob
 import json
@@ -17,10 +17,10 @@ from measure import Series, interleave, run, show
 
 BYTES = parse_size(os.environ.get("BENCH_BYTES", "480M"))
 RUNS = int(os.environ.get("BENCH_RUNS", "5"))
-# Slow parsers get so much, and their rate counts.
+# The amount of input for slow parsers; their rate is compared.
 SLICE_BYTES = min(BYTES // 8, 24_000_000)
 SCALE_BASE_BYTES = parse_size(os.environ.get("BENCH_SCALE_BASE", "60M"))
-# More instructions per byte than this on the read path fail the gate.
+# The gate fails if the read path needs more instructions per byte.
 GATE = {"Chrome": 6, "Inspector": 6, "Inspector verbose": 6, "Kineto": 24}
 GATE_BYTES = 4_000_000
 SHARDS = 64
@@ -56,7 +56,7 @@ def shell(text):
 
 
 def events_in(kind, path):
-    """What tells of something: lines of Chrome, events of Kineto, operations of the Inspector."""
+    """The number of events: lines of Chrome, events of Kineto, operations of Inspector."""
     if kind == "Kineto":
         return int(run(f"cat {path}/* | grep -c '\"ph\"'").output)
     lines = int(run(f"cat {path}/* | wc -l").output)
@@ -70,7 +70,7 @@ def slow_peers(bench, kind, contenders):
             series = Series(f"{name}, 1 thread ({bytes_in(path) / 1e6:.0f} MB)", bytes_in(path))
             contenders.append((series, shell_list(command(kind, path))))
         else:
-            print(f"{name}: not installed, left out")
+            print(f"{name}: not installed, skipped")
 
 
 def shell_list(command):
@@ -78,7 +78,7 @@ def shell_list(command):
 
 
 def ingest_kind(bench, kind, duckdb):
-    """One dialect: everybody in turn."""
+    """One dialect, all programs in turn."""
     path = bench.data.folder(kind, BYTES)
     size = bytes_in(path)
     one, two = Series("ncclprof ingest, 1 job", size), Series("ncclprof ingest, 2 jobs", size)
@@ -114,12 +114,12 @@ def find_duckdb(bench):
     duckdb = peers.DuckDB(bench.room)
     reason = duckdb.install()
     if reason:
-        print(f"DuckDB is left out: {reason}.")
+        print(f"DuckDB is skipped: {reason}.")
     return None if reason else duckdb
 
 
 def bench_dumps(bench):
-    """A dump of Flight Recorder for each of 64 ranks, its ring of 2,000 entries full."""
+    """One Flight Recorder dump for each of 64 ranks, with a full ring buffer of 2,000 entries."""
     path = bench.data.job("dumps-64", ["--shape", "3d", "--ranks", "64", "--tp", "4", "--dp", "4", "--pp", "4", "--layers", "8",
                                        "--steps", "100", "--dialect", "flight-recorder"])
     size = bytes_in(path)
@@ -141,7 +141,7 @@ def bench_ingest(bench):
 
 
 def bench_scale(bench):
-    """Sizes in turn. Per byte, and memory at the peak."""
+    """Several sizes in turn: time per byte and peak memory."""
     print(f"Scale: {measure.machine()}; medians of {RUNS} runs, interleaved, 2 jobs.")
     for kind in DIALECTS:
         contenders = []
@@ -160,7 +160,7 @@ def bench_scale(bench):
 
 
 def instructions(bench, path):
-    """What callgrind counts for reading the file."""
+    """The instructions that callgrind counts for reading the file."""
     with tempfile.TemporaryDirectory() as folder:
         output = f"{folder}/callgrind.out"
         run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", f"{bench.build}/read_bench", path])
@@ -190,7 +190,7 @@ def bench_analyses(bench):
 
 
 def bench_merge(bench):
-    """The files of a job in 64 shards, merged, against one ingest of all, which does the rest of it, too: joining."""
+    """Merges the files of a job from 64 shards, compared with one ingest of all files. Both include the join."""
     print(f"Merge: {measure.machine()}; medians of {RUNS} runs, interleaved, 2 jobs.")
     program = f"{bench.build}/ncclprof"
     job = bench.data.job("job-256", ["--shape", "3d", "--tp", "8", "--pp", "4", "--dp", "8", "--ranks", "256", "--per-node", "8",

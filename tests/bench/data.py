@@ -1,11 +1,11 @@
-"""What is read: made by the simulator, once, and kept."""
+"""The input of the benchmarks: created once with the simulator, and kept."""
 import os
 import shutil
 import subprocess
 
 DIALECTS = {"Chrome": "chrome-v7", "Inspector": "inspector-2.30-terse", "Inspector verbose": "inspector-2.30",
             "Kineto": "kineto"}
-# A job for each rank to be profiled: of 140 events one is an operation of NCCL, as in traces of real DDP jobs.
+# For each rank a profile in which one of 140 events is an operation of NCCL, as in traces of real DDP jobs.
 PROFILED = ["--shape", "ddp", "--per-node", "4", "--layers", "8", "--operators", "12", "--dialect", "kineto"]
 
 
@@ -20,7 +20,7 @@ class Data:
         os.makedirs(room, exist_ok=True)
 
     def folder(self, kind, size, files=8):
-        """A folder with `size` bytes of that kind of trace."""
+        """A folder with `size` bytes of traces of this kind."""
         path = os.path.join(self.room, f"{DIALECTS[kind]}-{size}-{files}")
         if not os.path.exists(path):
             shutil.rmtree(path + ".part", ignore_errors=True)
@@ -34,7 +34,7 @@ class Data:
         return path
 
     def profile(self, path, size, files):
-        """A simulated job whose traces have about `size` bytes: how many steps that takes, a short one tells."""
+        """A simulated job whose traces have about `size` bytes. A short run determines the number of steps."""
         steps = 12
         for _ in range(2):
             shutil.rmtree(path)
@@ -44,7 +44,7 @@ class Data:
             steps = max(steps, round(steps * size / bytes_in(path)))
 
     def packed(self, kind, size):
-        """The same, gzip."""
+        """The same data, compressed with gzip."""
         path = self.folder(kind, size) + "-gz"
         if not os.path.exists(path):
             shutil.rmtree(path + ".part", ignore_errors=True)
@@ -54,15 +54,15 @@ class Data:
         return path
 
     def slice(self, kind, size, wanted):
-        """The first `wanted` bytes of a file of it, whole lines, and valid JSON for those who insist."""
+        """The first `wanted` bytes of one file of the data, as complete lines and valid JSON."""
         folder = self.folder(kind, size)
         path = f"{folder}-first-{wanted}"
         if not os.path.exists(path):
             whole = os.path.join(folder, sorted(os.listdir(folder))[0])
-            # In a shell: what this process once held would count as the memory of its children.
-            # A file that was not cut has its end, which sed leaves out too.
+            # In a shell, because memory that this process had used would count as that of its children. A file that was
+            # not truncated has an end, which sed omits, too.
             end = "; echo '{}]'" if kind == "Chrome" else ""
-            if kind == "Kineto":  # up to the last event that is whole
+            if kind == "Kineto":  # up to the last complete event
                 subprocess.run(f"{{ head -c {wanted} {whole} | tac | sed -n '/^  }},$/,$p' | tac; echo '  {{}} ]}}'; }} > {path}.part",
                                shell=True, check=True)
             else:

@@ -1,5 +1,5 @@
 // node duckdb.mjs ROOM DATABASE SQL...: runs SQL in DuckDB with 2 threads, prints the seconds of each statement.
-// ROOM is where npm put @duckdb/node-api. Starting node and loading DuckDB is not counted.
+// ROOM is the folder into which npm installed @duckdb/node-api. Starting node and loading DuckDB is not counted.
 import { createRequire } from "node:module";
 const [room, database, ...statements] = process.argv.slice(2);
 const { DuckDBInstance } = createRequire(room + "/")("@duckdb/node-api");

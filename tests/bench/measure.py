@@ -1,4 +1,4 @@
-"""Running a command and knowing what it cost; medians; tables."""
+"""Runs commands and measures their cost; medians; tables."""
 import os
 import statistics
 import subprocess
@@ -6,14 +6,14 @@ import time
 
 
 class Cost:
-    """What one run took: seconds of the clock and of the processors, peak resident bytes, what it printed."""
+    """The cost of one run: wall time, CPU time, peak resident bytes, and the output."""
 
     def __init__(self, seconds, cpu, resident, output):
         self.seconds, self.cpu, self.resident, self.output = seconds, cpu, resident, output
 
 
 def run(command, cwd=None, env=None):
-    """Runs a command that must succeed. A string goes through the shell."""
+    """Runs a command that must succeed. A string is passed to the shell."""
     begin = time.monotonic()
     process = subprocess.Popen(command, shell=isinstance(command, str), cwd=cwd, env=env,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -28,7 +28,7 @@ def run(command, cwd=None, env=None):
 
 
 class Series:
-    """Runs of one contender: `amount` bytes (or whatever is counted) each time."""
+    """The runs of one program, each with `amount` bytes (or other units)."""
 
     def __init__(self, name, amount):
         self.name, self.amount = name, amount
@@ -55,7 +55,7 @@ class Series:
 
 
 def interleave(contenders, runs):
-    """Runs (series, function) pairs in turn, A B A B, so that a busy moment of the machine hits all alike."""
+    """Runs (series, function) pairs in turn, A B A B, so that other load on the machine affects all of them."""
     for _ in range(runs):
         for series, once in contenders:
             once(series)

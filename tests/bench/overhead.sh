@@ -1,8 +1,9 @@
 #!/bin/sh
-# What profiler plugins cost NCCL on real GPUs, one thread a GPU in one process: all_reduce_perf of nccl-tests, in turns that
-# change from round to round. Medians, and the spread of rounds, in microseconds a call; what ours lost.
-# usage: overhead.sh ALL_REDUCE_PERF NAME=PLUGIN.so...   ("none=": no plugin; "ncclprof" is ours)
-# OVERHEAD_GPUS (all that there are), OVERHEAD_ROUNDS (5), OVERHEAD_CALLS (20000, of 8 KiB; a hundredth of it of 256 MiB)
+# The overhead of profiler plugins in NCCL on real GPUs, one thread per GPU in one process: runs all_reduce_perf of nccl-tests
+# with each plugin in turn, in an order that changes from round to round. Prints the median and the spread of the rounds, in
+# microseconds per call, and the losses that ncclprof reports.
+# usage: overhead.sh ALL_REDUCE_PERF NAME=PLUGIN.so...   ("none=": no plugin; "ncclprof": the bundled one)
+# Environment and defaults: OVERHEAD_GPUS (all GPUs), OVERHEAD_ROUNDS (5), OVERHEAD_CALLS (20000 of 8 KiB; a hundredth of 256 MiB)
 set -eu
 [ $# -ge 2 ] || { sed -n '4p' "$0" >&2; exit 2; }
 perf=$1
@@ -14,7 +15,7 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 export NCCL_PROFILE_EVENT_MASK=4095
 
-# Appends "BYTES NAME MICROSECONDS": out of place, as nccl-tests prints it of a size.
+# Appends "BYTES NAME MICROSECONDS" for a size, from the out-of-place column of nccl-tests.
 run() {
     name=${1%%=*}
     library=${1#*=}
@@ -38,14 +39,14 @@ while [ "$round" -lt "$rounds" ]; do
         run "$plugin" 8192 "$calls"
         run "$plugin" 268435456 $((calls / 100))
     done
-    # The first comes last in the next round.
+    # The first plugin is the last one in the next round.
     first=$1
     shift
     set -- "$@" "$first"
     round=$((round + 1))
 done
 
-echo "all_reduce_perf -t $gpus -g 1, $rounds rounds; microseconds a call: median (least to most)"
+echo "all_reduce_perf -t $gpus -g 1, $rounds rounds; microseconds per call: median (minimum to maximum)"
 sort -k1,1n -k2,2 -k3,3n "$directory/times" | awk '
     function tell() {
         if (count)
@@ -55,4 +56,4 @@ sort -k1,1n -k2,2 -k3,3n "$directory/times" | awk '
     }
     { if ($1 != bytes || $2 != name) tell(); bytes = $1; name = $2; times[++count] = $3 }
     END { tell() }'
-[ ! -s "$directory/drops" ] || { echo "what ours said of losses, of each run:"; sort "$directory/drops" | uniq -c; }
+[ ! -s "$directory/drops" ] || { echo "losses that ncclprof reported, by run:"; sort "$directory/drops" | uniq -c; }

@@ -1,4 +1,4 @@
-"""What people would use instead. Each is asked for less than ncclprof does: nothing is paired or joined."""
+"""Other tools for the same input. Each does less than ncclprof: nothing is paired or joined."""
 import json
 import os
 import shutil
@@ -16,13 +16,13 @@ KINETO_COLUMNS = ("{traceEvents: 'STRUCT(ph VARCHAR, cat VARCHAR, name VARCHAR, 
 
 
 class DuckDB:
-    """DuckDB out of npm, kept in the bench's own folder."""
+    """DuckDB from npm, kept in the folder of the benchmark."""
 
     def __init__(self, room):
         self.room = os.path.abspath(room)
 
     def install(self):
-        """None when it can be used, else why not."""
+        """None if it can be used, else the reason."""
         if os.path.isdir(f"{self.room}/node_modules/@duckdb/node-api"):
             return None
         if not shutil.which("npm") or not shutil.which("node"):
@@ -38,7 +38,9 @@ class DuckDB:
         return cost, json.loads(cost.output)
 
     def load(self, kind, folder, series):
-        """The traces into a table of a database file, like a store; the columns are told, so it need not guess."""
+        """Loads the traces into a table of a database file, comparable to a store. The columns are given, so DuckDB need not
+        detect them.
+        """
         database = f"{self.room}/load.duckdb"
         for name in (database, database + ".wal"):
             if os.path.exists(name):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The plugin's costs: per event on the job's threads, and the writer's rate with a job that never pauses.
+# Measures the plugin: time per event on the job's threads, and the rate of the writer thread with a job that never pauses.
 # usage: plugin_bench.sh BUILD-DIRECTORY PLUGIN
 set -eu
 build=$1

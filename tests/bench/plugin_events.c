@@ -1,6 +1,6 @@
 /*
- * What an event costs the thread that has it: the plugin's entry points called as a proxy thread calls them,
- * timed as a whole. `plugin_events PLUGIN [REPEATS]` prints medians and spread in nanoseconds.
+ * The time that an event takes on its thread: calls the plugin's entry points as a proxy thread does, and
+ * measures them together. `plugin_events PLUGIN [REPEATS]` prints medians and spread in nanoseconds.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 #include "plugin/ring/api.h"
 
-/* A burst fits the default ring with room to spare; the writer empties it in the pauses. */
+/* A burst fits easily into the default ring buffer; the writer thread empties it in the pauses. */
 #define STEPS_PER_BURST 2000
 #define CALLS_PER_STEP 5
 #define BURSTS 60

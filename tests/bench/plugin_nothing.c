@@ -1,13 +1,13 @@
 /*
- * A profiler plugin that takes events and does nothing with them, for overhead.sh: what NCCL's own
- * instrumentation costs. It asks for those that NCCL_PROFILE_EVENT_MASK names, as the plugins do that are
- * held against it. NCCL 2.28 or later.
+ * A profiler plugin that receives events and ignores them, for overhead.sh: it shows the cost of NCCL's own
+ * instrumentation. It requests the events of NCCL_PROFILE_EVENT_MASK, like the plugins with which it is
+ * compared. NCCL 2.28 or later.
  */
 #include "plugin/ring/api.h"
 
 #include <stdlib.h>
 
-/* Its address is every handle: without one NCCL leaves out the calls that follow. */
+/* Its address serves as every handle: without a handle, NCCL omits the following calls. */
 static char some_handle;
 
 static int init(void **context, uint64_t hash, int *mask, const char *name, int nodes, int ranks, int rank,

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""CPU time of jobs that hang, by how many ranks or communicators they have: `make bench-ranks`.
+"""CPU time of jobs that hang, by number of ranks or communicators: `make bench-ranks`.
 
 usage: tests/bench/ranks.py BUILD
 
-Jobs are those of stuck_jobs.py; what grows are ranks, but of `log-communicators`, which has 64, and groups of the two `shared-`
-pickles, which RANKS_KINDS names. Each command runs BENCH_RUNS
-times (default 3), and user and system time of the median run are shown, with peak memory and the size of the store. Settings of
-the environment: RANKS_SIZES 1024,2048,4096,8192; RANKS_KINDS all but those that are said; RANKS_COMMANDS; BENCH_ROOM BUILD/bench.
-A dump of Flight Recorder lists all ranks, so that what is read of `recorder` grows as their square; `recorder-unlisted` is the
-same without the lists.
+The jobs are those of stuck_jobs.py. The number of ranks grows; `log-communicators` has 64 ranks and a growing number of
+communicators, and the two `shared-` pickles, which run only if RANKS_KINDS names them, a growing number of groups. Each command
+runs BENCH_RUNS times (default 3). The output has user and system time of the median run, peak memory, and the size of the store.
+Environment variables: RANKS_SIZES (default 1024,2048,4096,8192); RANKS_KINDS (default all others); RANKS_COMMANDS; BENCH_ROOM
+(default BUILD/bench). A Flight Recorder dump lists all ranks, so the input of `recorder` grows as the square of their number;
+`recorder-unlisted` is the same without the lists.
 """
 import os
 import shlex
@@ -40,7 +40,7 @@ def measure(program, store, folder, command, runs):
                 if os.path.exists(store + end):
                     os.remove(store + end)
             words += ["-q", folder]
-        # What is over the expansion limit is told, with status 1.
+        # Status 1 reports files above the limit for expansion.
         costs.append(run(f"{shlex.join([program, '--store', store, *words])} || test $? = 1"))
     return statistics.median(cost.cpu for cost in costs), max(cost.resident for cost in costs)
 

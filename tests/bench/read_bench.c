@@ -1,4 +1,6 @@
-/* read_bench FILE...: reads traces as ingest's workers do, and keeps nothing. What a byte costs to read. */
+/*
+ * read_bench FILE...: reads traces as ingest's threads do and discards them, to measure the cost of reading.
+ */
 #include "base/base.h"
 #include "format/format.h"
 #include "ingest/internal.h"

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""A job of thousands of ranks from end to end: `make bench-scale-out`.
+"""A job of thousands of ranks, from end to end: `make bench-scale-out`.
 
 usage: tests/bench/scale_out.py BUILD
 
-A job with tensor, pipeline and data parallel ranks and two planted faults is simulated in a stream, as packed logs of NVIDIA's
-Inspector with the GPU's times, a folder for each node. Shards of some nodes each are ingested as tasks of Slurm would, and
-their logs deleted; the shards are merged; stragglers and diagnose find the faults, or not. A small job with the same program
-goes the same way before, for what one operation costs there. Nothing is a limit: the figures are printed.
+Simulates a job with tensor, pipeline and data parallel ranks and two planted faults as a stream of compressed Inspector logs with
+GPU times, one folder per node. Shards of several nodes each are ingested as tasks of Slurm would do it, and their logs deleted.
+Then the shards are merged, and stragglers and diagnose look for the faults. Before that, a small job runs through the same
+program, for the cost per operation. There is no limit: the figures are only printed.
 
-Settings of the environment, with what they are without: SCALE_OUT_RANKS 1024 (a multiple of 128), SCALE_OUT_STEPS 24,
-SCALE_OUT_SHARDS 16, SCALE_OUT_SMALL 1M (operations of the small job), SCALE_OUT_DIAGNOSE (more options for diagnose),
-BENCH_ROOM BUILD/bench. 16,384 ranks and 92 steps are 100 M operations: 8 GB of logs, 7 GB of shards and a store as large.
+Environment variables and defaults: SCALE_OUT_RANKS 1024 (a multiple of 128), SCALE_OUT_STEPS 24, SCALE_OUT_SHARDS 16,
+SCALE_OUT_SMALL 1M (operations of the small job), SCALE_OUT_DIAGNOSE (additional options for diagnose), BENCH_ROOM BUILD/bench.
+16,384 ranks and 92 steps are 100 M operations: 8 GB of logs, 7 GB of shards and a store of the same size.
 """
 import json
 import os
@@ -27,7 +27,7 @@ PROGRAM = ["--shape", "3d", "--tp", str(TENSOR), "--pp", str(PIPELINE), "--layer
 OPERATIONS_A_STEP = 67
 SMALL_RANKS = 256
 LEAST_STEPS = 16
-LOST_US = 30_000  # a step has 260 ms
+LOST_US = 30_000  # a step takes 260 ms
 
 
 class Job:
@@ -41,13 +41,17 @@ class Job:
         return sum(process["operations"] for process in self.truth["processes"])
 
     def note(self, part, cost):
-        """Of a part that several processes did, one after the other: the sum of their times, the most of their memory."""
+        """The cost of a part that several processes did one after the other: the sum of their times, and the highest memory
+        use.
+        """
         seconds, cpu, resident = self.costs.get(part, (0, 0, 0))
         self.costs[part] = (seconds + cost.seconds, cpu + cost.cpu, max(resident, cost.resident))
 
 
 def faults_of(job):
-    """One rank computes longer for an eighth of the steps, later a host is late: of the first stage, which everybody waits for."""
+    """One rank computes longer for an eighth of the steps; later a host is late, in the first stage, which all ranks wait
+    for.
+    """
     first, lasts = job.steps // 4, max(job.steps // 8, 3)
     later = job.steps * 5 // 8
     return [f"compute:{job.ranks * 5 // 8 + 3}:{first}:{first + lasts - 1}:{LOST_US}",
@@ -66,7 +70,7 @@ def simulate(job, build):
 
 
 def ingest(job, build, count):
-    """As tasks of Slurm, a node each, one after the other. What is in a shard is deleted."""
+    """As tasks of Slurm, one per node, one after the other. Deletes the logs that are in a shard."""
     nodes = sorted(os.listdir(job.traces))
     shards = []
     for number in range(count):
@@ -96,7 +100,7 @@ def analyse(job, build):
 
 
 def judge(job, findings):
-    """Who was accused of what, in which steps, beside what was planted."""
+    """The accused ranks with kind and steps, next to the planted faults."""
     planted = {(fault["rank"], fault["kind"]): fault for fault in job.truth["faults"]}
     accused = {(finding["rank"], finding["kind"]): finding for finding in findings
                if finding["confidence"] in ("high", "medium")}
@@ -116,7 +120,7 @@ def play(job, build, shards):
     written = ingest(job, build, min(shards, job.ranks // 8))
     merge(job, build, written)
     size = os.path.getsize(job.store)
-    print(f"store: {size / 1e6:.0f} MB, {size / job.operations():.0f} bytes an operation", flush=True)
+    print(f"store: {size / 1e6:.0f} MB, {size / job.operations():.0f} bytes per operation", flush=True)
     judge(job, analyse(job, build))
     shutil.rmtree(job.room)
 

@@ -1,8 +1,8 @@
-"""Jobs of any number of ranks that hang, as what their ranks leave: NCCL logs, Flight Recorder dumps, RAS, PyTorch's log.
+"""Hung jobs of any number of ranks, as the files of their ranks: NCCL logs, Flight Recorder dumps, RAS, PyTorch's log.
 
-One rank, a third of the way through, does not make the last call of the group that holds all; the others wait for it.
-`parallel` jobs have tensor groups of 8 ranks, data groups across them and the group of all. What a file says of who is in a
-group is said as the program says it: in a Flight Recorder dump every rank lists all ranks.
+One rank, a third of the way through the ranks, does not make the last call of the group of all ranks; the others wait for it.
+`parallel` jobs have tensor groups of 8 ranks, data groups across them, and the group of all ranks. Files describe the
+members of groups as the real programs do: in a Flight Recorder dump every rank lists all ranks.
 """
 import json
 import os
@@ -26,7 +26,7 @@ def pid(rank):
 
 
 def groups_of(ranks, parallel):
-    """{name: (tag, members)}; the group of all is last."""
+    """{name: (tag, members)}; the group of all ranks is last."""
     groups = {}
     if parallel:
         for first in range(0, ranks, TENSOR):
@@ -96,7 +96,9 @@ def nccl_log(folder, ranks, mixed, parallel):
 
 
 def nccl_log_communicators(folder, communicators):
-    """64 ranks in so many communicators of 8 and in one of all; the communicators go round among the ranks."""
+    """64 ranks in `count` communicators of 8 ranks and one of all ranks; the communicators are distributed over the ranks in
+    turn.
+    """
     ranks, groups = 64, {}
     for number in range(communicators):
         groups[f"{number + 1}"] = ("some", sorted((number + TENSOR * place) % ranks for place in range(TENSOR)))
@@ -175,7 +177,7 @@ def torch_log(folder, ranks, mixed):
 
 
 def shared_pickle(folder, groups, names):
-    """A dump of so many groups that share a list of 60,000 ranks, or have one of two names of 50 KB."""
+    """A dump with `count` groups that share a list of 60,000 ranks, or have one of two names of 50 KB."""
     long = ["g" * 50_000 + str(i) for i in range(2)]
     texts = [(long[i % 2], long[(i + 1) % 2]) if names else (str(i), "d") for i in range(groups)]
     ranks = str(list(range(60_000)))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What `ncclprof watch` costs beside a job: `make bench-watch`.
+"""The CPU time of `ncclprof watch` while a job runs: `make bench-watch`.
 
 usage: tests/bench/watch.py BUILD [SECONDS]
 
-A simulated job of 8 ranks, one of which is slow for a while, is written bit by bit in so many seconds, each file a little
-behind or ahead of the others; watch looks at it with its usual interval, and what it said and took is printed.
+A simulated job of 8 ranks, one of which is slow for a while, is written gradually in the given time, each file slightly behind
+or ahead of the others. watch polls it with its default interval. The script prints its output and its CPU time.
 """
 
 import random
@@ -20,7 +20,7 @@ TICK_S, BEHIND, IDLE_S = 0.5, 0.002, 30
 
 
 def play(source, target, lasts_s):
-    """Writes the files as if they grew."""
+    """Writes the files so that they grow."""
     files = [(path.open("rb"), (target / path.name).open("wb"), path.stat().st_size)
              for path in sorted(source.iterdir()) if path.name != "truth.json"]
     begun, share = time.monotonic(), 0.0
@@ -48,7 +48,7 @@ def main():
         took_s = time.monotonic() - begun
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-    print(f"{size / 1e6:.0f} MB in {lasts_s:.0f} s: watch took {cpu_s:.1f} s of a processor in {took_s:.0f} s, "
+    print(f"{size / 1e6:.0f} MB in {lasts_s:.0f} s: watch took {cpu_s:.1f} s of CPU in {took_s:.0f} s, "
           f"{cpu_s / took_s:.2%}")
 
 

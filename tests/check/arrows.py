@@ -1,7 +1,7 @@
-"""Who calls whom, read where it is real: in the objects that are linked.
+"""Which file calls which, read from the object files.
 
-An include says what a file may call; an object's undefined symbols say what it does call. An arrow goes from a file
-to another one that defines what it wants.
+The includes of a file show what it may call; the undefined symbols of its object show what it does call. An arrow goes
+from a file to each file that defines a symbol it uses.
 """
 
 import os
@@ -9,16 +9,16 @@ import re
 import subprocess
 from pathlib import Path
 
-# What applications include of the plugin: whichever files do it, it lies in none of the rooms.
+# The header that applications include. It belongs to no room, and any file may include it.
 PLUGIN_PUBLIC = "plugin/ncclprof_tag.h"
 
 def sources():
-    """What goes into the tool and into the plugin."""
+    """The sources of the tool and of the plugin."""
     return sorted(str(path) for path in [*Path("lib").rglob("*.c"), *Path("cmd").glob("*.c")])
 
 
 def is_plugins(path):
-    """The plugin is a world of its own: what is called alike in the tool is something else."""
+    """Tool and plugin are linked separately: a symbol of the same name in both is not the same function."""
     return path.startswith("lib/plugin/")
 
 
@@ -27,24 +27,24 @@ def object_of(out, source):
 
 
 def symbols(out, present):
-    """{symbol: the source that defines it}, {source: symbols that it wants}."""
+    """{symbol: the source that defines it}, {source: the symbols that it uses and does not define}."""
     source_of = {object_of(out, source): source for source in present}
     listed = subprocess.run(["nm", "-A", "-g", *source_of], capture_output=True, text=True, check=True).stdout
-    defined, wanted = {}, {source: set() for source in present}
+    defined, used = {}, {source: set() for source in present}
     for line in listed.splitlines():
         path, _, rest = line.partition(":")
         kind, name = rest.split()[-2:]
         if kind == "U":
-            wanted[source_of[path]].add(name)
+            used[source_of[path]].add(name)
         else:
             defined[name] = source_of[path]
-    return defined, wanted
+    return defined, used
 
 
-def arrows(defined, wanted):
-    """{file: {file that it calls: the symbols it wants of it}}."""
-    found = {source: {} for source in wanted}
-    for source, names in wanted.items():
+def arrows(defined, used):
+    """{file: {file that it calls: the symbols that it uses from there}}."""
+    found = {source: {} for source in used}
+    for source, names in used.items():
         for name in sorted(names):
             target = defined.get(name, source)
             if target != source:
@@ -52,8 +52,8 @@ def arrows(defined, wanted):
     return found
 
 
-def circles(graph):
-    """Lists of nodes that reach each other, of two and more (Tarjan, SIAM J. Computing 1(2), 1972), without recursion."""
+def cycles(graph):
+    """The cycles: sets of two or more nodes that reach each other (Tarjan, SIAM J. Computing 1(2), 1972), without recursion."""
     number, low, stack, found = {}, {}, [], []
     for root in graph:
         work = [] if root in number else [(root, iter(graph[root]))]
@@ -82,18 +82,18 @@ def circles(graph):
 
 
 def between(graph, nodes):
-    """The arrows of a circle, with an example of what each is for."""
-    return "; ".join(f"{node} wants {graph[node][target][0]} of {target}"
+    """The arrows of a cycle, each with one symbol as an example."""
+    return "; ".join(f"{node} uses {graph[node][target][0]} from {target}"
                      for node in nodes for target in graph[node] if target in nodes)
 
 
 def family_of(room):
-    """A family of formats is a part of its room: the registry there names them all. The plugin is no room, it has some."""
+    """The top-level room: format/kineto belongs to format, whose registry names it. The folders of the plugin are rooms."""
     return room if room.startswith("plugin/") else room.partition("/")[0]
 
 
 def of_rooms(graph, room_of):
-    """The same graph, room by room."""
+    """The same graph, with rooms as nodes."""
     found = {}
     for source, targets in graph.items():
         room = family_of(room_of(source))
@@ -105,30 +105,30 @@ def of_rooms(graph, room_of):
     return found
 
 
-def worlds(out):
-    """Of tool and plugin the sources that are compiled; a stale object of a source that is gone says nothing."""
+def sources_by_program(out):
+    """The compiled sources of the tool, and those of the plugin. Objects whose source was deleted are ignored."""
     present = [source for source in sources() if os.path.exists(object_of(out, source))]
     return [[source for source in present if is_plugins(source) == of_plugin] for of_plugin in (False, True)]
 
 
 def graph_of(out):
-    """Who calls whom, in both worlds."""
+    """Which file calls which, in the tool and in the plugin."""
     found = {}
-    for present in worlds(out):
+    for present in sources_by_program(out):
         found.update(arrows(*symbols(out, present)))
     return found
 
 
 def check(out, layers, room_of):
-    """What is wrong, a line each."""
+    """Yields one line per violation."""
     graph = graph_of(out)
-    yield from (f"{source} has no object in {out}" for source in sources() if source not in graph)
+    yield from (f"{source} has no object file in {out}" for source in sources() if source not in graph)
     for source, targets in graph.items():
         for target, names in targets.items():
             if room_of(target) not in layers.get(room_of(source), ()):
-                yield f"{source}: {room_of(source)} must not call {room_of(target)} ({names[0]} of {target})"
+                yield f"{source}: {room_of(source)} must not call {room_of(target)} ({names[0]} in {target})"
     rooms = of_rooms(graph, room_of)
-    for circle in circles(rooms):
-        yield f"rooms in a circle: {between(rooms, circle)}"
-    for circle in circles(graph):
-        yield f"files in a circle: {between(graph, circle)}"
+    for cycle in cycles(rooms):
+        yield f"rooms depend on each other in a cycle: {between(rooms, cycle)}"
+    for cycle in cycles(graph):
+        yield f"files depend on each other in a cycle: {between(graph, cycle)}"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The rules of the house, checked: `make check`.
+"""Checks the rules for the source tree: `make check`.
 
 usage: tests/check/check.py OUT    (from the top of the repository; OUT holds the built ncclprof)
 
-Prints what breaks a rule, then `check: N passed, N failed`, one test a rule.
+Prints each violation of a rule, then `check: N passed, N failed`. Each rule is one test.
 """
 
 import os
@@ -28,7 +28,7 @@ MOST_FILES = 560
 MOST_HEADERS = 140
 LEAST_MEDIAN_LINES = 150
 
-# Which rooms a room may include and call. Dependencies point one way; CONTRIBUTING.md shows them.
+# The rooms that each room may include and call. Dependencies point one way; CONTRIBUTING.md shows them.
 FAMILIES = ("chrome", "flight_recorder", "inspector", "kineto", "nccl", "nccl_ras", "nsys", "torch")
 LAYERS = {
     "base": {"base"},
@@ -45,7 +45,7 @@ LAYERS = {
     "output": {"base", "model", "output"},
     "report": {"base", "model", "input", "store", "job", "diagnose", "hang", "output", "report"},
     "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "report", "output", "cmd"},
-    # The plugin runs in somebody's job: it takes nothing of the tool's.
+    # The plugin is loaded into the user's job, so it shares no code with the tool.
     "plugin/ring": {"plugin/ring"},
     "plugin/tree": {"plugin/ring", "plugin/tree"},
     "plugin/write": {"plugin/ring", "plugin/tree", "plugin/write"},
@@ -53,8 +53,8 @@ LAYERS = {
     "plugin/entry": {"plugin/ring", "plugin/recorder", "plugin/entry"},
 }
 
-# Each library stands behind one door.
-DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "sqlite3ext.h": {"store"}, "zlib.h": {"input", "output", "plugin/write"}}
+# The rooms that may include the headers of each library.
+LIBRARY_ROOMS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "sqlite3ext.h": {"store"}, "zlib.h": {"input", "output", "plugin/write"}}
 
 BANNED = re.compile(r"\b(strcpy|stpcpy|strncpy|strcat|strncat|sprintf|vsprintf|gets|atoi|atol|atoll|atof|strtok|alloca|"
                     r"tmpnam|tempnam|mktemp|tmpfile|system|popen)\s*\(")
@@ -63,7 +63,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^">]+)[">]', re.M)
 
 
 def files(*endings):
-    """Files of the project with one of these endings: those that git knows or could know."""
+    """Files of the project with one of these endings: all that git tracks or does not ignore."""
     listed = None
     if shutil.which("git"):
         listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
@@ -75,24 +75,24 @@ def files(*endings):
 
 
 def room_of(path):
-    """Its folder in lib/, or cmd."""
+    """The room of a source: its folder below lib/, or "cmd". None for other files."""
     parts = Path(path).parts
     return "cmd" if parts[0] == "cmd" else "/".join(parts[1:-1]) if parts[0] == "lib" else None
 
 
 def text_of(path):
-    """What is in the file; nothing, where there is none."""
+    """The content of the file, or "" if it does not exist."""
     return Path(path).read_text(errors="replace") if os.path.exists(path) else ""
 
 
 def without_comments(text):
-    """The code alone, line numbers kept, strings emptied."""
+    """The text without comments and with empty strings. Line numbers stay the same."""
     pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
     return pattern.sub(lambda match: '""' + "\n" * match.group().count("\n"), text)
 
 
 def exceptions():
-    """Names in exceptions.txt, each with its reason."""
+    """{name: reason} from exceptions.txt."""
     found = {}
     for line in text_of("tests/check/exceptions.txt").splitlines():
         if line.strip() and not line.startswith("#"):
@@ -110,32 +110,33 @@ def check_layers():
             if kind != '"' or name in ("schemas.h", "html_assets.h", "commit.h") or (name == arrows.PLUGIN_PUBLIC and room.startswith("plugin/")):
                 continue
             if room not in LAYERS:
-                yield f"{path}: {room} is no room of LAYERS in tests/check/check.py"
+                yield f"{path}: room {room} is not in LAYERS (tests/check/check.py)"
             elif name.rpartition("/")[0] not in LAYERS[room]:
                 yield f"{path}: {room} must not include {name}"
 
 
 def check_table_of_rooms():
-    """CONTRIBUTING.md shows newcomers the same arrows: a row a room, `| room | what is in it | what it may call |`."""
+    """CONTRIBUTING.md shows LAYERS as a table with one row per room: `| room | what is in it | what it may call |`."""
     shown = {}
     for name, may in re.findall(r"^\| `(?:lib/)?([a-z_/]+)/` \|[^|]*\|([^|]*)\|$", text_of("CONTRIBUTING.md"), re.M):
         shown[name] = set(re.findall(r"[a-z_/]+", may)) | {name}
     for room in sorted(set(LAYERS) | set(shown)):
         if shown.get(room) != LAYERS.get(room):
-            yield f"CONTRIBUTING.md: {room} may call {' '.join(sorted(LAYERS.get(room, {'nothing'}) - {room}))}"
+            allowed = ", ".join(sorted(LAYERS.get(room, {"nothing"}) - {room})) or "nothing"
+            yield f"CONTRIBUTING.md: the table of rooms must say that {room} may call: {allowed}"
 
 
 def check_arrows():
-    """Includes alone do not see that a file calls what some other header of its room declares."""
+    """Checks the calls, too. The includes do not show a call of a function that the file declares by another way."""
     return arrows.check(sys.argv[1], LAYERS, room_of)
 
 
-# The plugin's headers of NCCL's and NVTX's interfaces stand beside the header of their room.
+# Other rooms may include these headers of the plugin, too: the interfaces of NCCL and NVTX.
 INTERFACES = ("plugin/ring/api.h", "plugin/ring/record.h", "plugin/ncclprof_tag.h")
 
 
-def check_one_door_a_room():
-    """A room shows one header, of its own name; what else it has is its own business."""
+def check_one_public_header():
+    """Other rooms include only the header that has the name of the room. All other headers are internal to the room."""
     for path in files(".c", ".h"):
         room = room_of(path)
         if room is None:
@@ -145,11 +146,11 @@ def check_one_door_a_room():
             is_family = room.startswith("format") and name == "format/internal.h"
             if kind == '"' and other in LAYERS and other != room and name not in INTERFACES and not is_family \
                     and Path(name).stem != Path(other).name:
-                yield f"{path}: {name} is internal to {other}; others include {other}/{Path(other).name}.h"
+                yield f"{path}: {name} is internal to {other}; include {other}/{Path(other).name}.h instead"
 
 
-def check_size_of_house():
-    """Rooms, files and headers: what a newcomer has to find the way in."""
+def check_number_of_files():
+    """Limits the number of rooms, files and headers, so that a new contributor finds the way."""
     sources = [path for path in files(".c", ".h") if room_of(path) is not None]
     headers = [path for path in sources if path.endswith(".h")]
     rooms = {arrows.family_of(room_of(path)).partition("/")[0] for path in sources if room_of(path)}
@@ -157,18 +158,18 @@ def check_size_of_house():
     for what, figure, limit in (("rooms", len(rooms), MOST_ROOMS), ("files", len(sources), MOST_FILES),
                                 ("headers", len(headers), MOST_HEADERS)):
         if figure > limit:
-            yield f"cmd and lib have {figure} {what}; {limit} is the limit"
+            yield f"cmd and lib have {figure} {what} (limit {limit})"
     if lengths[len(lengths) // 2] < LEAST_MEDIAN_LINES:
-        yield f"half of the files of cmd and lib have fewer than {LEAST_MEDIAN_LINES} lines"
+        yield f"the files of cmd and lib have a median of {lengths[len(lengths) // 2]} lines; at least {LEAST_MEDIAN_LINES} are required"
 
 
-def check_doors():
+def check_library_headers():
     for path in files(".c", ".h"):
         room = room_of(path)
         for _, name in INCLUDE.findall(text_of(path)):
-            for library, rooms in DOORS.items():
+            for library, rooms in LIBRARY_ROOMS.items():
                 if name.startswith(library) and room is not None and room not in rooms:
-                    yield f"{path}: {name} stays behind the door of {' and '.join(sorted(rooms))}"
+                    yield f"{path}: only {' and '.join(sorted(rooms))} may include {name}"
 
 
 def check_simulator_is_independent():
@@ -176,7 +177,7 @@ def check_simulator_is_independent():
         if path.startswith("tests/gen/simulate"):
             for kind, name in INCLUDE.findall(text_of(path)):
                 if kind == '"' and "simulate" not in name:
-                    yield f"{path}: the simulator shares no code, yet includes {name}"
+                    yield f"{path}: the simulator must not include {name}: it shares no code with the tool"
 
 
 def check_headers_alone():
@@ -185,7 +186,7 @@ def check_headers_alone():
 
     def compile_alone(path):
         with tempfile.NamedTemporaryFile("w", suffix=".c") as source:
-            # Twice: the guard has to work too.
+            # Included twice, to test the include guard.
             source.write(f'#include "{os.path.abspath(path)}"\n' * 2)
             source.flush()
             return path, subprocess.run([*compiler, *flags, source.name], capture_output=True, text=True)
@@ -193,11 +194,11 @@ def check_headers_alone():
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for path, result in pool.map(compile_alone, [path for path in files(".h") if room_of(path) is not None]):
             if result.returncode:
-                yield f"{path} does not compile alone:\n{result.stderr}"
+                yield f"{path} does not compile on its own:\n{result.stderr}"
 
 
 def check_fuzz_targets_compile():
-    """They are built by `make fuzz` alone, with clang: what they call must not change behind their back."""
+    """Only `make fuzz` builds the fuzz targets, with clang. Compiling them here shows when a function they call changed."""
     flags = ["-std=c11", "-D_GNU_SOURCE", "-I.", "-Ilib", "-Itests/unit", "-Itests/fuzz", "-Wall", "-Wextra",
              "-Wno-unused-parameter", "-Werror", "-fsyntax-only", "-DNCCLPROF_VERSION=\"\"",
              f"-I{sys.argv[1]}/generated"]
@@ -214,21 +215,21 @@ def check_banned_functions():
         for number, line in enumerate(without_comments(text_of(path)).splitlines(), 1):
             match = BANNED.search(line)
             if match:
-                yield f"{path}:{number}: {match.group(1)} is banned"
+                yield f"{path}:{number}: {match.group(1)} is a banned function"
 
 
 def check_library_is_silent():
     for path in files(".c", ".h"):
-        # The plugin's log goes to the job's standard error when it is asked to: see ncclprof-plugin(7).
+        # The plugin's log goes to the standard error of the job on request: see ncclprof-plugin(7).
         if room_of(path) in (None, "cmd") or path == "lib/plugin/ring/log.c":
             continue
         for number, line in enumerate(without_comments(text_of(path)).splitlines(), 1):
             if PRINTS.search(line):
-                yield f"{path}:{number}: the library never prints or exits"
+                yield f"{path}:{number}: the library must not print or exit"
 
 
 def functions(text):
-    """(name, first line, lines) of each function, by the layout that clang-format gives."""
+    """(name, first line, lines) of each function. Relies on the layout of clang-format."""
     lines = text.splitlines()
     begin = None
     for number, line in enumerate(lines):
@@ -252,26 +253,26 @@ def check_lengths():
         if count > MOST_FILE_LINES:
             used.add(path)
             if path not in allowed:
-                yield f"{path}: {count} lines, {MOST_FILE_LINES} are two files' worth"
+                yield f"{path}: {count} lines (limit {MOST_FILE_LINES}); split the file"
         if path.endswith(".py"):
             continue
         for name, number, length in functions(text):
             if length > MOST_FUNCTION_LINES:
                 used.add(f"{path}:{name}")
                 if f"{path}:{name}" not in allowed:
-                    yield f"{path}:{number}: {name} has {length} lines"
+                    yield f"{path}:{number}: function {name} has {length} lines (limit {MOST_FUNCTION_LINES})"
     for name, reason in allowed.items():
         if name not in used:
-            yield f"tests/check/exceptions.txt: {name} needs no exception any more"
+            yield f"tests/check/exceptions.txt: {name} no longer needs an exception; remove the line"
         if not reason:
-            yield f"tests/check/exceptions.txt: {name} has no reason"
+            yield f"tests/check/exceptions.txt: {name}: the reason is missing"
 
 
 def check_layout():
     sources = files(".c", ".h")
     result = subprocess.run(["clang-format", "--dry-run", "-Werror", *sources], capture_output=True, text=True)
     if result.returncode:
-        yield "clang-format would change:\n" + "\n".join(
+        yield "not formatted with clang-format (run make format):\n" + "\n".join(
             sorted({line.split(":")[0] for line in result.stderr.splitlines() if ": error:" in line})
         )
 
@@ -281,7 +282,7 @@ def help_of(out, *words):
 
 
 def commands(out):
-    """Names in `ncclprof --help`."""
+    """The commands that `ncclprof --help` lists."""
     listing = help_of(out, "--help").split("commands:")[1].split("options:")[0]
     return re.findall(r"^  ([a-z-]+) ", listing, re.M)
 
@@ -291,7 +292,7 @@ def options_of_help(text):
 
 
 def options_of_page(path):
-    """Options that the page's OPTIONS section explains, each in an .It line."""
+    """Options in the OPTIONS section of the page, each in an .It line."""
     section = re.search(r"^\.Sh OPTIONS\n(.*?)(?=^\.Sh |\Z)", text_of(path), re.M | re.S)
     found = set()
     for line in re.findall(r"^\.It Fl .*", section.group(1) if section else "", re.M):
@@ -304,19 +305,19 @@ def check_help_against_pages():
     for command in commands(out):
         page = f"man/ncclprof-{command}.1"
         if not os.path.exists(page):
-            yield f"{command} has no {page}"
+            yield f"{page} does not exist; every command has a manual page"
             continue
-        said, explained = options_of_help(help_of(out, command, "-h")), options_of_page(page)
-        for option in sorted(said - explained):
-            yield f"{page}: {option} is in 'ncclprof {command} -h' only"
-        for option in sorted(explained - said):
-            yield f"{page}: {option} is not in 'ncclprof {command} -h'"
+        in_help, in_page = options_of_help(help_of(out, command, "-h")), options_of_page(page)
+        for option in sorted(in_help - in_page):
+            yield f"{page}: option {option} is missing; 'ncclprof {command} -h' lists it"
+        for option in sorted(in_page - in_help):
+            yield f"{page}: option {option} is not in 'ncclprof {command} -h'"
         if f"ncclprof-{command} 1" not in text_of("man/ncclprof.1"):
             yield f"man/ncclprof.1 does not mention ncclprof-{command}(1)"
 
 
 def defaults_of_help(text):
-    """{option: default} of `ncclprof COMMAND -h`."""
+    """{option: default} from the output of `ncclprof COMMAND -h`."""
     found = {}
     for chunk in re.split(r"\n(?=  (?:-\w, |    )--)", text.split("options:")[1]):
         match = re.match(r"\s*(?:-\w, )?(--[a-z-]+).*\(default: ([\w,]+)\)$", " ".join(chunk.split("\n\n")[0].split()))
@@ -326,17 +327,17 @@ def defaults_of_help(text):
 
 
 def check_defaults_against_pages():
-    """What help says is the default is in what the page says of the option."""
+    """The manual page gives the same default for an option as `ncclprof COMMAND -h`."""
     for command in commands(sys.argv[1]):
         page = f"man/ncclprof-{command}.1"
         for option, default in defaults_of_help(help_of(sys.argv[1], command, "-h")).items():
-            said = re.search(rf"^\.It .*Fl {option[1:]}\b.*\n((?:(?!\.It |\.El).*\n)*)", text_of(page), re.M)
-            if said and option != "--format" and not re.search(rf"(?<![\w.]){re.escape(default)}(?![\w])", said.group(1)):
-                yield f"{page}: {option} has the default {default}"
+            item = re.search(rf"^\.It .*Fl {option[1:]}\b.*\n((?:(?!\.It |\.El).*\n)*)", text_of(page), re.M)
+            if item and option != "--format" and not re.search(rf"(?<![\w.]){re.escape(default)}(?![\w])", item.group(1)):
+                yield f"{page}: the text of {option} does not give its default {default}"
 
 
 def check_hardening():
-    """Of a release build: what the compiler and linker can do against what slips through."""
+    """A release build uses the protections of compiler and linker against memory errors."""
     out = sys.argv[1]
     if "san-" in out:
         return
@@ -344,12 +345,12 @@ def check_hardening():
                        (f"{out}/ncclprof_views.so", "")):
         shown = subprocess.run(["readelf", "-hldW", "--dyn-syms", path], capture_output=True, text=True, check=True).stdout
         stack = re.search(r"GNU_STACK.*", shown)
-        for what, holds in (("is no position-independent code", "DYN (" in shown and kind in shown),
+        for what, holds in (("is not position-independent", "DYN (" in shown and kind in shown),
                             ("has no RELRO", "GNU_RELRO" in shown),
-                            ("binds lazily: RELRO is partial", "BIND_NOW" in shown),
+                            ("binds symbols lazily, so RELRO is only partial", "BIND_NOW" in shown),
                             ("has an executable stack", stack and "RWE" not in stack.group()),
                             ("has no stack protector", "__stack_chk_fail" in shown),
-                            ("is not fortified", "__vsnprintf_chk" in shown)):
+                            ("is not compiled with _FORTIFY_SOURCE", "__vsnprintf_chk" in shown)):
             if not holds:
                 yield f"{path} {what}"
 
@@ -359,7 +360,7 @@ def check_registries():
 
 
 def check_rules():
-    """Of a diagnosis."""
+    """The rules of diagnose and compare, and their limits."""
     return rules.check(sys.argv[1])
 
 
@@ -380,7 +381,7 @@ def check_pages():
 
 
 def check_columns_documented():
-    """Every table and view of the schema is in the page of the store."""
+    """The manual page of the store names every table and view of the schema."""
     page = text_of("man/ncclprof-store.5")
     for path in files(".sql"):
         if path.startswith(("schemas/store/", "schemas/view/")):
@@ -391,30 +392,30 @@ def check_columns_documented():
 
 RULES = [
     ("dependencies point one way", check_layers),
-    ("calls go the same way, and in no circle", check_arrows),
-    ("CONTRIBUTING.md shows the same rooms and arrows", check_table_of_rooms),
-    ("a room shows one header", check_one_door_a_room),
-    ("rooms, files and headers are few", check_size_of_house),
-    ("libraries stay behind their doors", check_doors),
-    ("the simulator is independent", check_simulator_is_independent),
-    ("headers compile alone", check_headers_alone),
+    ("calls follow the same dependencies, without cycles", check_arrows),
+    ("CONTRIBUTING.md shows the same rooms and dependencies", check_table_of_rooms),
+    ("a room has one public header", check_one_public_header),
+    ("the number of rooms, files and headers is limited", check_number_of_files),
+    ("only one room includes each library's headers", check_library_headers),
+    ("the simulator shares no code with the tool", check_simulator_is_independent),
+    ("headers compile on their own", check_headers_alone),
     ("fuzz targets compile", check_fuzz_targets_compile),
     ("no banned functions", check_banned_functions),
     ("the library never prints or exits", check_library_is_silent),
     ("functions and files are short", check_lengths),
-    ("clang-format decides layout", check_layout),
-    ("help and man pages agree", check_help_against_pages),
-    ("man pages give the defaults that help gives", check_defaults_against_pages),
+    ("sources are formatted with clang-format", check_layout),
+    ("--help and manual pages list the same options", check_help_against_pages),
+    ("--help and manual pages give the same defaults", check_defaults_against_pages),
     ("release builds are hardened", check_hardening),
-    ("registries: each entry has all that their heads list", check_registries),
-    ("rules and limits: each is said in the manual, and tested on both sides", check_rules),
-    ("migrations are numbered, described, and stay as published", promises.check_migrations),
+    ("each registry entry has everything that the registry's head comment lists", check_registries),
+    ("each rule and limit is in the manual and tested on both sides of its limit", check_rules),
+    ("migrations are numbered, commented and unchanged since publication", promises.check_migrations),
     ("README.md is short", promises.check_length_of_readme),
-    ("SQL lies in schemas", check_sql_in_schemas),
-    ("files that are named are there", check_named_files),
-    ("CONTRIBUTING.md says where things are", promises.check_places),
-    ("man pages are clean", check_pages),
-    ("the store's page names every table", check_columns_documented),
+    ("SQL is in schemas/ only", check_sql_in_schemas),
+    ("files named in texts and comments exist", check_named_files),
+    ("the table 'Where is ...' in CONTRIBUTING.md names existing files", promises.check_places),
+    ("mandoc accepts the manual pages", check_pages),
+    ("ncclprof-store(5) names every table and view", check_columns_documented),
 ]
 
 

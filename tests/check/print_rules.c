@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-/* The tables of rules and limits as JSON: what the manual is written from, and `make check` compares. */
+/* Prints the tables of rules and limits as JSON. `make golden` writes the manual from it; `make check`
+ * compares the two. */
 
 static int add_kinds(struct buffer *json, unsigned kinds)
 {

@@ -1,7 +1,7 @@
-"""What a newcomer has to bring: everything that a new format, analysis, output, command or migration takes.
+"""Checks that formats, analyses, outputs, commands and migrations are complete: code, tests, fixtures, documentation.
 
-The registries say what there is. The head of each lists the places that an entry takes, with `foo` for its name; the
-lists here are the same, and each place has a test that the entry is there.
+The head comment of each registry lists the places where an entry needs something, with `foo` as its name. The lists
+below contain the same places, each with a test.
 """
 
 import ast
@@ -14,7 +14,7 @@ import re
 import subprocess
 from pathlib import Path
 
-# The two traces on which every command's whole output is kept, and in which format.
+# The two traces for which the complete output of every command is kept, and its format.
 WHOLE = {"tp2dp2pp2-clean": "json", "tp2dp2pp2-slow-rank": "table"}
 
 
@@ -23,12 +23,12 @@ def text_of(path):
 
 
 def exports(path, kind, name):
-    """The file defines the registry's entry under the name of the file."""
+    """The file defines the entry of the registry, with the name of the file."""
     return re.search(rf"^const struct {kind} {kind}_{name} = {{(?:.*\n)*?.*\.name = \"{name.replace('_', '-')}\"", text_of(path), re.M)
 
 
 def value_of(path, name):
-    """A constant of a test, as its source writes it."""
+    """The value of a constant in the source of a test."""
     for node in ast.parse(text_of(path)).body:
         if isinstance(node, ast.Assign) and any(getattr(target, "id", None) == name for target in node.targets):
             return ast.literal_eval(node.value)
@@ -36,7 +36,7 @@ def value_of(path, name):
 
 
 def words_of(path, name):
-    """The commands that a test's table of command lines runs."""
+    """The commands in a test's table of command lines."""
     found = value_of(path, name)
     return {words[0] for words in (found.values() if isinstance(found, dict) else found)}
 
@@ -46,17 +46,17 @@ def help_of(out, *words):
 
 
 class Built:
-    """What the registries and the built program say there is."""
+    """The formats, analyses, outputs and commands of the registries and of the built program."""
 
     def __init__(self, out, layers):
         self.layers = layers
         listing = help_of(out, "--help").split("commands:")[1].split("options:")[0]
-        said = re.findall(r"^  ([a-z-]+) ", listing, re.M)
+        listed = re.findall(r"^  ([a-z-]+) ", listing, re.M)
         self.formats = self.registered("lib/format/registry.c", "format")
         self.analyses = self.registered("lib/report/registry.c", "analysis")
         self.outputs = self.registered("lib/output/registry.c", "renderer")
-        self.commands = [name for name in said if name not in self.analyses]
-        self.printing = [name for name in said if f"--format {'|'.join(self.outputs)}" in help_of(out, name, "-h")]
+        self.commands = [name for name in listed if name not in self.analyses]
+        self.printing = [name for name in listed if f"--format {'|'.join(self.outputs)}" in help_of(out, name, "-h")]
         self.dialects = {path.stem.removeprefix("ingest-"): {row["dialect"] for row in csv.DictReader(path.open())}
                          for path in sorted(Path("tests/golden").glob("ingest-*.csv"))}
 
@@ -65,33 +65,33 @@ class Built:
         return re.findall(rf"&{kind}_(\w+)", text_of(path))
 
     def fixtures_of(self, format_name):
-        """Folders of fixtures that have a file of the format, by the kept outputs of ingest."""
+        """Folders of fixtures with a file of the format, according to the golden outputs of ingest."""
         return [folder for folder, dialects in self.dialects.items()
                 if any(f"{dialect}-".startswith(f"{format_name.replace('_', '-')}-") for dialect in dialects)]
 
 
 def takes_fuzzing(built, name):
-    """The fuzzers begin with a trace of this format."""
+    """The seeds of the fuzzers include a trace of this format."""
     patterns = re.search(r"^FUZZ_TRACES := (.*)", text_of("tests/fuzz/module.mk"), re.M).group(1).split()
     seeds = [str(path) for folder in built.fixtures_of(name) for path in Path("fixtures", folder).iterdir()]
     return any(fnmatch.fnmatch(path, pattern) for path in seeds for pattern in patterns)
 
 
 def in_faults(built, name):
-    """A file of this format is among those whose ingest has every call fail in turn."""
+    """The test that makes every call fail in turn ingests a file of this format."""
     folders = {path.split("/")[1] for path in value_of("tests/torture/faults.py", "FIXTURES")}
     return folders & set(built.fixtures_of(name))
 
 
 FORMAT = [
-    ("lib/format/foo.c", "exports format_foo, of the name 'foo'",
+    ("lib/format/foo.c", "must export format_foo with the name 'foo'",
      lambda built, name: exports(f"lib/format/{name}.c", "format", name) or exports(f"lib/format/{name}/{name}.c", "format", name)),
-    ("tests/unit/format/test_foo.c", "tests the reader", lambda built, name: os.path.exists(f"tests/unit/format/test_{name}.c")),
-    ("fixtures/", "has a folder with a TRUTH and a file that tests/golden/ingest-FOLDER.csv says is foo-VERSION",
+    ("tests/unit/format/test_foo.c", "must exist and test the reader", lambda built, name: os.path.exists(f"tests/unit/format/test_{name}.c")),
+    ("fixtures/", "must have a folder with a TRUTH file and a trace that tests/golden/ingest-FOLDER.csv lists as foo-VERSION",
      lambda built, name: any(os.path.exists(f"fixtures/{folder}/TRUTH") for folder in built.fixtures_of(name))),
-    ("tests/fuzz/module.mk", "has a fixture of foo among FUZZ_TRACES", takes_fuzzing),
-    ("tests/torture/faults.py", "has a fixture of foo among FIXTURES", in_faults),
-    ("man/ncclprof-formats.5", "has a section on foo",
+    ("tests/fuzz/module.mk", "must list a fixture of foo in FUZZ_TRACES", takes_fuzzing),
+    ("tests/torture/faults.py", "must list a fixture of foo in FIXTURES", in_faults),
+    ("man/ncclprof-formats.5", "must have a section on foo",
      lambda built, name: re.search(rf"^\.Sh {name.replace('_', ' ')}\b", text_of("man/ncclprof-formats.5"), re.M | re.I)),
     ("README.md", "has a row on foo under 'What it reads'",
      lambda built, name: re.search(rf"^\| (?:`[^|]*, )?`{name.replace('_', '-')}[-`]", text_of("README.md"), re.M)),
@@ -99,7 +99,7 @@ FORMAT = [
 
 
 def keys_in_page(built, name):
-    """The page names what a row of the JSON holds, but for names of what it numbers."""
+    """The manual page names each key of the JSON's rows, except keys that give the name of a number (rank_name)."""
     schema = json.loads(text_of(f"schemas/output/{name}.schema.json") or "{}")
     lists = [part for part in schema.get("properties", {}).values() if "items" in part]
     keys = {key for part in lists for key in part["items"].get("properties", {}) if not key.endswith("_name")}
@@ -119,7 +119,7 @@ def in_readme(built, name):
 
 
 def is_whole(built, name):
-    """Whole outputs are kept, and a test compares them. Those of ingest are kept of all fixtures; merge's are the same."""
+    """Complete outputs are kept, and a test compares them. Exempt: ingest (kept for all fixtures), and merge (like ingest)."""
     if name not in built.printing or name in ("ingest", "merge"):
         return True
     kept = {key for key, words in value_of("tests/cli/test_golden.py", "COMMANDS").items() if words[0] == name}
@@ -137,64 +137,64 @@ def is_tested(built, name):
 
 
 ANALYSIS = [
-    ("lib/report/foo.c", "exports analysis_foo, of the name 'foo'",
+    ("lib/report/foo.c", "must export analysis_foo with the name 'foo'",
      lambda built, name: exports(f"lib/report/{name}.c", "analysis", name)),
-    ("schemas/output/foo.schema.json", "describes the JSON",
+    ("schemas/output/foo.schema.json", "must exist and describe the JSON output",
      lambda built, name: os.path.exists(f"schemas/output/{name}.schema.json")),
-    ("man/ncclprof-foo.1", "is there, and names each key of the JSON's rows",
+    ("man/ncclprof-foo.1", "must exist and name each key of the JSON's rows",
      lambda built, name: has_page(built, name) and keys_in_page(built, name)),
-    ("man/ncclprof.1", "mentions ncclprof-foo(1)", in_overview),
-    ("README.md", "has a row on foo under 'Commands'", in_readme),
-    ("tests/cli/test_foo.py", "tests the figures", lambda built, name: os.path.exists(f"tests/cli/test_{name}.py")),
-    ("tests/cli/test_golden.py", "runs foo, with outputs in tests/golden (make golden)", is_whole),
-    ("tests/cli/test_output.py", "holds foo against its schema", is_described),
-    ("tests/cli/test_found.py", "runs foo on what fuzzers found",
+    ("man/ncclprof.1", "must refer to ncclprof-foo(1)", in_overview),
+    ("README.md", "must have a row for foo under 'Commands'", in_readme),
+    ("tests/cli/test_foo.py", "must exist and test the values", lambda built, name: os.path.exists(f"tests/cli/test_{name}.py")),
+    ("tests/cli/test_golden.py", "must run foo, with outputs in tests/golden (make golden)", is_whole),
+    ("tests/cli/test_output.py", "must validate foo against its schema", is_described),
+    ("tests/cli/test_found.py", "must run foo on the inputs that fuzzing found",
      lambda built, name: name in words_of("tests/cli/test_found.py", "COMMANDS")),
-    ("tests/torture/faults.py", "runs foo with every call failing",
+    ("tests/torture/faults.py", "must list foo in READERS, to run it while every call fails in turn",
      lambda built, name: name in words_of("tests/torture/faults.py", "READERS")),
 ]
 
 COMMAND = [
-    ("cmd/foo.c", "exports command_foo, of the name 'foo'", lambda built, name: exports(f"cmd/{name}.c", "command", name)),
-    ("man/ncclprof-foo.1", "is there", has_page),
-    ("man/ncclprof.1", "mentions ncclprof-foo(1)", in_overview),
-    ("README.md", "has a row on foo under 'Commands'", in_readme),
-    ("tests/cli/", "has a test that runs foo", is_tested),
-    ("tests/cli/test_golden.py", "runs foo, if it has --format, with outputs in tests/golden (make golden)", is_whole),
-    ("tests/cli/test_output.py", "holds foo, if it has --format, against a schema", is_described),
+    ("cmd/foo.c", "must export command_foo with the name 'foo'", lambda built, name: exports(f"cmd/{name}.c", "command", name)),
+    ("man/ncclprof-foo.1", "must exist", has_page),
+    ("man/ncclprof.1", "must refer to ncclprof-foo(1)", in_overview),
+    ("README.md", "must have a row for foo under 'Commands'", in_readme),
+    ("tests/cli/", "must have a test that runs foo", is_tested),
+    ("tests/cli/test_golden.py", "must run foo, which has --format, with outputs in tests/golden (make golden)", is_whole),
+    ("tests/cli/test_output.py", "must validate foo, which has --format, against a schema", is_described),
 ]
 
 
 def on_all_pages(built, name):
-    """Wherever a page lists the formats, this one is listed."""
+    """Every manual page that lists the values of --format lists this one."""
     pattern = rf"^\.It Fl -format Cm {built.outputs[0]} .*"
     lists = [line for page in Path("man").glob("*.1") for line in re.findall(pattern, page.read_text(), re.M)]
     return lists and all(re.search(rf"(?:Cm|\|) {name}\b", line) for line in lists)
 
 
 def in_every_loop(path, name):
-    """Tests that go through the formats go through this one."""
+    """Every loop of the test over the output formats includes this one."""
     loops = re.findall(r"for form in (\(.*?\)):", text_of(path))
     return loops and all(name in ast.literal_eval(loop) for loop in loops)
 
 
 OUTPUT = [
-    ("lib/output/foo.c", "exports renderer_foo, of the name 'foo'",
+    ("lib/output/foo.c", "must export renderer_foo with the name 'foo'",
      lambda built, name: exports(f"lib/output/{name}.c", "renderer", name)),
-    ("tests/unit/output/test_renderers.c", "tests foo on a table of all kinds of cells",
+    ("tests/unit/output/test_renderers.c", "must test foo with a table of all kinds of cells",
      lambda built, name: re.search(rf'\bcheck\(\s*"{name}"', text_of("tests/unit/output/test_renderers.c"))),
-    ("tests/golden/", "has a whole output in foo", lambda built, name: list(Path("tests/golden").glob(f"*.{name}"))),
-    ("tests/cli/test_hostile.py", "goes through all formats", lambda built, name: in_every_loop("tests/cli/test_hostile.py", name)),
-    ("tests/cli/test_found.py", "goes through all formats", lambda built, name: in_every_loop("tests/cli/test_found.py", name)),
-    ("tests/cli/test_query.py", "goes through all formats", lambda built, name: in_every_loop("tests/cli/test_query.py", name)),
-    ("tests/torture/faults.py", "shows something in foo with every call failing",
+    ("tests/golden/", "must have a complete output in foo", lambda built, name: list(Path("tests/golden").glob(f"*.{name}"))),
+    ("tests/cli/test_hostile.py", "must have foo in each loop over formats", lambda built, name: in_every_loop("tests/cli/test_hostile.py", name)),
+    ("tests/cli/test_found.py", "must have foo in each loop over formats", lambda built, name: in_every_loop("tests/cli/test_found.py", name)),
+    ("tests/cli/test_query.py", "must have foo in each loop over formats", lambda built, name: in_every_loop("tests/cli/test_query.py", name)),
+    ("tests/torture/faults.py", "must have an entry with --format foo in READERS",
      lambda built, name: name == built.outputs[0] or f'"--format", "{name}"' in text_of("tests/torture/faults.py")),
-    ("man/", "has foo wherever a page says `--format`", on_all_pages),
-    ("README.md", "has foo among the values of `--format`",
+    ("man/", "must list foo wherever a page lists the values of --format", on_all_pages),
+    ("README.md", "must list foo among the values of --format",
      lambda built, name: re.search(rf"`--format (?:\w+\|)*{name}\b", text_of("README.md"))),
 ]
 
-# Each registry, what its head lists, and its entries.
+# Each registry, the places that its head comment lists, and its entries.
 REGISTRIES = [
     ("lib/format/registry.c", FORMAT, lambda built: built.formats),
     ("lib/report/registry.c", ANALYSIS, lambda built: built.analyses),
@@ -204,17 +204,17 @@ REGISTRIES = [
 
 
 def check_registries(out, layers):
-    """What an entry of a registry lacks; and what the registry's head does not say that it takes."""
+    """Yields what is missing for an entry of a registry, and the places that the registry's head comment does not list."""
     built = Built(out, layers)
     for registry, places, names in REGISTRIES:
         head = text_of(registry).partition("#include")[0]
         for place, what, _ in places:
             if place not in head:
-                yield f"{registry}: its head does not name {place}"
+                yield f"{registry}: the head comment must list {place}"
         for name in names(built):
             for place, what, holds in places:
                 if not holds(built, name):
-                    yield f"{registry}: {name} takes more: " + f"{place} {what}".replace("foo", name)
+                    yield f"{registry}: entry {name} is incomplete: " + f"{place} {what}".replace("foo", name)
 
 
 PUBLISHED = "tests/check/published.sha256"
@@ -225,55 +225,55 @@ MIGRATION = [
 
 
 def check_numbers():
-    """The migrations are numbered one after the other, and who tells of the newest knows it. Yields what is not so."""
+    """The migrations have consecutive numbers, and the tests and the manual state the newest. Yields the violations."""
     numbers = sorted(int(path.stem[:3]) for path in Path("schemas/store").glob("*.sql"))
     if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
-        yield "schemas/store: the migrations' numbers do not follow each other"
+        yield "schemas/store: the migrations must have consecutive numbers"
     for path in ("tests/unit/store/test_store.c", "tests/unit/store/test_plans.c"):
         if f'"PRAGMA user_version"), {numbers[-1]})' not in text_of(path):
-            yield f"{path} does not expect version {numbers[-1]}, which is the newest"
+            yield f"{path} must expect the newest schema version, {numbers[-1]}"
     if not re.search(rf"now {numbers[-1]}\b", text_of("man/ncclprof-store.5")):
-        yield f"man/ncclprof-store.5 does not say that the version is now {numbers[-1]}"
+        yield f"man/ncclprof-store.5 must say that the version is now {numbers[-1]}"
 
 
 def check_published():
-    """A migration that was published stays as it is: stores were made by it."""
+    """A published migration never changes, because existing stores were created with it."""
     digests = {path: digest for digest, path in (line.split() for line in text_of(PUBLISHED).splitlines())}
     files = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(Path("schemas/store").glob("*.sql"))}
     for path in sorted(set(files) | set(digests)):
         if path not in digests:
-            yield f"{PUBLISHED} lacks {path}: sha256sum {path} >>{PUBLISHED}"
+            yield f"{PUBLISHED} does not list {path}; run: sha256sum {path} >>{PUBLISHED}"
         elif digests[path] != files.get(path):
-            yield f"{path} was published and never changes: put what changes into a migration of its own"
+            yield f"{path} differs from the published file, which must not change; write a new migration instead"
 
 
 def check_comments():
-    """Each table and column that a migration makes has a comment, before it or within."""
+    """Each table and column that a migration creates has a comment, before or inside the statement."""
     for path in sorted(Path("schemas/store").glob("*.sql")):
         for before, made in re.findall(r"(?:^|\n)(.*)\n(CREATE TABLE[^;]*;|ALTER TABLE \w+ ADD[^;]*;)", "\n" + path.read_text()):
             if not before.startswith("--") and "--" not in made:
-                yield f"{path}: no comment says what this is for: {made.splitlines()[0]}"
+                yield f"{path}: comment missing for: {made.splitlines()[0]}"
 
 
 def check_migrations():
-    """What a change of the schema takes."""
+    """Yields what is missing for a change of the schema."""
     registry = "lib/store/migrate.c"
     text = text_of(registry)
     head = text.partition("static const char *const migrations")[0]
     for place in MIGRATION:
         if place not in head:
-            yield f"{registry}: its head does not name {place}"
+            yield f"{registry}: the head comment must list {place}"
     yield from check_numbers()
     yield from check_published()
     yield from check_comments()
     yield from check_views()
     views = {f"schema_view_{path.stem}" for path in Path("schemas/view").glob("*.sql")}
     for name in sorted(views - set(re.findall(r"\bschema_view_\w+", text))):
-        yield f"{registry}: views lacks {name}"
+        yield f"{registry}: the list `views` must include {name}"
 
 
 def check_views():
-    """The manual names every view, and no column that none has; in SQL each column is described."""
+    """The manual names every view, and only columns that a view has and schemas/view describes."""
     page = "man/ncclprof-store.5"
     section = text_of(page).partition(".Sh VIEWS\n")[2].partition(".Ss ")[0]
     named = set(re.findall(r"(?:Li|Va|,) (\w+)\b", "\n".join(re.findall(r"^\.(?:It |Pq )?(?:Li|Va) .*", section, re.M))))
@@ -283,36 +283,36 @@ def check_views():
         views = set(re.findall(r"^CREATE VIEW (\w+) AS$", text, re.M))
         known |= views | set(re.findall(r"(\w+),? -- (?:integer|real|text)(?: [A-Za-z/]+)?: ", text))
         for name in sorted(views - named):
-            yield f"{page}: VIEWS lacks {name}"
+            yield f"{page}: section VIEWS must name {name}"
     for name in sorted(named - known):
-        yield f"{page}: VIEWS has {name}, which is no view and no column that schemas/view describes"
+        yield f"{page}: section VIEWS names {name}, which is neither a view nor a column described in schemas/view"
 
 
-# Who has never seen it reads all of it.
+# A new user should be able to read all of it.
 README_LINES = 150
 
 
 def check_length_of_readme():
     lines = len(text_of("README.md").splitlines())
     if lines > README_LINES:
-        yield f"README.md: {lines} lines, {README_LINES} are the limit: measurements belong into RESULTS.md, the rest into man/"
+        yield f"README.md: {lines} lines (limit {README_LINES}); move measurements to a RESULTS.md and details to man/"
 
 
-# SQL that lib/store makes of the names of its tables cannot stand in a file.
+# lib/store is exempt: it builds statements from the names of its tables.
 SQL = re.compile(r'"\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|WITH) ')
 
 
 def check_sql_in_schemas(sources):
-    """SQL lies in schemas/, where it has comments and a test that plans it."""
+    """SQL is in schemas/, where it has comments, and where a test checks the query plans."""
     for path in sources:
         if path.startswith(("lib/", "cmd/")) and not path.startswith("lib/store/"):
             for number, line in enumerate(text_of(path).splitlines(), 1):
                 if SQL.search(line):
-                    yield f"{path}:{number}: SQL belongs into schemas/"
+                    yield f"{path}:{number}: SQL must be in a file of schemas/"
 
 
 def check_places():
-    """The table 'Where is ...' of CONTRIBUTING.md names files that are there."""
+    """The table 'Where is ...' of CONTRIBUTING.md names existing files."""
     section = re.search(r"^## Where is \.\.\.\n(.*?)(?=^## )", text_of("CONTRIBUTING.md"), re.M | re.S)
     rows = re.findall(r"^\| (?!---|what )[^|]+\|([^|]+)\|$", section.group(1) if section else "", re.M)
     if len(rows) < 12:
@@ -323,7 +323,7 @@ def check_places():
             yield f"CONTRIBUTING.md: 'Where is ...' names no file in '{row.strip()}'"
         for path in paths:
             if not os.path.isfile(path):
-                yield f"CONTRIBUTING.md: 'Where is ...' names {path}, which is not there"
+                yield f"CONTRIBUTING.md: 'Where is ...' names {path}, which does not exist"
 
 
 BARE = re.compile(r"(?<![\w/.])[a-z]\w*\.c\b")
@@ -332,15 +332,15 @@ NAMED = re.compile(r"(?<![\w/.$])((?:lib|cmd|schemas|fixtures|tests|man|include)
 
 
 def check_named_files(paths):
-    """Files that README, CONTRIBUTING, the manual and comments name are there; what is foo or NNN is an example."""
+    """Files named in README, CONTRIBUTING, the manual and comments exist. Names with foo or NNN are examples."""
     known = {os.path.basename(path) for path in paths}
     for path in paths:
         if path.startswith("schemas/store/"):
-            continue # published: it names what was there then
+            continue # Published migrations never change, so they may name files that existed then.
         for number, line in enumerate(text_of(path).splitlines(), 1):
             for name in NAMED.findall(line):
                 if not os.path.exists(name) and not re.search(r"foo|FOO|NNN|ROOM|dump", name):
-                    yield f"{path}:{number}: {name} is not there"
+                    yield f"{path}:{number}: names {name}, which does not exist"
             for name in BARE.findall(line) if path.startswith(("lib/", "cmd/")) else ():
                 if name not in known and name != "foo.c":
-                    yield f"{path}:{number}: {name} is not there"
+                    yield f"{path}:{number}: names {name}, which does not exist"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Rules of a diagnosis and their limits: the manual shows the tables of the source, and every line of them is tested.
+"""Checks the rules of diagnose and compare and their limits: the manual shows the tables of the source, and unit tests
+cover every row.
 
-usage: tests/check/rules.py OUT    (from the top of the repository) writes the tables into man/ncclprof-diagnosis.7
+usage: tests/check/rules.py OUT    (from the top of the repository) writes the tables into the manual pages
 
-`make golden` runs it, `make check` says where the page differs, and what a rule or limit lacks.
+`make golden` runs this program. `make check` reports pages that differ from the source, and rules or limits without a test.
 """
 
 import json
@@ -20,12 +21,12 @@ END = '.\\" TABLE: end\n'
 
 
 def table_of(out):
-    """{"rules": [...], "limits": [...]}, as the program has them."""
+    """{"rules": [...], "limits": [...], "comparison": [...]}, from the compiled tables."""
     return json.loads(subprocess.run([f"{out}/print_rules"], capture_output=True, text=True, check=True).stdout)
 
 
 def prose(text):
-    """Sentences as lines of mdoc, none of which begins with a macro."""
+    """The text as lines of mdoc. No line can be mistaken for a macro."""
     text = text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
     lines = textwrap.wrap(text.replace("\\", "\\e").replace("--", "\\-\\-"), 118, break_long_words=False, break_on_hyphens=False)
     return "".join(("\\&" if line[0] in ".'" else "") + line + "\n" for line in lines)
@@ -44,7 +45,7 @@ def paragraph(rule, limits):
 
 
 def tables(table):
-    """The two sections of the page."""
+    """The two sections of ncclprof-diagnosis(7)."""
     limits = {limit["name"]: limit for limit in table["limits"]}
     return (".Ss Checks that limit the confidence of a finding\n.Bl -tag -width Ds\n"
             + "".join(paragraph(rule, limits) for rule in table["rules"])
@@ -55,14 +56,14 @@ def tables(table):
 
 
 def compared(rule):
-    """A paragraph on a rule of compare."""
+    """The paragraph for one rule of compare."""
     return (f".It Li {rule['name']} Pq {'bar' if rule['is_bar'] else 'noise'}; {', '.join(rule['kinds'])}\n"
             + prose(rule["says"]) + prose(f"{'more than' if rule['limit'] == 0 else 'limit:'} {rule['limit']:g} {rule['unit']}: "
                                           f"{rule['found']}"))
 
 
 def compare_table(table):
-    """The section of the page of compare."""
+    """The section of ncclprof-compare(1)."""
     return ".Bl -tag -width Ds\n" + "".join(compared(rule) for rule in table["comparison"]) + ".El\n"
 
 
@@ -86,7 +87,7 @@ def identifier(kind, name):
 
 
 class Tables:
-    """The tables, and where the sources name their lines."""
+    """The tables, and the sources, tests and page in which their rows must occur."""
 
     def __init__(self, out):
         self.table = table_of(out)
@@ -102,17 +103,17 @@ class Tables:
         return re.search(rf"\b{identifier('RULE', name)}\b", self.asking)
 
     def is_shown(self, how, name):
-        """A test has it speak, or be quiet."""
+        """A unit test calls `how` (assert_speaks or assert_quiet) for this rule."""
         return re.search(rf"\b{how}\([^;]*\b{identifier('RULE', name)}\b[^;]*\);", self.tests)
 
     def is_tested(self, name):
-        """A rule that is held against it is shown on both sides, or a test names it."""
-        held = [rule for rule in self.rules if self.rules[rule]["limit"] == name]
-        return (any(self.is_shown("assert_speaks", rule) and self.is_shown("assert_quiet", rule) for rule in held)
+        """A rule with this limit is tested on both sides of it, or a test names the limit."""
+        with_limit = [rule for rule in self.rules if self.rules[rule]["limit"] == name]
+        return (any(self.is_shown("assert_speaks", rule) and self.is_shown("assert_quiet", rule) for rule in with_limit)
                 or re.search(rf"\b{identifier('LIMIT', name)}\b", self.tests))
 
-    def is_said(self, name):
-        """The table of rules names it: as a limit, or in a text."""
+    def is_in_rules(self, name):
+        """The table of rules names the limit, as the limit of a rule or in a text."""
         words = " ".join(f"{rule['limit']} {rule['needs'] or ''} {rule['measure']} {rule['says']}" for rule in self.rules.values())
         return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", words)
 
@@ -121,56 +122,56 @@ class Tables:
 
 
 RULE = [
-    ("lib/diagnose/", "asks it: a function that returns its measure, handed to suspect_ask or finding_ask",
+    ("lib/diagnose/", "must apply it: a function returns its measure, and suspect_ask or finding_ask receives the result",
      lambda tables, name: tables.is_asked(name)),
-    ("tests/unit/", "has an assert_speaks of it, at its limit",
+    ("tests/unit/", "must have an assert_speaks with it, at its limit",
      lambda tables, name: tables.is_shown("assert_speaks", name)),
-    ("tests/unit/", "has an assert_quiet of it, beside its limit",
+    ("tests/unit/", "must have an assert_quiet with it, on the other side of its limit",
      lambda tables, name: tables.is_shown("assert_quiet", name)),
-    ("man/ncclprof-diagnosis.7", "has a paragraph on it (make golden)",
+    ("man/ncclprof-diagnosis.7", "must have a paragraph on it (make golden)",
      lambda tables, name: tables.has_paragraph(name)),
 ]
 
 LIMIT = [
-    ("lib/", "reads it by its name", lambda tables, name: re.search(rf"\b{identifier('LIMIT', name)}\b", tables.library)),
-    ("lib/diagnose/rule.c", "has a rule that is held against it, or that names it", lambda tables, name: tables.is_said(name)),
-    ("tests/unit/", "has a rule that is held against it on both sides, or names it where it pins it",
+    ("lib/", "must use it by its name", lambda tables, name: re.search(rf"\b{identifier('LIMIT', name)}\b", tables.library)),
+    ("lib/diagnose/rule.c", "must have a rule with this limit, or one whose text names it", lambda tables, name: tables.is_in_rules(name)),
+    ("tests/unit/", "must test a rule on both sides of this limit, or name the limit",
      lambda tables, name: tables.is_tested(name)),
-    ("man/ncclprof-diagnosis.7", "has a line on it (make golden)", lambda tables, name: tables.has_paragraph(name)),
+    ("man/ncclprof-diagnosis.7", "must have an entry for it (make golden)", lambda tables, name: tables.has_paragraph(name)),
 ]
 
 
 def check_compare(found):
-    """What a rule of compare lacks, and where its page differs."""
+    """Yields what is missing for a rule of compare, and whether its manual page differs from the source."""
     asking = "".join(text for path, text in sources("lib/report").items() if path not in ("lib/report/compare_rule.c", "lib/report/comparison.h"))
     for rule in found.table["comparison"]:
         name = identifier("COMPARE", rule["name"])
         for place, what, holds in (
-                ("lib/report/", "asks it by its name", re.search(rf"\b{name}\b", asking)),
-                ("tests/unit/", "has an assert_decides of it",
+                ("lib/report/", "must apply it by its name", re.search(rf"\b{name}\b", asking)),
+                ("tests/unit/", "must have an assert_decides with it",
                  re.search(rf"\bassert_decides\([^;]*\b{name}\b[^;]*\);", found.tests)),
-                ("tests/unit/", "has an assert_allows of it",
+                ("tests/unit/", "must have an assert_allows with it",
                  re.search(rf"\bassert_allows\([^;]*\b{name}\b[^;]*\);", found.tests))):
             if not holds:
-                yield f"lib/report/compare_rule.c: {rule['name']} takes more: {place} {what}"
+                yield f"lib/report/compare_rule.c: rule {rule['name']} is incomplete: {place} {what}"
     if in_page(COMPARE_PAGE) != compare_table(found.table):
-        yield f"{COMPARE_PAGE}: the table is not that of the source: make golden"
+        yield f"{COMPARE_PAGE}: the table differs from the source; run make golden"
 
 
 def check(out):
-    """What a rule or limit lacks, what their heads do not say, and where the page differs."""
+    """Yields what is missing for a rule or limit, places that the head comments do not list, and pages that differ."""
     found = Tables(out)
     for registry, places, names in (("lib/diagnose/rule.c", RULE, found.rules), ("lib/diagnose/limits.c", LIMIT, found.limits)):
         head = Path(registry).read_text().partition("#include")[0]
         for place in sorted({place for place, _, _ in places}):
             if place not in head:
-                yield f"{registry}: its head does not name {place}"
+                yield f"{registry}: the head comment must list {place}"
         for name in names:
             for place, what, holds in places:
                 if not holds(found, name):
-                    yield f"{registry}: {name} takes more: {place} {what}"
+                    yield f"{registry}: entry {name} is incomplete: {place} {what}"
     if found.page != found.expected:
-        yield f"{PAGE}: the tables are not those of the source: make golden"
+        yield f"{PAGE}: the tables differ from the source; run make golden"
     yield from check_compare(found)
 
 

@@ -1,4 +1,4 @@
-"""The lines of a log that .ci/run repeats at its end: whatever fails in one of our test runners is among them."""
+"""The lines of a log that .ci/run repeats at its end include the failures of all our test runners."""
 
 import os
 import subprocess
@@ -123,7 +123,7 @@ class Failures(unittest.TestCase):
     def test_thousands_of_failures(self):
         found = failures("".join(f"FAIL: test_{number}\n" for number in range(5000)))
         self.assertLess(len(found.splitlines()), 100)
-        self.assertIn("4940 lines more", found)
+        self.assertIn("4940 more lines", found)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A headless Chromium that tests drive through its DevTools protocol, over a pipe, with the standard library alone."""
+"""A headless Chromium that tests control through its DevTools protocol, over a pipe, with the standard library only."""
 
 import base64
 import fcntl
@@ -30,13 +30,13 @@ def program():
 
 
 class Browser:
-    """Ends with its `with` block. Each page is a tab with a log of its own."""
+    """The browser ends with its `with` block. Each page is a tab with its own log."""
 
     def __init__(self):
         self.home = tempfile.mkdtemp(prefix="ncclprof-browser-")
         to_it, self.commands = os.pipe()
         self.answers, from_it = os.pipe()
-        # Clear of 3 and 4, which become its ends.
+        # Not 3 and 4, which become the ends of the pipe.
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_it, from_it)]
         os.close(to_it)
         os.close(from_it)
@@ -107,7 +107,7 @@ class Browser:
 
 
 class Page:
-    """A file in a tab: what it complains of, what it asks the network for, and ways to use it."""
+    """A file in a tab: the errors and network requests that it makes, and methods to use it."""
 
     def __init__(self, browser, path, width=1100, height=900, scheme="light", script=True):
         self.browser = browser
@@ -125,7 +125,7 @@ class Page:
         if not script:
             self.call("Emulation.setScriptExecutionDisabled", value=True)
         self.call("Page.setLifecycleEventsEnabled", enabled=True)
-        # The blank page before it may come to its end late, too.
+        # The load event of the blank page before it may come late, too.
         page = self.call("Page.navigate", url=self.url)["loaderId"]
         until = time.monotonic() + PATIENCE_S
         while page not in self.loaded:
@@ -166,7 +166,7 @@ class Page:
         return self.run(f"[...document.querySelectorAll({json.dumps(selector)})].map(one => one.textContent)")
 
     def click(self, selector, x=None, y=None):
-        """In the middle of what the selector finds, or so many pixels from its corner."""
+        """At the center of the element that the selector finds, or at an offset in pixels from its corner."""
         box = self.run(f"(() => {{ const one = document.querySelector({json.dumps(selector)}); one.scrollIntoView("
                        "{block: 'center'}); const box = one.getBoundingClientRect(); return [box.x, box.y, box.width, "
                        "box.height]; })()")
@@ -184,7 +184,7 @@ class Page:
                           windowsVirtualKeyCode=KEYS.get(key, ord(key[0].upper())), text=key if len(key) == 1 and kind == "keyDown" else "")
 
     def pixels(self, path=None):
-        """A picture of all of it, as PNG."""
+        """A screenshot of the whole page, as PNG."""
         picture = base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
         if path:
             Path(path).write_bytes(picture)

@@ -1,8 +1,8 @@
-"""Lines of NVIDIA's Inspector plugin in the layouts of its formats v4.0 to v4.4, of a job that is made up.
+"""Lines of NVIDIA's Inspector plugin in the layouts of its formats v4.0 to v4.4, for an invented job.
 
-From v4.1 on a marker with `dump_stats` begins what a communicator writes at once, and collectives name algorithm and
-protocol; from v4.3 on only markers have header and metadata, and there may be proxy operations: flat, or from v4.4 on
-with their steps in them.
+From v4.1 on, a marker with `dump_stats` starts the output that a communicator writes at one time, and collectives have
+algorithm and protocol. From v4.3 on, only markers have header and metadata, and there may be proxy operations: flat, or from
+v4.4 on with their network steps inside.
 """
 
 import json
@@ -42,7 +42,7 @@ def collective(version, function, number, call_us, begin_us, end_us, size=419430
 
 
 def step_of(direction, number, begin_us, waits_us):
-    """A network step whose three waits last so long each, the first from a microsecond after its begin on."""
+    """A network step with three waits of the given lengths; the first starts a microsecond after its begin."""
     states = {"send": ("send_gpu_wait", "send_peer_wait", "send_wait"),
               "recv": ("recv_wait", "recv_flush_wait", "recv_gpu_wait")}[direction]
     names = {"send": ("gpu_produce_us", "peer_credit_us", "wire_us"), "recv": ("wire_us", "flush_us", "gpu_consume_us")}[direction]
@@ -56,7 +56,7 @@ def step_of(direction, number, begin_us, waits_us):
 
 
 def proxy_of(parent, number, rank, peer, direction, begin_us, steps, nested=False):
-    """The records of a proxy operation with its steps, without their numbers."""
+    """The records of a proxy operation with its network steps, without their numbers."""
     who = {"parent_type": "coll", "parent_sn": parent, "proxy_op_sn": number}
     where = {"channel_id": 0, "peer": peer, "direction": direction, "timing_source": "proxy_cpu"}
     end_us = max(step["event_trace_ts"]["proxy_step_stop_ts"] for step in steps) + 10
@@ -77,7 +77,7 @@ def proxy_of(parent, number, rank, peer, direction, begin_us, steps, nested=Fals
 
 
 class Dump:
-    """What one communicator of a process writes at once."""
+    """The output that one communicator of a process writes at one time."""
 
     def __init__(self, version, who, at_us, dropped=(0, 0), proxies=False):
         self.version, self.at_us, self.dropped, self.proxies = version, at_us, dropped, proxies
@@ -104,7 +104,9 @@ class Dump:
 
 def job(version, ranks=4, steps=15, late=2, late_steps=range(10, 15), communicator=0x1d2c3b4a5f6e7d, dumps=3, slow_steps=(),
         proxies=False, nested=False):
-    """Per rank the dumps of a job in which one rank's GPU is 3 ms late, or the link from rank 0 to 1 2 ms slow, in some steps."""
+    """By rank, the dumps of a job in which, in some steps, one rank's GPU is 3 ms late or the link from rank 0 to 1 is 2 ms
+    slow.
+    """
     written = [[] for _ in range(ranks)]
     at_us = EPOCH_US
     for step in range(steps):
@@ -134,8 +136,9 @@ def job(version, ranks=4, steps=15, late=2, late_steps=range(10, 15), communicat
 
 
 def ring(shuffle=None, ranks=3, steps=40, late=1, late_steps=range(20, 28), communicator=0x9e01ab23cd45):
-    """Per rank the lines of a job that passes data round in one group call a step: a send and a receive, numbered as they are
-    called, listed as they end or, by `shuffle`, in any order. One rank's GPU is 3 ms late in some steps."""
+    """By rank, the lines of a job that passes data in a ring with one group call per step: a send and a receive, numbered in
+    order of the calls and listed in order of their ends or, with `shuffle`, in any order. One rank's GPU is 3 ms late in some steps.
+    """
     lines, at_us = [[] for _ in range(ranks)], EPOCH_US
     for step in range(steps):
         begins = [at_us + 1000 + (3000 if rank == late and step in late_steps else 0) for rank in range(ranks)]
@@ -161,7 +164,7 @@ def write(folder, written):
 
 
 def write_fixtures(top):
-    """The folders of fixtures that are cut from nothing: a few lines in each layout."""
+    """Writes the fixtures that are not cut from recordings: a few lines in each layout."""
     small = {"ranks": 2, "steps": 3, "late": -1, "late_steps": ()}
     for version in ("v4.1", "v4.3"):
         write(top / f"inspector-{version}", job(version, **small))

@@ -1,4 +1,4 @@
-"""A page of `ncclprof html`, read a second time: its elements, its policy, and the data for its script."""
+"""Reads a page of `ncclprof html` independently: its elements, its content policy, and the data for its script."""
 
 import base64
 import hashlib
@@ -22,7 +22,7 @@ class Element:
         return "".join(part if isinstance(part, str) else part.text for part in self.texts)
 
     def every(self, name=None, **attributes):
-        """Itself and all below it of that name whose attributes hold these words."""
+        """This element and all elements below it with that name whose attributes contain these words."""
         if (name is None or self.name == name) and all(
                 value in (self.attributes.get(key.rstrip("_")) or "").split() for key, value in attributes.items()):
             yield self
@@ -34,7 +34,7 @@ class Element:
 
 
 class Parser(html.parser.HTMLParser):
-    """Elements nest as they are written: what is not closed in its order is an error."""
+    """Checks the nesting: elements that are not closed in order are an error."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -85,7 +85,7 @@ class Page:
         return next((one for one in self.root.every("section") if one.first("h2").text == name), None)
 
     def heat(self, run=0):
-        """{(rank, step): {key: us}} of the heat map; None: not known."""
+        """{(rank, step): {key: us}} of the heat map; None: unknown."""
         heat = self.data["runs"][run]["heat"]
         columns = math.ceil(heat["steps"] / heat["fold"])
         cells = {}
@@ -104,7 +104,9 @@ class Page:
         return cells
 
     def lanes(self, step, run=0):
-        """{rank: [(begin us, length us, waiting us, what, tag, 1 where it never ended, 2 where nobody knows)]} of a step's picture."""
+        """{rank: [(begin us, length us, waiting us, text, tag, 0, 1 if it never finished, 2 if its end is unknown)]} of the
+        picture of a step.
+        """
         picture = next(one for one in self.data["runs"][run]["lanes"] if one["id"].endswith(f"-{step}"))
         found = {}
         for lane in picture["lanes"]:
@@ -139,7 +141,7 @@ HOSTILE = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>",
 
 
 def hostile_job(case):
-    """Two ranks that use tags of all sorts in each of six steps, in a folder whose name is one, too."""
+    """Two ranks that use unusual tags in each of six steps, in a folder whose name contains one as well."""
     for rank in range(2):
         marks = [(text, 1000.0 * (number + 1) - 500) for number, text in enumerate(6 * HOSTILE)]
         case.write(f"<b>job/dump_{rank}.json", trace(rank=rank, count=6 * len(HOSTILE), tags=marks))

@@ -1,6 +1,6 @@
-"""Reads an Apache Parquet file, by the format's specification alone (github.com/apache/parquet-format: parquet.thrift,
-Encodings.md): a second reader of what export writes. What the format does not allow, or what a file says of itself that is
-not so, is an AssertionError."""
+"""Reads an Apache Parquet file, from the specification of the format alone (github.com/apache/parquet-format: parquet.thrift,
+Encodings.md): a second reader for the output of export. Violations of the format, and wrong metadata, raise AssertionError.
+"""
 import gzip
 import struct
 from pathlib import Path
@@ -13,7 +13,7 @@ OPTIONAL, UTF8 = 1, 0
 
 
 class Bytes:
-    """Some bytes, and how far they have been read."""
+    """Bytes with a read position."""
 
     def __init__(self, data, at=0):
         self.data, self.at = data, at
@@ -62,7 +62,9 @@ def value_of(source, kind):
 
 
 def hybrid(source, width, count):
-    """`count` numbers of the hybrid of runs and packed bits; what the last eight have beyond them is 0."""
+    """`count` numbers of the hybrid encoding of runs and packed bits. The unused places of the last group of eight must be
+    0.
+    """
     numbers = []
     while len(numbers) < count:
         head = source.varint()
@@ -87,7 +89,7 @@ def plain(source, kind):
 
 
 class Chunk:
-    """A column of a row group: its values, None for null."""
+    """A column of a row group: its values, with None for null."""
 
     def __init__(self, data, metadata, kind, begin):
         self.kind, self.metadata = kind, metadata
@@ -148,7 +150,7 @@ class Chunk:
         return said.data.decode() if self.kind == BYTE_ARRAY else plain(said, self.kind)
 
     def check_statistics(self):
-        """What engines leave row groups out by: texts in the order of their bytes, which is that of characters."""
+        """The bounds by which engines skip row groups. Texts are ordered by their bytes, which is the order of code points."""
         present = [value for value in self.values if value is not None]
         self.least, self.greatest = self.bound(6), self.bound(5)
         assert self.statistics[3] == len(self.values) - len(present)
@@ -158,7 +160,7 @@ class Chunk:
 
 
 class Table:
-    """Its columns' names and kinds, row groups of {column: Chunk}, and the rows of all of them."""
+    """The names and kinds of the columns, row groups as {column: Chunk}, and all rows."""
 
     def __init__(self, path):
         data = Path(path).read_bytes()

@@ -1,5 +1,6 @@
-"""Reads a Perfetto trace, by protobuf's encoding and Perfetto's field numbers alone: a second reader of what timeline
-writes (protos/perfetto/trace of github.com/google/perfetto)."""
+"""Reads a Perfetto trace, from the encoding of protobuf and Perfetto's field numbers alone: a second reader for the output
+of timeline (protos/perfetto/trace of github.com/google/perfetto).
+"""
 import gzip
 
 
@@ -20,7 +21,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """(number, wire type, value) of a message: integers, or bytes."""
+    """(number, wire type, value) for each field of a message; values are integers or bytes."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -42,7 +43,7 @@ def fields(data):
 
 
 def message(data):
-    """Field number -> values, in order."""
+    """{field number: values in order}."""
     found = {}
     for number, _, value in fields(data):
         found.setdefault(number, []).append(value)
@@ -65,7 +66,7 @@ class Track:
             process = message(descriptor[3][0])
             self.pid, self.process = process[1][0], process[6][0].decode()
             self.labels = [label.decode() for label in process.get(8, [])]
-        self.slices = []  # in order of their begin
+        self.slices = []  # in order of their start
         self.open = []
 
 
@@ -93,7 +94,7 @@ class Trace:
             if (number, kind) != (1, 2):
                 raise Broken(f"field {number} in the trace")
             self.packet(message(value), events)
-        # As Perfetto does: by time, and as they stand in the file where that is the same.
+        # As Perfetto sorts: by time, and in file order if times are equal.
         for at, _, event in sorted(events, key=lambda item: item[:2]):
             self.event(at, event)
         self.arrows = self.connect()
@@ -122,7 +123,7 @@ class Trace:
             events.append((signed(packet[8][0]), len(events), event))
 
     def decode(self, event):
-        """What stands for names is looked up now: only what was told before is known."""
+        """Looks up interned names now, because only names that came before are known."""
         return {
             "type": event[9][0],
             "track": self.tracks[event[11][0]],
@@ -164,7 +165,7 @@ class Trace:
         return [tuple(pair) for pair in ends.values() if len(pair) > 1]
 
     def process_of(self, made):
-        """The name of the process that a slice is of; None."""
+        """The name of the process of a slice, or None."""
         track = self.tracks.get(made.track.parent, made.track)
         return track.process
 
@@ -173,7 +174,7 @@ class Trace:
                 if made.category == category and process in (None, self.process_of(made))]
 
     def is_nested(self):
-        """Each slice lies within the one that it stands in."""
+        """Each slice must be inside its parent."""
         for made in self.slices:
             outer = made.parent
             if outer and outer.end is not None and (made.end is None or made.end > outer.end):

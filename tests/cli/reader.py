@@ -1,7 +1,7 @@
-"""A second, independent reading of the Chrome fixtures: lines by the json module, instances and figures by definition.
+"""A second, independent reader of the Chrome fixtures: lines with the json module, instances and figures by definition.
 
-It shares nothing with the program. It takes the fixtures of the recorded workloads only: one file a communicator and
-process, tags in each file, a step for each tag "forward", valid JSON but for the last comma.
+It shares nothing with the program. It reads only fixtures of the recorded workloads: one file per communicator and process,
+tags in each file, one step for each tag "forward", and valid JSON except for the last comma.
 """
 
 import collections
@@ -12,7 +12,7 @@ import math
 TYPE_BYTES = {"ncclInt8": 1, "ncclUint8": 1, "ncclFloat16": 2, "ncclBfloat16": 2, "ncclInt32": 4, "ncclFloat32": 4,
               "ncclInt64": 8, "ncclFloat64": 8}
 
-# Nobody is done before everybody has come.
+# No rank finishes before all ranks have arrived.
 FULL_EXCHANGES = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll"}
 
 
@@ -33,11 +33,11 @@ class Operation:
         self.protocol = args.get("Protocol")
         self.enqueued_us = event["ts"]
         self.gpu_start = self.gpu_stop = self.host_start = self.host_stop = None
-        self.gpu_begin = None  # also where a stop is lacking
+        self.gpu_begin = None  # also if a stop is missing
         self.rank = self.tag = self.step = None
 
     def add(self, event):
-        """A line inside the operation."""
+        """A line of the operation."""
         if event["name"] == "KernelCh" and event["ph"] == "b":
             start, stop = event["args"]["StartGpuClk"], event["args"]["StopGpuClk"]
             if self.host_start is None:
@@ -64,7 +64,7 @@ class Operation:
 
 
 class Instance:
-    """What belongs together of one communicator: a collective over its ranks, or a send with its receive."""
+    """One instance on a communicator: a collective over its ranks, or a send with its receive."""
 
     def __init__(self, job, members):
         self.members = sorted(members, key=lambda member: (member.communicator_rank, member.function))
@@ -86,7 +86,7 @@ class Instance:
 
 
 def united(spans, begin=float("-inf"), end=float("inf")):
-    """How much of the time from begin to end at least one of the spans covers."""
+    """The part of the time from begin to end that at least one of the spans covers."""
     total, reached = 0, begin
     for start, stop in sorted(spans):
         start, stop = max(start, reached), min(stop, end)
@@ -102,7 +102,7 @@ def events(path):
 
 
 def operations_of(path):
-    """The operations of a file, in its order, with tag and step."""
+    """The operations of a file, in file order, with tag and step."""
     found, tags, inside = [], [], None
     for event in events(path):
         if event["cat"] == "USER_TAG":
@@ -121,7 +121,7 @@ def operations_of(path):
 
 
 def label_of(ranks):
-    """0,1,2,5 is 0-2,5."""
+    """[0, 1, 2, 5] is "0-2,5"."""
     parts = []
     for rank in sorted(ranks):
         if parts and parts[-1][1] + 1 == rank:
@@ -161,7 +161,7 @@ class Job:
         return [Instance(self, members) for members in groups.values()]
 
     def next_starts(self):
-        """Of each operation, when the next one of its rank started on the GPU."""
+        """For each operation, the start of the next one of its rank on the GPU."""
         starts = {}
         for rank in {operation.rank for operation in self.operations}:
             here = sorted((o for o in self.operations if o.rank == rank and o.gpu_start), key=lambda o: o.gpu_start)
@@ -169,12 +169,14 @@ class Job:
         return starts
 
     def of_rank(self, rank):
-        """A rank's operations in the order in which they were enqueued."""
+        """The operations of a rank in the order in which they were enqueued."""
         return sorted((operation for operation in self.operations if operation.rank == rank),
                       key=lambda operation: operation.enqueued_us)
 
     def waits(self):
-        """Of each operation how long it waited for the last to come, from its start on; where that can be told."""
+        """For each operation, how long it waited for the last rank to arrive, from its own start; only where it can be
+        determined.
+        """
         found = {}
         for instance in self.instances:
             if (instance.is_complete and instance.function in FULL_EXCHANGES | {"Send"}
@@ -184,7 +186,9 @@ class Job:
         return found
 
     def places(self, rank, step):
-        """A rank's operations of a step, each with what it is there: the how many-th of its communicator, function and peer."""
+        """The operations of a rank in a step, each with its key: its index among those of its communicator, function and
+        peer.
+        """
         counts = collections.Counter()
         for operation in self.of_rank(rank):
             if operation.step == step:
@@ -193,7 +197,7 @@ class Job:
                 yield operation, (*kind, counts[kind])
 
     def times(self, rank, step):
-        """A rank's step: how long it lasted (None: no step follows), communication, waiting; ns. None: it has no times."""
+        """A step of a rank: its duration (None: no step follows), communication, waiting; in ns. None if it has no times."""
         mine = [operation for operation in self.of_rank(rank) if operation.has_gpu_times]
         here = [operation for operation in mine if operation.step == step]
         following = {place: operation for operation, place in self.places(rank, step + 1)}
@@ -207,6 +211,6 @@ class Job:
 
 
 def nearest_rank(values, part):
-    """The least value that at least `part` of them do not exceed."""
+    """The smallest value that at least `part` of the values do not exceed."""
     values = sorted(values)
     return values[max(math.ceil(part * len(values)), 1) - 1]

@@ -1,6 +1,7 @@
-"""Dumps of PyTorch's Flight Recorder of a job that is made up, in the layout of version 2.10 (and others by need).
+"""Dumps of PyTorch's Flight Recorder for an invented job, in the layout of version 2.10 (and others if needed).
 
-A job is told call by call. What a rank never calls is missing from its dump, and what is open is what the test says.
+The test describes the job call by call. Calls that a rank never makes are missing from its dump; the test decides which
+calls are unfinished.
 """
 
 import json
@@ -57,7 +58,7 @@ class Job:
         return entry
 
     def call(self, group, name="all_reduce", but=(), state="completed", line=10, **more):
-        """A collective by all of a group, but for some ranks."""
+        """A collective of all ranks of a group, except some."""
         for rank in self.groups[group]:
             if rank not in but:
                 self.entry(rank, group, name, state, line, **more)

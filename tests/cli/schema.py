@@ -1,6 +1,6 @@
-"""Checks JSON against the schemas in schemas/output: those words of JSON Schema (2020-12) that they use, no others.
+"""Validates JSON against the schemas in schemas/output, with only those keywords of JSON Schema (2020-12) that they use.
 
-A word that is not known here is an error, so that no schema promises what nobody checks.
+An unknown keyword is an error, so that every promise of a schema is checked.
 """
 
 import json
@@ -25,7 +25,7 @@ def load(name):
 
 
 def complaints(value, schema, where="$"):
-    """What of the value does not fit the schema, a line each."""
+    """The violations of the schema, one line each."""
     for word, said in schema.items():
         if word not in REMARKS:
             yield from WORDS[word](value, said, where)

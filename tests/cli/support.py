@@ -1,6 +1,6 @@
-"""What the command-line tests share: a folder of their own, the real program, traces made by hand.
+"""Shared by the command-line tests: a temporary folder, the real program, hand-made traces.
 
-The program is $NCCLPROF. The traces follow the lines that NCCL's example profiler plugin prints (API v7).
+$NCCLPROF is the program. The traces have the lines of NCCL's example profiler plugin (API v7).
 """
 
 import json
@@ -20,14 +20,14 @@ PROGRAM = os.path.abspath(os.environ.get("NCCLPROF", "build/ncclprof"))
 TOP = Path(__file__).resolve().parents[2]
 SANITIZED = "san-" in PROGRAM
 
-# Only what hangs takes longer, on however slow and busy a machine: under the thread sanitizer some ingests take a minute.
+# Only a hang takes longer, on any slow and busy machine: under the thread sanitizer some ingests take a minute.
 PATIENCE_S = 3600 if SANITIZED else 600
 
-os.umask(0o022)  # whatever that of the caller is
+os.umask(0o022)  # whatever the umask of the caller is
 
 
 def interrupt(process, moment=0.0):
-    """Ctrl-C, once the program listens for it and some seconds have gone by: before, it ends as any program does."""
+    """Sends Ctrl-C when the program handles the signal and some seconds have passed; before that, it ends like any program."""
     until = time.monotonic() + PATIENCE_S
     bit = 1 << (signal.SIGINT - 1)
     while process.poll() is None and time.monotonic() < until:
@@ -43,16 +43,15 @@ SHOWN_WHOLE = b"\0shown whole\0"
 
 
 def shown_on(terminal, other, process):
-    """What `process` writes to `other`, the end of a terminal that it was given; both are closed.
-
-    This end is kept open until the process has ended, and then ends the text itself: a kernel may say that nobody has the
-    other end open before it has handed over all that was written there.
+    """The text that `process` writes to `other`, the end of a terminal that it was given. Both ends are closed.
+    This end stays open until the process has ended, and then terminates the text itself, because a kernel may report that
+    the other end is closed before it has delivered all text.
     """
     def end():
         try:
             process.wait(timeout=PATIENCE_S)
         finally:
-            process.kill()  # nothing, if it has ended
+            process.kill()  # if it has ended, this does nothing
             os.write(other, SHOWN_WHOLE)
 
     ends = threading.Thread(target=end)
@@ -67,7 +66,7 @@ def shown_on(terminal, other, process):
 
 
 class Case(unittest.TestCase):
-    """A test in an empty folder, with a store in it that does not exist yet."""
+    """A test in an empty folder, with a store that does not exist yet."""
 
     maxDiff = None
 
@@ -77,7 +76,9 @@ class Case(unittest.TestCase):
         self.store = self.folder / "store.db"
 
     def run_program(self, *words, status=0, stdin=None, env=None, timeout=PATIENCE_S):
-        """Runs `ncclprof WORDS` on the store and checks its exit status (None: 0 or 1). A sanitizer's complaint is a failure."""
+        """Runs `ncclprof WORDS` on the store and checks its exit status (None: 0 or 1). A report of a sanitizer is a
+        failure.
+        """
         environment = {key: value for key, value in os.environ.items() if not key.startswith("NCCLPROF")}
         environment["NCCLPROF_STORE"] = str(self.store)
         environment.update(env or {})
@@ -89,9 +90,9 @@ class Case(unittest.TestCase):
         )
         result.out = result.stdout.decode(errors="surrogateescape")
         result.err = result.stderr.decode(errors="surrogateescape")
-        result.whole = re.sub(r"\n(?:    )*  (?=\S)", " ", result.out)  # as if no line had been broken
-        result.flat = " ".join(result.out.split())  # likewise, as one line
-        result.verdict = result.whole.partition("\n\n")[2] or result.whole  # of diagnose: what follows the job and its loss
+        result.whole = re.sub(r"\n(?:    )*  (?=\S)", " ", result.out)  # without line breaks
+        result.flat = " ".join(result.out.split())  # the same, as one line
+        result.verdict = result.whole.partition("\n\n")[2] or result.whole  # the output of diagnose after the lines on the job and its loss
         self.assertNotIn("Sanitizer", result.err)
         if status is None:
             self.assertIn(result.returncode, (0, 1), f"{words}\n{result.err}")
@@ -100,12 +101,12 @@ class Case(unittest.TestCase):
         return result
 
     def program_for_others(self):
-        """A copy of the program in a place where another user may run it."""
+        """A copy of the program where another user may run it."""
         self.folder.chmod(0o755)
         return shutil.copy(PROGRAM, self.folder / "program")
 
     def simulate(self, options):
-        """The files of a simulated job (tests/gen), in place of those of the last one, and what was planted in it."""
+        """The files of a simulated job (tests/gen), which replace those of the previous one, and the planted faults."""
         traces = self.folder / "traces"
         shutil.rmtree(traces, ignore_errors=True)
         subprocess.run([Path(PROGRAM).parent / "simulate", *options.split(), "-o", traces], check=True, timeout=PATIENCE_S)
@@ -116,14 +117,14 @@ class Case(unittest.TestCase):
         return json.loads(self.run_program(*words, "--format", "json", **more).out)
 
     def rows(self, sql):
-        """The rows that `ncclprof query` answers."""
+        """The rows of `ncclprof query`."""
         return [tuple(row.values()) for row in self.json("query", "--timeout", PATIENCE_S, sql)["rows"]]
 
     def info(self):
         return self.json("info")["rows"][0]
 
     def ingest(self, *words, status=0, **more):
-        """`ncclprof ingest`, its files by base name."""
+        """`ncclprof ingest`; the result has its files by base name."""
         answer = self.json("ingest", *words, status=status, **more)
         return {os.path.basename(file["path"]): file for file in answer["files"]}
 
@@ -147,7 +148,7 @@ def event(name, category, phase, number, pid, at_us, **args):
 
 
 def all_reduce(number, rank, pid, communicator, at_us, length_us=100):
-    """One AllReduce of 4 MiB whose kernel ran `length_us` on one channel, without network."""
+    """One AllReduce of 4 MiB whose kernel ran for `length_us` on one channel, without network."""
     gpu = 1_795_218_161_823_000_000 + int(at_us * 1000)
     return (
         event("AllReduce", "COLL_API", "b", number, pid, 0, count=2097152, datatype="ncclBfloat16", root=0,
@@ -163,7 +164,7 @@ def all_reduce(number, rank, pid, communicator, at_us, length_us=100):
 
 
 def kernel(number, rank, communicator, size_rank, stream, enqueued_us, begin_us, end_us):
-    """An AllReduce that ran on one channel from begin_us to end_us, handed over before."""
+    """An AllReduce that ran on one channel from begin_us to end_us and was enqueued before."""
     pid, gpu = 1000 + rank, 1_795_218_161_823_000_000
     common = {"count": 4096, "datatype": "ncclFloat32", "root": 0, "GraphCaptured": 0, "Stream": stream}
     return (
@@ -179,7 +180,7 @@ def kernel(number, rank, communicator, size_rank, stream, enqueued_us, begin_us,
 
 
 def tag(text, rank, pid, at_us):
-    """A user tag; its text goes in as it is, as NVIDIA's plugin prints it."""
+    """A user tag. Its text is not escaped, as NVIDIA's plugin prints it."""
     return (
         '{"name": "UserTag", "cat": "USER_TAG", "ph": "i", "s": "g", "pid": %d, "tid": 1, "ts": %.6f, '
         '"args": {"tag": "%s", "rank": %d}},\n' % (pid, at_us, text, rank)
@@ -187,7 +188,7 @@ def tag(text, rank, pid, at_us):
 
 
 def trace(rank=0, pid=None, communicator=12481426919102447117, count=5, tags=()):
-    """A whole file of `count` AllReduces, 1 ms apart, with tags (text, at_us) after them."""
+    """A complete file with `count` AllReduces, 1 ms apart, and tags (text, at_us) after them."""
     pid = 1000 + rank if pid is None else pid
     lines = [all_reduce(number, rank, pid, communicator, 1000.0 * (number + 1)) for number in range(count)]
     lines += [tag(text, rank, pid, at_us) for text, at_us in tags]
@@ -195,7 +196,7 @@ def trace(rank=0, pid=None, communicator=12481426919102447117, count=5, tags=())
 
 
 def inspector_trace(rank=0, communicator=0x85C33220EECBC6AE, count=5):
-    """A file of NVIDIA's Inspector: `count` AllReduces of 16 MiB, a line each."""
+    """A file of NVIDIA's Inspector: `count` AllReduces of 16 MiB, one line each."""
     return "".join(
         f'{{"header":{{"id":"0x{communicator:x}","comm_name":"world","rank":{rank},"n_ranks":0,"nnodes":1}},"metadata":'
         '{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":"nccl_profiler_interface",'

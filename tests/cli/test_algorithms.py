@@ -1,4 +1,4 @@
-"""Algorithms and protocols: each that NCCL has is known by name, and report says which was faster."""
+"""Algorithms and protocols: each one of NCCL is known by name, and report shows which was faster."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case
 
 BUILT = Path(PROGRAM).parent
 
-# What NCCL 2.31 can write of a collective: src/graph/tuning.cc, src/collectives.cc and src/sym_kernels.cc.
+# All that NCCL 2.31 can write for a collective: src/graph/tuning.cc, src/collectives.cc and src/sym_kernels.cc.
 EVERYWHERE = {("RING", "LL"), ("RING", "LL128"), ("RING", "SIMPLE"), ("NVLS", "SIMPLE"), ("COLLNET_DIRECT", "SIMPLE")}
 KNOWN = {
     "AllReduce": EVERYWHERE | {("TREE", "LL128"), ("NVLS_TREE", "SIMPLE"), ("COLLNET_CHAIN", "SIMPLE")} | {(name, None) for name in (
@@ -23,7 +23,7 @@ KNOWN = {
 
 class Algorithms(Case):
     def test_each_that_nccl_has_is_known_by_name(self):
-        """Played by a fake core through the bundled plugin."""
+        """Recorded by the bundled plugin from a fake core."""
         subprocess.run([BUILT / "fakecore", "--plugin", BUILT / "libnccl-profiler-ncclprof.so", "--api", "7", "--ranks", "8",
                         "--rank", "0", "--steps", "30", "--layers", "1", "--every-algorithm", "--op-us", "0", "--net-steps", "0"],
                        env={**os.environ, "NCCLPROF_DIR": str(self.folder / "traces")}, check=True, capture_output=True, timeout=PATIENCE_S)
@@ -41,7 +41,7 @@ class Algorithms(Case):
         self.assertEqual((row["algorithm"], row["protocol"]), ("COPY_ENGINE", None))
 
     def write_job(self, lengths_us, communicators=1):
-        """Two ranks; of each algorithm as many AllReduce as it has lengths."""
+        """Two ranks. For each algorithm, one AllReduce for each of its lengths."""
         for rank in range(2):
             lines, at_us, number = [], inspector_lines.EPOCH_US, 0
             for algorithm, lengths in lengths_us.items():

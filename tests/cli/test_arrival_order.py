@@ -1,4 +1,4 @@
-"""Answers do not depend on the order in which files arrive, though numbers of communicators and ranks in a store do."""
+"""Answers do not depend on the order in which files are ingested, although the numbers of communicators and ranks do."""
 
 from .support import TOP, Case
 
@@ -8,7 +8,7 @@ COMMANDS = [["diagnose", "--all"], ["stragglers"], ["stalls"], ["steps"], ["repo
 
 class ArrivalOrder(Case):
     def answers(self, files):
-        """Each file brought in by an ingest of its own."""
+        """Ingests each file with its own command."""
         store = self.folder / "ordered.db"
         store.unlink(missing_ok=True)
         for file in files:
@@ -28,7 +28,9 @@ class ArrivalOrder(Case):
         self.check("tp2dp2pp2-slow-rank")
 
     def test_a_slow_sender(self):
-        """Several of its transfers were slow in its first step: the earliest counts, not that of the least communicator."""
+        """Several transfers of the link were slow in the first step. The earliest counts, not that of the communicator with
+        the lowest number.
+        """
         self.check("tp2dp2pp2-slow-sender")
 
     def test_a_job_that_hangs(self):

@@ -1,4 +1,6 @@
-"""Chrome traces whose kernel times are another operation's, are shared by many calls, or have no stop: judged or refused."""
+"""Chrome traces with kernel times of another operation, kernels shared by many calls, or kernels without a stop: the traces
+are analyzed or refused.
+"""
 
 import json
 import random
@@ -21,7 +23,7 @@ def kernel(number, begin_us, end_us, noticed_us, channel=0, has_stop=True, insid
 
 
 class Trace:
-    """Of one rank; `times` are the begin and end of its kernels, in order of issue."""
+    """The lines of one rank; `times` are the begin and end of its kernels, in order of issue."""
 
     def __init__(self, rank):
         self.rank, self.text, self.number, self.times = rank, "[\n", 0, []
@@ -44,7 +46,7 @@ class Trace:
 
 
 def steps_of(count, late, length_us):
-    """When each step begins, when the kernel of each rank does, and when the last of them has transferred its data."""
+    """When each step begins, when the kernel of each rank starts, and when the last rank has transferred its data."""
     rng, at_us = random.Random(count), 1000
     for step in range(count):
         starts = [at_us + 500 + rng.random() * 3 + (2500 if rank == late and 12 <= step < 18 else 0) for rank in range(3)]
@@ -63,7 +65,7 @@ class AstrayKernels(Case):
         return [(finding["kind"], finding["rank"], finding["confidence"]) for finding in report["findings"]], text, report["summary"]
 
     def drifting(self, broadcasts, are_recorded=True, are_counted=False):
-        """A healthy job of three ranks; each Broadcast leaves the count of kernels one behind."""
+        """A healthy job of three ranks. Each Broadcast leaves the kernel count one behind."""
         traces = [Trace(rank) for rank in range(3)]
         for step, begun_us, starts, end_us in steps_of(40, None, 400):
             for trace, start_us in zip(traces, starts):
@@ -99,7 +101,9 @@ class AstrayKernels(Case):
         self.assertGreater(summary["judged_operations"], 100)
 
     def all_to_all(self, name, late, has_stops=True, inside=""):
-        """Each rank sends to all, itself included, with one kernel that ends once all have come; a channel for each peer."""
+        """Each rank sends to all ranks, including itself, with one kernel that ends when all ranks have arrived; one channel
+        per peer.
+        """
         traces = [Trace(rank) for rank in range(3)]
         for _, begun_us, starts, end_us in steps_of(30, late, 350):
             for trace, start_us in zip(traces, starts):

@@ -1,4 +1,4 @@
-"""Calls below which a trace has no operation: counted with their reasons, and no all-clear where they are."""
+"""Calls without an operation in the trace: they are counted with their reasons, and there is no all-clear if there are any."""
 
 import json
 
@@ -8,7 +8,7 @@ HASH = 12481426919102447117
 
 
 def call(number, rank, at_us, count=1024, captured=0, kind="COLL_API", name="AllReduce"):
-    """As the example plugin of NCCL 2.29 prints a call alone."""
+    """As the example plugin of NCCL 2.29 prints a call without an operation."""
     more = {"root": 0} if kind == "COLL_API" else {}
     return (
         event("Group API", "GROUP_API", "b", number, 900 + rank, at_us, groupApiId=number, groupDepth=1)
@@ -55,7 +55,7 @@ class BareCalls(Case):
         self.assertNotIn("b.json", errors)
 
     def test_whose_file_is_not_known(self):
-        """No line and no name says of what communicator."""
+        """Neither a line nor a name shows the communicator."""
         self.write("a.json", "[\n" + call(0, 0, 1000) + "{}]\n")
         self.ingest("a.json")
         coverage, warnings, _ = self.diagnose(status=1)
@@ -64,7 +64,7 @@ class BareCalls(Case):
         self.assertIn("1 call has no operation in the trace", warnings)
 
     def test_reasons_are_told_apart(self):
-        """What moves nothing is no loss; of sends and receives as of collectives."""
+        """Calls that move no data are no loss; the same for sends and receives as for collectives."""
         self.write_job(lambda rank: [call(0, rank, 1000), call(1, rank, 2000, captured=1), call(2, rank, 3000, count=0),
                                      call(3, rank, 4000, captured=1, kind="P2P_API", name="Send")])
         self.assertEqual(self.ledger(), {"call without operation": 4, "call without operation: captured in a graph": 8,
@@ -75,7 +75,7 @@ class BareCalls(Case):
         self.assertIn("8 calls captured in a CUDA graph have no operation", warnings)
 
     def job(self, bare, data=1024):
-        """Twelve AllReduces of each rank, and `bare` calls without one."""
+        """Twelve AllReduces on each rank, and `bare` calls without an operation."""
         return self.write_job(lambda rank: [all_reduce(number, rank, 900 + rank, HASH, 1000.0 * (number + 1))
                                             for number in range(12)] +
                               [call(12 + number, rank, 100000 + 500 * number, count=data) for number in range(bare)])
@@ -85,7 +85,7 @@ class BareCalls(Case):
         (coverage,), warnings, text = self.diagnose()
         self.assertEqual((coverage["operations"], coverage["calls_without_operations"]), (48, 12))
         self.assertIn("12 calls have no operation", warnings)
-        # Of 4 ranks' 11 steps after the warm-up, 12 operations and 3 calls each.
+        # In 11 steps after the warm-up, each of 4 ranks has 12 operations and 3 calls.
         self.assertTrue(text.startswith("no problem found in the part of the job that could be analyzed: 44 of 56 operations, "
                                         "4 of 4 ranks, steps 1-11 Not analyzed: 12 called, but without an operation in the trace "),
                         text)
@@ -97,7 +97,7 @@ class BareCalls(Case):
         self.assertTrue(text.startswith("not enough data: only 44 of 96 operations"), text)
 
     def test_none_of_them(self):
-        """Calls that moved nothing take nothing away from an all-clear."""
+        """Calls that moved no data do not prevent an all-clear."""
         for bare in (0, 20):
             self.job(bare=bare, data=0)
             (coverage,), warnings, text = self.diagnose()

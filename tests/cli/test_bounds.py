@@ -1,4 +1,4 @@
-"""Bounds of what is looked at: where one is reached, so that the answer may be another, a note says so."""
+"""Limits of the analysis: if one is reached and the answer could be different, a note reports it."""
 
 from tests.cli.support import Case, kernel
 
@@ -7,7 +7,7 @@ EVERY = 6
 
 class Bounds(Case):
     def check_notes(self, *words, expected):
-        """The warnings about bounds of both commands, to people and to scripts."""
+        """The warnings about limits from both commands, as text and as JSON."""
         for command in ("diagnose", "stragglers"):
             warnings = [line for line in self.json(command)["warnings"] if any(word in line for word in words)]
             self.assertEqual(warnings, expected, command)
@@ -16,8 +16,9 @@ class Bounds(Case):
             self.assertIn(f"note: {line}", text)
 
     def ingest_late(self, times):
-        """Four ranks that meet once a step of 7 ms. The host of rank 2 is 4 ms late in two steps of six, so many times:
-        two faults that recur."""
+        """Four ranks that join one operation per step of 7 ms. The host of rank 2 is 4 ms late in two of six steps, so many times:
+        two recurring faults.
+        """
         for rank in range(4):
             lines, at = [], 1000
             for step in range(3 + EVERY * times):
@@ -38,12 +39,13 @@ class Bounds(Case):
                          {("host", 2, phase, last + phase, EVERY) for phase in (3, 4)})
         self.ingest_late(66)
         self.check_notes("replayed", expected=[
-            "run 1: only the 64 largest suspected faults are replayed; the cost of 2 more is unknown, and findings "
+            "only the 64 largest suspected faults are replayed; the cost of 2 more is unknown, and findings "
             "may be missing"])
 
     def ingest_streams(self, between):
-        """Two ranks with two streams: a call that ends at 4 ms of each step, so many short ones on the other before it
-        does, and one on that after it, 1 ms later."""
+        """Two ranks with two streams: one call ends at 4 ms of each step; `count` short calls run on the other stream before that, and
+        one 1 ms after it.
+        """
         for rank in range(2):
             lines, number = [], 0
             for step in range(5):
@@ -61,5 +63,5 @@ class Bounds(Case):
         self.check_notes("in flight", expected=[])
         self.ingest_streams(64)
         self.check_notes("in flight", expected=[
-            "run 1: the gap times of 10 operations may be shorter than measured: "
+            "the gap times of 10 operations may be shorter than measured: "
             "more than 64 operations of their rank were in flight"])

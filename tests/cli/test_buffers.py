@@ -1,4 +1,6 @@
-"""buffers: shares of bytes on registered memory, against a count of its own; why calls missed; what NCCL made of it."""
+"""buffers: the shares of bytes in registered memory, compared with an independent count; why calls did not use it; how NCCL
+used it.
+"""
 
 import collections
 import gzip
@@ -16,7 +18,7 @@ REGISTER = re.compile(r"register comm \w+ buffer (\w+) size (\d+)")
 
 
 def calls_of(path):
-    """(function, bytes, whether registered) of a log's calls, by going through its lines as they stand. All ranks are 4."""
+    """(function, bytes, whether registered) of the calls in a log, in the order of its lines. All have 4 ranks."""
     held = []
     for line in path.read_text().splitlines():
         if match := REGISTER.search(line):
@@ -25,7 +27,7 @@ def calls_of(path):
             size = int(match[4]) * SIZES[int(match[5])]
             wanted = [(int(match[2], 16), size), (int(match[3], 16), size * (4 if match[1] == "AllGather" else 1))]
             if match[1] == "Broadcast":
-                wanted = wanted[1:]  # the root's are one and the same
+                wanted = wanted[1:]  # the root's buffers are identical
             yield match[1], size, all(any(begin <= at and at + length <= end for begin, end in held) for at, length in wanted)
 
 
@@ -36,7 +38,7 @@ def count_log(path):
 
 
 def durations_of(path):
-    """{(function, its number): duration in ns} on the GPU's clock, of a trace of the plugin."""
+    """{(function, its number): duration in ns} on the GPU clock, from a trace of the plugin."""
     found, at = {}, None
     for line in gzip.decompress(path.read_bytes()).decode().splitlines():
         if match := re.search(r'"name": "(\w+)", "cat": "COLL", "ph": "b".*"SeqNum": (\d+)', line):
@@ -48,7 +50,7 @@ def durations_of(path):
 
 
 class Log:
-    """A log of two ranks of one process each, in the layout of NCCL 2.28's, with calls and registrations as they come."""
+    """A log of two ranks with one process each, in the layout of NCCL 2.28, with calls and registrations in the given order."""
 
     def __init__(self, case, ranks=2):
         self.case, self.ranks = case, ranks
@@ -93,7 +95,7 @@ class Buffers(Case):
         self.run_program("ingest", ".")
 
     def test_by_log_by_plugin_and_by_both(self):
-        """The same share, whoever saw it, counted a second time from the log's lines."""
+        """The share is the same for both recorders, and equal to a second count of the log's lines."""
         counted = [count_log(path) for path in sorted(FIXTURE.glob("*.log"))]
         total, registered = map(sum, zip(*counted))
         self.assertEqual(total, registered)
@@ -109,7 +111,7 @@ class Buffers(Case):
                 self.assertEqual(any("ALLOCATOR_HOOK=1" in text for text in warnings), "memsnap*" in patterns)
 
     def test_each_segment_and_buffer(self):
-        """Every REG line of the log, and the buffers of each call, by the log and by the plugin."""
+        """Every REG line of the log, and the buffers of each call, from the log and from the plugin."""
         self.copy("*.log")
         said = [(int(match[1], 16), int(match[2])) for path in sorted(FIXTURE.glob("*.log"))
                 for match in REGISTER.finditer(path.read_text())]
@@ -123,7 +125,7 @@ class Buffers(Case):
         self.assertEqual(sorted(self.rows(of_calls)), sorted(calls))
 
     def test_fewer_registrations(self):
-        """Lines left out of the log: the share is that of a count of its own, with the plugin's trace beside it or without."""
+        """With lines removed from the log, the share equals an independent count, with and without the plugin's trace."""
         expected = None
         for patterns in ([], ["*.json.gz"]):
             self.setUp()
@@ -140,7 +142,9 @@ class Buffers(Case):
             self.assertIn("not registered", row["reason"])
 
     def test_what_it_costs(self):
-        """Transfers of operations that some rank had on other memory, against the median of registered ones of their size."""
+        """Transfers of operations in which a rank used other memory, compared with the median of registered ones of the same
+        size.
+        """
         for path in FIXTURE.glob("*.log"):
             lines = path.read_text().splitlines(True)
             gone = [line for line in lines if REGISTER.search(line)][3:6]
@@ -169,14 +173,14 @@ class Buffers(Case):
 
     def test_why_calls_missed(self):
         log = Log(self)
-        log.call(BASE)  # later
+        log.call(BASE)  # later than the call
         log.register(BASE, 2 * MIB)
         log.register(BASE + 2 * MIB, 2 * MIB)
         log.call(BASE)
-        log.call(BASE + 2 * MIB - 512)  # across
-        log.call(BASE + 8 * MIB)  # never
-        log.call(BASE + 4 * MIB - 512)  # half of it
-        log.call(BASE, BASE + 8 * MIB, function="Broadcast", root=0)  # of others the send buffer does not matter
+        log.call(BASE + 2 * MIB - 512)  # across two registrations
+        log.call(BASE + 8 * MIB)  # never registered
+        log.call(BASE + 4 * MIB - 512)  # half of it registered
+        log.call(BASE, BASE + 8 * MIB, function="Broadcast", root=0)  # other calls do not depend on the send buffer
         log.say("rank {rank} - NET register userbuff %#x (handle 0x7), buffSize 8" % (BASE + 8 * MIB))
         log.say("rank {rank} - deregistered net buffer handle 0x7")
         log.write()
@@ -220,7 +224,7 @@ class Buffers(Case):
         self.assertEqual(row["reason"], "NCCL could not use the registration (2 calls)")
 
     def test_addresses_are_exact(self):
-        """Of 64 bits, beyond those of a double; sizes that overflow."""
+        """Addresses of 64 bits, too large for a double; sizes that overflow."""
         log = Log(self)
         high = 0xFFFFFFFFFFFF0000
         log.register(high, 0x7FFFFFFFFFFFFFFF)
@@ -245,7 +249,7 @@ class Buffers(Case):
         self.assertIn("lacked REG", " ".join(warnings))
 
     def test_nothing_recorded(self):
-        """Says so, and what would record it."""
+        """diagnose reports it, and the setting that would record it."""
         self.run_program("ingest", TOP / "fixtures/dialect-2.28.3")
         answer = self.shares()
         self.assertTrue(all(row["registered_share"] is None and "buffers not recorded" in row["reason"] for row in answer["rows"]))
@@ -258,7 +262,7 @@ class Buffers(Case):
         self.assertIn("_dump_snapshot", " ".join(warnings))
 
     def snapshot(self, change, forms=("memsnap-rank0.json",)):
-        """Rank 0's, with a change; the plugin's trace of all beside it."""
+        """The log of rank 0 with a change, together with the plugin's trace of all ranks."""
         data = json.loads((FIXTURE / "memsnap-rank0.json").read_text())
         change(data)
         for name in forms:
@@ -267,7 +271,7 @@ class Buffers(Case):
         return self.json("buffers", "--by", "rank", "--rank", "0")["rows"][0]
 
     def test_segments_by_time(self):
-        """A segment that went in the midst of the job, or came: calls before or after it miss it."""
+        """A segment was freed or allocated in the middle of the job: calls after or before that do not use it."""
         trace = gzip.decompress((FIXTURE / "ncclprof-vm-1040.json.gz").read_bytes()).decode()
         wall_ns = int(re.search(r'"start_realtime_ns": (\d+)', trace)[1])
         widths = {"ncclInt8": 1, "ncclBfloat16": 2, "ncclInt32": 4, "ncclFloat32": 4}
@@ -302,7 +306,7 @@ class Buffers(Case):
         self.run_program("buffers", "--allocator-hook", "maybe", status=2)
 
     def test_what_the_traces_say_of_the_hook(self):
-        """The plugin's own word; else that of logs of other ranks; else it is assumed."""
+        """The plugin's record decides; else the logs of other ranks; else it is assumed."""
         self.copy("memsnap*", "*.json.gz")
         for word, share in ((0, 0), (1, 1)):
             with self.subTest(plugin=word):
@@ -325,7 +329,7 @@ class Buffers(Case):
                 self.assertEqual(row["registered_share"], share)
 
     def test_whose_snapshot(self):
-        """Without a rank in its name it is nobody's, and a warning says so."""
+        """A snapshot without a rank in its name belongs to no rank, and a warning reports it."""
         self.write("memory.json", (FIXTURE / "memsnap-rank0.json").read_text())
         self.copy("*.json.gz")
         row, warnings = self.one()

@@ -1,4 +1,6 @@
-"""Descriptions of calls (monitor_collectives), printed and as marks: each joined to one operation, against a second reading."""
+"""Call descriptions (monitor_collectives), printed and as marks: each is joined to one operation, compared with a second
+reader.
+"""
 
 import collections
 import gzip
@@ -14,7 +16,7 @@ CUT = "call description that cannot be read"
 
 
 def marks():
-    """What the marks of each rank say, in order."""
+    """The texts of the marks of each rank, in order."""
     found = collections.defaultdict(list)
     for path in sorted(FIXTURE.glob("*.gz")):
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
@@ -25,7 +27,7 @@ def marks():
 
 
 def described():
-    """By rank the numbers of the operations that are described: those of 4096 bytes, in the order of their calls."""
+    """By rank, the numbers of the described operations: those of 4096 bytes, in the order of their calls."""
     found = {}
     for path in sorted(FIXTURE.glob("*.gz")):
         calls = re.findall(r'"cat": "COLL", "ph": "b".*?"ts": ([\d.]+), "args": {"SeqNum": (\d+), "CommHash": \d+, '
@@ -37,7 +39,7 @@ def described():
 
 class Calls(Case):
     def joined(self, where="TRUE"):
-        """By rank the numbers of the operations of its descriptions, in the order in which they were said."""
+        """By rank, the numbers of the operations of its descriptions, in the order in which these were printed."""
         found = collections.defaultdict(list)
         for rank, number in self.rows("SELECT said_rank, o.sequence FROM v_call c JOIN v_operation o USING (operation_id) "
                                       f"WHERE o.rank = c.said_rank AND {where} ORDER BY c.call_description_id"):
@@ -65,7 +67,7 @@ class Calls(Case):
         lines = ["NVTX and print tracing of torch.distributed collectives enabled.", "{", '{"loss": 2.5}']
         for said in zip(*marks().values()):
             lines += [heads[call["rank"]] + json.dumps(call) for call in said]
-            lines[-1] += lines.pop(-2)  # two ranks at once
+            lines[-1] += lines.pop(-2)  # two ranks at the same time
         files = self.ingest(*sorted(FIXTURE.glob("*.gz")), self.printed(lines))
         self.assertEqual(files["out"]["dialect"], "call-description")
         self.assertEqual(self.joined("c.process_id IS NULL"), described())
@@ -108,7 +110,7 @@ class Calls(Case):
         self.assertEqual({(row["gpu_serial"], row["vm"]) for row in rows}, {("1650123", "vm-7")})
 
     def test_one_rank_prints_for_all(self):
-        """Without marks the line is that of the whole operation, as the leader of the group says it."""
+        """Without marks, the source line is that of the whole operation, as printed by the leader of the group."""
         for path in sorted(FIXTURE.glob("*.gz")):
             text = gzip.decompress(path.read_bytes()).decode()
             self.write(path.stem, "".join(line for line in text.splitlines(True) if "CallDescription" not in line))
@@ -117,7 +119,7 @@ class Calls(Case):
         self.assertEqual(sorted(row["rank"] for row in rows if row["source"]), [0, 1, 2, 3])
 
     def test_both_bandwidths(self):
-        """Of what stays on the rank, and of how many ranks count, descriptions think otherwise than nccl-tests."""
+        """Descriptions count data that stays on the rank, and ranks, differently from nccl-tests."""
         self.ingest(TOP / "fixtures/fsdp-clean")
         rows = self.json("report", "--by", "function,communicator", "--call-bandwidth")["rows"]
         sizes = dict(self.rows("SELECT communicator, size FROM v_communicator"))
@@ -131,7 +133,7 @@ class Calls(Case):
         self.assertIn("ReduceScatter", seen)
 
     def test_between_hosts(self):
-        """By how many nodes NCCL counted: in the fixture each rank is one."""
+        """NCCL counted by the number of nodes: in the fixture each rank is a node."""
         self.ingest(FIXTURE)
         self.assertEqual(self.json("report", "--cross-node")["rows"], self.json("report")["rows"])
 
@@ -142,7 +144,9 @@ class Calls(Case):
         self.assertRegex(answer["warnings"][0], "[0-9]+ operations are left out because it is unknown whether they are between hosts")
 
     def test_a_batch_of_sends_and_receives(self):
-        """Marks of one call come before all of its operations: by their correlation id, whatever else is called meanwhile."""
+        """The marks of a call come before all of its operations: they are matched by correlation ID, whatever is called in
+        between.
+        """
         self.write("ncclprof-a-7.json", self.batch())
         self.ingest(self.folder)
         rows = self.rows("SELECT c.name, c.peer_rank, c.source, o.function, o.peer, o.bytes FROM v_call c "
@@ -175,7 +179,7 @@ class Calls(Case):
         self.assertEqual(self.rows("SELECT count(*) FROM v_call"), [(0,)])
 
     def test_marks_that_the_plugin_cut(self):
-        """What is left of them tells the call; of which group it was is not known then."""
+        """The remaining marks show the call, but not its group."""
         for path in sorted(FIXTURE.glob("*.gz")):
             lines = gzip.decompress(path.read_bytes()).decode().splitlines(True)
             for at, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""clocks on traces made by hand, whose offsets are known, and on fixtures."""
+"""clocks on hand-made traces with known offsets, and on fixtures."""
 
 import random
 
@@ -9,9 +9,8 @@ COMMUNICATOR = 987654321987654321
 
 class Clocks(Case):
     def write_job(self, offsets_us, meetings=60, seed=1, scales=None, jump=0):
-        """Ranks meet in AllReduces of 20 us, each late by its own chance; local = (true - offset) / scale.
-
-        `jump`: the last rank's clock is set back by so much half-way.
+        """Ranks join AllReduces of 20 us, each with its own random delay; local = (true - offset) / scale.
+        `jump`: the last rank's clock is set back by this amount in the middle.
         """
         draw = random.Random(seed)
         scales = scales or [1] * len(offsets_us)
@@ -46,7 +45,7 @@ class Clocks(Case):
                     self.assertEqual(rows[rank]["method"], "meetings")
                     self.assertLessEqual(abs(rows[rank]["offset_us"] - offset), rows[rank]["uncertainty_us"] + 0.01)
                     self.assertEqual(rows[rank]["scale"], 1)
-                    # Chance brought each rank last in some meeting: nothing is left but the transfer and the least skew.
+                    # Each rank arrived last in some operation by chance, so only the transfer and the smallest skew remain.
                     self.assertLess(rows[rank]["uncertainty_us"], 100)
 
     def test_a_fast_clock(self):
@@ -64,13 +63,13 @@ class Clocks(Case):
         self.assertIn("no clock offsets agree with", answer["warnings"][0])
 
     def test_a_tree_that_is_not_told(self):
-        """Inspector does not name algorithms: a leaf's early stop contradicts no clock, nor hides who came late."""
+        """Inspector does not record algorithms: the early stop of a leaf contradicts no clock and hides no late rank."""
         files, truth = self.simulate("--shape 3d --tp 1 --dp 4 --pp 2 --ranks 8 --per-node 4 --layers 4 --steps 12 "
                                      "--fault host:0:5:7:51.9%:optimizer --dialect inspector --seed 831870817")
         self.run_program("ingest", *files)
         rows = self.rows_by_rank()
         self.assertEqual([rows[rank]["method"] for rank in range(8)], ["reference"] + ["shared"] * 3 + ["meetings"] * 4)
-        # Simulated hosts agree to a fraction of a millisecond.
+        # Simulated hosts agree within a fraction of a millisecond.
         for row in rows.values():
             self.assertLessEqual(abs(row["offset_us"]), row["uncertainty_us"] + 1000)
         (finding,) = self.json("diagnose")["findings"]
@@ -83,24 +82,24 @@ class Clocks(Case):
         self.assertEqual(methods, ["reference"] + ["shared"] * 7)
 
     def test_without_a_link_nothing_is_said(self):
-        """Of all ranks' communicator no trace is left: what the two pipeline stages send each other does not link them."""
+        """The communicator of all ranks has no trace; sends between the two pipeline stages do not link them."""
         traces = (TOP / "fixtures/tp2dp2pp2-kill").glob("dump_*")
         self.run_program("ingest", *sorted(path for path in traces if "_11536980462465552863_" not in path.name))
         methods = [(row["method"], row["offset_us"] is None) for row in self.json("clocks")["rows"]]
         self.assertEqual(sorted(methods), [("meetings", False)] * 2 + [("none", True)] * 4 + [("reference", False)])
 
     def test_a_rank_without_a_trace_takes_no_other_along(self):
-        """Those that are there left no AllReduce before all of them had come: rank 2 is not needed for that."""
+        """The other ranks left no AllReduce before all of them had arrived; this does not need rank 2."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-kill")
         rows = self.rows_by_rank()
         self.assertEqual(sorted(rows), [0, 1, 3, 4, 5, 6, 7])
         self.assertEqual({row["method"] for row in rows.values()}, {"reference", "meetings"})
-        # One machine, one clock: the recorder's start times are those of it, so the offsets are none.
+        # One machine has one clock: the recorded start times are on it, so the offsets are zero.
         for row in rows.values():
             self.assertLessEqual(abs(row["offset_us"]), row["uncertainty_us"])
 
     def test_offsets_satisfy_what_ranks_did_together(self):
-        """On the recorded job: nobody left a collective before the last rank had enqueued it, uncertainties granted."""
+        """On the recorded job: no rank left a collective before the last rank had enqueued it, within the error bounds."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
         clocks = self.rows_by_rank()
         times = {}

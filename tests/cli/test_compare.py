@@ -1,4 +1,4 @@
-"""compare: what it says of recorded and simulated pairs, how operands are understood, and the exit status for scripts."""
+"""compare: its output for recorded and simulated pairs, how operands are interpreted, and the exit status for scripts."""
 
 import gzip
 import re
@@ -19,7 +19,7 @@ class Compare(Case):
         return answer
 
     def check_row(self, row):
-        """Beyond noise is what is greater than the noise."""
+        """A change is beyond noise if it is larger than the noise."""
         if row["significant"] is None or row["what"] == "finding":
             return
         beyond = row["noise_percent"] is not None and abs(row["change_percent"]) > row["noise_percent"]
@@ -38,7 +38,7 @@ class Compare(Case):
         return f"{name}.db", truth
 
     def test_recorded_faults_are_named(self):
-        """By TRUTH: the GPU of rank 1 in steps 4 to 8; sends from rank 1 in steps 6 to 8; rank 5 hangs."""
+        """According to TRUTH: the GPU of rank 1 in steps 4 to 8; sends from rank 1 in steps 6 to 8; rank 5 hangs."""
         for fixture, kind, rank in (("tp2dp2pp2-slow-rank", "compute", 1), ("tp2dp2pp2-slow-sender", "network", 1),
                                     ("tp2dp2pp2-hang", "missing", 5)):
             answer = self.compare(FIXTURES / "tp2dp2pp2-clean", FIXTURES / fixture)
@@ -59,7 +59,9 @@ class Compare(Case):
         self.assertEqual({row["significant"] for row in edges}, {None})
 
     def test_what_cannot_be_compared_is_said(self):
-        """By TRUTH: two ranks share a node in the one, each has its own in the other; steps have other layers, and are few."""
+        """According to TRUTH: in one run two ranks share a node, in the other each has its own; steps have different layers,
+        and are few.
+        """
         answer = self.compare(FIXTURES / "tp2dp2pp2-clean", FIXTURES / "tp2dp2pp2-slow-sender")
         step = self.rows_of(answer, "step")["all"]
         self.assertIsNone(step["significant"])
@@ -79,14 +81,14 @@ class Compare(Case):
         step = self.rows_of(answer, "step")["all"]
         self.assertEqual(step["significant"], 0)
         for side, truth in (("a", truth_a), ("b", truth_b)):
-            # The simulator's own lengths, but for the warm-up and the last step, whose end no trace tells.
+            # The step times of the simulator, without the warm-up and the last step, whose end is not in the trace.
             told = statistics.median(truth["step_us"][1:-1])
             self.assertAlmostEqual(step[side] / told, 1, delta=0.01)
         self.assertIn("No difference beyond noise", self.run_program("compare", a, b).flat)
         self.assertEqual([row["change"] for row in self.compare(a, a)["rows"] if row["change"]], [])
 
     def test_a_slow_rank(self):
-        """A tenth of a step more on the GPU of rank 3, before its calls in backward, all the time."""
+        """A tenth of a step more work on the GPU of rank 3, before its calls in backward, in all steps."""
         a, _ = self.played("a", "--seed 11")
         b, truth = self.played("b", "--seed 12 --fault compute:3:0:41:10%:backward")
         answer = self.compare("--network-noise", "0", a, b)
@@ -101,7 +103,7 @@ class Compare(Case):
         self.assertRegex(text, r"A step took [\d.]+ ms, [\d.]+ (ms|us) \([\d.]+ %\) longer than in A\.")
         self.assertRegex(text, r"Rank 3 spends [\d.]+ (ms|us) more per step between operations than in A \([\d.]+ %\), most of it before "
                                r"operation \d+ of the step \(\w+, backward\)\.")
-        # What the network may differ by hides the length of steps, and nobody's own time.
+        # The allowance for the network hides the change of the step time, but no rank's own time.
         hidden = self.compare(a, b)
         self.assertEqual((self.rows_of(hidden, "step")["all"]["significant"], self.rows_of(hidden, "step")["all"]["rule"]),
                          (0, "network"))
@@ -111,7 +113,7 @@ class Compare(Case):
         self.assertLess(back["change"], 0)
 
     def test_a_slow_phase(self):
-        """A tenth of a step more on all GPUs, in backward: that phase takes it, and no rank is named."""
+        """A tenth of a step more work on all GPUs, in backward: compare names that phase, and no rank."""
         a, _ = self.played("a", "--seed 11")
         b, truth = self.played("b", "--seed 12 --fault compute:0-7:0:41:10%:backward")
         answer = self.compare("--network-noise", "0", a, b)
@@ -136,14 +138,14 @@ class Compare(Case):
         self.run_program("compare", a, slow, status=0)
         self.run_program("compare", "--fail-over", "5%", a, b, status=0)
         self.run_program("compare", "--fail-over", "5%", slow, a, status=0)
-        # What noise hides was not judged.
+        # Changes within noise were not judged.
         self.run_program("compare", "--fail-over", "0.1%", a, b, status=4)
         clean, hang = FIXTURES / "tp2dp2pp2-clean", FIXTURES / "tp2dp2pp2-hang"
         self.run_program("compare", "-q", "--fail-over", "5%", clean, clean, status=4)
         self.run_program("compare", "-q", "--fail-over", "5%", clean, hang, status=3)
 
     def test_operands(self):
-        """A store, a run of a store by name and number, traces, and a run of --store: all the same."""
+        """A store, a run of a store by name and by number, traces, and a run of --store give the same result."""
         shutil.copytree(FIXTURES / "tp2dp2pp2-clean", self.folder / "good")
         shutil.copytree(FIXTURES / "tp2dp2pp2-slow-rank", self.folder / "bad")
         for name in ("good", "bad"):

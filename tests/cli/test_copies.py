@@ -1,4 +1,4 @@
-"""Copies and leftovers beside the traces: whatever lies there, the findings are those of the traces alone, and it is said."""
+"""Copies and leftovers next to the traces: the findings are those of the traces alone, and a note reports the copies."""
 
 import gzip
 import json
@@ -26,11 +26,11 @@ class Copies(Case):
         self.run_program("ingest", "-q", "traces")
         report = self.json("diagnose")
         for finding in report["findings"]:
-            self.assertIn("/traces/", finding["at"].pop("file"))  # of several alike any one
+            self.assertIn("/traces/", finding["at"].pop("file"))  # any one of several identical files
         return report
 
     def check(self, beside):
-        """`beside`: content by name, each a copy of a trace or of its beginning."""
+        """`beside`: {name: content}, each a copy of a trace or of its beginning."""
         for name, content in beside.items():
             self.write(f"traces/{name}", content)
         found = self.diagnosis()
@@ -49,7 +49,7 @@ class Copies(Case):
         self.check({f"backup/{name}": content for name, content in self.traces.items()})
 
     def test_files_copied_half(self):
-        """Wherever the copy comes in the order of names, and wherever it was cut."""
+        """Independent of the position of the copy in the order of names, and of where it was truncated."""
         for folder in ("aaa", "zzz"):
             self.check({f"{folder}/{name}": content[:len(content) // 2] for name, content in self.traces.items()})
         first = max(self.traces, key=lambda name: len(self.traces[name]))
@@ -58,7 +58,7 @@ class Copies(Case):
         self.check({"part.json": b"".join(lines[:len(lines) // 3])[:-1]})
 
     def test_older_states_of_each_other(self):
-        """Each is the beginning of the next."""
+        """Each file is the beginning of the next one."""
         name = max(self.traces, key=lambda name: len(self.traces[name]))
         content = self.traces[name]
         self.check({f"old/{name}.{part}": content[:len(content) * part // 5] for part in range(2, 5)})
@@ -73,7 +73,7 @@ class Copies(Case):
         self.check({f"copy-{number}.json": content for number, content in enumerate(self.traces.values())})
 
     def test_the_fuller_one_may_lie_deeper(self):
-        """What was left of a trace stands in its place, and the whole one in a folder below."""
+        """A truncated trace has the original name, and the complete one is in a folder below."""
         name = max(self.traces, key=lambda name: len(self.traces[name]))
         whole = self.traces[name]
         self.write(f"traces/{name}", whole[:len(whole) // 2])
@@ -94,14 +94,14 @@ class Copies(Case):
                          [(1, 4)])
 
     def packed(self, name, megabytes, end=b""):
-        """A trace and so many MiB of blanks behind it, packed to a thousandth; its checksum is wrong."""
+        """A trace followed by some MiB of blanks, compressed to a thousandth, with a wrong checksum."""
         packer = zlib.compressobj(wbits=31)
         begin = packer.compress(self.traces[max(self.traces)]) + packer.flush(zlib.Z_FULL_FLUSH)
         block = packer.compress((b" " * 1023 + b"\n") * 1024) + packer.flush(zlib.Z_FULL_FLUSH)
         self.write(name, begin + block * megabytes + packer.compress(end) + packer.flush())
 
     def test_no_more_is_compared_than_would_be_read(self):
-        """Where the bound of what is unpacked comes before what tells two files apart, they are alike."""
+        """If the limit for unpacking is reached before two files differ, they count as identical."""
         for number in range(2):
             self.packed(f"great/{number}.gz", 40, b" \t"[number:number + 1] + b"\n")
         count = "SELECT coalesce(sum(count), 0) FROM v_ledger WHERE reason LIKE 'another file is a copy of this one%'"

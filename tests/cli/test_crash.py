@@ -1,4 +1,4 @@
-"""Ingests that are killed or interrupted: the store is whole, and the next ingest completes it."""
+"""Ingests that are killed or interrupted: the store is intact, and the next ingest completes it."""
 
 import random
 import signal
@@ -10,7 +10,7 @@ from tests.cli.support import PATIENCE_S, PROGRAM, Case, interrupt, trace
 TABLES = ["file", "ledger", "process", "communicator", "member", "operation", "proxy_operation", "tag_mark", "instance",
           "operation_join", "job_rank", "run"]
 
-# What does not depend on the order in which files went in.
+# Independent of the order in which files were added.
 CONTENT = {
     "file": "path, digest, events, skipped, status",
     "operation": "sequence, function, bytes, device_begin_ns, gpu_begin, duration_ns, byte_offset",
@@ -27,7 +27,7 @@ class Crash(Case):
             self.write(f"traces/{rank}.json", trace(rank=rank, count=4000, tags=[("forward", 10.0), ("backward", 5e5)]))
 
     def content(self):
-        """The store's tables, however their rows are numbered."""
+        """The tables of the store, independent of how rows are numbered."""
         found = {table: self.rows(f"SELECT count(*) FROM {table}") for table in TABLES}
         for table, columns in CONTENT.items():
             found[table] = sorted(self.rows(f"SELECT {columns} FROM {table}"), key=repr)
@@ -62,7 +62,7 @@ class Crash(Case):
         process = self.start()
         interrupt(process, 0.02)
         _, errors = process.communicate(timeout=PATIENCE_S)
-        # After the files are read it does what it does to any program.
+        # After the files are read, Ctrl-C has its default effect.
         self.assertIn(process.returncode, (0, 130, -signal.SIGINT), errors)
         self.check_integrity()
         self.run_program("ingest", "traces")

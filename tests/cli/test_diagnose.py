@@ -1,4 +1,4 @@
-"""diagnose: the fixtures' truth, figures recomputed, exit statuses."""
+"""diagnose: the truth of the fixtures, recomputed figures, exit statuses."""
 
 import csv
 import gzip
@@ -9,7 +9,7 @@ import statistics
 from tests.cli import reader
 from tests.cli.support import TOP, Case
 
-# What was planted, from the TRUTH files: kind, rank, steps, phases it may sit in, who waits or is at the other end.
+# The planted faults, from the TRUTH files: kind, rank, steps, possible phases, ranks that wait or are at the other end.
 PLANTED = {
     "tp2dp2pp2-slow-rank": ("compute", 1, (4, 8), {"forward", "backward", "grad_sync", "optimizer"}),
     "tp2dp2pp2-slow-sender": ("network", 1, (6, 8), {"forward", "backward", "grad_sync", "optimizer"}),
@@ -18,7 +18,7 @@ PLANTED = {
 }
 WHERE = ("kind", "rank", "tag", "first_step", "last_step")
 HEALTHY = ("tp2dp2pp2-clean", "fsdp-clean")
-# Too short, or without times: their silence is worth nothing.
+# Too short, or without times: no findings there means nothing.
 UNJUDGED = ("dialect-2.23.4", "dialect-2.24.3", "dialect-2.25.1", "dialect-2.26.2", "dialect-2.27.3", "dialect-2.28.3",
             "dialect-2.29.7", "dialect-2.30.7", "inspector-2.28", "inspector-2.30", "inspector-pr2045",
             "inspector-pr2045-verbose")
@@ -31,7 +31,7 @@ STOPS = ("missing", "mismatch", "ended_early")
 
 
 class Own:
-    """Own times of a job by place, from GPU clocks alone: start less the stop before."""
+    """Own times of a job by place, from GPU clocks alone: start minus the previous stop."""
 
     def __init__(self, job):
         self.times = {}
@@ -48,7 +48,7 @@ class Own:
 
 
 def for_people(time_us):
-    """Three figures, in the unit that suits."""
+    """Three significant digits, in the unit that fits."""
     unit, value = ("ms", time_us / 1e3) if time_us >= 999.5 else ("us", time_us)
     return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"
 
@@ -99,13 +99,13 @@ class Diagnose(Case):
                 self.run_program("diagnose")
 
     def test_a_single_file_of_several(self):
-        """One file of three, and its operation never ended: who never came only the other two would tell."""
+        """One of three files, with an unfinished operation: only the other two would show which rank never joined."""
         self.ingest_fixture("dialect-2.23-states")
         self.assertEqual(self.json("diagnose")["findings"], [])
         self.run_program("diagnose", "--exit-code", status=4)
 
     def test_where_only_those_who_wait_left_a_trace(self):
-        """Of four ranks one that waits: it names nobody, and the note says what would."""
+        """One of four ranks, which waits: diagnose names no rank, and the note says what is needed."""
         files, truth = self.simulate("--shape ddp --ranks 4 --per-node 2 --layers 3 --steps 9 --dialect chrome-v7 "
                                      "--fault hang:2:5:5:0:backward --seed 4")
         pid = f'"pid": {truth["processes"][1]["pid"]},'
@@ -119,7 +119,7 @@ class Diagnose(Case):
         self.assertTrue(said.startswith("the rank at fault cannot be determined: "), said)
 
     def test_candidates_are_one_finding(self):
-        """Ranks 2 and 3 share what neither finished, and only finished operations are listed."""
+        """Ranks 2 and 3 share the unfinished operation, and only finished operations are listed."""
         files, _ = self.simulate("--shape 3d --tp 2 --dp 4 --pp 1 --ranks 8 --per-node 4 --layers 3 --steps 10 "
                                  "--dialect inspector-2.30 --fault hang:3:6:6:0 --seed 1")
         self.run_program("ingest", "-q", *files)
@@ -129,7 +129,7 @@ class Diagnose(Case):
         self.run_program("diagnose", "--exit-code", status=3)
 
     def test_who_left_in_the_middle_of_a_step(self):
-        """Of rank 5 of 8 alone there is a trace: it has its end, after the gradients of two of three layers."""
+        """Only rank 5 of 8 has a trace. It ends after the gradients of two of three layers."""
         files, truth = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 4 --layers 3 --steps 10 "
                                      "--dialect chrome-v7 --fault hang:5:6:6:0:grad_sync --seed 3")
         pid = f'"pid": {truth["processes"][5]["pid"]},'
@@ -138,7 +138,7 @@ class Diagnose(Case):
         self.assertEqual((finding["kind"], finding["rank"], finding["confidence"]), ("ended_early", 5, "medium"))
 
     def test_a_mistake_where_the_file_of_another_is_lost(self):
-        """Of eight ranks one calls with twice the size; of another no file is there."""
+        """One of eight ranks calls with twice the size; another one has no file."""
         files, truth = self.simulate("--shape ddp --ranks 8 --per-node 4 --layers 3 --steps 9 --dialect chrome-v7 "
                                      "--fault mismatch:2:5:5:0 --seed 4")
         gone = f'"pid": {truth["processes"][6]["pid"]},'
@@ -147,7 +147,9 @@ class Diagnose(Case):
                           if finding["kind"] in STOPS], [("mismatch", 2)])
 
     def test_figures_of_the_evidence(self):
-        """The sentence on rank 1's own time, against GPU clocks as the files have them. Ranks 0 to 3 play one role."""
+        """The sentence on the own time of rank 1, compared with the GPU clocks in the files. Ranks 0 to 3 have the same
+        role.
+        """
         name = "tp2dp2pp2-slow-rank"
         self.ingest_fixture(name)
         finding = self.sure()[0]
@@ -169,7 +171,7 @@ class Diagnose(Case):
         self.assertAlmostEqual(figures["other_steps_gap_us"], own.median(position, [1], others), delta=1)
 
     def test_what_it_cost(self):
-        """Steps 4 to 8 against the healthy ones, from the end of each step's last operation on the GPU's clock."""
+        """Steps 4 to 8 compared with the healthy ones, from the end of the last operation of each step on the GPU clock."""
         name = "tp2dp2pp2-slow-rank"
         self.ingest_fixture(name)
         ends = [max(operation.gpu_stop for operation in reader.Job(TOP / "fixtures" / name).of_rank(0)
@@ -184,7 +186,7 @@ class Diagnose(Case):
         self.run_program("diagnose")
         self.run_program("diagnose", "--exit-code", status=3)
         self.run_program("diagnose", "--exit-code", "--format", "json", status=3)
-        # Its silence is not whole: a sixth of its operations says no end.
+        # The coverage is not complete: a sixth of its operations have no end.
         self.run_program("diagnose", "--exit-code", "--min-gain", "100", status=4)
         self.ingest_fixture("tp2dp2pp2-clean")
         self.run_program("diagnose", "--exit-code")
@@ -220,7 +222,7 @@ class Diagnose(Case):
                 for path in (TOP / "fixtures" / fixture).glob("*.gz")}
 
     def cut_hang(self, midway):
-        """The hang of rank 5 where no process closed its files; rank 5's stop in the middle of an operation."""
+        """The hang of rank 5 if no process closed its files; and the stop of rank 5 in the middle of an operation."""
         texts = self.texts_of("tp2dp2pp2-hang")
         pids = {name: set(re.findall(r'"pid": (\d+)', text)) for name, text in texts.items()}
         world = max(texts, key=lambda name: (sum(name.rsplit("_", 1)[0] == other.rsplit("_", 1)[0] for other in texts),
@@ -238,12 +240,12 @@ class Diagnose(Case):
                 for finding in self.json("diagnose")["findings"] if finding["kind"] in STOPS]
 
     def test_who_was_killed_where_no_file_has_its_end(self):
-        """Nothing tells how long the others waited: the job may have been stopped while rank 5 was a little late."""
+        """The trace does not show how long the others waited: the job may have been stopped while rank 5 was slightly late."""
         self.assertEqual(self.cut_hang(midway=0), [("missing", 5, "low")])
         self.assertEqual(self.cut_hang(midway=1), [("ended_early", 5, "low")])
 
     def test_a_job_that_was_stopped_as_a_whole(self):
-        """No file has its end; who is missing is said where it is seen, and else that nobody is."""
+        """No file has its end. diagnose names the missing rank if it is visible, and else reports that none is."""
         for fixture, expected in (("tp2dp2pp2-clean", 1), ("tp2dp2pp2-hang", 0)):
             for name, text in self.texts_of(fixture).items():
                 self.write(f"{fixture}/{name}", text[:text.rindex("]")])
@@ -255,7 +257,9 @@ class Diagnose(Case):
         self.assertEqual(self.json("diagnose")["warnings"], [])
 
     def test_a_few_cut_traces_of_a_healthy_job(self):
-        """Files of three processes of eight, none with its end, one cut a little earlier: most are of those three."""
+        """Files of three of eight processes, none with its end, one truncated a little earlier: "most" refers to these
+        three.
+        """
         by_pid = {}
         for name, text in self.texts_of("tp2dp2pp2-clean").items():
             (pid,) = set(re.findall(r'"pid": (\d+)', text))
@@ -270,7 +274,7 @@ class Diagnose(Case):
         self.assertEqual(self.sure(), [])
 
     def test_a_gpu_that_hangs(self):
-        """A kernel that never ends, while the host goes on to call what the others wait in."""
+        """A kernel that never ends, while the host goes on to call the operation in which the others wait."""
         for dialect in ("chrome-v4", "chrome-v7"):
             files, truth = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 4 --layers 4 --steps 8 "
                                          f"--sync-lag 1 --fault freeze:3:5:5:0:backward --dialect {dialect} --seed 21")
@@ -283,7 +287,7 @@ class Diagnose(Case):
             self.assertIn("its GPU never started it", finding["evidence"])
 
     def test_a_pause_among_grouped_sends(self):
-        """Four ranks that exchange all with all by grouped sends; those of one stop for nine steps' length once."""
+        """Four ranks that exchange data all to all with grouped sends; the sends of one rank stall once, for nine steps."""
         files, truth = self.simulate("--shape moe --ranks 4 --per-node 2 --layers 2 --fault pause:?:4:4:900%:* "
                                      "--steps 9 --dialect chrome-v5 --seed 11 --noise 0")
         (fault,) = truth["faults"]
@@ -296,7 +300,7 @@ class Diagnose(Case):
     EXPERTS = "--shape moe --network-gbs 40 --nvlink-gbs 300 --layers 3 --steps 20 --hot-expert 80:4 "
 
     def test_an_expert_with_more_tokens_is_no_slow_gpu(self):
-        """Another one of each group every four steps; within a host and between hosts."""
+        """Another rank of each group every four steps; within a host and between hosts."""
         for ranks, per_node, seed in ((8, 4, 1), (8, 2, 3), (16, 8, 4)):
             files, _ = self.simulate(self.EXPERTS + f"--ranks {ranks} --per-node {per_node} --seed {seed}")
             self.store.unlink(missing_ok=True)
@@ -304,7 +308,7 @@ class Diagnose(Case):
             self.assertEqual(self.sure(), [], (ranks, per_node, seed))
 
     def test_a_slow_gpu_among_busy_experts(self):
-        """Who waits for it within a host has early stops, and is not accused."""
+        """The rank that waits for it within a host has early stops, and is not accused."""
         for ranks, per_node, seed in ((8, 4, 1), (16, 8, 4)):
             files, truth = self.simulate(self.EXPERTS + f"--ranks {ranks} --per-node {per_node} --seed {seed} "
                                          "--fault throttle:3:9:14:40:*")
@@ -315,14 +319,14 @@ class Diagnose(Case):
                              ("compute", 3, 9, 14))
 
     def test_a_healthy_exchange_of_which_lines_were_lost(self):
-        """A little lateness that is known does not make much of unknown origin a rank's own, one after the other."""
+        """A small known delay does not make a large unexplained excess the rank's own, repeatedly."""
         files, _ = self.simulate("--shape moe --ranks 16 --per-node 4 --layers 3 --drop 0.016 --steps 11 "
                                  "--dialect inspector-2.30 --seed 196823632")
         self.run_program("ingest", "-q", *files)
         self.assertEqual(self.sure(), [])
 
     def test_one_late_step_of_which_only_finished_operations_tell(self):
-        """Nothing is missing and there are no stages: what a rank was late by for most of a step is its own."""
+        """Nothing is missing and there are no stages, so an excess of most of a step is the rank's own."""
         files, truth = self.simulate("--shape fsdp --ranks 16 --per-node 4 --layers 3 --fault host:15:3:3:91.2%:forward "
                                      "--steps 13 --dialect inspector-2.30 --seed 882631066")
         (planted,) = truth["faults"]
@@ -333,14 +337,14 @@ class Diagnose(Case):
         self.assertAlmostEqual(finding["lost_us"], planted["lost_us"], delta=planted["lost_us"] / 4)
 
     def test_a_job_that_is_killed_in_its_second_step_blames_nobody_for_the_first(self):
-        """Lateness that goes on from the warm-up is no fault where only finished operations tell of it."""
+        """A delay that continues from the warm-up is no fault if only finished operations show it."""
         files, _ = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 3 --fault kill:7:2:2:0:* --steps 9 "
                                  "--dialect inspector --seed 533280117")
         self.run_program("ingest", "-q", *files)
         self.assertEqual([f for f in self.sure() if f["rank"] != 7], [])
 
     def test_a_slow_gpu_beside_a_slow_link(self):
-        """Channels without a stop were held by the link for no longer than until the GPU had taken its data."""
+        """The link held channels without a stop only until the GPU had taken its data."""
         files, truth = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 4 --fault compute:2:4:7:32.4%:optimizer "
                                      "--fault edge:?:3:6:49.6%:* --sync-lag 1 --steps 14 --dialect chrome-v7 --seed 84792792")
         planted = {(fault["kind"], fault["rank"]): fault for fault in truth["faults"]}
@@ -352,7 +356,9 @@ class Diagnose(Case):
             self.assertAlmostEqual(finding["lost_us"], lost_us, delta=lost_us / 4)
 
     def test_a_slow_sender_among_grouped_sends_of_2_27(self):
-        """A pipeline whose stages exchange in one group call; the kernel's stop comes before what it waits for."""
+        """A pipeline whose stages exchange data in one group call; the kernel stops before the data it waits for has
+        arrived.
+        """
         files, _ = self.simulate("--shape 1f1b --tp 1 --dp 2 --pp 2 --ranks 4 --per-node 1 --microbatches 4 "
                                      "--layers 2 --fault net:2:4:6:60%:* --steps 10 --dialect chrome-v4 --seed 5 "
                                      "--noise 0")
@@ -362,7 +368,7 @@ class Diagnose(Case):
                          ("network", 2, 4, 6))
 
     def pipeline(self, fault, seed, more=""):
-        """Two stages whose sends and receives nobody recorded; the finding, and what was planted."""
+        """Two stages whose sends and receives were not recorded; the finding, and the planted fault."""
         self.store.unlink(missing_ok=True)
         files, truth = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 2 --steps 12 --dialect "
                                      f"inspector --fault {fault} --seed {seed} {more}")
@@ -378,18 +384,18 @@ class Diagnose(Case):
             self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.25)
 
     def test_late_in_a_stage_where_pairs_are_not_recorded(self):
-        """Were the stages not known, it might as well have waited for what nobody recorded."""
+        """If the stages were unknown, the rank could also have waited for an unrecorded receive."""
         finding, planted = self.pipeline("host:1:5:7:30%:forward", 13)
         self.assertEqual([finding[key] for key in WHERE], [planted[key] for key in WHERE])
 
     def test_who_never_came_after_another_was_slow(self):
-        """Of finished operations alone: what was slow five steps before does not say why the job stands still."""
+        """With finished operations only: slowness five steps before does not explain why the job hangs."""
         files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 2 --steps 16 "
                                      "--dialect inspector-2.30 --fault hang:1:9:9:0:grad_sync --fault "
                                      "compute:4:4:5:9%:forward --seed 1")
         self.run_program("ingest", "-q", *files)
         self.assertEqual([(finding["rank"], finding["kind"]) for finding in self.sure()], [(4, "compute")])
-        # Rank 1 and the one that it reduces its gradients with.
+        # Rank 1 and the rank with which it reduces its gradients.
         (absent,) = [line for line in self.run_program("diagnose").out.splitlines() if line.startswith("missing (low")]
         self.assertIn(": rank 1 or rank 3 never joined", absent)
 
@@ -402,19 +408,19 @@ class Diagnose(Case):
                          [(ranks, 6, "low")] if ranks else [])
 
     def test_who_never_came_where_records_are_lost(self):
-        """Of a hang that only finished operations tell of: the pair that stopped first, and none of its victims."""
+        """A hang in a trace of finished operations: names the pair that stopped first, and none of its victims."""
         job = ("--shape 3d --tp 2 --dp 4 --pp 2 --ranks 16 --per-node 16 --layers 3 --steps 10 --dialect inspector "
                "--drop 0.03 --seed 1")
         self.check_laggards(f"{job} --fault hang:11:6:6:0:forward", [10, 11])
         self.check_laggards(job, [])
 
     def test_who_waits_for_one_that_stopped_before(self):
-        """Rank 4 never receives what rank 0 sends: rank 5 waits for rank 4, rank 1 for what comes back of it."""
+        """Rank 4 never receives what rank 0 sends: rank 5 waits for rank 4, and rank 1 for the data that comes back from it."""
         self.check_laggards("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 8 --layers 2 --steps 10 "
                             "--dialect inspector-2.30 --fault hang:4:6:6:0:forward --seed 1", [0, 4])
 
     def stopped_in_step_6(self, kind, lost_lines):
-        """Rank 3 of pairs stopped; the last lines of its log were not written any more."""
+        """Rank 3 of the pairs stopped; the last lines of its log are missing."""
         files, _ = self.simulate("--shape 3d --tp 2 --dp 4 --pp 1 --ranks 8 --per-node 4 --layers 3 --steps 10 "
                                  f"--dialect inspector-2.30 --fault {kind}:3:6:6:0 --seed 1")
         lines = files[3].read_text().splitlines(True)
@@ -425,12 +431,12 @@ class Diagnose(Case):
                 for finding in self.json("diagnose")["findings"] if finding["kind"] in ("missing", "ended_early")]
 
     def test_whose_record_alone_lost_its_end(self):
-        """Of rank 3 and the one that waits for it, who is missing what others finished with it was killed."""
+        """Of rank 3 and the rank that waits for it, the killed one lacks operations that others finished together with it."""
         self.assertEqual(self.stopped_in_step_6("kill", 2), [("ended_early", 3, 6, "medium")])
         self.assertEqual(self.stopped_in_step_6("hang", 0), [("missing", 2, 6, "low")])
 
     def test_which_of_two_called_something_else(self):
-        """Tensor parallelism of two; in step 5 rank 2 calls with twice the size that both are used to."""
+        """Tensor parallelism of two; in step 5 rank 2 calls with twice the size that both used before."""
         files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 1 --ranks 4 --per-node 4 --layers 2 --fault "
                                      "mismatch:2:5:5:0:* --steps 8 --dialect chrome-v7 --seed 4 --noise 0")
         self.run_program("ingest", "-q", *files)
@@ -442,7 +448,7 @@ class Diagnose(Case):
         self.assertEqual(finding["figures"], {"other_ranks": 1, "own_bytes": own, "others_bytes": theirs})
 
     def test_most_ranks_at_once(self):
-        """A job of three steps whose micro-batches pass for steps: that those differ by design is nobody's fault."""
+        """A job of three steps whose micro-batches look like steps: their differences are by design and no fault of a rank."""
         files, _ = self.simulate("--shape 1f1b --tp 2 --dp 4 --pp 2 --microbatches 8 --ranks 16 --per-node 8 --layers 4 "
                                  "--fault hang:0:3:3:0:grad_sync --steps 12 --dialect inspector --seed 117925309")
         self.run_program("ingest", "-q", *files)
@@ -460,7 +466,7 @@ class Diagnose(Case):
         self.assertRegex(" ".join(self.json("diagnose")["warnings"]), "fewer than 3 steps")
 
     def test_slow_links_are_told_without_times_on_the_device(self):
-        """Network steps say when they were: in health nothing is found, and of a slow link it is no contradiction."""
+        """Network steps have timestamps: a healthy job has no finding, and a slow link is no contradiction."""
         job = "--shape fsdp --ranks 8 --per-node 2 --layers 4 --steps 16 --dialect chrome-v3 --seed 153185499"
         for fault, said in (("", "no problem found"), (" --fault net:5:4:8:60%:*", "network (high confidence): ")):
             traces, _ = self.simulate(job + fault)
@@ -469,23 +475,22 @@ class Diagnose(Case):
             first, *rest = self.run_program("diagnose").verdict.splitlines()
             self.assertTrue(first.startswith(said), first)
             self.assertEqual(rest[0].startswith("    Not analyzed: late ranks, because the trace has no timestamps"), not fault)
-            self.assertIn("note: run 1: the trace has no timestamps: late ranks cannot be detected", rest)
+            self.assertIn("note: the trace has no timestamps: late ranks cannot be detected", rest)
 
     def test_all_that_cannot_be_told_is_said(self):
-        """Nothing is joined and nothing is timed: the first of the reasons does not stand for the others."""
+        """Nothing is joined and nothing has times: both reasons are reported, not only the first."""
         for name in ("dialect-2.23.4", "dialect-2.26.2"):
             self.ingest_fixture(name)
             said = " ".join(self.json("diagnose")["warnings"])
             self.assertIn("the trace has no timestamps: late ranks cannot be detected", said)
             self.assertNotIn("slow links", said)
-            self.assertIn("run 1: 2 communicators have no hash (NCCL up to 2.26 with a newer plugin): their operations "
+            self.assertIn("2 communicators have no hash (NCCL up to 2.26 with a newer plugin): their operations "
                           "cannot be joined across ranks", said)
             self.assertIn("no communicator contains all processes", said)
 
     def write_long_step(self, ranks=2, late_us=0, late_ranks=1, longest_us=101000):
-        """
-        Some ranks, one communicator, four operations of 1 ms every 2 ms; in step 6 one takes longer on all. In steps 3
-        to 6 the GPU of rank 1 is late for the last of them, and that of rank 2 for the one before, and so on.
+        """`ranks` ranks, one communicator, four operations of 1 ms every 2 ms; in step 6 one of them takes longer on all ranks. In
+        steps 3 to 6 the GPU of rank 1 is late for the last operation, that of rank 2 for the one before, and so on.
         """
         for rank in range(ranks):
             lines, at_us = [], 1795218000000000
@@ -528,14 +533,14 @@ class Diagnose(Case):
                          r"cause cannot be determined from this trace\. AllReduce #25 on communicator tp had a transfer time of 101\.0 ms")
 
     def test_a_long_step_that_several_explain_together(self):
-        """Of the 12 ms that steps 3 to 6 are longer by, each of three ranks explains a third, and none half."""
+        """Steps 3 to 6 are longer by 12 ms; each of three ranks explains a third, and none explains half."""
         self.write_long_step(ranks=8, late_us=4000, late_ranks=3, longest_us=1000)
         report = self.json("diagnose")
         self.assertEqual(sorted((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"])
                                 for finding in report["findings"]), [("compute", rank, 3, 6) for rank in (1, 2, 3)])
         for finding in report["findings"]:
             self.assertAlmostEqual(finding["lost_us"], 4 * 4000, delta=4000)
-        # Each is of low confidence, and none is blamed: that the steps were longer is said all the same.
+        # Each has low confidence, and no rank is blamed; the longer steps are still reported.
         self.assertEqual({finding["confidence"] for finding in report["findings"]}, {"low"})
         self.assertRegex(" ".join(report["warnings"]), r"steps 3-6 took 20\.0 ms each \(baseline 8\.0 ms\)")
         self.run_program("diagnose", "--exit-code", status=3)
@@ -556,7 +561,7 @@ class Diagnose(Case):
                 self.assertEqual((result.out, result.err.count("\n")), ("", 1))
 
     def check_unjudged(self, warning):
-        """A store in which there is nothing to judge looks like no healthy job, to people and to scripts."""
+        """A store with nothing to analyze does not look like a healthy job, neither in text nor in JSON."""
         answer = self.json("diagnose", status=1)
         self.assertEqual((answer["findings"], answer["warnings"]), ([], [warning]))
         for words in ([], ["--all"], ["--exit-code"]):
@@ -569,7 +574,7 @@ class Diagnose(Case):
 
     def test_nothing_ingested(self):
         self.write("empty.txt", "")
-        self.write(self.store, "") # which ingest makes a store of, as it does not where there is none
+        self.write(self.store, "") # ingest creates a store from it, but not from a missing file
         self.run_program("ingest", "empty.txt", status=None)
         warning = "the store contains no operations, so nothing was analyzed"
         self.check_unjudged(warning)
@@ -578,8 +583,8 @@ class Diagnose(Case):
 
     def test_nothing_but_tags(self):
         self.ingest_fixture("tags-unescaped")
-        self.check_unjudged("run 1: it contains no operations, so nothing was analyzed")
-        # With another run beside it, the store is judged.
+        self.check_unjudged("the trace contains no operations, so nothing was analyzed")
+        # With another run in the store, the store is analyzed.
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
         self.assertIn("no problem found", self.run_program("diagnose").out)
         operations = {row["run"]: row["operations"] for row in self.json("diagnose")["coverage"]}

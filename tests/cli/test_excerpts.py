@@ -1,4 +1,4 @@
-"""Runs that memory does not hold: diagnose loads the steps that say most, stragglers reads all in rows of steps."""
+"""Runs that do not fit in memory: diagnose loads the most informative steps, stragglers reads all steps in blocks."""
 
 import sqlite3
 
@@ -15,7 +15,7 @@ class Bench(Case):
         self.run_program("ingest", "-q", *files)
 
     def told(self, *options):
-        """What is said of ranks, and the whole answer."""
+        """The findings on ranks, and the complete answer."""
         answer = self.json("diagnose", *options)
         found = [(found["kind"], found["rank"], found["first_step"], found["last_step"])
                  for found in answer["findings"] if found["confidence"] != "low"]
@@ -52,7 +52,7 @@ class Excerpts(Bench):
         self.assertEqual((kind, rank, answer["findings"][0]["period"]), ("compute", 2, 5))
         self.assertEqual((first % 5, last % 5), (0, 0))
         self.assertTrue(40 <= first < last <= 390)
-        # So many places stand out that most steps are beside one of them.
+        # There are so many unusual places that most steps are next to one.
         self.check_excerpts(answer, most=1)
 
     def test_nobody_is_accused_of_what_was_left_out(self):
@@ -89,12 +89,12 @@ class Excerpts(Bench):
     WAITED = ("own_us", "inherited_us", "network_us", "unexplained_us")
 
     def waited(self, answer):
-        """By rank: how often it was last, in how many operations it was, how many ns others waited for it."""
+        """By rank: how often it arrived last, in how many operations it took part, how many ns others waited for it."""
         return {row["rank"]: (row["times_last"], row["instances"], round(1000 * sum(row[key] for key in self.WAITED)))
                 for row in answer["rows"]}
 
     def check_rows(self, options, steps=STEPS):
-        """The rows of the table by rank, whole and by rows of steps, and what was waited in each."""
+        """The rows of the table by rank, with all steps and in blocks of steps, and the wait time of each."""
         self.play(options)
         whole, rows = (self.json("stragglers", "--memory", memory) for memory in ["0", "1"])
         self.assertEqual([warning for warning in whole["warnings"] if "rows of" in warning], [])
@@ -103,7 +103,7 @@ class Excerpts(Bench):
         return [{row["rank"]: row for row in answer["rows"]} for answer in (whole, rows)], self.waited(whole), self.waited(rows)
 
     def test_stragglers_reads_all_steps(self):
-        """What durations tell is the same in rows of steps; how it is explained is about the same."""
+        """Values that follow from durations are the same with blocks of steps; explanations are about the same."""
         (whole, rows), waited, waited_by_rows = self.check_rows(JOB + "--fault compute:2:100:200:20%")
         self.assertEqual(waited_by_rows, waited)
         for key in ("own_us", "caused_us"):
@@ -113,7 +113,7 @@ class Excerpts(Bench):
         self.assertEqual([rank for rank in rows if rows[rank].get("kind")], [2])
 
     def test_stragglers_reads_all_steps_of_a_pipeline(self):
-        """Clocks tell which of its kernels stopped before the operation was over, and are aligned in each row by itself."""
+        """Clocks show which kernels stopped before the operation was over; clocks are aligned in each block separately."""
         _, waited, waited_by_rows = self.check_rows(
             "--shape 3d --ranks 8 --tp 2 --dp 2 --pp 2 --layers 2 --microbatches 2 --steps 160 --seed 3 "
             "--dialect inspector-2.30 --fault host:3:77:80:60%", steps=160)
@@ -125,7 +125,7 @@ class Excerpts(Bench):
         self.assertAlmostEqual(ns_by_rows / waited_ns, 1, delta=0.1)
 
     def test_a_store_that_says_what_is_no_step(self):
-        """Where steps begin, and how many there are, is a number that anybody can write into a file."""
+        """The positions and the number of steps are numbers in a file, which may be hostile."""
         self.play(JOB)
         for first, count in [(-5, 400), (2147483647, 400), (1 << 40, 400), (60, 3), (2, -3), (999, 1000),
                              (1999999999, 2000000000), ((1 << 32) + 2, (1 << 32) + 3)]:
@@ -141,7 +141,7 @@ EACH_STEP, STEP_US = 1440, 60e3
 
 
 class Rounds(Bench):
-    """Of a job of which memory holds ten steps at once."""
+    """A job of which memory holds ten steps at a time."""
 
     def faults(self, answer):
         return {(found["kind"], found["rank"]): found for found in answer["findings"] if found["confidence"] != "low"}
@@ -152,14 +152,14 @@ class Rounds(Bench):
         self.assertEqual(found, [("compute", 13, 12, 22), ("host", 6, 35, 45)])
         coverage, = answer["coverage"]
         self.assertEqual(coverage["unusual_rows_not_loaded"], 0)
-        # The first, with the last steps, and one for each end of a fault. The first step is in each.
+        # The first round, with the last steps, and one round for each end of a fault. The first step is in each round.
         self.assertEqual(coverage["rounds"], 5)
         self.assertLess(coverage["loaded_steps"], coverage["steps"])
         self.assertEqual(coverage["loaded_operations"], (coverage["loaded_steps"] + 4) * EACH_STEP)
-        # And counts once, as warm-up, where the job is judged.
+        # It counts once, as warm-up.
         self.assertEqual(answer["summary"]["operations"], coverage["loaded_steps"] * EACH_STEP)
         self.check_as_whole(answer)
-        # Whatever threads there are.
+        # Independent of the number of threads.
         self.assertEqual(self.json("diagnose", "--memory", "3", "-j", "1"), answer)
         self.assertEqual(self.json("diagnose", "--memory", "3", "-j", "3"), answer)
         text = " ".join(self.run_program("diagnose", "--memory", "3").out.split())
@@ -167,16 +167,16 @@ class Rounds(Bench):
         self.assertIn(" blocks and 5 rounds:", text)
 
     def check_as_whole(self, answer):
-        """What is told of them is what is told where memory holds all."""
+        """The findings are the same as if memory held all steps."""
         parts, whole = self.faults(answer), self.faults(self.json("diagnose", "--memory", "0"))
         self.assertEqual(parts.keys(), whole.keys())
         for key, found in parts.items():
             for name in ("process", "ranks", "host", "tag", "next", "source"):
                 self.assertEqual(found[name], whole[key][name], name)
-            # Which operation of its first step is the first that is late may differ with what is usual.
+            # The operation of its first step that is late first may differ with the baseline.
             self.assertEqual(found["at"]["file"], whole[key]["at"]["file"])
             self.assertAlmostEqual(found["at"]["ts_us"], whole[key]["at"]["ts_us"], delta=STEP_US)
-            # No more is lost than was planted: a fifth of a step, in eleven of them.
+            # The reported loss is at most the planted one: a fifth of a step, in eleven steps.
             self.assertGreater(found["lost_us"], 0)
             self.assertLess(found["lost_us"], 11 * STEP_US / 5)
             self.assertIn("of them analyzed", found["text"])

@@ -1,4 +1,4 @@
-"""`export`: what other programs read of it, against what `query`, `report` and `diagnose` say."""
+"""`export`: its output, read by other programs and compared with `query`, `report` and `diagnose`."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ HOSTILE = 'a,"b" \\ =1+1'
 
 
 def samples(text):
-    """{name: {labels, in order: value}} of Prometheus' text format; what is no such text is refused."""
+    """{name: {labels, in order: value}} of Prometheus text; anything else is an error."""
     found, order, described = {}, [], set()
     for line in text.splitlines():
         comment = re.fullmatch(r"# (HELP|TYPE) (ncclprof_[a-z_]+) (.+)", line)
@@ -59,7 +59,7 @@ class Export(Case):
         return found
 
     def check_tables(self, connection, names):
-        """Tables of that name hold what the store's views say."""
+        """The tables have the names and the content of the store's views."""
         self.assertEqual(connection.execute("PRAGMA integrity_check").fetchone(), ("ok",))
         described = self.described(connection)
         for name in names:
@@ -67,7 +67,7 @@ class Export(Case):
             self.assertEqual(described[name], [None, *(column[1] for column in columns)])
             rows = list(connection.execute(f"SELECT * FROM {name}"))
             if name in self.views():
-                # JSON has no 112.0.
+                # JSON does not distinguish 112.0 from 112.
                 kinds = [TYPES[column[2]] for column in columns]
                 said = [tuple(value if value is None else kind(value) for value, kind in zip(row, kinds)) for row in self.rows_of(name)]
                 self.assertTrue(sorted(map(repr, rows)) == sorted(map(repr, said)), name)
@@ -90,7 +90,7 @@ class Export(Case):
         self.assertEqual(len(answer["rows"]), len(tables) - 1)
         plan = str(connection.execute("EXPLAIN QUERY PLAN SELECT * FROM v_operation WHERE instance_id = 1").fetchall())
         self.assertIn("USING INDEX", plan)
-        # It is no store, and says so to who takes it for one.
+        # The file is no store, and the program says so if it is used as one.
         self.assertIn("no store", self.run_program("info", "--store", "o.db", status=1).err.replace("not a store", "no store"))
 
     def test_network_steps_on_request(self):
@@ -118,7 +118,7 @@ class Export(Case):
             found = [tuple(kind(cell) if cell else "" for cell, kind in zip(line, columns.values(), strict=True)) for line in lines]
             self.assertEqual(found, expected, path)
         self.assertEqual({path.stem for path in (self.folder / "o").iterdir()}, self.views() | {"run", "file"})
-        # Beside files of today those of another export would tell of something else.
+        # Files of an earlier export next to new ones would be misleading.
         self.export("csv", "o")
         self.assertFalse((self.folder / "o/proxy_step.csv").exists())
 
@@ -215,9 +215,9 @@ class Export(Case):
                 self.assertEqual({path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}, before)
 
     def test_no_file_takes_its_name_before_all_are_written(self):
-        """Small ones are held back until the end: a disk that is full then is told before the first is there."""
+        """Small tables are kept back until the end: a full disk is reported before the first file exists."""
         self.run_program("ingest", TOP / "fixtures/prometheus")
-        for to, limit in ("csv", 1024), ("parquet", 2500):  # beyond the first table, below the largest
+        for to, limit in ("csv", 1024), ("parquet", 2500):  # larger than the first table, smaller than the largest
             with self.subTest(to=to):
                 self.export(to, "o")
                 sizes = [path.stat().st_size for path in (self.folder / "o").iterdir()]
@@ -262,7 +262,7 @@ class Extension(Case):
     LIBRARY = Path(PROGRAM).parent / "ncclprof_views.so"
 
     def environment(self):
-        """Libraries of sanitizers have to be there before all others."""
+        """The libraries of sanitizers must be loaded before all others."""
         linked = subprocess.run(["ldd", self.LIBRARY], capture_output=True, text=True, check=True).stdout
         sanitizers = re.findall(r"=> (/\S*/lib\w+san\.so\S*)", linked)
         return {**os.environ, "LD_PRELOAD": ":".join(sanitizers), "ASAN_OPTIONS": "detect_leaks=0"} if sanitizers else os.environ

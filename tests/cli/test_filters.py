@@ -1,4 +1,4 @@
-"""Filters, --sort and --top: of every analysis, what is left is what all rows hold of it."""
+"""Filters, --sort and --top: for every analysis, the filtered rows are those of the complete output that match."""
 
 from tests.cli import reader
 from tests.cli.support import TOP, Case
@@ -34,7 +34,7 @@ class Filters(Case):
         self.check(["stalls"], ["--communicator", "2-3"], lambda row: row["communicator"] == "2-3")
 
     def test_findings(self):
-        """The whole job is judged; what is left out is said, and no all-clear."""
+        """The whole job is analyzed; the output reports what is not shown, and there is no all-clear."""
         self.store.unlink()
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
         every = self.json("diagnose")["findings"]
@@ -61,7 +61,7 @@ class Filters(Case):
                          {"2-3"})
 
     def test_hosts(self):
-        """This dialect tells none: who asks for one is told so."""
+        """This dialect has no communicator names; --communicator reports that."""
         self.assertIn("no rank in the store ran on host 'node9'",
                       self.run_program("clocks", "--host", "node9", status=1).err)
         self.store.unlink()

@@ -1,4 +1,4 @@
-"""What a person reads of diagnose: the job and its loss first, each cost with what it is of, and what to do next."""
+"""The text of diagnose: the job and its loss first, each cost with its base, and what to do next."""
 
 import datetime
 import gzip
@@ -32,7 +32,7 @@ class Finding(Case):
                 self.ingest_fixture(name)
                 summary = self.json("diagnose")["summary"]
                 said = self.run_program("diagnose").whole.partition("\n\n")[0]
-                ranks, steps, usual = re.match(r"(\d+) ranks.*?, (\d+) steps, baseline step (\S+ \S+)\n", said).groups()
+                ranks, steps, usual = re.match(r"(\d+)(?: of \d+)? ranks.*?, (\d+) steps, baseline step (\S+ \S+)\n", said).groups()
                 self.assertEqual((int(ranks), int(steps)), (summary["ranks"], summary["steps"]))
                 self.assertAlmostEqual(us(usual) / summary["step_us_usual"], 1, delta=0.01)
                 shares = re.search(r"^time per rank: (\S+) % in communication, including (\S+) % waiting", said, re.M).groups()
@@ -64,7 +64,7 @@ class Finding(Case):
                 self.assertAlmostEqual(finding["step_share"], finding["lost_us"] / steps / step_us, places=3)
 
     def test_what_to_do_next(self):
-        """The command that is to confirm a finding runs, and shows rows."""
+        """The command that confirms a finding runs, and shows rows."""
         for name in FAULTY:
             self.ingest_fixture(name)
             for finding in self.json("diagnose")["findings"]:
@@ -74,7 +74,7 @@ class Finding(Case):
                     self.assertIn(f"rank {finding['rank']}", finding["next"])
 
     def test_phases_add_up(self):
-        """By the fixture's TRUTH 8 ms in each of four phases of five steps."""
+        """According to the fixture's TRUTH, 8 ms in each of four phases of five steps."""
         self.ingest_fixture("tp2dp2pp2-slow-rank")
         finding, = [finding for finding in self.json("diagnose")["findings"] if finding["confidence"] != "low"]
         phases = {phase["tag"]: phase["excess_us"] for phase in finding["phases"]}
@@ -89,7 +89,7 @@ class Finding(Case):
                          r"forward .*\. 130 ms of 161 ms delayed the job; the rest was hidden\.")
 
     def test_where_it_shows_first(self):
-        """The record at that offset of that file is an operation that began then, of the rank, in the first step."""
+        """The record at that offset of that file is an operation of the rank that started at that time, in the first step."""
         for name in FAULTY:
             self.ingest_fixture(name)
             for finding in self.json("diagnose")["findings"]:
@@ -111,7 +111,7 @@ class Finding(Case):
         self.assertEqual([edge["receiver"] for edge in finding["edges"]], finding["peers"])
 
     def test_when_it_was(self):
-        """Inspector's clock is the wall clock; NVIDIA's example plugin does not tell it."""
+        """Inspector's clock is the wall clock; NVIDIA's example plugin does not record wall time."""
         files, _ = self.simulate("--shape ddp --ranks 4 --per-node 2 --layers 3 --steps 16 --dialect inspector-2.30 --fault "
                                  "compute:2:6:9:40%:* --seed 5")
         self.run_program("ingest", "-q", *files)
@@ -130,7 +130,7 @@ class Finding(Case):
                 self.assertLessEqual(len(line), 80, line)
 
     def on_a_terminal(self, *words, **env):
-        """What the program writes to one."""
+        """The text that the program writes to a terminal."""
         reader, writer = pty.openpty()
         program = subprocess.Popen([PROGRAM, "--store", self.store, *words], stdout=writer,
                                    env={**os.environ, "TERM": "xterm", "PAGER": "cat", "NCCLPROF_PAGER": "", **env})
@@ -146,5 +146,5 @@ class Finding(Case):
             coloured = self.on_a_terminal(command)
             self.assertIn("\033[1;31mhigh\033[0m", coloured)
             self.assertNotIn("\033", self.on_a_terminal(command, NO_COLOR="1"))
-        # No line is broken elsewhere for it.
+        # No line is broken elsewhere because of it.
         self.assertEqual(re.sub(r"\033\[[\d;]*m", "", self.on_a_terminal("diagnose")), self.run_program("diagnose").out)

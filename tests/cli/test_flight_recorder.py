@@ -1,4 +1,4 @@
-"""Dumps of PyTorch's Flight Recorder: what is read of them, and whose fault a standstill is."""
+"""Dumps of PyTorch's Flight Recorder: what is read from them, and the rank at fault in a hang."""
 
 import json
 import os
@@ -60,7 +60,7 @@ class ReadingTest(Dumps):
         (folder / "nccl_trace_rank_1").rename(folder / "gpu-one")
         (folder / "nccl_trace_rank_2").rename(folder / "host7_2.pkl")
         self.assertEqual(self.accused(folder), [])
-        # Of 1 and 3, which are in the same groups, nothing tells which one has no number in its name.
+        # Ranks 1 and 3 are in the same groups, so nothing shows which of them has no number in its name.
         ranks = self.rows("SELECT global_rank FROM job_rank WHERE process_id IS NOT NULL ORDER BY 1")
         self.assertIn((2,), ranks)
         reasons = {row["reason"] for row in self.json("info", "--ledger")["rows"]}
@@ -184,7 +184,7 @@ class StandstillTest(Dumps):
         self.assertEqual(self.accused_of(job, only=[0, 1, 2]), [(3, "missing", "medium", "/home/user/train.py:20")])
 
     def snapshot(self, seconds, called, done, only=None, **more):
-        """Ranks that have called and finished so many, each dump written so long after its last call."""
+        """Ranks with these numbers of started and finished calls, and dumps written this long after the last call."""
         job = Job(len(called), {"0": list(range(len(called)))})
         for number in range(max(called)):
             for rank, most in enumerate(called):
@@ -197,7 +197,9 @@ class StandstillTest(Dumps):
         return [accused[:3] for accused in self.accused(folder)]
 
     def test_a_dump_of_a_running_job_accuses_nobody(self):
-        """Written right behind the last calls: one has yet to call, one's GPU is behind, all are at it, or here and there."""
+        """Dumps written directly after the last calls: one rank has not called yet, one GPU is behind, or all are at the
+        same point.
+        """
         for called, done in (([9, 9, 8, 9], [8, 8, 8, 8]), ([9, 10, 10, 10], [8, 9, 9, 9]), ([9, 9, 9, 9], [8, 8, 8, 8]),
                              ([12, 12, 13, 13], [8, 9, 9, 10])):
             for seconds in (0.003, -0.4):
@@ -206,7 +208,7 @@ class StandstillTest(Dumps):
                     self.assertTrue(any("so the job was running" in warning for warning in self.answer["warnings"]))
 
     def test_a_dump_that_was_waited_for_accuses(self):
-        """After the watchdog's timeout, or copied, or with a time that makes no sense; and where one rank is gone."""
+        """Dumps written after the watchdog's timeout, copied, or with an impossible time; and with a missing rank."""
         for seconds in (15.2, 86400, -86400):
             with self.subTest(seconds=seconds):
                 self.assertEqual(self.snapshot(seconds, [9, 9, 8, 9], [8, 8, 8, 8]), [(2, "missing", "high")])
@@ -214,7 +216,7 @@ class StandstillTest(Dumps):
         self.assertEqual(self.snapshot(0.1, [9, 9, 9, 9], [8, 8, 8, 8], only=[0, 1, 3]), [(2, "missing", "medium")])
 
     def test_dumps_of_few_ranks_name_nobody(self):
-        """Of six ranks two: the other four may all wait as well. Of three, the three others are candidates."""
+        """Two of six ranks: the other four may all be waiting as well. Of three ranks, the other three are candidates."""
         job = Job(6, {"0": list(range(6))})
         job.call("0")
         job.call("0", state="scheduled", line=20, but=[5])
@@ -227,7 +229,7 @@ class StandstillTest(Dumps):
         self.run_program("diagnose", "--exit-code", status=3)
 
     def test_a_dump_that_failed_has_its_reason(self):
-        """Ray writes why there is none: the rank is there, and its calls are not known."""
+        """Ray wrote a message instead of a dump: the rank exists, and its calls are unknown."""
         job = Job(4, {"0": [0, 1, 2, 3]})
         job.call("0")
         job.call("0", but=[1], state="scheduled", line=22)
@@ -240,7 +242,9 @@ class StandstillTest(Dumps):
         self.assertIn("no dump", {row["reason"] for row in self.json("info", "--ledger")["rows"]})
 
     def test_an_exception_on_the_rank_without_a_dump(self):
-        """Rank 1 raised, and hangs where it ends its process group: it is alive, and its stderr says why."""
+        """Rank 1 raised an exception and hangs in the destruction of its process group: it is alive, and its stderr has the
+        reason.
+        """
         job = Job(2, {"0": [0, 1]})
         for line in range(30):
             job.call("0", line=line)
@@ -258,7 +262,7 @@ class StandstillTest(Dumps):
         self.assertTrue(self.answer["findings"][0]["at"]["file"].endswith("stderr"))
 
     def test_calls_that_are_retired_when_they_are_issued(self):
-        """Nothing tells whether they ended: that one rank issued less is no hang."""
+        """The dumps do not show whether calls finished, so a rank with fewer calls is no hang."""
         job = Job(3, {"0": [0, 1, 2]})
         for number in range(9):
             job.call("0", state="scheduled", but=[2] if number > 6 else [])
@@ -272,7 +276,7 @@ class StandstillTest(Dumps):
         self.assertEqual(self.answer["summary"]["undetermined"], [])
 
     def pipeline(self, stages, ended, batches=9):
-        """Sends from stage to stage; `ended` says of (stage, function, batch) whether it has."""
+        """Sends from stage to stage; `ended` decides whether (stage, function, batch) has finished."""
         job = Job(stages, {"0": list(range(stages))})
         for batch in range(batches):
             for stage in range(stages):
@@ -285,8 +289,9 @@ class StandstillTest(Dumps):
         return [(who, kind) for who, kind, _, _ in self.accused_of(job)]
 
     def test_a_frozen_gpu_in_a_pipeline(self):
-        """Its stage has received, and not sent; hosts ran ahead. Batches end up to where they meet it. What the last stage but
-        one keeps from the last shows by receives of others, if these do not wait for sends."""
+        """The stage has received and has not sent; hosts ran ahead. Micro-batches end before this stage. Receives of other stages
+        show what the last stage but one does not send to the last, if these do not wait for sends.
+        """
         stages = 5
         for ahead in 1, 2:
             for frozen in range(stages - 1):
@@ -295,14 +300,14 @@ class StandstillTest(Dumps):
                         return batch < 4
                     if stage == frozen:
                         return batch < 4 or (function == "recv" and batch == 4)
-                    # A stage before can send as long as the next receives: each holds a batch more, or two.
+                    # An earlier stage can send as long as the next one receives: each holds one or two more micro-batches.
                     return batch < 4 + ahead * (frozen - stage) + (ahead if function == "recv" else 0)
                 with self.subTest(frozen=frozen, ahead=ahead):
                     is_told = frozen + 2 < stages or ahead == 2
                     self.assertEqual(self.pipeline(stages, ended, batches=14), [(frozen, "missing")] if is_told else [])
 
     def test_a_send_that_alone_stands_still(self):
-        """Both ends called it, and the sender goes on to receive: the network, or the receiver's GPU."""
+        """Both ends called it, and the sender goes on to receive: the fault is in the network or the receiver's GPU."""
         self.assertEqual(self.pipeline(3, lambda stage, function, batch: batch < 4 or (stage < 2 and (
             stage == 0 or function == "recv"))), [])
         self.assertTrue(self.answer["summary"]["undetermined"])
@@ -353,7 +358,7 @@ class StandstillTest(Dumps):
         self.assertEqual(self.accused_of(job), [(1, "missing", "high", "/home/user/train.py:21")])
 
     def test_sends_are_joined_by_the_numbers_of_collectives(self):
-        """Rank 0's ring wrapped: its first send is the fourth that rank 1 received."""
+        """The ring buffer of rank 0 wrapped: its first recorded send is the fourth that rank 1 received."""
         job = Job(2, {"0": [0, 1], "1": [0, 1]})
         for _ in range(8):
             job.call("0")
@@ -395,7 +400,7 @@ class StandstillTest(Dumps):
         self.assertEqual(self.rows("SELECT count(*) FROM operation WHERE flags & 1"), [(0,)])
 
     def test_a_dump_that_was_written_before_is_no_evidence(self):
-        """Rank 0's dump is old: others have calls behind them since that all must have made."""
+        """The dump of rank 0 is old: other ranks have later calls that all ranks must have made."""
         job = Job(3, {"0": [0, 1, 2]})
         job.call("0")
         job.call("0", but=[0])
@@ -409,7 +414,9 @@ class StandstillTest(Dumps):
             path.write_bytes(content[: content.index(b"entries") + (len(content) - content.index(b"entries")) // 3])
 
     def test_a_cut_dump_says_what_its_status_says(self):
-        """Rank 1 has nothing open by its status; rank 2 waits elsewhere, by its own, in what was cut away."""
+        """The status of rank 1 shows no unfinished call; rank 2 waits elsewhere, according to its status, in a part that was
+        cut off.
+        """
         job = Job(4, {"0": [0, 1, 2, 3], "1": [0, 1], "2": [2, 3]})
         for line in range(9):
             job.call("0", line=line)
@@ -424,7 +431,9 @@ class StandstillTest(Dumps):
         self.assertEqual([who for who, *_ in self.accused(folder)], [1])
 
     def test_a_dump_without_a_whole_entry_is_no_lost_one(self):
-        """By its status rank 1 has a call open, too: nobody is absent. Cut before its status it is a candidate."""
+        """The status of rank 1 shows an unfinished call, too, so no rank is missing. If its dump ends before the status, it
+        is a candidate.
+        """
         job = Job(2, {"0": [0, 1]})
         job.call("0", state="scheduled", line=50)
         folder = self.write_job(job)
@@ -465,18 +474,19 @@ class StandstillTest(Dumps):
 
 
 class TimingTest(Dumps):
-    """TORCH_NCCL_ENABLE_TIMING=1: when each call was made, and how long its kernel ran. Steps of 50 ms; in the last six the GPU of
-    rank 1 computes 30 ms longer, and so they last."""
+    """TORCH_NCCL_ENABLE_TIMING=1: the time of each call, and the duration of its kernel. Steps of 50 ms; in the last six the GPU of
+    rank 1 computes 30 ms longer, which makes the steps longer.
+    """
 
     def timed(self, job, group, step, name, called_us, lasted_us):
-        """All of a group call at once; by rank how long the kernel ran."""
+        """All ranks of a group call at the same time; the durations of the kernels by rank."""
         for rank in job.groups[group]:
             entry = job.entry(rank, group, name, "completed", 10)
             entry["time_created_ns"] = 1780000000000000000 + (step * 50000 + max(step - 6, 0) * 30000 + called_us) * 1000
             entry["duration_ms"] = lasted_us(rank) / 1000
 
     def late(self, step, waits, not_late):
-        """What waits for the late one runs for as long as that computes."""
+        """Operations that wait for the late rank run for as long as that rank computes."""
         return lambda rank: 1000 + (30000 if step >= 6 and rank in waits and rank not in not_late else 0)
 
     def test_the_last_to_come_computes(self):

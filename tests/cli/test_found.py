@@ -1,4 +1,4 @@
-"""What the fuzzers found and was mended stays mended."""
+"""Inputs that fuzzing found, and that are handled correctly now."""
 
 import os
 
@@ -12,7 +12,7 @@ COMMANDS = [["info"], ["report"], ["report", "--by-tag"], ["stragglers"], ["stal
 
 class Found(Case):
     def test_whole(self):
-        """A trace file, its name in the first line, from ingest to each analysis."""
+        """A trace file, with its name in the first line, through ingest and each analysis."""
         files = sorted((TOP / "tests/fuzz/found/whole").iterdir())
         self.assertTrue(files)
         for path in files:
@@ -23,6 +23,6 @@ class Found(Case):
                 self.run_program("ingest", os.fsdecode(name), status=None)
                 for words in COMMANDS:
                     for form in ("table", "json", "csv"):
-                        # Of some there is nothing to draw.
+                        # Some have nothing to draw.
                         result = self.run_program(*words, "--format", form, status=None if words[0] == "timeline" else 0)
                         self.assertNotIn("runtime error", result.err)

@@ -1,8 +1,8 @@
-"""Whole outputs on the bundled fixtures. `make golden` writes them anew: read the difference before committing it.
+"""Complete outputs for the bundled fixtures. `make golden` writes them again: read the difference before committing it.
 
-Each folder of fixtures is ingested by itself; a command's output is compared with
-tests/golden/COMMAND-FOLDER.FORMAT. All commands run on the two fixtures in FORMS, on the others those in EVERYWHERE.
-What changes from run to run (folders, times, speeds) is masked.
+Each folder of fixtures is ingested separately. The output of a command is compared with
+tests/golden/COMMAND-FOLDER.FORMAT. All commands run on the two fixtures in FORMS, those in EVERYWHERE on all others.
+Values that change from run to run (folders, times, speeds) are masked.
 """
 
 import os
@@ -40,10 +40,10 @@ COMMANDS = {
     "html": ["html", "-o", "report.html"],
 }
 
-# For scripts on a healthy job, for people on a sick one.
+# JSON for a healthy job, text for a faulty one.
 FORMS = {"tp2dp2pp2-clean": "json", "tp2dp2pp2-slow-rank": "table"}
 EVERYWHERE = ("query",)
-# A table's columns are as wide as the paths in them, which differ from place to place.
+# The columns of a table are as wide as the paths in them, which depend on the folder.
 OF_PATHS = ("info-runs",)
 
 

@@ -1,4 +1,6 @@
-"""What jobs of many ranks and communicators take grows as they do, not as their square: counted, or by far less than a square is."""
+"""The cost of jobs with many ranks and communicators grows linearly, not as the square: counted in instructions, or measured
+with a wide margin.
+"""
 
 import os
 import shutil
@@ -10,7 +12,7 @@ from tests.cli.support import PROGRAM, SANITIZED, TOP, Case
 
 
 def statement(file, name):
-    """SQL as the program has it."""
+    """The SQL of the program."""
     text = (TOP / "schemas" / file).read_text()
     return text.split(f"-- statement: {name}\n", 1)[1].split(";", 1)[0]
 
@@ -24,7 +26,7 @@ class Growth(Case):
         self.run_program("ingest", "-q", folder)
 
     def work_of(self, sql):
-        """Instructions of SQLite's machine that a statement takes, in hundreds."""
+        """The number of instructions of SQLite's virtual machine that a statement takes, in hundreds."""
         count = 0
 
         def note():
@@ -55,7 +57,9 @@ class Growth(Case):
         return usage.ru_utime
 
     def test_ranks_of_a_hang(self):
-        """Of eight times the ranks a square takes 64 times as long; what the program takes for any job makes that less."""
+        """For eight times the ranks, quadratic cost would take 64 times as long; the constant part of the program lowers the
+        ratio.
+        """
         for kind in "log", "recorder-unlisted":
             times = {}
             for ranks, runs in (512, 3), (4096, 1):
@@ -67,5 +71,5 @@ class Growth(Case):
 
 
 if SANITIZED:
-    # Sanitizers have a growth of their own.
+    # Sanitizers have overhead that grows, too.
     del Growth.test_ranks_of_a_hang

@@ -1,4 +1,4 @@
-"""Input from strangers: nothing is executed, nothing crashes, everything is counted."""
+"""Hostile input: nothing is executed, nothing crashes, everything is counted."""
 
 import gzip
 import os
@@ -25,7 +25,7 @@ class Hostile(Case):
             self.assertNotIn("\033", self.run_program(*words).out)
 
     def test_escapes_reach_no_output(self):
-        """A job with a fault, its tags and file names dressed: every command in every format."""
+        """A job with a fault, and with hostile tags and file names: every command in every format."""
         for path in sorted((TOP / "fixtures/tp2dp2pp2-slow-rank").glob("dump*")):
             text = gzip.decompress(path.read_bytes()).decode()
             text = re.sub('("tag": "[^"]*)"', lambda match: match.group(1) + WORST + '"', text)
@@ -53,7 +53,7 @@ class Hostile(Case):
         self.assertEqual(self.info()["files"], 1)
 
     def test_quotes_in_tags_are_kept(self):
-        """NVIDIA's plugin prints the tag as it is: a quote in it makes the line no JSON."""
+        """NVIDIA's plugin does not escape the tag: a quote in it makes the line invalid JSON."""
         self.write("a.json", trace(tags=[('say "hi" \\ there', 10.0)]))
         self.ingest("a.json")
         self.assertEqual(self.rows("SELECT text FROM tag_mark"), [('say "hi" \\ there',)])
@@ -90,7 +90,7 @@ class Hostile(Case):
         self.assertIn("number out of range", self.run_program("ingest", "a.json", status=1).err)
         self.assertEqual(self.rows("SELECT count(*) FROM v_operation WHERE communicator_hash = '18446744073709551615'"),
                          [(1,)])
-        # A line for the hash, the rank and the NaN each; the late one in the five that tell its times; the id in four.
+        # One line each for the hash, the rank and the NaN; five lines with the late time; four lines with the ID.
         self.assertEqual(self.rows("SELECT damage, count FROM v_ledger WHERE reason = 'number out of range'"), [(1, 12)])
 
     def test_odd_numbers_of_inspector(self):
@@ -104,7 +104,7 @@ class Hostile(Case):
         self.assertEqual(self.info()["collectives"], 3)
 
     def test_hashes_that_cannot_be_read(self):
-        """Two communicators become one that has no hash, and the ledger tells."""
+        """Two communicators become one without a hash, and the ledger reports it."""
         path = sorted((TOP / "fixtures/inspector-2.30").glob("*.log"))[0]
         lines = [line for line in path.read_text().splitlines() if '"coll_perf"' in line][:3]
         lines[1] = re.sub('"id": ?"[^"]*"', '"id":"0x1234567890abcdef0"', lines[1])
@@ -116,7 +116,9 @@ class Hostile(Case):
         self.assertEqual(self.info()["collectives"], 3)
 
     def test_ranks_beyond_counting(self):
-        """What a trace claims of ranks is kept unless it is below 0, costs no memory, and spoils no job, not even its own."""
+        """Ranks that a trace claims are kept unless they are negative; they cost no memory, and do no harm to any job,
+        including their own.
+        """
         claims = [(2**20, 0), (2**31 - 2, 0), (2**31 - 1, 0), (2**63 - 1, 0), (-(2**63), 0), (1, 1000), (1, 5000), (1, 2**20), (1, 2**31 - 1),
                   (1, 2**62), (1, 2**63 - 1), (1, -9), (2**62, 2**62)]
         for number, (rank, size) in enumerate(claims):
@@ -136,7 +138,7 @@ class Hostile(Case):
         self.assertEqual(self.rows("SELECT min(rank), max(rank) FROM member"), [(-1, 2**63 - 1)])
         self.assertEqual(self.rows("SELECT count(*), sum(members = 2) FROM v_instance JOIN communicator USING (communicator_id) "
                                    "WHERE hash = 5"), [(7, 7)])
-        # Ranks that nobody recorded are named where they are few: of 1000 only.
+        # Ranks without records are named if they are few: here there are 1000.
         self.assertEqual(self.rows("SELECT count(*) FROM job_rank WHERE process_id IS NULL"), [(1000 - 2,)])
 
     def test_deep_nesting(self):
@@ -173,7 +175,7 @@ class Hostile(Case):
         self.assertEqual(self.info()["collectives"], 5)
 
     def run_bounded(self, *words, status):
-        """With at most 256 MiB of address space; sanitizers need more and check that by themselves."""
+        """With at most 256 MiB of address space; sanitizers need more and check memory themselves."""
 
         def limit():
             if not SANITIZED:
@@ -209,7 +211,7 @@ class Hostile(Case):
         self.assertEqual(self.info()["collectives"], 5)
 
     def test_cut_anywhere(self):
-        """Whatever a file is cut to, every operation that is whole is in."""
+        """Wherever a file is truncated, every complete operation is stored."""
         content = trace(count=20, tags=[("forward", 10.0), ("backward", 9000.0)]).encode()
         ends = [at for at in range(len(content)) if content.startswith(b'"cat": "COLL_API", "ph": "e"', at)]
         chance = random.Random(1)

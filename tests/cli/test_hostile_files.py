@@ -1,4 +1,4 @@
-"""Odd places and odd files: each gives a message, the right exit status, in bounded time and memory."""
+"""Unusual paths and files: each gives a message and the right exit status, in bounded time and memory."""
 
 import contextlib
 import gzip
@@ -19,7 +19,7 @@ ENOUGH_MEMORY = 256 << 20
 
 class HostileFiles(Case):
     def measured(self, *words, status, seconds=PATIENCE_S, program=PROGRAM, **more):
-        """Runs the program and checks its exit status, that it ends, and (sanitizers need more) its memory."""
+        """Runs the program and checks its exit status, that it ends, and (not with sanitizers, which need more) its memory."""
         def limit():
             if not SANITIZED:
                 resource.setrlimit(resource.RLIMIT_AS, (ENOUGH_MEMORY, ENOUGH_MEMORY))
@@ -42,7 +42,7 @@ class HostileFiles(Case):
         self.assertIn("not a regular file, skipped", self.measured("ingest", "traces", status=1).err)
 
     def test_endless_standard_input(self):
-        """/dev/zero on standard input is read, as any pipe: it can be stopped."""
+        """/dev/zero on standard input is read like any pipe, and can be interrupted."""
         with open("/dev/zero", "rb") as zero:
             process = subprocess.Popen([PROGRAM, "--store", self.store, "ingest", "-"], stdin=zero, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE)
@@ -51,7 +51,7 @@ class HostileFiles(Case):
         self.assertIn(process.returncode, (1, 130), errors)
 
     def test_an_endless_packed_pipe_ends_at_the_limit(self):
-        """Who packs without end is not listened to any longer; what was read before stays."""
+        """Endless compressed data is not read to the end; what was read before stays in the store."""
         packer = zlib.compressobj(wbits=31)
         process = subprocess.Popen([PROGRAM, "--store", self.store, "ingest", "--max-unpacked", "20", "-"], stdin=subprocess.PIPE,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0)
@@ -145,13 +145,15 @@ class HostileFiles(Case):
         self.assertNotIn("one\ntwo", self.run_program("info", "--files").out)
 
     def test_a_file_that_cannot_be_read(self):
-        """Linux answers EIO to who reads memory where none is."""
+        """Linux returns EIO when unmapped memory is read."""
         self.write("a.json", trace())
         self.assertIn("cannot be read past byte 0: Input/output error", self.measured("ingest", "/proc/self/mem", "a.json", status=1).err)
         self.assertEqual((self.info()["files"], self.info()["collectives"]), (1, 5))
 
     def test_a_file_that_shrinks(self):
-        """Cut while it is read: what was read before stays, and the next ingest sees that it is another file."""
+        """A file that is truncated while it is read: what was read before stays, and the next ingest sees that the file is
+        different.
+        """
         path = self.write("a.json", trace(count=30000))
         process = subprocess.Popen([PROGRAM, "--store", self.store, "ingest", "a.json"], cwd=self.folder, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
@@ -165,7 +167,7 @@ class HostileFiles(Case):
         self.assertEqual(self.info()["files"], 1)
 
     def test_a_line_of_a_gigabyte(self):
-        """Packed, so that the test needs no disk: the line is as long for the reader."""
+        """Compressed, so that the test needs no disk space: for the reader the line has its full length."""
         with gzip.open(self.folder / "long.json.gz", "wb", compresslevel=1) as packed:
             packed.write(trace()[:-4].encode() + b'{"name": "')
             for _ in range(1024):
@@ -187,7 +189,7 @@ class HostileFiles(Case):
         self.assertLess(some, 4000)
 
     def test_brackets(self):
-        """Ten thousand deep. Openings alone lose nothing: each may begin an array."""
+        """Nested ten thousand levels deep. Opening brackets alone lose nothing: each may start an array."""
         self.write("arrays", trace()[:-4] + "[" * 10000 + "\n{}]\n")
         self.measured("ingest", "arrays", status=0)
         self.assertEqual(self.info()["collectives"], 5)
@@ -200,7 +202,7 @@ class HostileFiles(Case):
                 self.assertEqual(self.info()["collectives"], 5)
 
     def test_nothing_comes_twice(self):
-        """Tags, processes and peers that are all new: what that costs grows as the trace does, no faster."""
+        """Tags, processes and peers that are all different: the cost grows no faster than the trace."""
         count = iter(range(10000))
         tags = re.sub('("coll_busbw_gbs":[0-9.]+)', lambda match: f'{match.group(1)},"user_tag":"t{next(count)}"',
                       inspector_trace(count=10000))
@@ -226,8 +228,8 @@ class HostileFiles(Case):
         self.assertIn("3001 senders and 3004 columns are too many for a matrix", result.err)
 
     def test_tags_of_many_communicators(self):
-        """A process sets a tag on each of its communicators: that costs about what the communicators alone do."""
-        # What else the machine does may slow down one of the two: it is the best of three.
+        """A process sets a tag on each of its communicators: this costs about as much as the communicators alone."""
+        # Other load on the machine may slow down one of the two, so the best of three runs counts.
         for _ in range(3):
             times = {name: self.time_of_many_communicators(name, 20000) for name in ("without", "with")}
             if times["with"] < 2 * times["without"] + 0.5:
@@ -248,7 +250,9 @@ class HostileFiles(Case):
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
     def test_times_that_go_back(self):
-        """Ends before beginnings, and a clock that is set back: no duration is negative, nothing is dropped unsaid."""
+        """Ends before begins, and a clock that is set back: no duration is negative, and nothing is dropped without a
+        message.
+        """
         lines = [all_reduce(number, 0, 7, 5, at) for number, at in enumerate([9000.0, 1000.0, -5000.0, -9.2e18, 9.2e18, 0.0])]
         backwards = all_reduce(6, 0, 7, 5, 20000.0).replace("20005.000000", "30005.000000")
         self.write("a.json", "[\n" + "".join(lines) + backwards + "{}]\n")
@@ -268,7 +272,7 @@ class HostileFiles(Case):
         self.assertEqual(self.rows("SELECT sequence, rank FROM v_operation"), [(3, 0)])
 
     def test_escapes_in_hosts_and_communicator_names(self):
-        """Inspector's lines carry both."""
+        """Inspector's lines have both."""
         sample = (TOP / "fixtures/inspector-2.30").iterdir()
         path = sorted(path for path in sample if path.name != "TRUTH")[0]
         lines = path.read_text().splitlines()
@@ -326,7 +330,7 @@ class HostileStores(Case):
             self.assertEqual(stat.S_IMODE(self.store.stat().st_mode), mode)
 
     def test_nothing_is_left_in_shared_places(self):
-        """Every file that the program makes, journals and temporaries, is beside the store."""
+        """All files that the program creates, including journals and temporary files, are in the folder of the store."""
         self.write("a.json", trace(count=3000))
         tracer = subprocess.run(["which", "strace"], capture_output=True)
         if tracer.returncode:
@@ -336,7 +340,7 @@ class HostileStores(Case):
         for words in (["ingest", "a.json"], ["report"], ["diagnose"], ["query", "--timeout", str(PATIENCE_S), self.large_sort()]):
             subprocess.run(["strace", "-f", "-o", log, "-e", "trace=openat,open,creat", PROGRAM, "--store", "store.db", *words],
                            cwd=self.folder, capture_output=True, check=True, timeout=PATIENCE_S,
-                           # The leak checker cannot work in a traced process.
+                           # The leak checker does not work in a traced process.
                            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
             made = [line for line in log.read_text().splitlines()
                     if "O_CREAT" in line and " = -1" not in line and "/tsan.rodata." not in line]
@@ -344,7 +348,7 @@ class HostileStores(Case):
                 self.assertNotRegex(line, '"/(var/)?tmp/etilqs|"/var/tmp|"/tmp/[^/]*"', words)
 
     def check_by_full_folders(self):
-        """Without strace: TMPDIR is a place that cannot be used, and a sort that needs a file works all the same."""
+        """Without strace: TMPDIR cannot be used, and a sort that needs a file still works."""
         self.run_program("ingest", "a.json", env={"TMPDIR": "/nowhere"})
         self.run_program("query", "--timeout", PATIENCE_S, self.large_sort(), env={"TMPDIR": "/nowhere"})
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.json", "store.db"])
@@ -362,7 +366,7 @@ class HostileQueries(Case):
         self.run_program("ingest", "a.json")
 
     def test_one_call_that_lasts(self):
-        """SQLite looks at no clock inside a function; the time limit holds all the same."""
+        """SQLite does not check the time inside a function; the time limit holds nevertheless."""
         endless = "SELECT instr(zeroblob(60000000), zeroblob(30000000) || x'01')"
         result = self.run_program("query", "--timeout", "1", endless, status=1)
         self.assertIn("the time limit was exceeded", result.err)
@@ -376,14 +380,15 @@ class HostileQueries(Case):
         self.assertEqual((process.returncode, output), (130, b""))
 
     def test_memory_is_bounded(self):
-        # The greatest of all children so far: only a query that outgrows the earlier ones can raise it.
+        # This is the maximum over all child processes so far: only a query that needs more than the earlier ones can
+        # raise it.
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
         for sql in ("SELECT zeroblob(1000000000)",
                     "SELECT replace(hex(zeroblob(1000000)), '0', hex(zeroblob(1000000)))",
                     numbers + "SELECT group_concat(hex(zeroblob(1000))) FROM n"):
             with self.subTest(sql=sql):
-                # Sanitizers make much of large memory: the time limit must not come first.
+                # Sanitizers are slow with large memory: the time limit must not be reached first.
                 self.assertRegex(self.run_program("query", "--timeout", PATIENCE_S, sql, status=1).err, "too big|memory")
         asked = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         if not SANITIZED:

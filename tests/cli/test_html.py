@@ -1,4 +1,4 @@
-"""html: what the page says against diagnose, steps and the fixtures themselves; nothing of a trace becomes markup."""
+"""html: the content of the page compared with diagnose, steps and the fixtures; no text of a trace becomes markup."""
 
 import collections
 import re
@@ -26,7 +26,7 @@ class Html(Case):
                 diagnosis, page = self.json("diagnose", status=None), self.page(status=None)
                 told = [one for one in diagnosis["findings"] if one["confidence"] != "low" or one["kind"] == "missing"]
                 shown = list(page.root.every("article"))
-                # The cost is a line of its own.
+                # The cost has its own line.
                 self.assertEqual([one.first("h3").text for one in shown],
                                  [one["text"].partition("; costs ")[0] for one in diagnosis["findings"]])
                 for article, finding in zip(shown, diagnosis["findings"]):
@@ -42,7 +42,9 @@ class Html(Case):
                     self.assertIn(verdict.first("p").text, self.run_program("diagnose", status=None).whole)
 
     def test_evidence_is_drawn(self):
-        """The dots of the finding's steps have the gap of its figures as their median, the others that of other steps."""
+        """The dots of the steps of the finding have the gap in its figures as their median, the other dots that of other
+        steps.
+        """
         self.run_program("ingest", SLOW)
         finding = self.json("diagnose")["findings"][0]
         dots = Page.dots(self.page().root.first("article").first("figure"))
@@ -53,7 +55,7 @@ class Html(Case):
         figures = finding["figures"]
         self.assertAlmostEqual(statistics.median_low(inside), figures["gap_us"], delta=figures["gap_us"] * 0.01)
         self.assertAlmostEqual(statistics.median_low(outside), figures["other_steps_gap_us"], delta=figures["other_steps_gap_us"] * 0.01)
-        # TRUTH: 8 ms of extra work before the AllReduce of optimizer, of rank 1 alone.
+        # TRUTH: 8 ms of extra work before the AllReduce of optimizer, on rank 1 alone.
         for us, is_out, peers in dots.values():
             self.assertAlmostEqual(us - peers, 8e3 if is_out else 0, delta=800)
 
@@ -79,7 +81,7 @@ class Html(Case):
         self.assertEqual((facts["Stopped"], facts["Ranks"]), ("in step 6", "8"))
         self.assertNotIn("Time lost", facts)
         open_bars = {rank for rank, bars in page.lanes(6).items() if any(bar[5] == 1 for bar in bars)}
-        self.assertIn("7", open_bars)  # in the ReduceScatter that rank 5 never enters
+        self.assertIn("7", open_bars)  # in the ReduceScatter that rank 5 never joins
         self.assertNotIn("5", open_bars)
 
     def test_heat_map_is_that_of_steps(self):
@@ -111,17 +113,17 @@ class Html(Case):
                 self.assertEqual(sorted((bar[3].split(" on ")[0], bar[4]) for bar in bars),
                                  sorted((one.function, one.tag) for one in of_rank))
                 for bar in bars:
-                    self.assertEqual(bar[5], 2 if bar[3].split(" ")[0] in ("Send", "Recv") else 0)  # the cut took their ends
+                    self.assertEqual(bar[5], 2 if bar[3].split(" ")[0] in ("Send", "Recv") else 0)  # their ends are in the part that was cut off
                 timed = [one for one in of_rank if not one.is_pair]
                 self.assertAlmostEqual(sum(bar[1] for bar in bars), sum(one.duration for one in timed) / 1e3,
                                        delta=0.1 * len(bars) + 1)
-        # Who is slow waits for nobody in the AllReduce of all, and the others wait for it.
+        # The slow rank waits for no other rank in the AllReduce of all ranks, and the others wait for it.
         waits = {rank: next(bar[2] for bar in bars if bar[4] == "optimizer") for rank, bars in page.lanes(5).items()}
         self.assertLess(waits["1"], 200)
         self.assertGreater(min(waits["0"], waits["2"]), 5000)
 
     def test_chosen_steps(self):
-        """The longest of the finding's and a usual one; of a healthy job the longest."""
+        """The longest step of the finding and a baseline step; for a healthy job the longest step."""
         self.run_program("ingest", SLOW)
         lengths = {row["step"]: row["duration_us"] for row in self.json("steps")["rows"] if row["duration_us"]}
         worst = max(range(4, 8), key=lengths.get)
@@ -138,7 +140,9 @@ class Html(Case):
         self.assertNotRegex(page.source, r"https?://|url\(|@import|src=|\bimport\(|fetch\(|XMLHttp|innerHTML|eval\(")
 
     def check_markup(self, page):
-        """The page's own elements, two scripts, links to itself; headings in order, and a name for what has none."""
+        """The elements of the page, two scripts, links within the page; headings in order, and a label for elements without
+        text.
+        """
         ids = collections.Counter(one.attributes["id"] for one in page.root.every() if one.attributes.get("id"))
         self.assertEqual(max(ids.values()), 1, ids)
         self.assertEqual([one.attributes for one in page.scripts], [{"type": "application/json", "id": "data"}, {}])
@@ -188,7 +192,7 @@ class Html(Case):
         self.assertIn("nowhere/page.html", self.run_program("html", "-o", "nowhere/page.html", status=1).err)
 
     def test_nothing_to_judge(self):
-        """The page is written, says so, and the exit status does, too."""
+        """The page is written, and both the page and the exit status show that nothing was analyzed."""
         self.write("dump_1.json", "[\n" + tag("forward", 0, 1, 5) + "{}]\n")
         page = self.page("dump_1.json", status=1)
         self.assertIn("not enough data", page.root.first("h1").text)
@@ -211,7 +215,7 @@ class Html(Case):
         self.assertEqual([run["id"] for run in alone.data["runs"]], [2])
 
     def test_a_large_job_is_folded(self):
-        """Rows of neighbours and of hosts in the picture that stands; all ranks in the data."""
+        """Neighbouring ranks and the ranks of a host share rows in the static picture; the data has all ranks."""
         files, _ = self.simulate("--shape ddp --dialect inspector-2.30 --ranks 80 --per-node 8 --layers 1 --steps 12 --seed 3 --fault compute:70:5:9:4000")
         page = self.page(*files)
         still = next(one for one in page.section("Rank by step").every("figure"))

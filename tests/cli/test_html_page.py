@@ -1,4 +1,4 @@
-"""The page of html in a browser: it runs without a complaint, asks the network for nothing, and can be used."""
+"""The page of html in a browser: it runs without errors, requests nothing from the network, and can be used."""
 
 import re
 
@@ -26,13 +26,13 @@ class HtmlPage(Case):
         self.assertEqual((page.complaints, page.requests), ([], []))
 
     def cell(self, rank, step):
-        """Pixels of a cell in the first canvas: 9 steps, rows of 18."""
+        """The size of a cell in the first canvas: 9 steps, rows of 18 pixels."""
         left, width = self.left, self.width
         return left + (step + 0.5) * (width - left) / 9, 20 + (rank + 0.5) * 18
 
     def measure(self, page):
         self.width = page.run("document.querySelector('canvas').clientWidth")
-        # The label "rank 7" and its margins; cells begin behind it.
+        # The label "rank 7" and its margins; the cells begin after it.
         self.left = page.run("(() => { const context = document.createElement('canvas').getContext('2d'); context.font = "
                              "'11px system-ui, sans-serif'; return Math.max(30, ...[0,1,2,3,4,5,6,7].map(rank => context.measureText('rank ' "
                              "+ rank).width)) + 12; })()")
@@ -44,7 +44,7 @@ class HtmlPage(Case):
         page.click("canvas", *self.cell(1, 5))
         said = page.text("output")
         self.assertRegex(said, r"^rank 1, step 5: took .* Finding: compute\.$")
-        # What is said has three figures of the value, and the value is within 2 %.
+        # The text has three significant digits of the value, and the value is within 2 %.
         for name, words in (("duration_us", r"took ([\d.]+ ms)"), ("own_us", r"own delay ([\d.]+ ms)")):
             shown = float(re.search(words, said).group(1).split()[0]) * 1e3
             self.assertAlmostEqual(shown, rows[1, 5][name], delta=0.025 * rows[1, 5][name])
@@ -72,7 +72,7 @@ class HtmlPage(Case):
         page.call("Input.insertText", text="33")
         page.press("Enter")
         self.assertIn("No rank or host", page.text("output"))
-        self.assertTrue(page.run("document.querySelector('input[value=own]').checked"))  # who is to blame is shown first
+        self.assertTrue(page.run("document.querySelector('input[value=own]').checked"))  # the own delay is shown first
         page.click("input[value=waiting]")
         self.assertNotEqual(before, page.pixels())
         self.check_quiet(page)
@@ -105,7 +105,7 @@ class HtmlPage(Case):
         self.check_quiet(page)
 
     def test_the_policy_holds(self):
-        """A script that got in all the same does not run, and the browser says why."""
+        """An injected script does not run, and the browser reports why."""
         self.run_program("html", "-o", "page.html", SLOW)
         path = self.folder / "page.html"
         path.write_text(path.read_text().replace(
@@ -121,7 +121,7 @@ class HtmlPage(Case):
         page = self.page(SLOW, script=False)
         shown = ("[...document.querySelectorAll('%s')].map(one => getComputedStyle(one).display !== 'none' && "
                  "one.getBoundingClientRect().height > 50)")
-        # The page's script is off, that of the tests is not.
+        # The script of the page is off, that of the tests is not.
         self.assertEqual(page.run("document.querySelectorAll('canvas').length"), 0)
         self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [True] * 5)
         page.call("Emulation.setScriptExecutionDisabled", value=False)
@@ -133,7 +133,7 @@ class HtmlPage(Case):
         self.check_quiet(page)
 
     def test_narrow_and_dark(self):
-        """Nothing is wider than a phone; text stands out from the ground in both schemes."""
+        """Nothing is wider than a phone, and text has enough contrast in both colour schemes."""
         for scheme in ("light", "dark"):
             page = self.page(SLOW, width=400, scheme=scheme)
             self.assertLessEqual(page.run("document.documentElement.scrollWidth"), 400)
@@ -155,10 +155,10 @@ class HtmlPage(Case):
         page.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         wide = page.run("[...document.querySelectorAll('.scroll')].filter(one => one.querySelector('table') && one.scrollWidth > "
                         "one.clientWidth).map(one => one.getAttribute('aria-label'))")
-        self.assertEqual([name for name in wide if name != "By reason"], [])  # that one has paths
+        self.assertEqual([name for name in wide if name != "By reason"], [])  # that page has paths
 
     def test_for_who_cannot_see_it(self):
-        """What can be used has a name and a role in the accessibility tree."""
+        """Controls have a name and a role in the accessibility tree."""
         page = self.page(SLOW)
         page.call("Accessibility.enable")
         nodes = [node for node in page.call("Accessibility.getFullAXTree")["nodes"] if not node["ignored"]]
@@ -176,7 +176,7 @@ class HtmlPage(Case):
         self.check_quiet(page)
 
     def test_a_large_job_is_fluent(self):
-        """Hosts together, rows that come nearer; every rank can be found and selected."""
+        """Grouped hosts, and rows that zoom in; every rank can be found and selected."""
         files, _ = self.simulate("--shape ddp --dialect inspector-2.30 --ranks 80 --per-node 8 --layers 1 --steps 12 --seed 3 "
                                  "--fault compute:70:5:9:4000")
         page = self.page(*files)

@@ -1,4 +1,4 @@
-"""What goes in, how often, and what is said about it."""
+"""ingest: what is stored, how often, and the reported results."""
 
 import gzip
 import io
@@ -54,7 +54,7 @@ class Ingest(Case):
             shutil.rmtree(self.folder / "traces")
 
     def test_what_speaks_of_traces_is_none(self):
-        """Programs and tests hold a trace's words, too; a trace whose head is lost does not begin like one."""
+        """Programs and tests also contain the words of a trace; a trace without its beginning does not start like one."""
         line = all_reduce(0, 0, 7, 5, 1000.0).splitlines()[1]
         self.write("traces/tool.c", f"/* {line} */\nstatic const char text[] =\n    '{line}';\n{{'cat': 0, \"cat\": \"COLL\"}}\n")
         self.write("traces/tool.py", '    return {"header": 1, "coll_perf": 2}\n  {"coll_perf": {}}\n')
@@ -69,7 +69,7 @@ class Ingest(Case):
             self.assertIn("not a supported trace", file["reason"])
 
     def test_a_file_of_which_nothing_is_understood(self):
-        """Another tool's events in categories of NCCL's, whatever is around them; an empty trace is none of those."""
+        """Events of another tool in NCCL's categories, with any text around them; an empty trace is not one of those."""
         other = [json.dumps({"args": {"size": 1048576}, "cat": "COLL", "dur": 30, "name": "all_reduce", "ph": "X", "rank": 0,
                              "seq_num": number, "ts": 1000000 + number}) for number in range(20)]
         named = ['{"name": "all_reduce", "cat": "P2P", "ph": "X", "pid": 7, "ts": 1.0, "dur": 2.0}'] * 3
@@ -86,7 +86,7 @@ class Ingest(Case):
             self.assertFalse(self.store.exists())
         self.assertEqual(set(files), set(names))
         self.assertIn("20 times unknown event, first at byte 0", files["lines.txt"]["reason"])
-        # Beside one event that is known they are counted only; nothing but the frame of a trace is no failure.
+        # Next to a known event they are only counted; a file with nothing but the frame of a trace is no failure.
         self.write("some.json", trace(count=1)[:-4] + ",\n".join(named) + "\n]\n")
         self.write("none_5_0.json", "[\n{}]\n")
         files = self.ingest("some.json", "none_5_0.json")
@@ -122,7 +122,7 @@ class Ingest(Case):
                          [("18446744073709551614",), ("18446744073709551615",)])
 
     def test_nothing_to_read_makes_no_store(self):
-        """One that came of a path mistyped would be asked in vain."""
+        """A store that was created because of a mistyped path would be useless."""
         self.write("notes/a.txt", "no trace")
         self.write("b.json", "[\n")
         for words in (("tracse",), ("notes",), ("notes/a.txt", "b.json", "tracse")):
@@ -169,7 +169,7 @@ class Ingest(Case):
         self.assertEqual(self.info()["collective_instances"], 13)
 
     def test_a_grown_file_gives_what_a_fresh_store_has(self):
-        """The end is the same, whichever way a file came to its content."""
+        """The result is the same, whatever the history of the file."""
         self.write("a.json", trace(count=3))
         self.write("b.json", trace(rank=1, count=9))
         self.ingest("a.json", "b.json")
@@ -190,7 +190,7 @@ class Ingest(Case):
         self.assertEqual(self.info()["processes"], 2)
 
     def test_a_pipe_without_a_name(self):
-        """What a shell puts in place of <(...): the same path leads to another pipe each time."""
+        """As with <(...) of a shell: the same path is another pipe each time."""
         self.write("a.json", trace())
         self.write("c.json", trace(rank=2))
         for rank in (1, 3):
@@ -215,7 +215,7 @@ class Ingest(Case):
         self.assertEqual(self.info()["collectives"], 20)
 
     def test_a_packed_trace_is_the_same_trace(self):
-        """Packing what is in the store, or unpacking it, brings nothing new, whatever still lies beside it."""
+        """Compressing or unpacking a file that is in the store adds nothing, whichever other version is still there."""
         for rank in range(3):
             self.write(f"traces/{rank}.json", trace(rank=rank, tags=[("forward", 10.0)]))
         self.ingest("traces")
@@ -238,7 +238,7 @@ class Ingest(Case):
         self.check_integrity()
 
     def test_packed_and_plain_at_once(self):
-        """Also where zeros behind the packed data make both as long."""
+        """Also if zeros after the compressed data make both files equally long."""
         for rank in range(8):
             plain = trace(rank=rank).encode()
             self.write(f"traces/{rank}.json", plain)
@@ -247,7 +247,7 @@ class Ingest(Case):
         self.assertEqual(self.info()["collectives"], 40)
 
     def test_packed_away_and_written_anew(self):
-        """The old content lies packed beside the new one, of the same name: both are there."""
+        """The old content is in a compressed file next to the new content, with the same name: both are stored."""
         for rank in range(2):
             self.write(f"traces/{rank}.json", trace(rank=rank))
         self.ingest("traces")
@@ -258,7 +258,7 @@ class Ingest(Case):
         self.assertEqual(self.info()["collectives"], 24)
 
     def test_a_store_that_holds_a_trace_twice(self):
-        """Made by an earlier version; reading the file again mends it."""
+        """Created by an earlier version; reading the file again corrects it."""
         self.write("a.json", trace())
         self.write("a.json.gz", gzip.compress(trace(rank=1).encode()))
         self.ingest("a.json", "a.json.gz")
@@ -272,7 +272,7 @@ class Ingest(Case):
         self.assertEqual(self.info()["collectives"], 5)
 
     def test_other_packers_are_named(self):
-        """What cannot be unpacked here can come through a pipe; the message says how."""
+        """Formats that cannot be unpacked here can be read from a pipe; the message shows how."""
         for name, magic in (("xz", b"\xfd7zXZ\0"), ("zstd", b"\x28\xb5\x2f\xfd"), ("bzip2", b"BZh9"), ("lz4", b"\x04\x22\x4d\x18")):
             self.write(f"{name}/a.json.{name}", magic + bytes(range(256)) * 4)
             told = f"{name}/a.json.{name}: compressed with {name}; run: {name} -dc {name}/a.json.{name} | ncclprof ingest -\n"
@@ -296,7 +296,7 @@ class Ingest(Case):
         self.assertEqual(answer["totals"]["failed"], 0)
 
     def test_a_directory_without_a_trace_is_an_error(self):
-        """Nothing went in, so nothing may look as if it had; why, is said of one of its files."""
+        """Nothing was stored, so nothing may look as if it was; the reason is given for one of its files."""
         (self.folder / "empty").mkdir()
         self.write("other/notes.txt", "hello\n" * 99)
         self.write("other/page.json", json.dumps({"traceEvents": [{"ph": "X", "cat": "blink"}]}))
@@ -309,12 +309,12 @@ class Ingest(Case):
                          r"for example, other/page.json: not a supported trace \(looks like a Chrome trace of another tool\)")
         self.assertEqual(self.info()["collectives"], 10)
         self.run_program("ingest", "other", status=1)
-        # All is there already, or came by another way.
+        # Everything is already stored, or came another way.
         self.assertEqual(self.run_program("ingest", "traces").err, "")
         self.assertEqual(self.run_program("ingest", "traces/sub", "traces", "traces/sub", "traces").err, "")
 
     def test_a_recorder_that_recorded_nothing_is_told_why(self):
-        """What NVIDIA's plugins leave where a variable is missing: an empty log, an array without events."""
+        """The files of NVIDIA's plugins if an environment variable is missing: an empty log, an array without events."""
         self.write("logs/node0-pid1.log", "")
         self.write("logs/node0-pid2.log", "")
         self.assertRegex(self.run_program("ingest", "logs", status=1).err,
@@ -354,7 +354,7 @@ class Ingest(Case):
         self.assertLessEqual(abs(offset - whole.rindex("\n", 0, at)), 2)
 
     def test_a_damaged_file_is_told_each_time(self):
-        """What the store lacks of it is lacking the second time, too."""
+        """What is missing in the store is still missing the second time."""
         self.write("a.json", trace(count=4) + "{broken,\n" + trace(count=2, rank=1)[2:-5] + "{worse,\n{\"cut")
         self.write("b.json", trace(rank=2))
         first = self.run_program("ingest", "a.json", "b.json", status=1)
@@ -430,7 +430,7 @@ class Ingest(Case):
         self.assertEqual(answers[0], answers[2])
 
     def test_hosts_with_the_same_process_ids(self):
-        """Ranks 2 and 6 have one process id: the even distances of the groups tell whose member is whose."""
+        """Ranks 2 and 6 have the same process ID: the even distances in the groups show which member is which."""
         groups = {90: range(8), **{100 + k: (2 * k, 2 * k + 1) for k in range(4)}, **{200 + k: (k, k + 4) for k in range(4)}}
         for communicator, ranks in groups.items():
             for number, rank in enumerate(ranks):
@@ -444,12 +444,14 @@ class Ingest(Case):
         self.assertEqual(self.rows(sql), [(group, ",".join(map(str, ranks))) for group, ranks in groups.items()])
 
     def test_steps_where_every_rank_lost_operations(self):
-        """Four ranks, nine steps of three operations in pairs and one of all; each lost four of the first, one of the last."""
-        # Where the end of a step is lost, the next one is only told from it by its own end.
+        """Four ranks, nine steps of three operations in pairs and one of all ranks; each rank lost four of the former and
+        one of the latter.
+        """
+        # If the end of a step is lost, only the end of the next step shows where it begins.
         sql = ("SELECT DISTINCT pid, o.sequence / 3 FROM v_operation v JOIN operation o USING (operation_id) "
                "JOIN member USING (member_id) JOIN communicator USING (communicator_id) JOIN process USING (process_id) "
                "WHERE v.step <> o.sequence / CASE hash WHEN 90 THEN 1 ELSE 3 END ORDER BY 1, 2")
-        for mirror in range(4):  # in whatever order the ranks come
+        for mirror in range(4):  # independent of the order of the ranks
             for rank in range(4):
                 pair, world = [], []
                 for step in range(9):

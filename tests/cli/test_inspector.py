@@ -1,4 +1,4 @@
-"""Inspector's formats v4.0 to v4.4: the same job comes of all of them, and what the recorder lost is told."""
+"""Inspector's formats v4.0 to v4.4: all give the same job, and the losses of the recorder are reported."""
 
 import gzip
 import json
@@ -16,7 +16,7 @@ OPERATIONS = ("SELECT function, sequence, bytes, duration_us, device_begin_us, d
 
 class Inspector(Case):
     def take(self, written, status=0):
-        """A job's files in a store of its own."""
+        """The files of a job in their own store."""
         folder = self.folder / "job"
         for path in folder.glob("*"):
             path.unlink()
@@ -37,7 +37,7 @@ class Inspector(Case):
                                  [("compute", 2, "high")])
                 self.assertAlmostEqual(diagnosis["findings"][0]["lost_us"], 15000, delta=100)
                 self.assertEqual(diagnosis["warnings"], [])
-                self.assertGreater(diagnosis["findings"][0]["at"].pop("byte_offset"), 0)  # each layout has its own
+                self.assertGreater(diagnosis["findings"][0]["at"].pop("byte_offset"), 0)  # each layout has its own name
                 report = self.json("report")["rows"]
                 answers.append((diagnosis["findings"], self.rows(OPERATIONS), report))
                 self.assertEqual(answers[-1], answers[0])
@@ -47,7 +47,7 @@ class Inspector(Case):
         self.assertEqual(self.rows("SELECT DISTINCT algorithm, protocol FROM v_operation"), [("RING", "SIMPLE")])
 
     def test_pairs_that_are_listed_as_they_end(self):
-        """A send and a receive of one group call end in any order: the steps are those of the order of calls."""
+        """A send and a receive of one group call end in any order: steps follow the order of the calls."""
         answers = []
         for is_shuffled in (False, True):
             self.store.unlink(missing_ok=True)
@@ -63,7 +63,7 @@ class Inspector(Case):
         self.assertEqual(sum(answers[1]["not_judged"].values()), 0)
 
     def test_what_was_overwritten_counts_once(self):
-        """The recorder tells of more than lies between the operations that are left: what came before the first, too."""
+        """The recorder reports more losses than there are gaps between the operations: earlier ones are lost, too."""
         written = inspector_lines.job("v4.3", steps=60, late=-1, late_steps=(), dumps=6)
         for dumps in written:
             lost = 0
@@ -81,7 +81,7 @@ class Inspector(Case):
         self.assertNotIn("missing from the trace", " ".join(self.json("diagnose")["warnings"]))
 
     def test_links(self):
-        """Waits of both sides of an edge, and the slow one named."""
+        """Waits on both sides of a link, and the slow side is named."""
         for version, nested in (("v4.3", False), ("v4.4", False), ("v4.4", True)):
             with self.subTest(version=version, nested=nested):
                 self.take(inspector_lines.job(version, steps=30, late=-1, late_steps=(), slow_steps=range(20, 25),
@@ -102,7 +102,7 @@ class Inspector(Case):
                 self.assertEqual((found["kind"], found["confidence"]), ("network", "high"))
 
     def test_links_of_lost_operations(self):
-        """Proxy operations whose operation is not in the file count for their link, and are told."""
+        """Proxy operations whose operation is not in the file count for their link, and are reported."""
         written = inspector_lines.job("v4.4", late=-1, late_steps=(), proxies=True, nested=True)
         for dumps in written:
             for dump in dumps:
@@ -115,7 +115,7 @@ class Inspector(Case):
         self.assertEqual([(row["steps"], row["send_wait_us_p50"]) for row in self.json("stalls")["rows"]], [(60, 100)] * 4)
 
     def drop(self, written):
-        """20 and then 50 collectives lost by rank 1; 7 by rank 0."""
+        """Rank 1 lost 20 and then 50 collectives; rank 0 lost 7."""
         for dump, dropped in zip(written[1], ((0, 0), (20, 20), (50, 30))):
             dump.dropped = dropped
         written[0][0].dropped = written[0][1].dropped = written[0][2].dropped = (7, 0)
@@ -137,7 +137,7 @@ class Inspector(Case):
                 self.assertIn("57 events lost by the recorder", " ".join(diagnosis["warnings"]))
 
     def test_dropped_over_rotated_logs(self):
-        """Each part of a log says the total again."""
+        """Each part of a log repeats the total."""
         written = self.drop(inspector_lines.job("v4.3"))
         inspector_lines.write(self.folder / "job", [dumps[2:] for dumps in written])
         for rank, dumps in enumerate(written):
@@ -147,7 +147,7 @@ class Inspector(Case):
         self.assertEqual(self.info()["collectives"], 4 * 15 * 2)
 
     def test_communicators_in_turn(self):
-        """Two communicators of the same processes write to one file each, a dump at a time."""
+        """Two communicators of the same processes write to one file each, one dump at a time."""
         first = inspector_lines.job("v4.3")
         second = inspector_lines.job("v4.3", communicator=0xabc, late=-1, late_steps=())
         self.take([[dump for pair in zip(one, other) for dump in pair] for one, other in zip(first, second)])
@@ -157,7 +157,7 @@ class Inspector(Case):
                                    "FROM v_operation WHERE function = 'AllReduce' GROUP BY 1)"), [(2, 500)])
 
     def test_log_without_its_beginning(self):
-        """Records before the first marker are damage at their byte, and nobody's communicator."""
+        """Records before the first marker are counted as damage at their byte offset, and belong to no communicator."""
         lines = [line for dump in inspector_lines.job("v4.3")[0] for line in dump.lines()]
         cut = lines[0:1] + lines[4:]
         self.write("whole.log", "".join(cut[1:]))
@@ -171,7 +171,7 @@ class Inspector(Case):
         self.assertEqual(self.ingest("orphans.log", status=1)["orphans.log"]["status"], "failed")
 
     def test_newer_version(self):
-        """Said once for all files; read all the same."""
+        """Reported once for all files; the files are read nevertheless."""
         self.take(inspector_lines.job("v4.3"))
         for path in (self.folder / "job").iterdir():
             path.write_text(path.read_text().replace('"v4.3"', '"v4.9"'))
@@ -196,7 +196,7 @@ class Inspector(Case):
 
 class LeftOut(Case):
     def filtered(self, keep):
-        """Two AllReduces a step, of which a small one is written only where `keep` says so. Rank 2 is late for the great one."""
+        """Two AllReduces per step; the small one is written only if `keep` says so. Rank 2 is late for the large one."""
         written = []
         for rank in range(4):
             dump = inspector_lines.Dump("v4.2", (0xabc, rank, 4, 1000 + rank, "node0"), inspector_lines.EPOCH_US)
@@ -216,7 +216,7 @@ class LeftOut(Case):
         return self.json("diagnose")
 
     def test_alike_on_all_ranks(self):
-        """What the filter leaves out is no loss: it is said as what it may be, and findings stand as they are."""
+        """Operations that the filter omits are no loss: the note gives both possibilities, and findings stay the same."""
         diagnosis = self.filtered(lambda rank, step: False)
         coverage = diagnosis["coverage"][0]
         self.assertEqual((coverage["missing_operations"], coverage["left_out_operations"]), (4 * 29, 4 * 29))
@@ -225,7 +225,7 @@ class LeftOut(Case):
         self.assertEqual([(finding["rank"], finding["confidence"]) for finding in diagnosis["findings"]], [(2, "high")])
 
     def test_not_alike(self):
-        """Lost on one rank, kept on another: a loss."""
+        """Lost on one rank, recorded on another: a loss."""
         diagnosis = self.filtered(lambda rank, step: (rank + step) % 2)
         coverage = diagnosis["coverage"][0]
         self.assertGreater(coverage["missing_operations"], 0)
@@ -236,7 +236,7 @@ class LeftOut(Case):
 
 
 class Parts(Case):
-    """A great log whose lines lean on their markers comes out alike however many read it."""
+    """A large log whose lines depend on their markers gives the same result with any number of readers."""
 
     ANSWERS = ("SELECT count(*), sum(byte_offset), sum(sequence), sum(device_begin_ns / 1000 % 1000003), "
                "sum(byte_offset * (sequence + 1) % 1000003) FROM operation",
@@ -248,7 +248,7 @@ class Parts(Case):
                "SELECT count(*), sum(steps_recorded), count(operation_id) FROM proxy_operation")
 
     def content(self, proxies):
-        """Communicators in turn; some markers are damaged, some are lost, some lines are cut."""
+        """Communicators in turn; some markers are damaged, some are lost, and some lines are truncated."""
         lines, dropped = [], 0
         for number in range(2400):
             who = (0xa00 + number % 3, 0, 1, 77, "host" * 50)
@@ -288,6 +288,6 @@ class Parts(Case):
                 self.assertEqual(packed[0][1], "partial")
                 self.assertEqual(packed[1][1], [(f"{number:#018x}", 1) for number in (0xa00, 0xa01, 0xa02)])
                 self.assertEqual(self.answers("-j2", "great.log"), packed)
-                if not proxies:  # there are parts
+                if not proxies:  # the file has several parts
                     self.assertGreater(self.rows("SELECT max(operation_id & 4294967295) FROM operation")[0][0], 1000000)
                 self.assertEqual(self.answers("-j1", "great.log"), packed)

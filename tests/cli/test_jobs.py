@@ -1,4 +1,4 @@
-"""Several jobs in one store: which one is meant, and how to choose it. Jobs of which part is not there."""
+"""Several jobs in one store: how output names them, and how to choose one. Jobs with missing parts."""
 
 import collections
 import csv
@@ -22,7 +22,7 @@ class Jobs(Case):
         return list(csv.DictReader(io.StringIO(self.run_program(*words, "--format", "csv").out)))
 
     def head_and_rows(self, command):
-        """Of a table: words of its head, and its rows, each of which begins with a number."""
+        """The words of the head of a table, and its rows, each of which starts with a number."""
         lines = self.run_program(*command.split()).out.splitlines()
         first = next(number for number, line in enumerate(lines) if line.split()[:1] and line.split()[0].isdigit())
         rows = lines[first:]
@@ -33,7 +33,9 @@ class Jobs(Case):
         for command in ("stragglers", "clocks"):
             self.assertNotIn("run", self.head_and_rows(command)[0])
         self.assertNotIn("run 1: ", self.run_program("diagnose", "--all").out)
+        self.assertTrue(self.json("startup")["warnings"][0].startswith("no NCCL log"))
         self.ingest(JOBS[1])
+        self.assertEqual([warning.partition(" no NCCL log")[0] for warning in self.json("startup")["warnings"]], ["run 1:", "run 2:"])
         for command in ("stragglers", "clocks"):
             head, rows = self.head_and_rows(command)
             self.assertIn("run", head)
@@ -60,7 +62,7 @@ class Jobs(Case):
         self.assertTrue(all(f"fixtures/{name}" in line for name, line in zip(JOBS, shown)), shown)
 
     def test_one_run_of_several(self):
-        """What is said of a job alone is what is said of it among others, but for its number."""
+        """The output for a job alone is the same as that for it among others, except for its number."""
         alone = {}
         for name in JOBS:
             self.ingest(name)
@@ -73,7 +75,7 @@ class Jobs(Case):
                     self.assertEqual(self.run_program(command, "--run", number).out, alone[name][command])
 
     def test_a_run_that_is_not_there(self):
-        """No wrong usage: it is the store that lacks it."""
+        """This is not a usage error: the store does not have the run."""
         for count, holds in enumerate((f"1 ({JOBS[0]})", f"1 ({JOBS[0]}), 2 ({JOBS[1]})"), 1):
             self.ingest(JOBS[count - 1])
             for command in OF_JOBS:
@@ -85,7 +87,9 @@ class Jobs(Case):
         self.run_program("stalls", "--states", "--run", "3", status=1)
 
     def test_the_matrix_of_two_jobs(self):
-        """One column a receiver: two of a name are one key, of which a reader of JSON sees the last."""
+        """One column per receiver: two columns with the same name would be one JSON key, of which a reader sees only the
+        last.
+        """
         jobs, alone = ("tp2dp2pp2-clean", "tp2dp2pp2-slow-sender"), {}
         for number, name in enumerate(jobs, 1):
             self.ingest(name)
@@ -114,7 +118,7 @@ class Jobs(Case):
 
 
 class Incomplete(Case):
-    """Ranks that left no trace are said, guilty or not."""
+    """Ranks without a trace are reported, whether at fault or not."""
 
     def warnings(self, command, fixture, leave_out=()):
         traces = [path for path in sorted((TOP / "fixtures" / fixture).glob("*.gz"))
@@ -127,7 +131,7 @@ class Incomplete(Case):
         return re.findall(rb'"pid": (\d+)', gzip.decompress(path.read_bytes())[:4096])
 
     def pids_of_world(self, fixture):
-        """By rank: the communicator with most files is the one of all."""
+        """By rank. The communicator with the most files is that of all ranks."""
         files = collections.defaultdict(dict)
         for path in (TOP / "fixtures" / fixture).glob("*.gz"):
             _, communicator, rank = path.name.split(".")[0].split("_")
@@ -137,11 +141,11 @@ class Incomplete(Case):
     def test_a_rank_that_left_no_trace(self):
         for command in ("diagnose", "stragglers"):
             said = self.warnings(command, "tp2dp2pp2-kill")
-            # Of 13 communicators: the world, and rank 2's with its tensor, data and pipeline partner.
-            self.assertIn("run 1: only 7 of 8 ranks have a trace (no trace of rank 2); 4 communicators are incomplete", said)
+            # Of 13 communicators: the world, and those of rank 2 with its tensor, data and pipeline partners.
+            self.assertIn("only 7 of 8 ranks have a trace (no trace of rank 2); 4 communicators are incomplete", said)
 
     def test_healthy_but_for_a_file(self):
-        """Nothing stands out in what is there, and the guilty one may be who is not."""
+        """Nothing stands out in the recorded part, and the rank at fault may be the one without a trace."""
         pids = self.pids_of_world("tp2dp2pp2-clean")
         said = self.warnings("diagnose", "tp2dp2pp2-clean", [pids[7]])
         self.assertRegex(" ".join(said), r"only 7 of 8 ranks have a trace \(no trace of rank 7\)")
@@ -149,7 +153,7 @@ class Incomplete(Case):
         self.assertRegex(" ".join(said), r"only 3 of 8 ranks have a trace \(no trace of ranks 1, 2, 4, 5 and 1 more\)")
 
     def test_a_file_that_was_lost(self):
-        """The example plugin writes one for each communicator and rank. Whoever lost one has gaps that look like lateness."""
+        """The example plugin writes one file per communicator and rank. A rank that lost one has gaps that look like delays."""
         for fixture, planted in (("tp2dp2pp2-slow-sender", (1, "network")), ("tp2dp2pp2-slow-rank", (1, "compute"))):
             traces = sorted((TOP / "fixtures" / fixture).glob("*.gz"))
             self.assertEqual(len(traces), 32)
@@ -164,7 +168,7 @@ class Incomplete(Case):
                     self.assertEqual(ranks[-1], "8")
 
     def test_a_silent_rank_where_others_are_in_fewer_communicators(self):
-        """A stage without data parallelism has lost no files: who left none is a rank of its own."""
+        """A stage without data parallelism has lost no files; the rank without files is a rank of its own."""
         files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 4 --per-node 16 --steps 14 --microbatches 4 "
                                      "--dialect chrome-v6 --seed 3 --fault hang:15:8:8:0")
         world = max({path.name.rsplit("_", 1)[0] for path in files},
@@ -189,7 +193,9 @@ class Incomplete(Case):
         return path.read_text().split('"pid": ', 1)[1].split(",", 1)[0]
 
     def test_ranks_of_one_process(self):
-        """By their GPUs' clocks, which sends and receives here have none of: nobody knows whose those are."""
+        """Ranks are distinguished by their GPU clocks, which sends and receives do not have here, so it is unknown whose
+        they are.
+        """
         for clocks in (True, False):
             self.store.unlink(missing_ok=True)
             for path in (TOP / "fixtures/tp2dp2pp2-slow-rank").glob("*.gz"):
@@ -220,34 +226,35 @@ class Incomplete(Case):
         self.assertEqual(told[1], told[0])
 
     def test_communicators_alone(self):
-        """Three processes that no communicator joins: two of the eight of one (TRUTH), and a pair."""
+        """Three processes that share no communicator: two of the eight of one job (TRUTH), and a pair."""
         self.run_program("ingest", TOP / "fixtures/dialect-2.30.7")
-        self.assertIn("run 1: 1 communicator has ranks without a trace", self.json("diagnose")["warnings"])
+        self.assertIn("1 communicator has ranks without a trace", self.json("diagnose")["warnings"])
 
     def test_the_last_records_only(self):
-        """What the recorder has no room for any more is gone from the front."""
+        """When the recorder's buffer is full, it drops the oldest records."""
         for kept, said in ((None, False), (8, True)):
             traces, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 1 --steps 14 --seed 61" +
                                       (f" --keep-last {kept}" if kept else ""))
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", *traces)
             warnings = " ".join(self.json("diagnose")["warnings"])
-            # Numbers count from 0 there: what begins in the middle lacks a quarter of what is there, and more than two.
+            # Numbers start from 0 there: a sequence that starts late lacks a quarter of the recorded number, and more
+            # than two.
             late, (all_,) = self.rows("SELECT count(*) AS n FROM (SELECT min(sequence) AS least, count(*) AS kept "
                                       "FROM v_operation GROUP BY rank, communicator_id, function) "
                                       "WHERE least > 2 AND 4 * least > kept "
                                       "UNION ALL SELECT count(*) FROM (SELECT 1 FROM v_operation "
                                       "GROUP BY rank, communicator_id, function)")
-            self.assertEqual(f"run 1: {late[0]} of {all_} operation sequences start late" in warnings, said)
+            self.assertEqual(f"{late[0]} of {all_} operation sequences start late" in warnings, said)
             self.assertEqual("fewer than half of the operations belong to a repeating step" in warnings, said)
 
     def test_one_log_of_several(self):
-        """The commonest mistake of all is to copy one rank's files."""
+        """The most common mistake is to copy the files of only one rank."""
         pids = self.pids_of_world("tp2dp2pp2-clean")
         for command in ("diagnose", "stragglers"):
             said = self.warnings(command, "tp2dp2pp2-clean", [pids[rank] for rank in range(8) if rank != 3])
-            # This dialect does not say how many ranks a communicator has: so many at least.
-            self.assertRegex(" ".join(said), r"run 1: only 1 of at least \d ranks has a trace \(no trace of ranks 0, 1, ")
+            # This dialect does not contain the size of communicators: "at least".
+            self.assertRegex(" ".join(said), r"only 1 of at least \d ranks has a trace \(no trace of ranks 0, 1, ")
         self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).verdict.startswith(
             "not enough data: only one rank has a trace"))
 
@@ -261,7 +268,7 @@ class Incomplete(Case):
 
 
 class Arrival(Case):
-    """What is said hangs neither on the order of the files nor on which of them a thread has done with first."""
+    """The output depends neither on the order of the files nor on which file a thread finishes first."""
 
     SAID = (("stalls",), ("stragglers",), ("diagnose", "--all"), ("report", "--by", "communicator"), ("info",),
             ("info", "--communicators"), ("info", "--processes"), ("clocks",))
@@ -287,5 +294,5 @@ class Arrival(Case):
                 self.check(folder, shuffles=True)
 
     def test_jobs_of_several_directories(self):
-        """Runs are numbered in the order of the files that are given."""
+        """Runs are numbered in the order of the given files."""
         self.check("dialect-2.23.4", "inspector-2.30", "dialect-2.24.3", shuffles=False)

@@ -1,4 +1,4 @@
-"""The join does what changed only, and comes to what a join of everything comes to."""
+"""The join repeats only the parts that changed, with the same result as a complete join."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from tests.torture.content import digests  # noqa: E402
 
 class Join(Case):
     def copy(self, fixture):
-        """The fixture's traces, in a folder of the test's."""
+        """The fixture's traces, in a folder of the test."""
         folder = self.folder / "traces"
         shutil.copytree(TOP / "fixtures" / fixture, folder, dirs_exist_ok=True)
         return sorted(path for path in folder.iterdir() if path.name.startswith("dump"))
@@ -42,7 +42,7 @@ class Join(Case):
                 (["report", "--by", "communicator"], ["stragglers"], ["stalls"], ["clocks"], ["diagnose", "--all"])]
 
     def test_steps_by_tags_that_were_lost(self):
-        """A recorder lost 3 % of the operations, tags among them; each step has one AllReduce of all ranks."""
+        """A recorder lost 3 % of the operations, including tags; each step has one AllReduce of all ranks."""
         files, truth = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 2 --drop "
                                      "0.028 --steps 12 --dialect inspector --seed 1027129279")
         self.assertGreater(truth["lost_operations"], 20)
@@ -54,7 +54,7 @@ class Join(Case):
         self.assertEqual(wrong[0], 0)
 
     def test_steps_by_tags_without_times(self):
-        """Inspector, not verbose: tags stand at operations, and nothing says when those ran."""
+        """Inspector, not verbose: operations have tags but no times."""
         for lost in ("0", "0.2"):
             self.store.unlink(missing_ok=True)
             files, truth = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 2 --steps 8 "
@@ -67,7 +67,9 @@ class Join(Case):
             self.assertEqual(len({sequence - step for step, sequence in rows}), 1, lost)
 
     def test_steps_by_tags_with_many_hands(self):
-        """Which thread joins a rank says nothing, though each sees tags in another order: half of the ranks lost the first."""
+        """The result does not depend on the thread that joins a rank, although each sees tags in another order: half of the
+        ranks lost the first.
+        """
         for rank in range(16):
             lines, calls = [], [(step, tag) for step in range(8) for tag in ("forward", "backward", "optimizer") * 4]
             for number, (step, tag) in enumerate(sorted(calls, key=lambda call: (call[0], "fbo".index(call[1][0])))):
@@ -85,7 +87,7 @@ class Join(Case):
             self.assertEqual(self.rows("SELECT count(*) FROM v_operation WHERE step <> sequence / 12"), [(0,)])
 
     def test_answers_do_not_hang_on_the_order_of_reading(self):
-        """Two communicators of the same ranks; which is "#2" is settled by their hashes."""
+        """Two communicators of the same ranks; their hashes decide which is "#2"."""
         files, _ = self.simulate("--shape 3d --tp 1 --dp 4 --pp 1 --ranks 4 --per-node 1 --steps 5 --dialect "
                                  "chrome-v7 --seed 3")
         whole = self.answers(files)
@@ -96,7 +98,7 @@ class Join(Case):
             self.assertEqual(self.answers(files), whole)
 
     def test_steps_do_not_hang_on_who_is_read_first(self):
-        """Three buckets a step, no tags; the host of rank 0 is late, and takes no break before the steps after that."""
+        """Three buckets per step, no tags; the host of rank 0 is late, and has no pause before the steps after that."""
         files, truth = self.simulate("--shape ddp --ranks 4 --per-node 2 --layers 3 --fault host:0:6:7:25%:backward "
                                      "--sync-lag 1 --steps 10 --dialect chrome-v5 --seed 1")
         for order in files, files[::-1]:
@@ -105,7 +107,9 @@ class Join(Case):
             self.assertEqual(steps, list(range(truth["steps"])))
 
     def test_answers_do_not_hang_on_it_without_a_world(self):
-        """Eight ranks of which the trace shows no operation of all; some ranks' operations recur, others' do not."""
+        """Eight ranks without a collective of all ranks in the trace; the operations of some ranks recur, those of others do
+        not.
+        """
         files = sorted((TOP / "fixtures/inspector-2.30").glob("*.log"))
         self.ingest(*files)
         whole = self.content()
@@ -114,7 +118,7 @@ class Join(Case):
         self.assertEqual(self.content(), whole)
 
     def write_inspector(self, rank, operations, is_verbose=True):
-        """An Inspector log of a rank of two: (kind, call, communicator, its number, at_us, length_us) in this order."""
+        """An Inspector log of one of two ranks: (kind, call, communicator, its number, at_us, length_us), in this order."""
         def line(kind, call, ident, number, at_us, length_us):
             text = (
                 '{"header":{"id":"%s","comm_name":"c%s","rank":%d,"n_ranks":2,"nnodes":1},"metadata":'
@@ -135,9 +139,8 @@ class Join(Case):
         return self.json("report", "--by", "step")["rows"]
 
     def test_steps_where_the_first_world_has_no_numbers(self):
-        """
-        Two communicators of the same two ranks. On one nothing but calls of a send and a receive, both at the same
-        microsecond, so that either may come first; on the other one AllReduce ends each of six steps.
+        """Two communicators of the same two ranks. One has only calls of a send and a receive, both in the same microsecond, so
+        that either may come first. On the other, one AllReduce ends each of six steps.
         """
         chance = random.Random(2)
         for rank in range(2):
@@ -155,7 +158,7 @@ class Join(Case):
         self.assertEqual(self.info()["communicators"], 2)
 
     def exchange(self, is_verbose, at_once, parts=4, swapped=(2, 1)):
-        """Eight steps of sends, receives and an AllReduce; once, (step, part), the second call is written first."""
+        """Eight steps of sends, receives and an AllReduce; once, at (step, part), the second call is written first."""
         for rank in range(2):
             operations, number = [], 0
             for step in range(8):
@@ -174,7 +177,7 @@ class Join(Case):
         self.exchange(is_verbose=True, at_once=False)
 
     def test_so_are_those_on_both_sides_of_a_block_of_the_store(self):
-        """Of 256 operations: with 81 in a step, those of part 6 of step 3 are numbers 255 and 256."""
+        """With 256 operations per block and 81 in a step, those of part 6 of step 3 are numbers 255 and 256."""
         self.exchange(is_verbose=True, at_once=False, parts=40, swapped=(3, 6))
 
     def test_collectives_keep_their_place_among_calls_of_one_microsecond(self):
@@ -184,7 +187,7 @@ class Join(Case):
         self.exchange(is_verbose=False, at_once=False)
 
     def steps_of(self, sizes):
-        """The steps that two ranks' AllReduces of so many elements, a millisecond apart, are numbered with."""
+        """The step numbers of two ranks' AllReduces with these numbers of elements, a millisecond apart."""
         for rank in range(2):
             self.write(f"dump{rank}.json", "[\n" + "".join(
                 all_reduce(number, rank, 1000 + rank, 7, 1000.0 * (number + 1)).replace("2097152", str(size))
@@ -197,7 +200,7 @@ class Join(Case):
         return steps
 
     def test_steps_that_are_not_all_alike(self):
-        """Three buckets a step; a checkpoint's barrier after two of them, or a loss after every third."""
+        """Three buckets per step; the barrier of a checkpoint after two of them, or a loss after every third."""
         plain = [step for step in range(9) for _ in range(3)]
         buckets = [4096, 8192, 16384]
         self.assertEqual(self.steps_of(buckets * 9), plain)
@@ -208,9 +211,8 @@ class Join(Case):
                          plain[:9] + [2] + plain[9:18] + [5] + plain[18:] + [8])
 
     def test_two_ranks_without_a_file(self):
-        """
-        dp2 x pp2: 0 and 1, 2 and 3 share gradients. The world of 0 and 2 has one gap, which is rank 1's. But ranks of a
-        communicator ascend, and 2 is the first of its two: the other one is 3. Which of the two to blame nothing tells.
+        """dp2 x pp2: ranks 0 and 1, 2 and 3 share gradients. The world of 0 and 2 has one gap, which is rank 1. The ranks of a
+        communicator ascend, and 2 is the first of its two, so the other one is 3. The trace does not show which of the two is at fault.
         """
         files, truth = self.simulate("--shape 3d --tp 1 --dp 2 --pp 2 --ranks 4 --per-node 2 --layers 2 --fault "
                                      "kill:3:4:4:0:grad_sync --steps 6 --dialect chrome-v7 --seed 1 --noise 0")
@@ -222,13 +224,15 @@ class Join(Case):
                          [([1, 3], "low")])
 
     def hanging(self, rank, pid, communicator):
-        """A process's AllReduces on a communicator, of which the last never ends: reading that ends with 1."""
+        """The AllReduces of a process on a communicator; the last one never finishes. Ingest ends with status 1."""
         ended = "".join(all_reduce(number, rank, pid, communicator, 1000.0 * (number + 1)) for number in range(4))
         last = all_reduce(4, rank, pid, communicator, 5000.0).splitlines(keepends=True)
         return ended + "".join(line for line in last if '"ph": "b"' in line and '"GPU"' not in line)
 
     def test_no_world_is_narrower_than_another_communicator(self):
-        """Of eight ranks the files of 0 and 4 are left, which reduce together; 4's shows that it is the fifth elsewhere."""
+        """Of eight ranks, the files of 0 and 4 remain, which reduce together; the file of 4 shows that it is the fifth rank
+        elsewhere.
+        """
         self.write("a.json", "[\n" + self.hanging(0, 1000, 7) + "{}]\n")
         self.write("b.json", "[\n" + "".join(all_reduce(number, 1, 1004, 7, 1000.0 * (number + 1)) for number in range(4))
                    + all_reduce(9, 4, 1004, 9, 500.0) + "{}]\n")
@@ -239,7 +243,7 @@ class Join(Case):
                          [("missing", None, "process:1004")])
 
     def test_pieces_of_a_job(self):
-        """One rank of each pair wrote a file, and nothing tells how many ranks there are: the others may be lost."""
+        """One rank of each pair wrote a file, and nothing shows the number of ranks: the others may be lost."""
         for pairs in 1, 3:
             self.store.unlink(missing_ok=True)
             for pair in range(pairs):
@@ -249,7 +253,7 @@ class Join(Case):
                               for finding in self.json("diagnose")["findings"]], [("missing", 1, "low")] * pairs)
 
     def test_threads_come_to_the_same(self):
-        """With tags and without, with sequence numbers and with pairs."""
+        """With and without tags, with sequence numbers and with pairs."""
         for fixture in ("tp2dp2pp2-clean", "fsdp-clean", "inspector-2.30", "dialect-2.30.7"):
             contents = []
             for jobs in (1, 5):
@@ -259,7 +263,7 @@ class Join(Case):
             self.assertEqual(*contents, fixture)
 
     def test_a_file_that_is_replaced(self):
-        """The job falls into two without the one, and grows together with the other."""
+        """The job splits into two without the file, and becomes one again with it."""
         files = self.copy("tp2dp2pp2-slow-rank")
         self.ingest(*files)
         whole = self.content()
@@ -276,7 +280,7 @@ class Join(Case):
         self.assertEqual(self.content(), whole)
 
     def test_other_jobs_stay_as_they_are(self):
-        """What the join of one job wrote is not written again when another one comes."""
+        """The join of one job is not written again when another job is added."""
         self.ingest(*self.copy("tp2dp2pp2-slow-rank"))
         before = self.rows("SELECT block_id, packed FROM instance_block ORDER BY 1")
         steps = self.rows("SELECT step_count, step_source FROM run")
@@ -294,7 +298,7 @@ class Join(Case):
         store.close()
 
     def test_jobs_beside_each_other(self):
-        """What is said of a job does not depend on which others are in the store."""
+        """The output for a job does not depend on the other jobs in the store."""
         fixtures = ("tp2dp2pp2-slow-rank", "inspector-2.28", "inspector-2.30", "fsdp-clean", "v1-states-partial")
         asked = (("diagnose", "--all"), ("stragglers",), ("clocks",))
 

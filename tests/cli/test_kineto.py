@@ -1,4 +1,6 @@
-"""Traces of PyTorch's profiler from files to findings: joined by what the program counts, whatever each rank's begins with."""
+"""Traces of PyTorch's profiler from files to findings: joined by the program's counters, wherever the trace of each rank
+begins.
+"""
 
 import gzip
 import json
@@ -15,7 +17,7 @@ def trace(name, rank):
 
 
 def exchange(rank, called, at, correlation, elements):
-    """An AlltoAll of 4 ranks by one call, that gives as much as it usually gets; `at`: when its kernel begins and ends."""
+    """An AlltoAll of 4 ranks with one call, which sends as much as it usually receives; `at`: begin and end of its kernel."""
     said = {"Collective name": "all_to_allv", "In msg nelems": 4096, "Out msg nelems": elements, "Group size": 4,
             "dtype": "BFloat16", "Process Group Name": "0", "Process Group Description": "default_pg",
             "Process Group Ranks": "[0, 1, 2, 3]", "External id": correlation}
@@ -29,8 +31,9 @@ def exchange(rank, called, at, correlation, elements):
 
 
 def experts(rank, works_us):
-    """A trace of 16 steps: tokens come, an expert works on them for works_us[step][rank], and they go back to all. In steps 6 to 9
-    rank 1 gets twice as many."""
+    """A trace of 16 steps: tokens arrive, an expert works on them for works_us[step][rank], and they go back to all ranks. In steps
+    6 to 9 rank 1 receives twice as many.
+    """
     events, begin = [], 1000
     for step in range(1, 17):
         tokens = 4096 * (2 if rank == 1 and 6 <= step <= 9 else 1)
@@ -49,7 +52,7 @@ class Kineto(Case):
         self.run_program("ingest", FIXTURES / name)
 
     def write_ranks(self, name, change):
-        """A fixture's traces, each changed by `change(trace, rank)`."""
+        """The traces of a fixture, each changed by `change(trace, rank)`."""
         for rank in range(4):
             content = trace(name, rank)
             change(content, rank)
@@ -57,17 +60,17 @@ class Kineto(Case):
         self.run_program("ingest", "traces")
 
     def found(self):
-        """(kind, rank, first step, last step, period) of what is of medium or high confidence."""
+        """(kind, rank, first step, last step, period) of the findings of medium or high confidence."""
         return [(finding["kind"], finding["rank"], finding["first_step"], finding["last_step"], finding["period"])
                 for finding in self.json("diagnose")["findings"] if finding["confidence"] != "low"]
 
     def members(self):
-        """How many operations each instance joins: {operations: instances}."""
+        """The number of operations that instances join: {operations: instances}."""
         rows = self.json("query", "SELECT members, count(*) AS instances FROM instance GROUP BY members")["rows"]
         return {row["members"]: row["instances"] for row in rows}
 
     def test_the_profiler_sees_what_the_plugin_sees(self):
-        """By TRUTH: rank 2's GPU, steps 6 to 9."""
+        """According to TRUTH: the GPU of rank 2, steps 6 to 9."""
         answers = []
         for name in ("kineto-ddp-slow", "plugin-ddp-slow"):
             self.store.unlink(missing_ok=True)
@@ -85,7 +88,7 @@ class Kineto(Case):
         self.assertIn("no network steps", self.run_program("stalls").flat + self.run_program("stalls").err)
 
     def test_windows_are_joined_by_step(self):
-        """By TRUTH rank 2 is late in even steps; the five that all ranks recorded are 6 to 10, of four operations."""
+        """According to TRUTH rank 2 is late in even steps; all ranks recorded steps 6 to 10, with four operations each."""
         self.ingest("kineto-windows")
         self.assertEqual(self.members()[4], 20)
         (kind, rank, first, last, period), = self.found()
@@ -102,7 +105,7 @@ class Kineto(Case):
         self.assertEqual([found[:2] for found in self.found()], [("compute", 2)])
 
     def test_windows_are_joined_by_numbers_of_collectives(self):
-        """The records of the ranks hold operations 1 to 30, 4 to 28, 2 to 31 and 7 to 29."""
+        """The ranks recorded operations 1 to 30, 4 to 28, 2 to 31 and 7 to 29."""
         self.ingest("kineto-sequences")
         self.assertEqual(self.members()[4], 22)
         self.assertEqual([found[:2] for found in self.found()], [("compute", 0)])
@@ -125,7 +128,7 @@ class Kineto(Case):
         self.assertEqual(self.found(), [])
 
     def test_how_records_end_is_no_evidence(self):
-        """The ranks' records end at different operations: nobody is missing, nobody ended early."""
+        """The ranks' records end at different operations: no rank is missing, and none ended early."""
         for name in ("kineto-windows", "kineto-sequences", "kineto-damaged"):
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", FIXTURES / name, status=None)
@@ -146,7 +149,7 @@ class Kineto(Case):
         self.assertEqual([found[:2] for found in self.found()], [("compute", 2)])
 
     def test_a_host_that_waits_for_its_gpu_is_not_late_itself(self):
-        """The slow kernels come behind the last operation of the step, and the host waits for them before the next one."""
+        """The slow kernels come after the last operation of the step, and the host waits for them before the next one."""
         def change(content, rank):
             if rank != 2:
                 return
@@ -164,7 +167,9 @@ class Kineto(Case):
         self.assertEqual({found[:2] for found in self.found()}, {("compute", 2)})
 
     def judge_experts(self, slow):
-        """Each works for 2 ms on the usual tokens, within 1 %, and for 4 ms on twice as many; rank `slow` for half as long again."""
+        """Each rank works for 2 ms on the normal number of tokens, within 1 %, and for 4 ms on twice as many; rank `slow`
+        takes 1.5 times as long.
+        """
         works_us = {step: [2000 + (step * 7 + rank * 5) % 20 for rank in range(4)] for step in range(1, 17)}
         for step in range(6, 10):
             works_us[step][1] *= 2
@@ -189,7 +194,7 @@ class Kineto(Case):
             self.assertIn(f"at byte {offset} (", files[name]["reason"])
 
     def test_events_and_groups_without_a_name(self):
-        """Numbers and nothing in the place of names: the events are passed over, all others are read as before."""
+        """Numbers and nulls instead of names: these events are skipped, all others are read as before."""
         content = trace("kineto-2.1", 0)
         whole = self.write("whole/rank0.json", json.dumps(content))
         events = content["traceEvents"]

@@ -1,5 +1,6 @@
-"""Inspector logs in parts: rotated, copied and cut short, in any order, with a clock that steps. What comes of the parts is
-what comes of the whole log."""
+"""Inspector logs in parts: rotated, copied and truncated, in any order, with a clock that is set back or forward. The parts
+give the same result as the complete log.
+"""
 
 import gzip
 import itertools
@@ -20,7 +21,7 @@ def lines_of(path):
 
 
 def shifted(line, by_us, kernels_only=False):
-    """A record as it would be if the clock were so much ahead."""
+    """A record as it would be if the clock were ahead by this amount."""
     record = json.loads(line)
     times = record["coll_perf"]["event_trace_ts"]
     for name in () if kernels_only else ("coll_start_ts", "coll_stop_ts"):
@@ -41,7 +42,7 @@ class Parts(Case):
         return [(result.out, result.err) for result in found] + [self.diagnosis()] + instances
 
     def diagnosis(self):
-        """But for the run's name, and the warning that operations are in several files, which comes with them and only then."""
+        """Without the name of the run, and without the warning on operations in several files, which only parts have."""
         found = self.json("diagnose", "--all")
         about = [text for text in found["warnings"] if "are in several files" in text]
         self.assertEqual(about, [f"{self.doubles()} operations are in several files (copies, or parts of one log); duplicate records are counted "
@@ -60,7 +61,7 @@ class Parts(Case):
 
 
 class OfCollectives(Parts):
-    """Rank 1's log is cut into parts; the other three are whole."""
+    """The log of rank 1 is split into parts; the other three are complete."""
 
     def setUp(self):
         super().setUp()
@@ -71,7 +72,7 @@ class OfCollectives(Parts):
         self.assertEqual(self.doubles(), 0)
 
     def check(self, parts, doubles, status=0):
-        """`parts`: content by name. In every order of four of them at most."""
+        """`parts`: {name: content}. In every order of at most four of them."""
         for name, content in parts.items():
             self.write(f"logs/{name}", content)
         for order in itertools.permutations([f"logs/{name}" for name in parts]):
@@ -111,15 +112,15 @@ class OfCollectives(Parts):
         self.assertEqual(self.info()["processes"], 4)
 
     def test_a_line_that_was_cut_in_two(self):
-        """It stands whole in the other part: nothing is lost, and nothing is held against the findings."""
+        """The other part has it completely: nothing is lost, and findings keep their confidence."""
         border = len(self.part(0, 24))
         content = self.part(0, 48)
-        # The recorder may be writing on at the end, never in the beginning.
+        # The recorder may still be writing at the end, but not at the beginning.
         for first, second, status in ((border + 300, border, 0), (border, border - 300, 1)):
             self.check({"a.log": content[:first], "b.log": content[second:]}, 0, status=status)
 
     def test_one_after_the_other(self):
-        """Each ingest finds some of it in the store; what is replaced was not left out for good."""
+        """Each ingest finds a part of it in the store; replaced parts were not dropped for good."""
         self.store.unlink()
         self.write("logs/a.log", self.part(0, 30))
         self.run_program("ingest", "-q", "logs", *self.others)
@@ -133,7 +134,7 @@ class OfCollectives(Parts):
 
 
 class OfPairs(Parts):
-    """No times: their own numbers are all that tells which send is which receive's."""
+    """No times: only the sequence numbers show which send belongs to which receive."""
 
     def setUp(self):
         super().setUp()
@@ -165,14 +166,14 @@ class OfPairs(Parts):
         lines = [line.replace(b":65536,", b":32768,") if number in (7, 9) else line for number, line in enumerate(self.lines)]
         self.write("logs/a.log", b"".join(lines))
         self.answers("logs", self.receives)
-        said = ("run 1: Send #7 from rank 0 to rank 1 on communicator {0-1} and its receive differ in size: 32768 bytes sent, "
+        said = ("Send #7 from rank 0 to rank 1 on communicator {0-1} and its receive differ in size: 32768 bytes sent, "
                 "65536 received; 1 more pair differs; the program does this, or records between them are lost")
         for command in ("report", "stragglers", "diagnose"):
             self.assertIn(said, self.warnings(command))
 
 
 class OfClocks(Parts):
-    """The late rank is the one whose clock steps."""
+    """The late rank is the one whose clock is set."""
 
     def setUp(self):
         super().setUp()
@@ -190,7 +191,7 @@ class OfClocks(Parts):
         self.assertEqual(findings, [("compute", 2, "high", 6, 15)])
 
     def check(self, lines, *steps):
-        """`steps`: by how many microseconds."""
+        """`steps`: changes of the clock in microseconds."""
         self.write("logs/node2-pid22.log", b"".join(lines))
         found = self.answers("logs", *self.others)
         self.assertEqual([out for out, _ in found[:3]], [out for out, _ in self.steady[:3]])
@@ -199,12 +200,12 @@ class OfClocks(Parts):
         self.check_findings()
 
     def stepped(self, *steps):
-        """From the operation of that number on."""
+        """From the operation with that number on."""
         return [shifted(line, sum(by_us for at, by_us in steps if number >= at)) for number, line in enumerate(self.lines)]
 
     def test_the_fixture(self):
         self.check(lines_of(CLOCK / "node2-pid22.log.gz"), -40000)
-        said = ("run 1: the clock of rank 2 (node2, process 22) jumped back by 40.0 ms before AllReduce #16 on "
+        said = ("the clock of rank 2 (node2, process 22) jumped back by 40.0 ms before AllReduce #16 on "
                 "communicator {0-3}, step 16; later timestamps are corrected")
         for command in ("report", "stragglers", "diagnose", "clocks"):
             self.assertIn(said, self.warnings(command))
@@ -235,7 +236,7 @@ class OfClocks(Parts):
         self.check(lines, -1500000)
 
     def test_of_a_single_record(self):
-        """That is no step: what comes after it goes on from what was before."""
+        """This is no change of the clock: later records continue from earlier ones."""
         lines = list(self.lines)
         lines[40] = shifted(lines[40], 5000000)
         self.write("logs/node2-pid22.log", b"".join(lines))
@@ -244,7 +245,7 @@ class OfClocks(Parts):
         self.check_findings()
 
     def test_of_all_ranks_at_once(self):
-        """They share a host: nobody's clock went on, and what comes after the step is taken to follow at once."""
+        """They share a host: the clock did not advance for any of them, so the next record is assumed to follow directly."""
         for path in CLOCK.glob("*.gz"):
             lines = self.lines if "pid22" in path.name else lines_of(path)
             lines = [shifted(line, -1500000 if number >= 32 else 0) for number, line in enumerate(lines)]

@@ -1,4 +1,4 @@
-"""ingest --shard and --range, and merge: what several tasks brought in apart is as if one had brought it in at once."""
+"""ingest --shard and --range, and merge: the shards of several tasks give the same store as one ingest of all files."""
 
 import json
 import os
@@ -17,26 +17,26 @@ FIXTURES = TOP / "fixtures"
 JOB = FIXTURES / "tp2dp2pp2-slow-rank"
 CLEAN = FIXTURES / "tp2dp2pp2-clean"
 
-# Tables whose rows are records of files: a row of each is in some fixture.
+# Tables with records of files; some fixture has rows in each.
 RECORDS = ("operation_block", "proxy_operation", "tag_mark", "tag_name", "clock_anchor", "loss", "process_fact", "group_status",
            "start_up", "warning", "registration", "call_description", "sample")
 
 
 
 def lossy_trace():
-    """An Inspector log of a job of its own, whose recorder says that it dropped records: no fixture's does."""
+    """An Inspector log of a separate job, whose recorder reports dropped records: no fixture has this."""
     lines = (FIXTURES / "inspector-v4.1/node0-pid1000.log").read_text().replace("node0", "node9")
     lossy = re.sub(r'"coll_dropped_total": ?0', '"coll_dropped_total":3', lines)
     assert lossy != lines
     return lossy
 
 
-# What a store says of the shards that it was merged of, which one that was ingested at once was not.
+# Facts about the shards of a merged store, which a store of one ingest does not have.
 OF_SHARDS = ("shard", "shards_expected")
 
 
 def dump(path):
-    """Every table as it is, ids included."""
+    """Every table, including ids."""
     store = sqlite3.connect(path)
     names = [name for name, in store.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")]
@@ -47,7 +47,7 @@ def dump(path):
 
 
 def content(path):
-    """The same whatever ids are."""
+    """Every table, independent of ids."""
     return digests(path)
 
 
@@ -65,7 +65,7 @@ class Merge(Case):
         return json.loads(answer.out), answer.err
 
     def traces(self, folder):
-        """Those files of a folder that are traces, by path."""
+        """The files of a folder that are traces, by path."""
         probe = self.folder / "probe.db"
         files = self.json("--store", probe, "ingest", folder, status=None)["files"]
         probe.unlink()
@@ -80,7 +80,7 @@ class Merge(Case):
 
 class Equal(Merge):
     def test_every_table_of_every_dialect(self):
-        """All fixtures at once: every dialect, damage, and what joins across recorders; ids included."""
+        """All fixtures together: every dialect, damage, and joins across recorders; ids included."""
         files = self.traces(FIXTURES)
         self.assertGreater(len(files), 300)
         whole = self.folder / "whole.db"
@@ -98,7 +98,7 @@ class Equal(Merge):
         self.check_equal(tree, whole)
 
     def test_the_report_is_that_of_an_ingest(self):
-        """The same files, in the same words and the same JSON; merge names itself."""
+        """The same files, the same text and the same JSON; only the command name differs."""
         files = self.traces(FIXTURES / "damaged") + self.traces(JOB)
         shards = [self.shard(number, 3, *files, status=None) for number in range(3)]
         for form in ("table", "csv", "json"):
@@ -115,7 +115,7 @@ class Equal(Merge):
         self.assertEqual(list(schema.unknown_members(json.loads(merged.out), schema.load("ingest.schema.json"))), [])
 
     def test_copies_in_other_shards(self):
-        """Copies and beginnings of files that other tasks read: each task leaves out the same."""
+        """Copies and beginnings of files that other tasks read: each task skips the same ones."""
         for name, source in (("b/x.json.gz", 0), ("a/deeper/x.json.gz", 0), ("a/y.json.gz", 1), ("z.json.gz", 2)):
             path = sorted(CLEAN.glob("*.json.gz"))[source]
             self.write(f"traces/{name}", path.read_bytes())
@@ -128,7 +128,7 @@ class Equal(Merge):
             self.assertEqual(store.execute("SELECT count(*) FROM ledger WHERE reason LIKE '%copy%'").fetchone(), (2,))
 
     def test_pipes(self):
-        """Those of one ingest tell of one job, those of two ingests of two."""
+        """The files of one ingest belong to one job, those of two ingests to two."""
         for number in range(2):
             self.run_program("--store", self.folder / f"{number}.db", "ingest", "-q", "--shard", "-",
                              stdin=trace(rank=number, count=4), env=self.as_node(f"node{number}"))
@@ -139,7 +139,7 @@ class Equal(Merge):
         self.assertEqual(len({row[2] for row in files}), 2)
 
     def test_again_and_more(self):
-        """What is in is unchanged; a shard that comes later is joined with the others."""
+        """Merged shards are unchanged; a shard that comes later is joined with the others."""
         files = self.traces(CLEAN)
         shards = [self.shard(number, 2, *files) for number in range(2)]
         merged, whole = self.folder / "merged.db", self.folder / "whole.db"
@@ -154,7 +154,7 @@ class Equal(Merge):
         self.assertEqual(dump(merged), before)
 
     def test_a_store_that_was_joined(self):
-        """Two stores that somebody made and looked at are merged, too: what was recorded counts, not what a join made of it."""
+        """Two stores that were created and read separately are merged, too: the records count, not the result of a join."""
         logs = sorted((FIXTURES / "inspector-clock-step").glob("*.log.gz"))
         self.run_program("--store", self.folder / "a.db", "ingest", "-q", *logs[:2])
         self.run_program("--store", self.folder / "b.db", "ingest", "-q", *logs[2:])
@@ -168,12 +168,12 @@ class Equal(Merge):
         self.assertEqual(content(merged), content(self.folder / "whole.db"))
 
     def records(self, store):
-        """How many rows each table of records has."""
+        """The number of rows in each table of records."""
         tables = dump(store)
         return {name: len(tables[name]) for name in RECORDS}
 
     def test_every_table_of_a_joined_store(self):
-        """A store that was joined is a shard like one that was not: every kind of record, every dialect, ids included."""
+        """A joined store can be merged like one that was not: every kind of record, every dialect, ids included."""
         files = sorted([*self.traces(FIXTURES), str(self.write("lossy/node9-pid1.log", lossy_trace()))],
                        key=lambda path: path.split("/"))
         joined, merged, flat = (self.folder / f"{name}.db" for name in ("joined", "merged", "flat"))
@@ -188,7 +188,7 @@ class Equal(Merge):
         self.check_equal(merged, joined)
 
     def test_joined_stores_of_one_job(self):
-        """Logs here, traces there, and each store joined: as if one ingest had read them all; in any order."""
+        """Logs in one store, traces in another, each joined: the same result as one ingest of all files, in any order."""
         folder = FIXTURES / "registered-memory"
         parts = [sorted(folder.glob("nccl.*.log")), sorted(folder.glob("*.json.gz")), sorted(folder.glob("memsnap*"))]
         whole, merged = self.folder / "whole.db", self.folder / "merged.db"
@@ -206,7 +206,7 @@ class Equal(Merge):
         self.assertEqual(content(stores[3]), content(whole))
 
     def test_dumps_of_a_joined_store(self):
-        """Of several dumps of RAS the newest counts: here the merge brings it, and the joined store had kept another."""
+        """The newest of several RAS dumps counts: here the merge adds it, and the joined store had kept another one."""
         dumps = sorted((FIXTURES / "nccl-ras-hang").glob("*.json"))
         whole, joined, merged = (self.folder / f"{name}.db" for name in ("whole", "joined", "merged"))
         self.run_program("--store", whole, "ingest", "-q", *dumps, status=None)
@@ -218,7 +218,7 @@ class Equal(Merge):
 
 class Nodes(Merge):
     def on_node(self, name, number, count, files, status=0):
-        """Files that lie in /local of a node; here, in one folder that is emptied for the next."""
+        """Files in /local of a node; here in one folder that is emptied for the next node."""
         local = self.folder / "local"
         shutil.rmtree(local, ignore_errors=True)
         for target, source in files.items():
@@ -228,8 +228,8 @@ class Nodes(Merge):
         return self.folder / f"{name}.db"
 
     def test_equal_but_for_the_node(self):
-        """What two nodes have in one directory each is as if it were in one, but that paths tell the node."""
-        for fixture in ("plugin-ddp-slow", "flight-recorder-2.2", "kineto-ddp-slow"):  # where a process has one file
+        """Files of two nodes with the same path give the same result as in one directory, except that paths name the node."""
+        for fixture in ("plugin-ddp-slow", "flight-recorder-2.2", "kineto-ddp-slow"):  # if a process has one file
             files = {path.name: path for path in sorted((FIXTURES / fixture).iterdir()) if path.name != "TRUTH"}
             names = sorted(files)
             half = len(names) // 2
@@ -246,13 +246,13 @@ class Nodes(Merge):
                            for store in (merged, whole))
             left, right = json.loads(left), json.loads(right)
             for table in right:
-                if table != "file":  # when they were written
+                if table != "file":  # modification times
                     self.assertEqual(left[table], right[table], table)
             for store in (merged, whole, *shards):
                 store.unlink()
 
     def test_one_path_on_two_nodes_is_two_files(self):
-        """Neither takes the other's place, and processes of the same ids stay two."""
+        """Neither replaces the other, and processes with the same ids stay two processes."""
         one, other = trace(rank=0, count=3), trace(rank=1, count=3)
         shards = [self.on_node("node0", 0, 2, {"trace.json": one}), self.on_node("node1", 1, 2, {"trace.json": other})]
         merged = self.folder / "merged.db"
@@ -263,7 +263,7 @@ class Nodes(Merge):
         self.assertEqual(len(dump(merged)["process"]), 2)
 
     def test_one_path_that_all_see_is_one_file(self):
-        """It had grown when the second task read it, whichever is merged first."""
+        """The file had grown when the second task read it; the result does not depend on which is merged first."""
         path = self.write("traces/a.json", trace(rank=0, count=3))
         os.utime(path, (1e9, 1e9))
         first = self.shard(0, 1, self.folder / "traces").rename(self.folder / "first.db")
@@ -286,7 +286,7 @@ class Nodes(Merge):
 
 class Lacking(Merge):
     def test_a_shard_that_is_not_there(self):
-        """It is named, the others are merged, and a diagnosis says what it could not judge."""
+        """The missing shard is named, the others are merged, and diagnose reports what it could not analyze."""
         shards = [self.shard(number, 4, CLEAN) for number in range(4)]
         merged = self.folder / "merged.db"
         self.merge(merged, *shards)
@@ -308,13 +308,13 @@ class Lacking(Merge):
         ledger = [row for row in self.json("--store", merged, "info", "--ledger")["rows"] if "shard" in row["reason"]]
         self.assertEqual(sorted((row["reason"], row["damage"]) for row in ledger), [("shard 2/4 is missing", 1), ("shard is missing", 1)])
         self.merge(merged, shards[2])
-        self.run_program("--store", merged, "diagnose", "--exit-code", status=4)  # nobody said what no.db is
+        self.run_program("--store", merged, "diagnose", "--exit-code", status=4)  # nothing shows what no.db is
         shutil.copy(shards[2], self.folder / "no.db")
         self.merge(merged, self.folder / "no.db")
         self.run_program("--store", merged, "diagnose", "--exit-code")
 
     def test_fewer_than_expected(self):
-        """Where nobody counted, the user says how many there should be."""
+        """If no task recorded the number, the user gives it."""
         store = self.folder / "one.db"
         self.run_program("--store", store, "ingest", "-q", "--shard", CLEAN)
         merged = self.folder / "merged.db"
@@ -351,7 +351,7 @@ class Lacking(Merge):
         self.assertFalse(none.exists())
 
     def test_rows_of_nobody(self):
-        """A shard whose rows name processes that it does not hold gives none of the files of these."""
+        """If the rows of a shard name processes that it does not contain, none of their files is merged."""
         bad = self.shard(0, 1, CLEAN)
         with sqlite3.connect(bad) as store:
             store.execute("UPDATE operation_block SET member_id = member_id + 1000 WHERE block_id = (SELECT min(block_id) FROM operation_block)")
@@ -374,7 +374,7 @@ class Lacking(Merge):
 
 class Killed(Merge):
     def test_an_ingest_that_was_killed(self):
-        """Its shard says so; the rest is merged; the task that is queued again reads only what is new."""
+        """The shard reports the failure; the rest is merged; the requeued task reads only new files."""
         files = self.traces(CLEAN)
         other = self.shard(1, 2, *files)
         os.mkfifo(self.folder / "fifo")
@@ -407,7 +407,7 @@ class Killed(Merge):
             return None
 
     def test_a_merge_that_was_killed(self):
-        """Whatever it has brought, the store does not pass for whole, and the same command completes it."""
+        """Whatever was merged before, the store is not complete, and the same command completes it."""
         files = self.traces(CLEAN)
         shards = [self.shard(number, 8, *files) for number in range(8)]
         whole = self.folder / "whole.db"
@@ -439,7 +439,7 @@ class Killed(Merge):
 
 class Tasks(Merge):
     def test_who_counts(self):
-        """Slurm, Open MPI and others tell a task its number; by range each takes its own."""
+        """Slurm, Open MPI and others give a task its number; with --range each task takes its part."""
         for launcher in (("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE")):
             got = []
             for number in range(3):
@@ -465,7 +465,7 @@ class Tasks(Merge):
             self.assertIn("--range", self.run_program("ingest", "--range", wrong, CLEAN, status=2).err, wrong)
 
     def test_a_task_without_files(self):
-        """More tasks than files: its shard is whole, and empty."""
+        """More tasks than files: the shard of such a task is complete and empty."""
         self.write("traces/a.json.gz", sorted(CLEAN.glob("*.gz"))[0].read_bytes())
         shards = [self.shard(number, 3, self.folder / "traces") for number in range(3)]
         merged = self.folder / "merged.db"
@@ -473,7 +473,7 @@ class Tasks(Merge):
         self.assertEqual(answer["totals"]["ingested"], 1)
 
     def test_a_shard_is_not_joined(self):
-        """It is looked at as any store, and stays as it was."""
+        """A shard can be read like any store, and does not change."""
         shard = self.shard(0, 2, JOB)
         before = dump(shard)
         self.assertGreater(self.json("--store", shard, "info")["rows"][0]["collective_instances"], 0)

@@ -1,4 +1,4 @@
-"""Files that change their names, or what they hold, between one ingest and the next."""
+"""Files whose name or content changes between one ingest and the next."""
 
 import gzip
 import os
@@ -12,7 +12,7 @@ FIRST, SECOND = sorted((TOP / "fixtures/inspector-2.30").glob("*.log"))[:2]
 
 class Moved(Case):
     def contents(self):
-        """How many operations there are of each function, on how many ranks."""
+        """The number of operations of each function, and the number of their ranks."""
         return self.run_program("report", "--by", "function", "--format", "csv").out
 
     def fresh(self, *paths):
@@ -28,7 +28,7 @@ class Moved(Case):
         self.assertEqual(self.contents(), self.fresh(*paths))
 
     def test_a_log_that_was_rotated(self):
-        """What was a.log is a.log.1 now; whichever of the two is read first, neither is lost."""
+        """a.log was renamed to a.log.1; whichever of the two is read first, neither is lost."""
         for rotated in ("a.log.1", "Z.log"):
             with self.subTest(rotated=rotated):
                 self.store.unlink(missing_ok=True)
@@ -65,11 +65,11 @@ class Moved(Case):
             self.write(f"{folder}/rank{rank}.json", trace(rank=rank, communicator=communicator))
 
     def check_two_jobs(self):
-        """Each of two ranks, whose process ids are the same."""
+        """One file for each of two ranks with the same process ID."""
         self.assertEqual((self.info()["processes"], self.info()["runs"]), (4, 2))
 
     def test_a_job_that_made_room_for_another(self):
-        """Where no host is named the directory is, and it is another job's now; whichever is read first."""
+        """Without a host the directory identifies the job, and now it contains another one; in any order."""
         for away in ("a", "z"):
             with self.subTest(away=away):
                 self.store.unlink(missing_ok=True)
@@ -84,7 +84,7 @@ class Moved(Case):
                 self.assertEqual(again["unchanged"], 4)
 
     def test_a_job_that_made_room_for_a_smaller_one(self):
-        """Nothing has come to the path of its second file."""
+        """Nothing was written at the path of its second file."""
         self.write_job("top/m", 5)
         self.run_program("ingest", "-q", "top")
         os.rename(self.folder / "top/m", self.folder / "top/away")
@@ -93,7 +93,7 @@ class Moved(Case):
         self.assertEqual((self.info()["processes"], self.info()["runs"]), (3, 2))
 
     def test_copies_in_two_directories(self):
-        """Nobody has moved: what came first stays, packed or not, whoever is given."""
+        """No file was renamed: the first content stays, compressed or not, whichever is given."""
         self.write_job("one", 5)
         for rank in range(2):
             text = trace(rank=rank, communicator=5).encode()
@@ -116,7 +116,7 @@ class Moved(Case):
         self.assertEqual((self.info()["processes"], self.info()["collectives"]), (2, 10))
 
     def test_jobs_that_come_through_pipes(self):
-        """Two of one ingest are of one job, those of the next are not; what comes again is known."""
+        """The two files of one ingest belong to one job, those of the next do not; known files are recognized."""
         for communicator in (5, 6):
             for rank in range(2):
                 self.write(f"{communicator}-{rank}.json", trace(rank=rank, communicator=communicator))
@@ -136,7 +136,7 @@ class Moved(Case):
         self.assertEqual((self.info()["processes"], self.info()["runs"]), (1, 1))
 
     def check_repeated(self, count, doubles=0):
-        """Of operations that are told of with another content all warn that count them; what is alike is left out."""
+        """Operations with contradictory records cause a warning in all analyses that count them; duplicates are dropped."""
         for command in ("report", "stragglers", "diagnose"):
             warnings = " ".join(self.json(command)["warnings"])
             if count:
@@ -160,12 +160,12 @@ class Moved(Case):
         self.assertEqual(self.contents(), before)
         (self.folder / "logs/a.log").unlink()
         os.rename(self.folder / "logs/a.log.old", self.folder / "logs/a.log")
-        self.ingest("--force", "logs")  # what was left out is all that is left
+        self.ingest("--force", "logs")  # only the dropped records remain
         self.check_repeated(0)
         self.assertEqual(self.rows("SELECT count(*) FROM operation"), [(5 + 9,)])
 
     def test_a_log_of_a_process_that_was_started_anew(self):
-        """It counts from the beginning again, under the same id: nothing of that is double."""
+        """It counts from the beginning again, with the same ID: these are no duplicates."""
         lines = inspector_trace(count=9)
         self.write("logs/a.log", lines)
         self.write("logs/b.log", re.sub(r'"coll_exec_time_us":(\d+)', lambda found: f'"coll_exec_time_us":{int(found[1]) + 7}', lines))
@@ -174,7 +174,7 @@ class Moved(Case):
         self.assertEqual(self.rows("SELECT count(*) FROM operation"), [(18,)])
 
     def test_a_log_in_pieces(self):
-        """Whichever comes first; and a CUDA graph that is replayed is nobody's copy."""
+        """In any order; and a CUDA graph that is replayed is no duplicate."""
         lines = inspector_trace(count=9).splitlines(keepends=True)
         self.write("logs/a.log", "".join(lines[5:]))
         self.write("logs/b.log", "".join(lines[:5]))
@@ -196,7 +196,9 @@ class Moved(Case):
         self.check(logs)
 
     def test_lines_beside_a_trace_that_tells_nothing(self):
-        """The plugin's own lines are left out where its Chrome trace lies beside them, but not for one that was cut at once."""
+        """The plugin's Inspector lines are skipped if its Chrome trace is in the same folder, but not if that was truncated
+        at the beginning.
+        """
         logs = self.folder / "logs"
         self.write(logs / "x.jsonl", FIRST.read_bytes().replace(b'"git_rev":"', b'"git_rev":"ncclprof-'))
         self.write(logs / "x.json", b'[\n{"name": "AllRe')

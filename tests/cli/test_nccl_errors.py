@@ -1,4 +1,4 @@
-"""What NCCL's log says of errors: whose they are, and who only feels them."""
+"""Errors in NCCL's log: which rank they belong to, and which ranks only feel the effect."""
 
 import json
 
@@ -9,7 +9,7 @@ ID = "0x7a11c0de5eed0001"
 
 
 class Job:
-    """Ranks on hosts of two, a communicator of all, and what each logs, in a file a rank."""
+    """Ranks in pairs on hosts, a communicator of all ranks, and the log of each, one file per rank."""
 
     def __init__(self, ranks=4, version="2.27.7"):
         self.ranks, self.version = ranks, version
@@ -62,7 +62,7 @@ class NcclErrors(Case):
         return finding
 
     def check_line(self, finding, rank, text):
-        """Its place is the line."""
+        """The place of the finding is the line of the log."""
         place = finding["at"]
         self.assertTrue(place["file"].endswith(f"nccl.{rank}.log"))
         with open(place["file"], "rb") as file:
@@ -84,7 +84,7 @@ class NcclErrors(Case):
         self.assertIn("ncclprof info --warnings", result.flat)
 
     def test_what_a_later_version_words_otherwise(self):
-        """What NCCL hands up behind it says what it is."""
+        """The result that NCCL returns after it shows the kind of error."""
         job = Job().make().call(3)
         job.warn(1, "Some words of a later version", tid=9).say(1, "proxy.cc:88 -> 3 [Progress Thread]", tid=9)
         finding = self.only_finding(job)
@@ -93,7 +93,7 @@ class NcclErrors(Case):
         self.assertIn("Some words of a later version", finding["evidence"])
 
     def test_sockets_of_an_aborted_communicator_hand_up_an_effect(self):
-        """Without a warning of the thread: who failed is another."""
+        """Without a warning on the thread, another rank failed."""
         job = Job().make().call(5)
         for rank in (0, 2, 3):
             job.say(rank, "misc/socket.cc:52 -> 3", tid=9).say(rank, "transport/net_socket.cc:480 -> 3", tid=9)
@@ -109,12 +109,12 @@ class NcclErrors(Case):
         self.assertEqual(self.diagnose(job)["findings"], [])
 
     def test_an_internal_error_that_nobody_warned_of(self):
-        """Elsewhere than where an abort is noticed, it is the rank's own."""
+        """An error is the rank's own, unless it is reported where an abort is noticed."""
         job = Job().make().call(5).say(2, "enqueue.cc:88 -> 3")
         self.assertEqual(self.only_finding(job)["ranks"], [2])
 
     def test_a_driver_that_shuts_down_is_the_end_of_a_process(self):
-        """Whether or not NCCL hands up a result behind it."""
+        """Whether NCCL returns a result after it or not."""
         job = Job().make().call(5)
         job.warn(1, "Cuda failure 'driver shutting down'").warn(2, "Cuda failure 4 'driver shutting down'").say(2, "proxy.cc:61 -> 1")
         report = self.diagnose(job)
@@ -127,7 +127,7 @@ class NcclErrors(Case):
         return job
 
     def test_what_a_rank_warned_of_before_it_connected(self):
-        """As logs without calls tell; a result that NCCL handed up, too, once its thread took another way."""
+        """As in logs without calls; also a result that NCCL returned after its thread took another path."""
         job = Job().make()
         job.warn(1, "Cuda failure 217 'peer access is not supported'").say(1, "transport/p2p.cc:88 -> 1").say(1, "Connected all rings")
         job.warn(2, "Call to ibv_reg_mr failed with error Cannot allocate memory")
@@ -141,7 +141,7 @@ class NcclErrors(Case):
         self.assertEqual((finding["kind"], finding["ranks"]), ("error", [1]))
 
     def test_a_rank_whose_line_of_init_is_lost(self):
-        """That it destroyed the communicator says that it had made it."""
+        """The destruction of the communicator shows that it had been created."""
         job = Job().make(0, 2, 3).init(1, "START")
         self.assertEqual(self.diagnose(self.end(job, 0, 1, 2, 3), status=1)["findings"], [])
 
@@ -153,7 +153,7 @@ class NcclErrors(Case):
         self.assertIn("message truncated", report["warnings"][0])
 
     def test_versions_that_differ_accuse_both_ranks_that_are_named(self):
-        """Whoever logs it: of one log alone who wrote it is not more at fault than the other."""
+        """Independent of the rank that logs it: with only one log, its rank is not more at fault than the other."""
         job = Job()
         for rank in range(4):
             job.init(rank, "START")
@@ -165,7 +165,7 @@ class NcclErrors(Case):
         self.assertIn('Rank 3 logged "Mismatched NCCL version', finding["evidence"])
 
     def begin_anew(self, job, *ranks):
-        """As after a restart in containers, whose processes have the numbers of those before."""
+        """As after a restart in containers, in which the process IDs of earlier processes occur again."""
         for rank in range(job.ranks):
             job.init(rank, "START", "0x7a11c0de5eed0002")
         for rank in ranks:
@@ -213,7 +213,7 @@ class NcclErrors(Case):
         self.assertEqual((finding["candidates"], finding["ranks"], finding["confidence"]), ([1, 2], [], "low"))
 
     def test_who_only_feels_it_is_told_and_not_accused(self):
-        """Nor is it an all-clear."""
+        """It is no all-clear either."""
         job = Job().make().call(5)
         for rank in (0, 1, 3):
             job.warn(rank, "socketProgress: Connection closed by remote peer trn1<4001>")
@@ -223,7 +223,7 @@ class NcclErrors(Case):
         self.assertNotIn("no problem found", self.run_program("diagnose").flat)
 
     def test_an_error_that_a_thread_got_over(self):
-        """Its words are told; its own next call shows that it is none."""
+        """Its text is reported; its own next call shows that it is no fatal error."""
         job = Job().make().call(3).warn(1, "Cuda failure 801 'operation not supported'").call(3)
         report = self.diagnose(job)
         self.assertEqual(report["findings"], [])
@@ -313,7 +313,7 @@ class NcclErrors(Case):
         self.assertIn("or its log is not among these", finding["evidence"])
 
     def test_errors_of_processes_whose_ranks_are_not_told(self):
-        """As NCCL_DEBUG=WARN logs."""
+        """As NCCL_DEBUG=WARN logs it."""
         job = Job().warn(2, "Cuda failure 700 'an illegal memory access was encountered'")
         job.warn(1, "socketProgress: Connection closed by remote peer trn1<4001>")
         traces = self.folder / "logs"
@@ -353,7 +353,9 @@ class NcclErrors(Case):
         return traces
 
     def test_lines_of_the_watchdog_are_not_passed_over_in_silence(self):
-        """A process whose standard error holds both: the watchdog's lines are counted, and what reads them is said."""
+        """A process whose stderr has both: the watchdog's lines are counted, and the output names the format that reads
+        them.
+        """
         said = ("[rank3]:[E1120 09:11:42.118 ProcessGroupNCCL.cpp:685] [Rank 3] Watchdog caught collective operation timeout: "
                 "WorkNCCL(SeqNum=6, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=20000) ran for 20011 milliseconds")
         started = "[rank3]:[I1120 09:10:02.118 ProcessGroupNCCL.cpp:931] [PG ID 0 Rank 3] ProcessGroupNCCL initialization options"
@@ -371,7 +373,7 @@ class NcclErrors(Case):
 
 
 class BesideATrace(Case):
-    """A process whose calls a trace records, and its log lists, too."""
+    """A process whose calls are in a trace and in its log."""
     HASH = 0x5eed0b5e55ed0007
 
     def write_trace(self, rank, calls):
@@ -407,7 +409,7 @@ class BesideATrace(Case):
             (self.traces / f"nccl.{rank}.log").write_text("\n".join(self.log_lines(rank, calls, None if rank else failed_before)) + "\n")
 
     def test_a_failure_that_was_got_over_accuses_nobody(self):
-        """1,400 calls follow it; that the log's own calls are left out beside the trace's does not hide them."""
+        """1,400 calls follow it; dropping the log's calls because the trace has them does not hide this."""
         self.write_job(1400, failed_before=9)
         self.run_program("ingest", self.traces)
         report = self.json("diagnose")
@@ -415,7 +417,7 @@ class BesideATrace(Case):
         self.assertFalse([w for w in report["warnings"] if "reported failures" in w])
 
     def test_two_logs_of_one_process(self):
-        """Each tells of a communicator that the trace lacks: it is one, in whatever order they come."""
+        """Each file describes a communicator that the trace lacks: together they are one, in any order."""
         self.write_job(6)
         second = ("ncclCommSplit comm 0x9b{0}0 rank {0} nranks 2 cudaDev {0} nvmlDev {0} busId 1b000 commId 0x51de - Init COMPLETE")
         for folder, before in ("debug", ""), ("captured", "starting\n"):

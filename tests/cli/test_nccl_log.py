@@ -1,4 +1,4 @@
-"""NCCL's debug log: alone, and beside a trace of the same job."""
+"""NCCL's debug log: alone, and together with a trace of the same job."""
 
 import gzip
 import json
@@ -11,14 +11,14 @@ TRACE = TOP / "fixtures/tp2dp2pp2-hang"
 
 
 def operations_of(trace):
-    """Begins of calls in a Chrome trace of NCCL's example plugin, and who made them."""
+    """The starts of calls in a Chrome trace of NCCL's example plugin, and their ranks."""
     text = gzip.decompress(trace.read_bytes()) if trace.suffix == ".gz" else trace.read_bytes()
     body = text.decode().strip().rstrip("]").rstrip().rstrip(",") + "]"
     return [event for event in json.loads(body) if event.get("cat") in ("COLL", "P2P") and event.get("ph") == "b"]
 
 
 def log_of(events):
-    """Lines as NCCL writes them for these calls."""
+    """The lines that NCCL writes for these calls."""
     lines, known = [], {}
     for event in events:
         args, pid = event["args"], event["pid"]
@@ -45,7 +45,7 @@ class NcclLog(Case):
         self.assertIn("1 of 2 ranks called", finding["evidence"])
 
     def test_a_log_that_ends_alike_on_all_ranks_accuses_nobody(self):
-        """And it is no all-clear: a log tells no times."""
+        """It is no all-clear: a log has no times."""
         for file in HANG.glob("*.log"):
             lines = [line for line in file.read_text().splitlines() if "opCount a" not in line and "opCount b" not in line]
             (self.folder / file.name).write_text("\n".join(lines) + "\n")
@@ -67,7 +67,7 @@ class NcclLog(Case):
         self.assertEqual((finding["kind"], finding["ranks"]), ("mismatch", [1]))
 
     def test_beside_a_trace_it_tells_of_hosts_alone(self):
-        """Whether the log comes in with the trace, before or after it."""
+        """Whether the log is ingested with the trace, before it or after it."""
         self.run_program("ingest", TRACE, status=None)
         alone, counted = self.findings(), self.json("info")["rows"][0]
         events = [event for trace in sorted(TRACE.glob("dump*")) for event in operations_of(trace)]
@@ -89,5 +89,5 @@ class NcclLog(Case):
                 self.assertEqual([row[key] for key in ("processes", "collectives", "p2p")],
                                  [counted[key] for key in ("processes", "collectives", "p2p")])
                 left, = [row["count"] for row in self.json("info", "--ledger")["rows"]
-                         if row["reason"] == "call that a trace records, too"]
+                         if row["reason"] == "call that a trace also contains"]
                 self.assertEqual(left, len(events))

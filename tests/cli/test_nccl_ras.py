@@ -1,4 +1,4 @@
-"""What NCCL's RAS tells of a running job (ncclras, as text and as JSON), and what diagnose makes of that alone."""
+"""Reports of NCCL's RAS on a running job (ncclras, text and JSON), and the findings of diagnose from them alone."""
 
 import json
 
@@ -15,7 +15,7 @@ def member(rank, host="10.0.0.11", **counts):
 
 
 def dump(*counts, at="2026-03-02 10:15:00", missing=()):
-    """All ranks in one communicator, which launched so many AllReduce."""
+    """All ranks in one communicator, which launched these numbers of AllReduce."""
     ranks = [member(rank, AllReduce=count) for rank, count in enumerate(counts) if rank not in missing]
     gone = [{**member(rank), "status": {"unresponsive": True, "considered_dead": False}} for rank in missing]
     for rank in gone:
@@ -57,7 +57,7 @@ Warnings
 
 
 def report(errors="", warnings=""):
-    """What ncclras prints by default."""
+    """The default output of ncclras."""
     return REPORT.format(errors=errors, warnings=warnings)
 
 
@@ -125,7 +125,7 @@ class Ras(Case):
         self.assertEqual(self.findings(dump(44, 44, 44, 44, missing=(1,)), dump(54, 54, 54, 54, at="2026-03-02 10:17:00")), [])
 
     def test_the_silent_rank_and_not_who_waits_for_it(self):
-        """Rank 1 does not answer; rank 2 is a few calls behind, as it waits for rank 1 somewhere."""
+        """Rank 1 does not answer; rank 2 is a few calls behind, because it waits for rank 1 somewhere."""
         named = self.findings(dump(44, 44, 41, 44, missing=(1,)))
         self.assertEqual([finding for finding in named if finding[2] != "low"], [("missing", [1], "medium")])
 
@@ -145,7 +145,9 @@ class Ras(Case):
         self.assertEqual(self.findings(text), [("missing", [9], "medium")])
 
     def test_text_of_ranks_ahead(self):
-        """Most are where they are in a job that runs: neither they nor who is ahead is named, and one look cannot tell."""
+        """Most ranks are where they would be in a running job: neither they nor the one ahead is named, and one report is
+        not enough.
+        """
         text = report(warnings=behind("10 ranks have launched up to operation 300", "2 ranks have launched up to operation 301",
                                       "Rank 4 -- GPU 0 managed by process 5104 on node n2",
                                       "Rank 8 -- GPU 0 managed by process 5108 on node n3"))
@@ -168,7 +170,7 @@ class Ras(Case):
         self.assertIn("run ncclras -f json (NCCL 2.28.7 or later)", self.run_program("ingest", self.folder / "ras").err)
 
     def test_a_busy_job_by_its_socket(self):
-        """Hosts that run are one call of each function apart: nothing above low, of most ranks nothing at all."""
+        """Hosts of a running job are one call of each function apart: no finding above low, and none at all on most ranks."""
         busy = json.loads(dump(44, 44, 43, 44, 44, 44))
         busy["communicators"][0]["ranks"][2]["collective_counts"]["AllGather"] = 9
         for rank in (0, 1, 3, 4, 5):
@@ -211,7 +213,7 @@ class Ras(Case):
         self.assertEqual(self.findings("\n".join(looks)), [("missing", [2], "medium")])
 
     def test_an_error_that_nccl_has_of_a_rank(self):
-        """Rank 4 has it; rank 1 is behind, maybe as it waits for rank 4. The others lost a peer."""
+        """Rank 4 has the error; rank 1 is behind, perhaps because it waits for rank 4. The others lost a peer."""
         look = json.loads(dump(90, 90, 90, 90, 90, 90))
         ranks = look["communicators"][0]["ranks"]
         ranks[1]["collective_counts"]["AllReduce"] = 86
@@ -240,7 +242,7 @@ class Ras(Case):
         self.assertEqual([finding[0] for finding in self.findings(report(errors))], ["error"])
 
     def test_text_of_a_dead_process_alone(self):
-        """No communicator is told of: its host and process id are all there is."""
+        """No communicator is reported, so only its host and process ID are known."""
         dead = ("DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
                 "  Process 5106 on node n2 managing GPU 2\n\n")
         for errors, kind in ((dead, "ended_early"), (dead.replace("DEAD", "INCOMPLETE"), "missing")):
@@ -263,7 +265,7 @@ class Ras(Case):
         self.assertEqual(self.findings(report(silent)), [("missing", [3], "medium"), ("missing", [6], "medium")])
 
     def test_text_of_groups_of_one_size(self):
-        """Of two groups of four, ranks that are only counted are others."""
+        """In two groups of four ranks, ranks that are only counted are others."""
         groups = report(warnings="\n".join(
             behind("3 ranks have launched up to operation 300", f"Rank 2 has launched up to operation 297 -- GPU 2 managed by process "
                    f"{pid} on node {node}\n").replace("#0-0 (c0ffee)", name)
@@ -275,7 +277,7 @@ class Ras(Case):
         self.assertEqual(len(ranks), 8)
 
     def test_text_of_thousands_behind(self):
-        """Of 2400 ranks 1080 are behind, and 1320 wait: 1.4 million listed in all were there no bound."""
+        """Of 2400 ranks 1080 are behind and 1320 wait: without a limit, 1.4 million would be listed."""
         lines = [f"Rank {rank} has launched up to operation {900 if rank % 20 < 9 else 903} -- GPU {rank % 8} managed by process "
                  f"{7000 + rank} on node n{rank // 8}" for rank in range(2400)]
         text = report(warnings=behind(*lines)).replace("    0         1         3         4        12        12",

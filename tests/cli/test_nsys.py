@@ -1,4 +1,4 @@
-"""SQLite exports of Nsight Systems: strangers' databases, of which only expected tables are read."""
+"""SQLite exports of Nsight Systems: databases from unknown senders, of which only expected tables are read."""
 
 import gzip
 import json
@@ -11,7 +11,7 @@ FIXTURE = TOP / "fixtures/nsys"
 
 class Nsys(Case):
     def load(self, *more, name="node0.sqlite"):
-        """The fixture's SQL, loaded, and what more there is."""
+        """A database with the fixture's SQL and further statements."""
         path = self.folder / name
         with sqlite3.connect(path) as database:
             database.executescript("PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY;")
@@ -55,7 +55,7 @@ class Nsys(Case):
         self.assertEqual((row["reason"], row["count"]), ("call description", 2))
 
     def test_tables_and_columns_may_be_lacking(self):
-        """Made lazily by nsys; older versions lack columns."""
+        """nsys creates some tables only if needed; older versions lack columns."""
         path = self.load("DROP TABLE TARGET_INFO_CUDA_DEVICE; DROP TABLE TARGET_INFO_SYSTEM_ENV; DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME;"
                          "ALTER TABLE NVTX_EVENTS DROP COLUMN binaryData; ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN graphId;")
         self.assertEqual(self.ingest_one(path)["events"], 48)
@@ -73,7 +73,7 @@ class Nsys(Case):
         self.assertEqual(self.ingest_one(path)["events"], 0)
 
     def test_nothing_is_called(self):
-        """Not even what the file makes a column of."""
+        """Not even a column that the file defines itself."""
         path = self.load("DROP TABLE NVTX_EVENTS; CREATE TABLE NVTX_EVENTS (start, end, text AS (trim('ncclAllReduce')), globalTid);"
                          "INSERT INTO NVTX_EVENTS VALUES (1, 2, 5);")
         self.assertEqual(self.ingest_one(path)["events"], 0)

@@ -1,4 +1,4 @@
-"""diagnose, stragglers, stalls and steps tell one story: whom diagnose blames stands first, and no edge contradicts it."""
+"""diagnose, stragglers, stalls and steps agree: the rank at fault comes first, and no link contradicts it."""
 
 from tests.cli.support import TOP, Case
 
@@ -8,7 +8,7 @@ STOPS = ("missing", "mismatch", "ended_early")
 
 
 def told(findings):
-    """Those that are shown unasked."""
+    """The findings that are shown by default."""
     return [finding for finding in findings if finding["confidence"] != "low" or finding["kind"] in STOPS]
 
 
@@ -35,7 +35,7 @@ class OneStory(Case):
     def check_stalls(self, findings):
         for row in self.json("stalls")["rows"]:
             if row.get("reading"):
-                continue  # of what never ended, no verdict
+                continue  # for operations that never ended, no verdict
             is_blamed = any(blames(finding, row) for finding in findings)
             self.assertEqual(row["verdict"] in SLOW, is_blamed, row)
             if row["measured"] in SLOW and not is_blamed:
@@ -69,7 +69,7 @@ class OneStory(Case):
         self.assertGreaterEqual(blamed, 4)
 
     def test_beside_another_run(self):
-        """Whom diagnose blames stands first in a store of several runs, whichever that is of."""
+        """The rank at fault comes first in a store with several runs, whichever run it is in."""
         for other in ("tp2dp2pp2-clean", "fsdp-clean"):
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", TOP / "fixtures" / other, TOP / "fixtures/tp2dp2pp2-slow-sender")
@@ -77,7 +77,7 @@ class OneStory(Case):
             self.assertEqual(self.json("stragglers")["rows"][0]["run"], finding["run"])
 
     def test_simulated_faults(self):
-        """One of each kind, and jobs on which edges are slow that are nobody's fault."""
+        """One job of each kind, and jobs with slow links that are not a fault of a rank."""
         job = "--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 3 --steps 14 --dialect chrome-v5 --seed 7"
         for fault in ("", "compute:3:5:8:40%:*", "host:6:5:8:40%:*", "net:5:5:8:60%:*", "hang:5:7:7:0:grad_sync"):
             with self.subTest(fault=fault):

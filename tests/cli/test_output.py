@@ -100,7 +100,7 @@ class Output(Case):
 
 
 class Validator(Case):
-    """The validator rejects what does not fit: otherwise the tests above would prove nothing."""
+    """The validator rejects wrong values; otherwise the tests above would prove nothing."""
 
     GOOD = {"command": "clocks", "columns": [{"name": "rank", "unit": None, "description": "x"}], "warnings": [],
             "rows": [{"process": "0", "rank": 0, "offset_us": 1.5, "uncertainty_us": 0.5, "scale": 1,

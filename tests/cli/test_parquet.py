@@ -1,4 +1,4 @@
-"""`export --to parquet`, read by a reader of its own (tests/cli/parquet.py), against what `export --to sqlite` holds."""
+"""`export --to parquet`, read by an independent reader (tests/cli/parquet.py) and compared with `export --to sqlite`."""
 
 import os
 import resource
@@ -19,7 +19,7 @@ class Parquet(Case):
         return self.run_program("export", "--to", "parquet", "-o", output, *more, **options)
 
     def plain(self, *more):
-        """The tables as SQLite has them, another way out of the store."""
+        """The tables in SQLite, the other export of the store."""
         (self.folder / "plain.db").unlink(missing_ok=True)
         self.run_program("export", "--to", "sqlite", "-o", "plain.db", *more)
         connection = sqlite3.connect(self.folder / "plain.db")
@@ -33,7 +33,7 @@ class Parquet(Case):
         store.close()
 
     def check_tables(self, connection, folder, in_order=True):
-        """Files with all of those tables, of the same values and in the same order, and nothing else. Returns them by name."""
+        """Files with all of those tables, the same values in the same order, and nothing else. Returns them by name."""
         names = {name for name, in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'description'")}
         self.assertEqual({path.name for path in (self.folder / folder).iterdir()}, {f"{name}.parquet" for name in names})
         tables = {name: parquet.Table(self.folder / folder / f"{name}.parquet") for name in sorted(names)}
@@ -74,7 +74,7 @@ class Parquet(Case):
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-sender")
         self.export("o", "--proxy-steps")
         self.assertTrue((self.folder / "o/proxy_step.parquet").exists())
-        # Beside files of today those of another export would tell of something else; others stay.
+        # Files of an earlier export next to new ones would be misleading; other files stay.
         self.write("o/mine.parquet", "x")
         self.export("o")
         self.assertEqual((self.folder / "o/mine.parquet").read_text(), "x")
@@ -105,7 +105,7 @@ class Parquet(Case):
             self.assertEqual(table.created_by, "ncclprof version " + self.run_program("--version").out.split()[1])
 
     def test_extremes(self):
-        """64 bits of integers, reals at their ends, in one row group and in several."""
+        """Integers of 64 bits and extreme reals, in one row group and in several."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank", TOP / "fixtures/prometheus")
         least, greatest = -(1 << 63), (1 << 63) - 1
         self.change(f"UPDATE file SET unpacked_bytes = CASE file_id % 4 WHEN 0 THEN {greatest} WHEN 1 THEN -1 WHEN 2 THEN {least} + 1 "
@@ -120,7 +120,7 @@ class Parquet(Case):
             self.check_tables(connection, "o")
 
     def test_hostile_texts(self):
-        """What is no UTF-8 is U+FFFD, as in CSV; all else is as it was, whatever it is."""
+        """Invalid UTF-8 becomes U+FFFD, as in CSV; all other text is unchanged."""
         name = os.fsdecode(b'odd"\r\n\xff.json')
         self.write(name, trace(tags=[(HOSTILE, 10.0)]))
         self.run_program("ingest", name)
@@ -135,17 +135,17 @@ class Parquet(Case):
         self.assertEqual(tables["run"].rows[0][column["run"].index("step_source")], "")
 
     def test_long_texts(self):
-        """Bounds of texts are exact or not there: they take no room without end."""
+        """The bounds of texts are exact or missing, so that they do not take unlimited space."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
         self.change("UPDATE file SET path = '/long/' || hex(zeroblob(50000)) || file_id, dialect = 'é' || hex(zeroblob(127))")
         self.export("o")
         chunks = self.check_tables(self.plain(), "o")["file"].groups[0]
         self.assertIsNone(chunks["path"].least)
         self.assertEqual(len(chunks["dialect"].least.encode()), 256)
-        self.assertGreater(chunks["path"].pages, 1)  # a page does not hold more than it can of them
+        self.assertGreater(chunks["path"].pages, 1)  # a page cannot contain more of them
 
     def test_pages_and_dictionaries(self):
-        """Values that come often stand in a dictionary, others do not, over several pages and row groups."""
+        """Frequent values are in a dictionary, others are not, over several pages and row groups."""
         lines = ROWS_OF_A_PAGE + 101
         self.write("a.log", inspector_trace(rank=0, count=lines))
         self.run_program("ingest", "a.log")
@@ -160,13 +160,14 @@ class Parquet(Case):
                 self.assertEqual(sorted(group["duration_us"].dictionary), [100.0 + i for i in range(7)])
                 self.assertEqual(set(group["sequence"].encodings), {parquet.PLAIN})  # no two are alike
                 self.assertEqual(set(group["peer"].values), {None})
-            # Row groups that a condition leaves out.
+            # Row groups that a condition excludes.
             bounds = [(group["sequence"].least, group["sequence"].greatest) for group in groups]
             self.assertEqual(bounds, [(rows * i, min(rows * (i + 1), lines) - 1) for i in range(len(pages))])
 
     def test_a_dictionary_that_grows_too_large(self):
-        """Many texts, each twice in a row: what has no room in the dictionary any more stands for itself. And a column that
-        begins with pages of nulls alone."""
+        """Many texts, each twice in a row: texts that do not fit in the dictionary are written in full. And a column that
+        starts with pages of only nulls.
+        """
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
         self.change("UPDATE file SET modified_ns = NULL",
                     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) INSERT INTO file (path, file_set, "
@@ -219,7 +220,7 @@ class Parquet(Case):
         self.assertFalse((self.folder / "o").exists())
 
     def test_a_damaged_store_is_told(self):
-        """Text where a number belongs has no place in a column of numbers; rows that cannot be read are no rows."""
+        """Text in place of a number is omitted from a column of numbers; rows that cannot be read are omitted."""
         rows = len(list((TOP / "fixtures/tp2dp2pp2-slow-rank").glob("*.json*")))
         last = "WHERE file_id = (SELECT max(file_id) FROM file)"
         for sql, why in ((f"UPDATE file SET events = 'many' {last}", f"row {rows}: column events holds text instead of an integer"),

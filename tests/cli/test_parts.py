@@ -1,4 +1,4 @@
-"""One great file read by several workers: the same comes of it as of the same bytes read from front to back."""
+"""A large file that several threads read gives the same result as the same bytes read from front to back."""
 
 import gzip
 import signal
@@ -13,7 +13,7 @@ LINE = ('{{"header":{{"id":"0x85c33220eecbc6ae","comm_name":"{name}","rank":{ran
         '"coll_sn":{number},"coll_msg_size_bytes":16777216,"coll_exec_time_us":{number},"coll_timing_source":"kernel_gpu",'
         '"coll_algobw_gbs":3.014232,"coll_busbw_gbs":5.274906}}}}\n')
 
-# Long lines make a great file of few.
+# A large file has few lines if they are long.
 NAME = "world" * 200
 
 WHAT = ("SELECT count(*), sum(byte_offset), sum(sequence), sum(duration_ns), count(DISTINCT operation_id), "
@@ -22,7 +22,7 @@ WHAT = ("SELECT count(*), sum(byte_offset), sum(sequence), sum(duration_ns), cou
 
 class Parts(Case):
     def lines(self):
-        """Two ranks, 28,000 operations each; every thousandth line is damaged, every 777th comes twice."""
+        """Two ranks, 28,000 operations each; every thousandth line is damaged, every 777th occurs twice."""
         for rank in range(2):
             for number in range(28000):
                 line = LINE.format(name=NAME, rank=rank, pid=100 + rank, number=number)
@@ -50,7 +50,7 @@ class Parts(Case):
         packed = self.answers("packed.gz")
         self.assertEqual(packed[0][1:3], ["partial", 2 * 28000 - 2 * 28])
         self.assertEqual(self.answers("-j2", "great.log"), packed)
-        self.assertGreater(self.rows("SELECT max(operation_id & 4294967295) FROM operation")[0][0], 100000)  # there are parts
+        self.assertGreater(self.rows("SELECT max(operation_id & 4294967295) FROM operation")[0][0], 100000)  # the file has several parts
         ids = self.rows("SELECT operation_id, byte_offset FROM operation WHERE sequence % 5000 = 7")
         self.assertEqual(self.answers("-j1", "great.log"), packed)
         self.assertEqual(self.rows("SELECT operation_id, byte_offset FROM operation WHERE sequence % 5000 = 7"), ids)
@@ -65,7 +65,7 @@ class Parts(Case):
         self.assertEqual(self.rows("SELECT count(*) FROM file"), [(1,)])
 
     def test_grows_while_it_is_read(self):
-        """What comes after the file was looked at is not lost: the next ingest sees that there is more."""
+        """Data that is appended after the file was opened is not lost: the next ingest sees it."""
         more = [LINE.format(name=NAME, rank=0, pid=100, number=28000 + number) for number in range(5)]
         for number, delay in enumerate((0.02, 0.1, 0.4)):
             process = subprocess.Popen([PROGRAM, "--store", self.store, "-q", "ingest", "-j2", "great.log"], cwd=self.folder,
@@ -80,7 +80,7 @@ class Parts(Case):
             self.store.unlink()
 
     def test_one_more_of_the_same_size(self):
-        """It is cut where the first was, so that its records are numbered alike whichever came first."""
+        """It is split where the first copy was, so records have the same numbers whichever was read first."""
         other = self.write("other.log", self.content.replace(b'"pid":10', b'"pid":20'))
         sql = "SELECT operation_id & 4294967295 AS ordinal, byte_offset FROM operation WHERE sequence % 1000 = 7 ORDER BY 1, 2"
         self.ingest("great.log", status=None)
@@ -92,7 +92,7 @@ class Parts(Case):
         other.unlink()
 
     def test_stopped_in_the_middle(self):
-        """All of the file or nothing, whenever Ctrl-C or kill -9 comes."""
+        """The complete file or nothing is stored, whenever Ctrl-C or kill -9 arrives."""
         for signal_number, delay in [(signal.SIGINT, 0.02), (signal.SIGKILL, 0.05), (signal.SIGINT, 0.08), (signal.SIGKILL, 0.12)]:
             process = subprocess.Popen([PROGRAM, "--store", self.store, "-q", "ingest", "-j2", "great.log"], cwd=self.folder,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

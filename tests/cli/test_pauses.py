@@ -1,11 +1,11 @@
-"""Pauses between two steps that half of the ranks, or more, wait for."""
+"""Pauses between two steps for which half of the ranks or more wait."""
 
 from tests.cli.support import Case
 
 
 class Pauses(Case):
     def test_one_of_two_ranks_pauses_between_steps(self):
-        """Half of the ranks lose the time before the step, half in its first operation; no median sees it."""
+        """Half of the ranks lose the time before the step, the other half in its first operation, so no median shows it."""
         files, _ = self.simulate("--shape ddp --ranks 2 --per-node 1 --layers 3 --steps 20 --dialect chrome-v7 "
                                  "--fault host:1:10:10:500000:forward --seed 3")
         self.run_program("ingest", "-q", *files)

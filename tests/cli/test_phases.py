@@ -1,4 +1,4 @@
-"""Waiting that GPUs measured themselves, the initial sync of symmetric kernels, in place of durations."""
+"""Wait times that GPUs measured themselves (the initial sync of symmetric kernels) instead of durations."""
 
 import gzip
 import re
@@ -8,7 +8,7 @@ from tests.cli.support import TOP, Case
 FIXTURE = TOP / "fixtures/kernel-phases"
 SHARES = ("own_us", "inherited_us", "network_us", "unexplained_us")
 
-# What its TRUTH says.
+# According to its TRUTH.
 LATE_RANK, LATE_STEPS, LATE_US = 2, (6, 9), 3000
 LONG_RANK, LONG_STEPS, LONG_US = 1, 3, 2000
 RANKS, STEPS, CHANCE_US, BARRIER_US, BEHIND_US = 4, 16, 23, 6, 200
@@ -16,7 +16,7 @@ RANKS, STEPS, CHANCE_US, BARRIER_US, BEHIND_US = 4, 16, 23, 6, 200
 
 class Phases(Case):
     def waited(self):
-        """What others waited for each rank."""
+        """How long others waited for each rank."""
         return {row["rank"]: sum(row[share] for share in SHARES) for row in self.json("stragglers")["rows"]}
 
     def rewrite(self, change):
@@ -43,7 +43,7 @@ class Phases(Case):
         self.assertAlmostEqual(finding["lost_us"], 12000, delta=16 * CHANCE_US)
 
     def test_what_the_store_says(self):
-        """The shortest of both channels, which began half a microsecond apart, and the transfer less all waiting."""
+        """The shortest wait of both channels, which began half a microsecond apart; and the transfer without any wait."""
         self.ingest(FIXTURE)
         shortest = self.rows("SELECT step, min(initial_sync_us), count(DISTINCT rank), min(symmetric) FROM v_operation "
                              "GROUP BY 1")
@@ -53,14 +53,16 @@ class Phases(Case):
         self.assertEqual(late.pop(LATE_RANK), BARRIER_US)
         for waited_us in late.values():
             self.assertAlmostEqual(waited_us, LATE_US + BARRIER_US, delta=CHANCE_US)
-        # The stop of channel 1 is 1.5 us behind.
+        # The stop of channel 1 comes 1.5 us later.
         transfers = {transfer for transfer, in self.rows("SELECT DISTINCT transfer_us FROM v_instance")}
         self.assertEqual(transfers, {BARRIER_US + BEHIND_US + 1.5})
         last, = self.rows(f"SELECT DISTINCT last_rank FROM v_instance WHERE step BETWEEN {LATE_STEPS[0]} AND {LATE_STEPS[1]}")
         self.assertEqual(last, (str(LATE_RANK),))
 
     def test_of_other_kernels_it_is_no_waiting(self):
-        """They call so what their blocks take to begin with: durations tell, the long one's included."""
+        """These kernels report the time that their blocks take to start as this phase, so durations count, also for the long
+        one.
+        """
         def plain(text, rank):
             text = text.replace('"IsSymColl": 1', '"IsSymColl": 0')
             return re.sub(r'("PhaseId": 0, "StartGpuClk": )(\d+), "StopGpuClk": \d+',
@@ -71,7 +73,7 @@ class Phases(Case):
         self.assertAlmostEqual(sum(self.waited().values()), late_us, delta=2 * STEPS * (RANKS - 1) * CHANCE_US)
 
     def test_without_the_stops_of_kernels(self):
-        """As of channels that do not note one: phases tell who waited for whom where durations cannot."""
+        """As for channels that do not record phases: phases show the wait times if durations cannot."""
         def stopless(text, rank):
             text = re.sub(r'("KernelCh", .*"StopGpuClk": )\d+', r"\g<1>0", text)
             return re.sub(r'(\{"name": "KernelCh", "cat": "GPU", "ph": "e".*"ts": )[\d.]+', r"\g<1>0.000000", text)

@@ -1,4 +1,4 @@
-"""What traces tell of a process beside its events: the launcher's rank, GPU, network card."""
+"""Facts about a process in traces, besides its events: the launcher's rank, GPU, network card."""
 
 import shutil
 
@@ -6,7 +6,7 @@ from tests.cli.support import TOP, Case
 
 FIXTURE = TOP / "fixtures/process-facts"
 
-# What its TRUTH says, by the rank in the communicator.
+# According to its TRUTH, by the rank in the communicator.
 FACTS = {0: (5, "5", "node1", 4000, 1, 1, "0000:3b:00.0", "GPU-3c15737e", "mlx5_0", "tp0 dp1"),
          1: (3, "3", "node2", 4001, None, None, "0000:af:00.0", None, None, None)}
 COLUMNS = ("rank", "rank_name", "host", "pid", "local_rank", "gpu", "gpu_bus_id", "gpu_serial", "nic", "framework_name")
@@ -28,14 +28,14 @@ class ProcessFacts(Case):
         self.assertEqual(self.ledger(), [("contradicting global rank", 0, 2)])
 
     def test_people_see_what_is_known(self):
-        """Columns of which nothing is known go."""
+        """Columns without any value are not shown."""
         self.ingest(FIXTURE)
         self.assertIn("0000:3b:00.0", self.run_program("info", "--processes").out)
         self.ingest(TOP / "fixtures/user-tags", "--store", "other.db")
         self.assertNotIn("gpu", self.run_program("info", "--processes", "--store", "other.db").out)
 
     def test_facts_go_with_their_file(self):
-        """Told of one process alone they are no longer all told: the communicator's own order counts."""
+        """If one process does not report its rank, the order of the communicator counts."""
         shutil.copytree(FIXTURE, self.folder / "traces")
         self.ingest("traces")
         path = self.folder / "traces/ncclprof-node2-4001.json"

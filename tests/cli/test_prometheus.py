@@ -1,4 +1,4 @@
-"""Inspector's text for Prometheus: averages by the labels, by time of the file, against a second reading."""
+"""Inspector's text for Prometheus: averages by label and by time of the file, compared with a second reader."""
 
 import collections
 import math
@@ -12,7 +12,7 @@ LINE = re.compile(r'^nccl_(?:p2p_)?bus_bandwidth_gbs\{(.*)\} (\S+)$', re.M)
 
 
 def bandwidths():
-    """By function, communicator and size as it is written."""
+    """By function, communicator and size as written."""
     found = collections.defaultdict(list)
     for path in sorted(FIXTURE.glob("nccl_inspector*.prom")):
         for labels, value in LINE.findall(path.read_text()):
@@ -22,7 +22,7 @@ def bandwidths():
 
 
 def size(function, written):
-    """S of nccl-tests on two ranks; on all eight only AllReduce is in the fixture."""
+    """S of nccl-tests on two ranks; on all eight ranks the fixture has only AllReduce."""
     number, unit = re.match(r"(\d+)-\d+(\w)B", written).groups()
     return int(number) * {"K": 1 << 10, "M": 1 << 20}[unit] * (2 if function in ("AllGather", "ReduceScatter") else 1)
 
@@ -51,7 +51,7 @@ class Prometheus(Case):
                          [("2026-11-20T03:31:44.000Z", "4711", "node1", "GPU4", "0xd152c00f111816", 8)])
 
     def test_snapshots_of_one_file_make_a_curve(self):
-        """What a later content of the same path says takes nothing away."""
+        """Later content of the same path removes nothing."""
         for second, value in (10, "30.5"), (40, "12.25"), (70, "31"):
             path = self.write("gpu.prom", 'nccl_bus_bandwidth_gbs{node="a",gpu="GPU0",comm_name="dp",n_nodes="2",nranks="4",'
                               f'collective="AllReduce",message_size="4-5MB",algo_proto="RING_SIMPLE"}} {value}\n')
@@ -64,7 +64,7 @@ class Prometheus(Case):
                           ("2026-11-25T00:52:50.000Z", 4 << 20, 31)])
 
     def test_beside_operations(self):
-        """Averages never share a row with operations."""
+        """Averages and operations are never in the same row."""
         self.ingest(TOP / "fixtures/inspector-2.30", FIXTURE / "tagged.prom")
         answer = self.json("report")
         self.assertTrue(all("samples" not in row for row in answer["rows"]))

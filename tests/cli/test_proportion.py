@@ -1,7 +1,8 @@
-"""No file becomes memory or store out of proportion to its bytes, whatever it refers to often or says of great numbers.
+"""Memory and store stay in proportion to the bytes of a file, however often it refers to something, and whatever numbers it
+contains.
 
-Each kind of file that could is made here, of a few hundred KB: a reader that takes a reference, or a number, for what it stands
-for would make hundreds of MB of it.
+Each kind of file that could break this is made here, with a few hundred KB: a reader that expanded each reference or number would
+make hundreds of MB from it.
 """
 
 import gzip
@@ -13,7 +14,7 @@ import subprocess
 
 from tests.cli.support import PROGRAM, SANITIZED, TOP, Case
 
-# What the program takes for any file, beside what of this process is counted with it, and per byte.
+# The memory of the program for any file, including what is counted from this process, and per byte.
 MEMORY_BYTES, MEMORY_A_BYTE = 80 << 20, 64
 STORE_BYTES, STORE_A_BYTE = 4 << 20, 20
 
@@ -47,7 +48,7 @@ def kernel(number, **arguments):
 
 class Proportion(Case):
     def check(self, name, content, *commands, told=None):
-        """Of a file, and of what is asked of its store."""
+        """The memory of ingest for a file, and of queries on its store."""
         path = self.write(name, content)
         size = path.stat().st_size
         self.assertLess(size, 800_000)
@@ -82,7 +83,7 @@ class Proportion(Case):
             self.check(f"shared{number}_0", pickle.dumps(recorder_dump(entries, config), 2), told=BEYOND)
 
     def test_a_dump_of_many_ranks_is_told_whole(self):
-        """What lists its ranks is no more than it says."""
+        """A list of ranks costs no more than its text."""
         names = [f"group {i}" for i in range(6)]
         config = {name: {"name": name, "desc": name, "ranks": str(list(range(0, 40_000, i + 1)))} for i, name in enumerate(names)}
         entries = [recorder_entry(i, (names[i % 6], names[i % 6]), i % 6) for i in range(200)]
@@ -97,7 +98,7 @@ class Proportion(Case):
         self.check("nccl_trace_rank_0", pickle.dumps(recorder_dump(entries, {}), 2))
 
     def test_frames_that_entries_share(self):
-        """A frame is looked through for each entry that refers to it."""
+        """A frame must not be searched for each entry that refers to it."""
         frame = {"filename": "/usr/lib/python3/x.py", "line": 1, **{i: 0 for i in range(1000)}}
         frames = [frame] * 250
         entries = [{"profiling_name": "nccl:barrier", "state": "scheduled", "record_id": i, "process_group": ("0", "d"),
@@ -109,7 +110,7 @@ class Proportion(Case):
         self.check("nccl_trace_rank_0", pickle.dumps(recorder_dump(entries, {}), 2))
 
     def test_members_that_entries_and_segments_share(self):
-        """A dictionary of any size is looked through once for each reference, or not at all."""
+        """A dictionary of any size must be searched at most once for each reference."""
         members = {i: 0 for i in range(50_000)}
         entry = {"profiling_name": "nccl:barrier", "state": "scheduled", "record_id": 1, "process_group": ("0", "d"), **members}
         self.check("nccl_trace_rank_0", pickle.dumps(recorder_dump([entry] * 20_000, {}), 2), told="unreadable entry")
@@ -155,7 +156,7 @@ class Proportion(Case):
              "ranks": ranks, "missing_ranks": []}]}
         reasons = self.check("ras.json", json.dumps(dump, indent=1).encode())
         self.assertFalse(any(row["damage"] for row in reasons.values()), reasons)
-        # Of all ranks as many are kept: who is behind is found by them.
+        # All ranks are kept, because they are needed to find those behind.
         kept = self.rows("SELECT DISTINCT count(*) FROM operation GROUP BY member_id")
         self.assertEqual(len(kept), 1, kept)
 

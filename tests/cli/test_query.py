@@ -1,4 +1,4 @@
-"""`query`: what it answers, and what it refuses."""
+"""`query`: its answers, and the statements that it refuses."""
 
 import gzip
 import re
@@ -107,7 +107,7 @@ TRACES = TOP / "fixtures/tp2dp2pp2-clean"
 
 
 class GlobalRanks(Case):
-    """What the views say of the other end, by what the trace says: a process has one rank in the communicator of all."""
+    """The peer in the views, compared with the trace: a process has one rank in the communicator of all ranks."""
 
     def setUp(self):
         super().setUp()
@@ -132,7 +132,7 @@ class GlobalRanks(Case):
         self.check("v_instance", ("sender", "sender_rank"), ("receiver", "receiver_rank"))
 
     def test_of_the_root(self):
-        """Three ranks; 1 and 2 share a communicator, in which 2 has number 1."""
+        """Three ranks; 1 and 2 share a communicator, in which 2 has rank 1."""
         self.store.unlink()
         for rank in range(3):
             self.write(f"traces/world{rank}.json", trace(rank=rank, communicator=90))
@@ -144,7 +144,7 @@ class GlobalRanks(Case):
                          [("AllReduce", None, None), ("Broadcast", 1, 2)])
 
     def test_of_who_left_no_trace(self):
-        """Rank 7 is known from its peers only: no number is better than a wrong one."""
+        """Rank 7 is known only from its peers: no number is better than a wrong one."""
         self.store.unlink()
         texts = {path: gzip.decompress(path.read_bytes()) for path in TRACES.glob("dump_*")}
         world_7 = next(text for path, text in texts.items() if path.name.endswith("_7.json.gz"))

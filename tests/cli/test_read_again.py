@@ -1,4 +1,4 @@
-"""A file is read again when the reader of its format has improved since it came in."""
+"""A file is read again if the reader of its format has improved since it was ingested."""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ from tests.cli.support import TOP, Case, trace
 from tests.torture.content import digests
 
 FIXTURES = TOP / "fixtures"
-# A folder of each format that tells processes by the directory or by itself.
+# For each format, a folder whose processes are identified by the directory or by the file itself.
 FOLDERS = ("tp2dp2pp2-clean", "registered-memory", "inspector-v4.3-proxy", "kineto-ddp-slow", "prometheus", "nccl-ras-hang",
            "torch-log-hang", "flight-recorder-hang", "comma", "nsys")
 
@@ -21,7 +21,7 @@ class ReadAgain(Case):
         connection.close()
 
     def ingest(self, *paths, more=(), **options):
-        """The files by name, the totals, and what standard error says of files that are read again."""
+        """The files by name, the totals, and the messages about files that are read again."""
         result = self.run_program("ingest", "--format", "json", *more, *paths, **options)
         answer = json.loads(result.out)
         form = schema.load("ingest.schema.json")
@@ -54,7 +54,7 @@ class ReadAgain(Case):
         self.assertEqual(self.ingest("a.json", more=["-q"])[1], [])
 
     def test_a_later_version_is_not_undone(self):
-        """What a later ncclprof has read stays: of a reader that is known here, and of one that is not."""
+        """Files that a later ncclprof has read stay, with a known reader and with an unknown one."""
         self.make("a.json", "b.json")
         self.ingest("a.json", "b.json")
         self.change("UPDATE file SET reader_version = 99 WHERE path LIKE '%a.json'")
@@ -63,7 +63,7 @@ class ReadAgain(Case):
         self.assertEqual(({file["status"] for file in files.values()}, said), ({"unchanged"}, []))
 
     def test_every_format(self):
-        """What an earlier reader did not see is there afterwards, as if the store were new."""
+        """Data that an earlier reader did not read is there afterwards, as in a new store."""
         folders = [FIXTURES / name for name in FOLDERS]
         self.ingest(*folders, status=None)
         fresh = digests(self.store)
@@ -82,7 +82,7 @@ class ReadAgain(Case):
         self.check_integrity()
 
     def test_files_that_are_gone_or_changed(self):
-        """Of a file that is gone the records stay; new content takes the place of the old, as ever."""
+        """The records of a deleted file stay; new content replaces the old, as always."""
         self.make("a.json", "b.json")
         self.ingest("a.json", "b.json")
         self.change("UPDATE file SET reader_version = 0")
@@ -94,7 +94,7 @@ class ReadAgain(Case):
         self.assertEqual((said, self.info()["collectives"]), ([], 14))
 
     def test_packed_since(self):
-        """The same content under another name in its directory; and that of a copy elsewhere, which changes nothing."""
+        """The same content under another name in its directory; and a copy elsewhere, which changes nothing."""
         self.make("job/a.json", "job/b.json")
         self.ingest("job")
         self.change("UPDATE file SET reader_version = 0")
@@ -109,7 +109,7 @@ class ReadAgain(Case):
         self.assertEqual(self.info()["files"], 2)
 
     def test_merge_takes_the_better_reading(self):
-        """Two stores of one file: the reading of the later version counts, whichever is merged first."""
+        """Two stores with one file: the records of the later version count, whichever store is merged first."""
         self.make("a.json")
         for name in ("old.db", "new.db"):
             self.run_program("--store", name, "ingest", "-q", "a.json")

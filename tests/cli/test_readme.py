@@ -1,8 +1,8 @@
-"""README and the manual show what the program says. `make golden` writes both anew.
+"""README and the manual show the real output of the program. `make golden` writes both again.
 
-A block of README that follows `<!-- ran on: FOLDER -->` holds commands and their outputs on fixtures/FOLDER; ingest
-stands there without its output. So does a block of a page that follows `.\\" ran on: FOLDER`, of one command, which may go
-on over lines within quotes; lines of its output are broken.
+A block of README after `<!-- ran on: FOLDER -->` has commands and their outputs for fixtures/FOLDER, without the output of ingest.
+A block of a manual page after `.\\" ran on: FOLDER` has one command, which may continue on further lines inside quotes; lines of
+its output are broken.
 """
 
 import json
@@ -21,7 +21,7 @@ BLOCK = re.compile(r"<!-- ran on: (\S+) -->\n```\n(.*?)```\n", re.S)
 
 class Readme(Case):
     def output(self, command):
-        """Of `ncclprof ...`, or of `ncclprof ... | cut ... | head ...`."""
+        """The output of `ncclprof ...`, or of `ncclprof ... | cut ... | head ...`."""
         words, *filters = [shlex.split(part) for part in command.split(" | ")]
         text = self.run_program(*words[1:]).out
         for words in filters:
@@ -29,7 +29,7 @@ class Readme(Case):
         return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
     def ran(self, match):
-        """The block as it ought to be."""
+        """The correct block."""
         self.store.unlink(missing_ok=True)
         self.run_program("ingest", "-q", TOP / "fixtures" / match.group(1))
         text = ""
@@ -49,7 +49,7 @@ class Readme(Case):
         self.assertEqual(README.read_text(), real)
 
     def in_page(self, match):
-        """The block as it ought to be, unless only its lines are broken elsewhere."""
+        """The correct block; the present one if it differs only in its line breaks."""
         self.store.unlink(missing_ok=True)
         self.run_program("ingest", "-q", TOP / "fixtures" / match.group(2))
         output = self.output(match.group(3))
@@ -71,7 +71,7 @@ class Readme(Case):
         self.assertGreaterEqual(found, 1)
 
     def test_figures_of_the_worked_example(self):
-        """What ncclprof-diagnosis(7) concludes from the outputs that it shows, worked out from their definitions."""
+        """The values that ncclprof-diagnosis(7) derives from the outputs it shows, computed from their definitions."""
         page = re.sub(r"\s+", " ", (TOP / "man/ncclprof-diagnosis.7").read_text())
         self.run_program("ingest", "-q", TOP / "fixtures/tp2dp2pp2-slow-rank")
         calls = self.json("query", "SELECT rank, step, tag, function, enqueue_begin_us, device_begin_us AS begin_us, "
@@ -113,7 +113,7 @@ class Readme(Case):
         self.assertEqual(set(re.findall(r"^  (\w+) ", listing, re.M)), set(re.findall(r"^\| `(\w+)` \|", table, re.M)))
 
     def test_what_confirms_a_finding_can_be_run(self):
-        """The last column of 'What to do with a finding', and a row for each kind that there is."""
+        """The last column of 'What to do with a finding', and one row for each kind."""
         section = README.read_text().split("## What to do with a finding\n")[1].split("\n## ")[0]
         rows = re.findall(r"^\| (\w+) \|.*\| `(ncclprof [^`]+)` \|$", section, re.M)
         finding = json.loads((TOP / "schemas/output/diagnose.schema.json").read_text())

@@ -1,4 +1,4 @@
-"""`record`: the environment that a command gets, what stops it, and a job of the fake NCCL core from end to end."""
+"""`record`: the environment of the command, what stops it, and a job of the fake NCCL core from end to end."""
 
 import collections
 import json
@@ -18,8 +18,9 @@ PLUGIN = BUILT / "libnccl-profiler-ncclprof.so"
 FAKECORE = BUILT / "fakecore"
 OURS = ("NCCL", "NVTX", "RANK", "SLURM", "OMPI")
 
-# What the launchers do on one machine, as far as it matters here: a process a rank, each with variables that tell it
-# which, in the launcher's own environment or (srun --export=NONE, mpirun on other machines) in nearly none.
+# What launchers do on one machine, as far as it matters here: they start one process per rank, with variables that tell
+# the process its rank, and with the environment of the launcher or (srun --export=NONE, mpirun on other machines) with
+# almost none.
 LAUNCHER = """#!/bin/sh
 launcher=${0##*/}
 keep=all
@@ -58,12 +59,12 @@ class Record(Case):
                 self.addCleanup(os.environ.__setitem__, name, value)
 
     def environment(self, *options, env=None):
-        """What a command started by record finds in its environment."""
+        """The environment of a command that record starts."""
         out = self.run_program("record", *options, "--", "env", "-0", env=env).out
         return dict(line.split("=", 1) for line in out.split("\0") if line.startswith(OURS))
 
     def refused(self, *options, env=None, status=1):
-        """Runs nothing; returns what standard error says."""
+        """Runs no command; returns standard error."""
         result = self.run_program("record", *options, "--", "touch", "ran", env=env, status=status)
         self.assertFalse((self.folder / "ran").exists())
         self.assertEqual(result.out, "")
@@ -189,7 +190,7 @@ class Record(Case):
         self.assertEqual((answer.stdout, answer.stderr), ("inspector\n", ""))
 
     def play(self, *options, job=(), killed=0):
-        """Records a job of the fake core; returns what those of its processes played that ended well, added up."""
+        """Records a job of the fake core; returns the sum of what those of its processes played that ended well."""
         start = 'exec "$0" --plugin "$NCCL_PROFILER_PLUGIN" --ranks 8 --steps 3 --tags call "$@"'
         result = self.run_program("record", "-o", "traces", *options, "--", "sh", "-c", start, FAKECORE, *job,
                                   status=1 if killed else 0)
@@ -198,7 +199,7 @@ class Record(Case):
         return {figure: sum(process[figure] for process in played) for figure in played[0]}
 
     def launch(self, *words, **environment):
-        """Runs a command in which a launcher starts the fake core; what its four ranks played, added up."""
+        """Runs a command in which a launcher starts the fake core; returns the sum of what its four ranks played."""
         for name in ("mpirun", "srun", "mpiexec"):
             (self.folder / name).write_text(LAUNCHER)
             (self.folder / name).chmod(0o755)
@@ -227,7 +228,7 @@ class Record(Case):
                     self.store.unlink()
 
     def test_under_a_launcher_that_passes_nothing_on(self):
-        """Then each process records itself; the name of the file is the default one."""
+        """Each process then records itself, and the file has the default name."""
         played = self.launch("srun", "--export=NONE", "-n", 4, PROGRAM, "record", "-o", "traces", "--")
         files = [path.name for path in (self.folder / "traces").iterdir()]
         self.assertEqual(len([name for name in files if name.startswith("ncclprof-")]), 4)
@@ -285,7 +286,7 @@ class Record(Case):
         self.check_everything(played)
 
     def test_a_job_whose_processes_run_no_destructor(self):
-        """As multiprocessing's in Python: whoever ended its communicators left a whole file and was not killed."""
+        """As with Python's multiprocessing: a process that ended its communicators left a complete file and was not killed."""
         for packed in ([], ["--gzip"]):
             with self.subTest(packed=packed):
                 played = self.play(*packed, job=["--quick-exit"])
@@ -313,7 +314,9 @@ class Record(Case):
                 self.store.unlink()
 
     def all_are_stuck(self):
-        """Whether traces say so of all but rank 5: six in the last operation of step 4, one in the ReduceScatter before it."""
+        """Whether the traces show this for all ranks except 5: six in the last operation of step 4, one in the ReduceScatter
+        before it.
+        """
         pending = '"PendingOperation".*"name": "(%s)".*"SeqNum": 4, .*"Count": (?:16384|4194304), %s'
         texts = [path.read_text() for path in (self.folder / "traces").glob("*.json")]
         running = [set(re.findall(pending % ("AllReduce|ReduceScatter", '.*"KernelsStarted": 2'), text)) for text in texts]
@@ -322,7 +325,7 @@ class Record(Case):
                 and (({"ReduceScatter"}, {"AllReduce", "AllGather"}) in zip(running, behind)))
 
     def kill_a_stuck_job(self):
-        """Rank 5 of 8 goes into a loop in step 4; all wait for it when they are killed."""
+        """Rank 5 of 8 goes into an endless loop in step 4; all other ranks wait for it when they are killed."""
         job = [PROGRAM, "record", "-o", "traces", "--", FAKECORE, "--ranks", "8", "--steps", "8", "--op-us", "1000",
                "--tags", "call", "--stuck", "5:4"]
         process = subprocess.Popen(job, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -336,18 +339,19 @@ class Record(Case):
             process.wait()
 
     def test_a_stuck_job_that_is_killed_names_who_held_it_up(self):
-        """What was pending for a second is in the traces of a job that leaves nothing else behind."""
+        """Operations that were pending for a second are in the traces, even if the job leaves nothing else."""
         self.kill_a_stuck_job()
         self.ingest("traces")
-        # The fake ranks' own times are the machine's: only what holds others up for good is told apart here.
+        # The times of the fake ranks depend on the machine, so only a rank that blocks the others forever can be identified.
         self.assertEqual([(f["rank"], f["first_step"]) for f in self.json("diagnose")["findings"]
                           if f["kind"] == "missing" and f["confidence"] == "high"], [(5, 4)])
-        # Of each of the others the AllReduce of all; of rank 5's partner the ReduceScatter and what comes after, too.
+        # For each of the others the AllReduce of all ranks; for the partner of rank 5 also the ReduceScatter and what
+        # follows.
         self.assertEqual(dict(self.rows("SELECT rank, sum(unfinished) FROM v_operation GROUP BY rank")),
                          {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 0, 6: 1, 7: 3})
 
     def pending_of_partner(self):
-        """As rank 5's own trace would say of the ReduceScatter that rank 7 waits in, had its host called it."""
+        """As the trace of rank 5 would show the ReduceScatter in which rank 7 waits, if its host had called it."""
         texts = [path.read_text() for path in (self.folder / "traces").glob("*.json")]
         line, = {line for text in texts if '"name": "rank 7 on ' in text
                  for line in re.findall('.*"PendingOperation".*"name": "ReduceScatter".*\n', text)[:1]}
@@ -355,7 +359,7 @@ class Record(Case):
         return re.sub('"Rank": (.)', lambda found: f'"Rank": {1 - int(found.group(1))}', other)
 
     def stop_recording(self, rank, into, pending=""):
-        """A copy of the traces in which the recording of a rank stopped half-way, at some limit."""
+        """A copy of the traces in which the recording of one rank stopped half-way, at a limit."""
         for path in (self.folder / "traces").glob("*.json"):
             lines = path.read_text().splitlines(keepends=True)
             if f'"name": "rank {rank} on ' in "".join(lines[:4]):
@@ -371,7 +375,7 @@ class Record(Case):
             self.write(f"{into}/{path.name}", "".join(lines))
 
     def test_a_rank_whose_recording_stopped_is_not_blamed_for_what_is_not_recorded(self):
-        """Who held the job up is named if that was recorded; if not, that nothing is known of that rank is said."""
+        """The rank that hangs the job is named if it was recorded; else the note says that nothing of it is recorded."""
         self.kill_a_stuck_job()
         for number, (rank, pending, blamed) in enumerate(((2, "", [5]), (5, "", []), (5, self.pending_of_partner(), []))):
             with self.subTest(number):
@@ -397,7 +401,7 @@ class Record(Case):
                 self.store.unlink()
 
     def test_two_runs_whose_process_ids_are_the_same(self):
-        """As in a container that is started again: nothing but the moment when they began tells processes apart."""
+        """As in a container that is restarted: only the start time distinguishes the processes."""
         folders = []
         for run in (1, 2):
             self.play()
@@ -426,7 +430,7 @@ class Record(Case):
                 self.store.unlink()
 
     def test_inspector_lines_named_without_their_trace_are_read(self):
-        """Until the trace comes in: then they tell of nothing new, whoever is given."""
+        """Until the trace is ingested: then they add no new information, whichever is given."""
         for packed in ([], ["--gzip"]):
             with self.subTest(packed=packed):
                 played = self.play("--format", "both", *packed)

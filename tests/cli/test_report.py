@@ -31,7 +31,7 @@ def grouped(job, keys):
 
 
 def figures_of_rank(members):
-    """Of one rank its own durations count, and what they are beyond the transfer."""
+    """For one rank, its own durations count, and their excess over the transfer time."""
     timed = [(i, m.duration) for i, m in members if m.duration is not None]
     return {
         "transfer_us_p50": reader.nearest_rank([i.transfer for i, _ in members], 0.5) / 1e3,
@@ -123,7 +123,7 @@ class Report(Case):
         self.assertEqual([row["step"] for row in rows], list(range(9)))
 
     def test_equals_come_in_the_order_of_their_keys(self):
-        """Whatever the order of the files: ties are broken by the keys, and steps come first of all."""
+        """Independent of the order of the files: ties are broken by the keys, and steps come first."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
         rows = self.json("report", "--by", "rank,step")["rows"]
         self.assertEqual([row["step"] for row in rows], sorted(row["step"] for row in rows))
@@ -142,7 +142,7 @@ class Report(Case):
         self.assertEqual([row["process"] for row in rows], [str(row["rank"]) for row in rows])
         self.assertNotIn("process", self.run_program("report", "--by", "rank").out)
         self.store.unlink()
-        # Nothing joins the files of this one: only names tell its ranks apart.
+        # Nothing joins the files of this fixture: only names distinguish its ranks.
         self.run_program("ingest", TOP / "fixtures/dialect-2.23.4")
         rows = self.json("report", "--by", "rank")["rows"]
         self.assertEqual({row["rank"] for row in rows}, {None})
@@ -169,7 +169,7 @@ class Report(Case):
         self.assertEqual(self.json("report", "--run", "2")["warnings"], [])
 
     def test_operations_that_lack_ranks_are_said(self):
-        """Rank 2 of the killed job left no file: whom others waited for may have been it."""
+        """Rank 2 of the killed job left no file: it may be the rank that others waited for."""
         for fixture, said in (("tp2dp2pp2-kill", True), ("tp2dp2pp2-clean", False)):
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", TOP / "fixtures" / fixture)

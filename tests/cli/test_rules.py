@@ -1,4 +1,4 @@
-"""The rules of a diagnosis, as diagnose shows them: what each read, and what that leaves of a finding."""
+"""The rules of diagnose as it shows them: the measured value of each, and the confidence that results."""
 
 import re
 
@@ -13,14 +13,14 @@ class Rules(Case):
         self.run_program("ingest", "-q", TOP / "fixtures" / name)
 
     def table(self):
-        """{rule: (side, at most)}, as the manual has them."""
+        """{rule: (side, at most)}, from the manual."""
         page = (TOP / "man/ncclprof-diagnosis.7").read_text()
         rules = re.findall(r"^\.It Li ([\w-]+) Pq .*; at most (\w+)\n(?:(?!\.It|If (?:less|at|more)).*\n)*If (less than|at least|more than) ",
                            page, re.M)
         return {name: (side, at_most) for name, at_most, side in rules}
 
     def check_confidence(self, finding, table):
-        """As far as the strictest rule that speaks allows, and each speaks that is on that side of its limit."""
+        """Confidence is the lowest that a violated rule allows, and a rule is violated if its value is beyond its limit."""
         allowed = "high"
         for rule in finding["rules"]:
             side, at_most = table[rule["name"]]
@@ -57,7 +57,7 @@ class Rules(Case):
             self.assertEqual(quiet, [rule["name"] for rule in finding["rules"] if not rule["speaks"]])
             self.assertLess(text.find("    limits to "), text.find("    passed  "))
         self.assertEqual(spoke[0][:2], ("medium", "worth-sure"))
-        # Worth 32 ms of 55 in each step, by TRUTH: twice 30 %, but for what the clocks say of both.
+        # Costs 32 ms of 55 ms in each step according to TRUTH: twice 30 %, except for what the clocks show of both.
         self.assertAlmostEqual(float(spoke[0][2]), 32 / 55 / 0.3, delta=0.05)
         self.assertNotIn("    passed  ", self.run_program("diagnose").out)
 

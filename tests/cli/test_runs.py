@@ -1,4 +1,4 @@
-"""Runs: names and numbers that stay, and taking one out of the store again."""
+"""Runs: names and numbers that stay, and removing a run from the store."""
 
 import shutil
 import sqlite3
@@ -29,7 +29,7 @@ class Runs(Case):
         self.assertEqual(self.runs(), {"night": 1, "night-2": 2})
 
     def test_name_and_number_stay_when_files_are_replaced(self):
-        """A first file that grew comes in anew, behind all others; its run is the first all the same."""
+        """A first file that grew is ingested again, after all others; its run is still the first."""
         self.make("a", 11)
         self.make("b", 12)
         self.run_program("ingest", "a", "b")
@@ -52,7 +52,7 @@ class Runs(Case):
                     self.assertTrue(by_name.out)
 
     def test_a_store_of_an_earlier_version(self):
-        """As the migration leaves it: numbers, and no names yet. Those come when it is next used, though nothing is ingested."""
+        """The state after the migration: numbers, and no names yet. Names are made at the next use, even without an ingest."""
         self.make("a", 11)
         self.make("b", 12)
         self.run_program("ingest", "b", "a")
@@ -96,7 +96,7 @@ class Runs(Case):
         again = [file["status"] for file in self.json("ingest", "a", "b")["files"]]
         self.assertEqual(again, ["unchanged"] * 2 + ["ingested"] * 2)
         self.assertEqual(digests(self.store), content)
-        self.assertEqual(self.runs(), {"a": 1, "b": 3})  # nobody who noted run 2 gets another one for it
+        self.assertEqual(self.runs(), {"a": 1, "b": 3})  # a user who noted run 2 never gets another run under this number
 
     def test_several_at_once(self):
         for name, communicator in (("a", 11), ("b", 12), ("c", 13)):
@@ -126,7 +126,7 @@ class Runs(Case):
         self.assertEqual(self.runs(), {})
 
     def test_a_process_without_operations(self):
-        """A run all the same, by the tags that it set."""
+        """It is a run because of the tags that it set."""
         self.write("idle/x.json", '[\n{"name": "Process", "cat": "NCCLPROF", "ph": "M", "pid": 7, "tid": 1, "ts": 0.0, "args": '
                    '{"plugin": "ncclprof", "version": "0.1.0", "format": 1, "api": 7, "host": "node1", "start_monotonic_ns": 5, '
                    '"start_realtime_ns": 1795236510488683167, "boot_id": "b"}},\n{"name": "UserTag", "cat": "USER_TAG", "ph": "i", '
@@ -138,7 +138,7 @@ class Runs(Case):
         self.assertEqual((set(self.runs()), self.info()["tags"]), ({"a"}, 0))
 
     def rows(self):
-        """How many rows each table has."""
+        """The number of rows of each table."""
         with sqlite3.connect(self.store) as store:
             names = [name for name, in store.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
             counts = {name: store.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}
@@ -146,7 +146,7 @@ class Runs(Case):
         return counts
 
     def test_every_kind_of_record_goes(self):
-        """All fixtures, and all their runs forgotten: no table has a row, but those that say what the store is."""
+        """All fixtures ingested, and all their runs forgotten: no table has rows, except those that describe the store."""
         self.run_program("ingest", "-q", TOP / "fixtures", self.write("lossy/node9-pid1.log", lossy_trace()), status=None)
         before = self.rows()
         self.assertEqual([name for name in RECORDS if not before[name]], [])
@@ -154,7 +154,9 @@ class Runs(Case):
         self.assertEqual({name for name, rows in self.rows().items() if rows}, {"fact", "vocabulary"})
 
     def test_files_that_name_no_process(self):
-        """Memory snapshots and averages go with the run whose files lie nearest, and stay where that may be another's."""
+        """Memory snapshots and averages are removed with the run whose files are nearest, and stay if that may be another
+        run's.
+        """
         registered, averages = TOP / "fixtures/registered-memory", TOP / "fixtures/prometheus"
         averages = sorted(averages.glob("*.prom"))
         for name, communicator in (("a", 11), ("b", 12)):
@@ -176,7 +178,9 @@ class Runs(Case):
         self.assertEqual(self.rows()["registration"], 0)
 
     def test_a_log_that_was_united_with_a_trace(self):
-        """It goes with the run; and where the trace alone goes, as another takes its path, the log's calls count again."""
+        """It is removed with the run. If only the trace is removed, because another file takes its path, the log's calls
+        count again.
+        """
         folder = TOP / "fixtures/registered-memory"
         logs = sorted(folder.glob("nccl.*.log"))
         for path in logs + sorted(folder.glob("ncclprof-*.json.gz")):
@@ -186,7 +190,7 @@ class Runs(Case):
         other = digests(self.store)
         self.run_program("ingest", "job")
         calls, ledger = self.info()["collectives"], self.json("info", "--ledger")["rows"]
-        self.assertEqual([row["count"] for row in ledger if row["reason"] == "call that a trace records, too"], [96])
+        self.assertEqual([row["count"] for row in ledger if row["reason"] == "call that a trace also contains"], [96])
         united = shutil.copy(self.store, self.folder / "united.db")
         self.assertEqual(len(self.forget(self.runs()["job"])["files"]), 8)
         self.assertEqual(digests(self.store), other)
@@ -199,12 +203,12 @@ class Runs(Case):
         store.close()
         self.run_program("ingest", "job")
         ledger = self.json("info", "--ledger")["rows"]
-        self.assertEqual([row for row in ledger if row["reason"] == "call that a trace records, too"], [])
+        self.assertEqual([row for row in ledger if row["reason"] == "call that a trace also contains"], [])
         self.assertEqual(self.info()["collectives"], calls + 4)
         after = digests(self.store)
         self.store.unlink()
         self.run_program("ingest", "other", "job")
-        # What the first file said of a communicator stays.
+        # What the first file contained about a communicator stays.
         self.assertEqual(digests(self.store) | {"communicator": None}, after | {"communicator": None})
 
     def test_wrong_usage(self):

@@ -1,4 +1,6 @@
-"""diagnose on simulated jobs whose faults one step alone does not show: what recurs, several ranks, all steps, weak rows."""
+"""diagnose on simulated jobs with faults that a single step does not show: recurring, on several ranks, in all steps, or
+weak over many steps.
+"""
 
 from tests.cli.support import Case
 

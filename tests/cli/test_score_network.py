@@ -1,4 +1,4 @@
-"""Senders of one host that are slow at once are one finding."""
+"""Senders of one host that are slow at the same time are one finding."""
 
 import json
 
@@ -24,7 +24,7 @@ class ScoreNetwork(Case):
         self.assertIn("sends from ranks 2 and 3 are slow", finding["text"])
 
     def test_interface_from_the_start(self):
-        """There is no past to hold it against: other senders of the same operations tell."""
+        """There are no earlier steps to compare with, but other senders of the same operations."""
         (finding,) = self.believed("--fault net:2,3:0:23:15%:*")
         self.assertEqual(("network", [2, 3], "medium"), (finding["kind"], finding["ranks"], finding["confidence"]))
         self.assertEqual(23, finding["last_step"])

@@ -1,4 +1,4 @@
-"""What a silence is worth: what diagnose judged of a job, what it did not, and steps that nobody can be blamed for."""
+"""Coverage: the part of a job that diagnose analyzed and the part that it did not, and longer steps without a rank at fault."""
 
 import json
 import re
@@ -27,9 +27,8 @@ def log_line(rank, ranks, number, called_us, begin_us, end_us, size, name="AllRe
 class Silence(Case):
     def job(self, steps=40, ranks=4, slow=lambda step: 0, grow=lambda step: 1, kept=lambda rank, step, call: True,
             recorded=None):
-        """
-        Each step three calls of 1 ms with 2 ms before each, as long as `grow` says; before the second of them `slow` us
-        more on all ranks. What is not `kept` is missing in the log, and ranks that are not `recorded` have none.
+        """Three calls of 1 ms per step with 2 ms before each, longer by the factor `grow`; before the second call `slow` us more on
+        all ranks. Operations that are not `kept` are missing in the log, and ranks that are not `recorded` have none.
         """
         for rank in range(ranks) if recorded is None else recorded:
             lines, at_us = [], 1795218000000000
@@ -45,7 +44,7 @@ class Silence(Case):
         self.run_program("ingest", self.folder / "job")
 
     def diagnose(self, status):
-        """The JSON object, and the lines for people."""
+        """The JSON object, and the lines of the text output."""
         report = self.json("diagnose", "--exit-code", status=status)
         return report, self.run_program("diagnose", "--exit-code", status=status).verdict.splitlines()
 
@@ -53,7 +52,7 @@ class Silence(Case):
         self.job()
         report, (first, judged, sight) = self.diagnose(0)
         self.assertEqual(first, "no problem found")
-        # Of 4 ranks 39 steps of 3 after the warm-up.
+        # On 4 ranks, 39 steps of 3 operations after the warm-up.
         self.assertEqual(judged, "    Coverage: 468 of 468 operations, 4 of 4 ranks, steps 1-39")
         self.assertRegex(sight, r"Detection limit for one slow rank: .* in a single step, .* in three consecutive steps, .* in every step$")
         summary = report["summary"]
@@ -61,7 +60,7 @@ class Silence(Case):
                          (4, 40, 480, 468))
         self.assertAlmostEqual(summary["step_us_p50"], 9015, delta=30)
         self.assertEqual((summary["longer_steps"], summary["lost_us"], summary["explained_us"]), ([], 0, 0))
-        # A tenth of a step is the least that counts in one step or in all, 3 % in several; the noise is less.
+        # The detection limit is a tenth of a step for one step or all steps, and 3 % for several; the noise is lower.
         for key, share in (("one_step_us", 0.1), ("three_steps_us", 0.03), ("every_step_us", 0.1)):
             self.assertAlmostEqual(summary["smallest_fault"][key], share * 9015, delta=20)
 
@@ -75,14 +74,14 @@ class Silence(Case):
         self.assertAlmostEqual(report["summary"]["lost_us"], (last - first + 1) * slow_us, delta=30 * (last - first + 1))
         self.assertEqual(lines[0], "steps became longer; the rank at fault cannot be determined")
         said = " ".join(report["warnings"])
-        # The call that is slower is the second of three.
+        # The slower call is the second of three.
         self.assertRegex(said, f"steps {first}-{last} took 14.4 ms each .baseline 9.0 ms.; the cause cannot be determined from "
                                r"this trace. Most of the increase: 5\.\d+ ms before operation 2 of the step \(AllReduce, "
                                r"communicator world\), on 4 of 4 ranks. Rank \d arrived last there in \d+ of \d+ steps")
 
     def test_all_are_slower_from_the_middle_on(self):
         self.job(slow=lambda step: 5400 * (step >= 20))
-        self.check_longer(20, 38) # the length of the last is not known
+        self.check_longer(20, 38) # the duration of the last step is unknown
 
     def test_all_are_slower_in_three_quarters_of_the_steps(self):
         self.job(slow=lambda step: 5400 * (step >= 10))
@@ -118,10 +117,10 @@ class Silence(Case):
                                          "with. Ingest the files of all ranks."), first)
 
     def test_what_a_filter_left_out(self):
-        """The first call of each step, the least of all, on all ranks: the numbers of the others tell."""
+        """The first call of each step, also the smallest, on all ranks: the sequence numbers of the others show the gap."""
         self.job(kept=lambda rank, step, call: call)
         report, (_, gaps, *_) = self.diagnose(4)
-        # Of 40 steps 39 between the first and the last that are recorded.
+        # Of 40 steps, 39 are between the first and the last recorded one.
         self.assertEqual((report["summary"]["not_judged"]["left_out"], report["summary"]["not_judged"]["lost"]), (156, 0))
         self.assertIn("Not analyzed: 156 filtered out by the recorder as too small "
                       "(record them with NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES=0)", gaps)
@@ -140,7 +139,7 @@ class Silence(Case):
         self.assertRegex(judged, r"^    Coverage: \d+ of 468 operations, .* Not analyzed: .*\b[23] lost by the recorder")
 
     def test_a_file_that_ends_in_mid_job(self):
-        """The others got on with it, which they could not have done without: it is the file that ended."""
+        """The others continued, which they could not have done without it: its file ended, not the rank."""
         self.job(kept=lambda rank, step, call: rank != 3 or step < 20)
         report, (_, gaps, *_) = self.diagnose(4)
         self.assertEqual([finding for finding in report["findings"] if finding["confidence"] != "low"], [])
@@ -148,7 +147,7 @@ class Silence(Case):
         self.assertIn("Not analyzed: 60 after the end of a rank's file (ingest complete files)", gaps)
 
     def test_kernels_without_a_stop(self):
-        """A ring of sends in one process: each kernel notes when it began, and none when it ended."""
+        """A ring of sends in one process: each kernel records its start, and none its end."""
         lines = []
         for step in range(20):
             for rank in range(4):
@@ -172,7 +171,7 @@ class Silence(Case):
         self.assertEqual(report["summary"]["judged_operations"], 0)
 
     def strip_stops(self, traces, of):
-        """As NVIDIA's example plugin writes them: no stop of kernels of those categories."""
+        """As NVIDIA's example plugin writes them: kernels of those categories have no stop."""
         for path in traces:
             category, lines = None, []
             for line in path.read_text().splitlines(keepends=True):
@@ -186,7 +185,9 @@ class Silence(Case):
             path.write_text("".join(lines))
 
     def test_experts_whose_kernels_note_no_stop(self):
-        """The culprit is the same with stops, without those of sends and receives, and without any; in health nobody is."""
+        """The culprit is the same with all stops, without those of sends and receives, and without any; a healthy job has
+        none.
+        """
         job = "--shape moe --ranks 8 --per-node 8 --layers 2 --steps 16 --dialect chrome-v6 --seed "
         for seed, fault in ((117, "compute:2:6:9:30%:*"), (115, "host:5:6:9:20%:*"), (116, None)):
             for of in ((), ("P2P",), ("P2P", "COLL")):
@@ -210,7 +211,7 @@ class Silence(Case):
                             "not enough data: operations have no end times"))
 
     def test_networks_alone(self):
-        """Nothing but proxy operations and their steps: links are judged, ranks are not."""
+        """Only proxy operations and their network steps: links are analyzed, ranks are not."""
         traces, _ = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 2 --steps 20 --dialect chrome-v2 --seed 5")
         self.run_program("ingest", *traces)
         _, (first, gaps, *_) = self.diagnose(4)
@@ -221,7 +222,7 @@ class Silence(Case):
         traces, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 8 --layers 2 --steps 12 "
                                   "--dialect chrome-v4 --seed 6")
         texts = {path: path.read_text() for path in traces}
-        # Only in the communicator of all there are ranks from 4 on: those are the second stage's.
+        # Only the communicator of all ranks has ranks from 4 on: those are the second stage's.
         stage = {re.search(r'"pid": (\d+)', text)[1] for text in texts.values() if re.search(r'"Rank": [4-7]\b', text)}
         self.assertEqual(len(stage), 4)
         for path, text in texts.items():
@@ -233,7 +234,7 @@ class Silence(Case):
         self.assertGreaterEqual(report["summary"]["not_judged"]["without_time"], report["summary"]["operations"] // 3)
 
     def test_kernels_of_other_operations(self):
-        """Each rank sends to itself once, as in an all-to-all, and no kernel is told of that: NCCL loses count of kernels."""
+        """Each rank sends to itself once, as in an all-to-all, without a kernel: NCCL's kernel count is then wrong."""
         traces, _ = self.simulate("--shape 3d --tp 1 --dp 1 --pp 2 --ranks 2 --layers 2 --steps 12 --dialect chrome-v7 --seed 6")
         sent = re.compile(r'("cat": "P2P", "ph": "b".*?"Rank": (\d+), "Peer": )\d+((?s:.*?)"cat": "P2P", "ph": "e")')
 
@@ -256,9 +257,8 @@ class Silence(Case):
         self.assertEqual([finding for finding in report["findings"] if finding["confidence"] != "low"], [])
 
     def test_a_fault_of_the_size_that_is_said_is_seen(self):
-        """
-        What a silent job says it would have seen, planted before the one operation of a phase, is found: the noise is the
-        same. Half as much again is planted, of which a part passes in what the rank waits for anyway.
+        """A fault of the size of the reported detection limit, planted before the one operation of a phase, is found with the same
+        noise. The planted fault is 1.5 times that size, because a part of it overlaps with time in which the rank waits anyway.
         """
         job = "--shape ddp --ranks 8 --per-node 2 --layers 1 --steps 20 --dialect chrome-v7 --seed "
         for seed in (11, 12, 13):

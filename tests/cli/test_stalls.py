@@ -1,4 +1,4 @@
-"""stalls against jobs made by hand, whose every wait is known, and against a second reading of the fixtures."""
+"""stalls on hand-made jobs in which every wait is known, and compared with a second reader of the fixtures."""
 
 import collections
 import gzip
@@ -13,7 +13,7 @@ NETWORK_STEPS = 8
 USUAL_US = 100.0
 HASH = 12481426919102447117
 PAIR = 0x450F000000000000  # and one more
-LENGTH_US = 20000.0  # of a training step
+LENGTH_US = 20000.0  # in a training step
 
 
 def jitter(*numbers):
@@ -22,7 +22,9 @@ def jitter(*numbers):
 
 
 def proxy(number, pid, kind, peer, at_us, waits):
-    """A proxy operation whose steps follow one another; `waits` are (GPU, peer, network) of each. Returns its end too."""
+    """A proxy operation whose network steps follow one another; `waits` are (GPU, peer, network) of each. Also returns its
+    end.
+    """
     send = kind == "Send"
     names = ["SendGpuWait", "SendPeerWait", "SendWait"] if send else ["RecvWait", "RecvFlushWait", "RecvGpuWait"]
     lines = event(f"Progress{kind}", "PROXY", "b", number, pid, at_us, Channel=0, Peer=peer, Steps=len(waits),
@@ -37,13 +39,13 @@ def proxy(number, pid, kind, peer, at_us, waits):
 
 
 class Job:
-    """Four ranks that send to both neighbours of a ring, one AllReduce of 4 MiB and two tags a training step."""
+    """Four ranks that send to both neighbours of a ring, with one AllReduce of 4 MiB and two tags per training step."""
 
     def __init__(self):
         self.network, self.peer, self.gpu, self.receive = {}, {}, {}, {}
 
     def waits(self, sender, receiver, step):
-        """Of every network step on the sender's side."""
+        """For every network step on the sender's side."""
         key = (sender, receiver, step)
         network = [USUAL_US * jitter(*key, i) for i in range(NETWORK_STEPS)]
         extra = self.network.get(key, [0.0] * NETWORK_STEPS)
@@ -80,7 +82,7 @@ class Stalls(Case):
         return {(row["sender"], row["receiver"]): row for row in rows}
 
     def check(self, rows, expected):
-        """By their waits alone all edges of `expected` have their verdict and steps, all others are ok."""
+        """From their waits alone, all links of `expected` have their verdict and steps, and all others are ok."""
         found = {edge: (row["measured"], row["first_step"], row["last_step"]) for edge, row in rows.items()
                  if row["measured"] != "ok"}
         self.assertEqual(found, expected)
@@ -110,7 +112,7 @@ class Stalls(Case):
         self.assertAlmostEqual(rows[1, 2]["usual_wait_us_mean"], 100, delta=2)
 
     def test_slow_sender_where_one_edge_is_slow_anyway(self):
-        """400 us more a send are twice the usual on one edge only; the other shows them all the same."""
+        """400 us more per send are twice the baseline on one link only; the other link shows them nevertheless."""
         job = Job()
         for edge in ((1, 0), (3, 2)):
             job.slow(*edge, range(TRAINING_STEPS), 600.0)
@@ -161,7 +163,7 @@ class Stalls(Case):
         self.assertAlmostEqual(rows[0, 1]["stalled_us"], 3 * 8 * 500, delta=1)
 
     def test_a_victim_has_no_verdict(self):
-        """Rank 0's GPU is late with what came late to it."""
+        """Rank 0's GPU is late because its data came late."""
         job = Job()
         for step in range(3, 6):
             job.gpu[0, 1, step] = job.gpu[0, 3, step] = 510.0
@@ -207,7 +209,7 @@ class Stalls(Case):
             self.assertEqual(self.json("stalls", "--matrix", "--value", value)["rows"][1]["to_2"], said)
 
     def pairs(self, *recorded):
-        """The four ranks, each with its neighbour in a pair of its own, of which only some left a trace."""
+        """The four ranks, each in a pair with its neighbour; only some left a trace."""
         for rank in recorded:
             pid, at = 1000 + rank, 1000.0 + LENGTH_US * TRAINING_STEPS
             text, end = proxy(900, pid, "Send", 1 - rank % 2, at + 10, [(10.0, 1.0, USUAL_US)] * NETWORK_STEPS)
@@ -221,7 +223,7 @@ class Stalls(Case):
         return {(row["sender_name"], row["receiver_name"], row["receiver"]) for row in rows}
 
     def test_a_rank_without_a_trace_is_deduced(self):
-        """The free place of rank 2's pair is rank 3's, of whom nothing is recorded."""
+        """The missing rank of rank 2's pair is rank 3, of which nothing is recorded."""
         self.assertEqual(self.pairs(0, 1, 2), {("0", "1", 1), ("1", "0", 0), ("2", "3", 3)})
 
     def test_one_of_two_without_a_trace_has_its_place_for_a_name(self):
@@ -270,12 +272,12 @@ class States(Case):
                  ((row["posted"], row["peer_ready"], row["transmitted"], row["done"]), row["reading"])
                  for row in self.json("stalls", "--states")["rows"]}
         self.assertEqual(found, expected)
-        # No network step of it says how long it waited: nothing else is to be shown, whoever asks.
+        # No network step of it has wait times, so there is nothing else to show.
         self.assertEqual(self.json("stalls")["rows"], self.json("stalls", "--states")["rows"])
         self.assertEqual(len(self.json("stalls", "--rank", "0")["rows"]), 4)
         readings = collections.Counter(reading for _, reading in expected.values())
         note, = [warning for warning in self.json("diagnose")["warnings"] if "proxy operations never finished" in warning]
-        self.assertIn("run 1: 9 proxy operations never finished: ", note)
+        self.assertIn("9 proxy operations never finished: ", note)
         for reading, count in readings.items():
             self.assertRegex(note, rf"\b{count} '{reading}' \(rank [01] to rank [12](, and others)?\)")
 
@@ -290,7 +292,7 @@ class States(Case):
                          [("send", 1, 1, "in flight, not acknowledged; then waiting for receiver credit or for data")])
 
     def test_counters_that_nobody_kept(self):
-        """An older interface before a newer NCCL: all of them are 0, and the ends of the operations are there."""
+        """An older plugin interface in a newer NCCL: all of them are 0, and the ends of the operations are there."""
         for version in ("2.23.4", "2.24.3", "2.25.1", "2.26.2"):
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", TOP / f"fixtures/dialect-{version}")
@@ -298,7 +300,7 @@ class States(Case):
             self.assertEqual(self.json("stalls", "--states")["rows"], [], version)
 
     def test_a_job_that_hangs(self):
-        """Rank 5 never entered grad_sync: its partner waits for data, and the GPUs have none to send."""
+        """Rank 5 never joined grad_sync: its partner waits for data, and the GPUs have none to send."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-hang", status=None)
         rows = self.json("stalls", "--states")["rows"]
         self.assertTrue(rows)
@@ -308,7 +310,7 @@ class States(Case):
 
 
 class SecondReading(Case):
-    """Edges of a recorded job, counted again from the text of its traces."""
+    """The links of a recorded job, counted again from the text of its traces."""
 
     def edges(self, folder):
         waits = collections.defaultdict(list)
@@ -335,7 +337,7 @@ class SecondReading(Case):
                     waits[name, communicator, edge].append(at_us - begun[number])
 
     def test_steps_that_never_came_to_the_network_count(self):
-        """Of a job that hangs: data that the sender's GPU never had ready."""
+        """In a job that hangs: data that the sender's GPU never had ready."""
         folder = TOP / "fixtures/tp2dp2pp2-hang"
         self.run_program("ingest", folder, status=None)
         begun = done = 0

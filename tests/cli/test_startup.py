@@ -1,4 +1,4 @@
-"""startup: times as the log has them, who came last, and what can be told where no log is."""
+"""startup: times from the log, the rank that arrived last, and what can be determined without a log."""
 
 import re
 
@@ -8,7 +8,7 @@ LATE = TOP / "fixtures/nccl-log-late-start"
 
 
 def made(rank, size, wait, parts="kernels 0.40, alloc 0.02", total=None, function="ncclCommInitRank", pid=None):
-    """The log of one rank of one communicator, which waited so many seconds in the bootstrap."""
+    """The log of one rank of one communicator, which waited this many seconds in the bootstrap."""
     pid = pid or 100 + rank
     total = wait + 0.5 if total is None else total
     head = f"node{rank // 2}:{pid}:{pid} [0] NCCL INFO "
@@ -30,7 +30,9 @@ class Startup(Case):
         return self.json("diagnose")["findings"]
 
     def test_diagnose_names_who_was_late(self):
-        """13.97 s by the fixture's own lines: from the shortest bootstrap to the next. Splits and a harmless warning say nothing."""
+        """13.97 s according to the fixture's lines: from the shortest bootstrap to the next. Splits and a harmless warning
+        are ignored.
+        """
         self.run_program("ingest", LATE)
         waits = sorted(float(wait) for log in LATE.glob("*.log") for wait in re.findall(r"Bootstrap timings total ([\d.]+)", log.read_text()))
         finding, = self.findings()
@@ -42,7 +44,7 @@ class Startup(Case):
         self.assertEqual(self.run_program("diagnose", "--exit-code", status=3).returncode, 3)
 
     def test_a_log_without_calls_is_enough(self):
-        """NCCL_DEBUG=INFO prints no calls unless asked to."""
+        """NCCL_DEBUG=INFO does not print calls by default."""
         self.take(["\n".join(line for line in log.read_text().splitlines() if "opCount" not in line) + "\n" for log in sorted(LATE.glob("*.log"))])
         finding, = self.findings()
         self.assertEqual((finding["kind"], finding["ranks"]), ("host", [2]))
@@ -54,7 +56,7 @@ class Startup(Case):
         self.assertEqual(self.json("diagnose", status=1)["findings"], [])
 
     def test_a_card_that_found_no_answer(self):
-        """Rank 3's; the others say what came of it. What rank 1 warns of is of no account."""
+        """The error is rank 3's; the others report its effects. The warning of rank 1 does not matter."""
         where = {0: "mlx5_0", 3: "mlx5_1"}
         logs = [log.read_text() for log in sorted(LATE.glob("*.log"))]
         for rank in range(4):
@@ -78,7 +80,7 @@ class Startup(Case):
         self.assertEqual(self.info()["warnings"], 0)
 
     def test_times_are_the_log_s(self):
-        """Each line with times is one row's, read anew from the fixture."""
+        """Each line with times belongs to one row; the lines are read again from the fixture."""
         self.run_program("ingest", LATE)
         rows = {(row["communicator"], row["rank"]): row for row in self.rows_of()}
         seen = 0
@@ -107,7 +109,7 @@ class Startup(Case):
         self.assertEqual({row["parent"] for row in self.rows_of() if row["function"] == "ncclCommSplit"}, {"0-3"})
 
     def test_late_by_its_own_kernels(self):
-        """All were called at once: who loads for longest is who the others wait for."""
+        """All ranks called at the same time, so the others wait for the one that loads longest."""
         self.take([made(rank, 4, 0.02 if rank == 1 else 8.02, "kernels 8.40" if rank == 1 else "kernels 0.40", total=8.5) for rank in range(4)])
         self.assertEqual([row["rank"] for row in self.rows_of() if row["last"]], [1])
 
@@ -131,7 +133,7 @@ class Startup(Case):
         self.assertIn("was not complete when a log ended", " ".join(answer["warnings"]))
 
     def test_without_a_log_from_first_operations(self):
-        """Stays in the first operation of each communicator, as the traces have them: the shortest came last."""
+        """The time in the first operation of each communicator, from the traces: the rank with the shortest arrived last."""
         self.simulate("--shape ddp --ranks 4 --per-node 4 --steps 4 --dialect chrome-v7 --seed 3 --fault host:2:0:0:60000:backward")
         self.run_program("ingest", "traces")
         answer = self.json("startup")
@@ -140,7 +142,7 @@ class Startup(Case):
         self.assertEqual([row["rank"] for row in answer["rows"] if row["last"]], [2])
 
     def test_beside_a_trace(self):
-        """Where a trace of the same processes is there, too, starts are of its ranks."""
+        """If there is also a trace of the same processes, startup uses its ranks."""
         trace = TOP / "fixtures/tp2dp2pp2-clean"
         self.run_program("ingest", trace)
         (size, hash_, ranks), = self.rows("SELECT size, communicator_hash_hex, group_concat(DISTINCT pid) FROM v_communicator JOIN member "

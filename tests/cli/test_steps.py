@@ -1,4 +1,6 @@
-"""steps: lengths, communication and waiting computed anew from a fixture; phases and findings against what was planted."""
+"""steps: durations, communication and waiting recomputed from a fixture; phases and findings compared with the planted
+faults.
+"""
 
 import collections
 import shutil
@@ -10,7 +12,7 @@ from tests.cli.support import TOP, Case, trace
 
 class Steps(Case):
     def test_figures_by_definition(self):
-        """On a job without trees, whose ends durations tell."""
+        """For a job without trees, in which durations are exact."""
         folder = TOP / "fixtures/tp2dp2pp2-slow-rank"
         job = reader.Job(folder)
         ranks = sorted({operation.rank for operation in job.operations})
@@ -28,18 +30,18 @@ class Steps(Case):
             self.assertEqual(row["last_rank"], waits.most_common(1)[0][0])
             self.assertAlmostEqual(row["waited_for_us"], waits.most_common(1)[0][1] / 1e3, delta=1)
             lengths = []
-            for rank in ranks:  # between its first operations in both whose starts are known
+            for rank in ranks:  # between the rank's first operations of both steps, if both starts are known
                 both = zip(of_step[rank, step], of_step[rank, step + 1])
                 lengths += [b.gpu_start - a.gpu_start for a, b in both if a.gpu_start and b.gpu_start][:1]
-            if lengths and step:  # step 0 begins with operations that no other has
-                # Which of them stands first in a step is told by their usual order: any will do to some us.
+            if lengths and step:  # step 0 starts with operations that no other step has
+                # Their usual order decides which of them is first in a step: for a few us, any is correct.
                 length_us = statistics.median_low(lengths) / 1e3
                 self.assertAlmostEqual(row["duration_us"], length_us, delta=0.005 * length_us)
             elif not lengths:
                 self.assertIsNone(row["duration_us"])
 
     def check_times(self, job, rows):
-        """Communication and waiting of each step: their parts of all ranks' time in it, where that is known."""
+        """Communication and waiting of each step: their shares of the time of all ranks in it, where known."""
         ranks = sorted({operation.rank for operation in job.operations})
         for row in rows:
             times = [time for time in (job.times(rank, row["step"]) for rank in ranks) if time]
@@ -50,15 +52,15 @@ class Steps(Case):
                 communication, waiting = (row["duration_us"] * part / lasted for part in (communication, waiting))
                 self.assertLessEqual(row["communication_us"], row["duration_us"])
             self.assertLessEqual(row["waiting_us"], row["communication_us"])
-            if not row["step"]:  # it begins with operations that no other has
+            if not row["step"]:  # it starts with operations that no other step has
                 continue
-            # Which of them stands first in a step is told by their usual order: any will do to some us.
+            # Their usual order decides which of them is first in a step: for a few us, any is correct.
             allowed = 1 + 0.005 * communication
             self.assertAlmostEqual(row["communication_us"], communication, delta=allowed, msg=row["step"])
             self.assertAlmostEqual(row["waiting_us"], waiting, delta=allowed, msg=row["step"])
 
     def test_times_by_definition(self):
-        """Where operations follow each other, and where they overlap, in a step and from one step to the next."""
+        """Operations that follow each other, and operations that overlap, in a step and from one step to the next."""
         folder = TOP / "fixtures/tp2dp2pp2-slow-rank"
         self.check_times(reader.Job(folder), self.json("steps", folder)["rows"])
         for shape in ("fsdp --ranks 4", "ddp --ranks 8 --fault compute:3:5:6:30%"):
@@ -68,7 +70,9 @@ class Steps(Case):
                 shutil.rmtree(self.folder / "traces")
 
     def check_shares(self, *paths):
-        """Waiting is part of communication, and that of the step; likewise of the whole job and of each rank. The job's summary."""
+        """Wait time is part of communication, and communication part of the step; the same for the whole job and each rank,
+        in the job's summary.
+        """
         self.run_program("--store", "x.db", "ingest", "-q", *paths, status=None)
         for row in self.json("--store", "x.db", "steps", status=None)["rows"]:
             parts = [row[key] for key in ("waiting_us", "communication_us", "duration_us") if row[key] is not None]
@@ -83,7 +87,9 @@ class Steps(Case):
         return summary
 
     def test_experts_and_interleaved_pipelines(self):
-        """Groups of sends and receives, one forward and one backward in turn, by recorders that tell durations: all at once."""
+        """Groups of sends and receives, one forward and one backward in turn, from recorders with durations only: all at the
+        same time.
+        """
         for shape in ("moe --ranks 8 --hot-expert 80:3", "1f1b --tp 1 --dp 2 --pp 4 --microbatches 8"):
             for dialect in ("chrome-v7", "inspector-2.30", "kineto"):
                 with self.subTest(shape=shape, dialect=dialect):
@@ -92,7 +98,7 @@ class Steps(Case):
                     shutil.rmtree(self.folder / "traces")
 
     def test_no_share_is_more_than_the_whole(self):
-        """Of every fixture."""
+        """For every fixture."""
         for folder in sorted((TOP / "fixtures").iterdir()):
             self.check_shares(folder)
 
@@ -113,14 +119,14 @@ class Steps(Case):
         self.assertEqual([row["step"] for row in self.json("steps", "--step", "6")["rows"]], [6])
         phases = self.json("steps", "--by", "tag", "--step", "6")["rows"]
         self.assertEqual(max(phases, key=lambda row: row["longer_us"])["tag"], "backward")
-        # Phases share a step out without a rest.
+        # The phases add up to the step.
         self.assertAlmostEqual(sum(row["duration_us"] for row in phases), some[1]["duration_us"],
                                delta=0.05 * some[1]["duration_us"])
 
     def test_what_cannot_be_told(self):
         self.write("a.json", trace(count=1))
         result = self.json("steps", "a.json")
-        self.assertIn("run 1: no training steps detected", result["warnings"])
+        self.assertIn("no training steps detected", result["warnings"])
         result = self.json("steps", TOP / "fixtures/dialect-2.23.4", status=None)
         self.assertTrue(any("no operation says when it ran" in warning for warning in result["warnings"])
                         or all(row["communication_us"] is None for row in result["rows"]))

@@ -1,4 +1,4 @@
-"""steps --map and --svg: figures computed anew from a fixture, the picture against its figures, README's picture."""
+"""steps --map and --svg: values recomputed from a fixture, the picture compared with its values, and the picture in README."""
 
 import collections
 import os
@@ -30,7 +30,7 @@ class StepsMap(Case):
                     waits[member.rank, member.step] += member.duration - least
         for place, row in cells.items():
             self.assertAlmostEqual(row["waiting_us"], waits[place] / 1e3, delta=1, msg=place)
-        # TRUTH: 32 ms of extra work in each of steps 4-8 of rank 1, in other steps and on other ranks none.
+        # TRUTH: 32 ms of extra work in each of steps 4-8 of rank 1; none in other steps or on other ranks.
         for (rank, step), row in cells.items():
             if step == 0:
                 self.assertIsNone(row["own_us"])
@@ -40,13 +40,13 @@ class StepsMap(Case):
             else:
                 self.assertLess(row["own_us"], 1e3)
                 self.assertIsNone(row["finding"])
-        # Lengths of all ranks together are those of the steps.
+        # The step times over all ranks are those of the steps.
         for row in self.json("steps", FOLDER)["rows"]:
             lengths = sorted(cells[rank, row["step"]]["duration_us"] or -1 for rank in range(8))
             self.assertEqual(lengths[3] if lengths[3] >= 0 else None, row["duration_us"])
 
     def drawn(self, *words, env):
-        """Each map: its title, and its rows as (label, cells, what is said)."""
+        """Each map: its title, and its rows as (label, cells, text)."""
         maps = []
         for part in self.run_program("steps", "--map", *words, env=env).out.rstrip("\n").split("\n\n"):
             lines = part.splitlines()
@@ -97,7 +97,7 @@ class StepsMap(Case):
         self.assertEqual(len(self.drawn("--value", "own", "--run", "tp2dp2pp2-clean", env=ASCII)), 1)
         maps = self.drawn("--value", "own", "--sort", "own_us", env=ASCII)
         self.assertEqual([title.split(":")[0] for title, _ in maps], ["run 1", "run 2"])
-        self.assertEqual(maps[0][1][0][0], "1")  # rank 1 is the latest by itself
+        self.assertEqual(maps[0][1][0][0], "1")  # rank 1 has the largest own delay
 
     def test_many_ranks_are_drawn_by_host(self):
         self.simulate("--shape ddp --ranks 72 --per-node 8 --steps 6 --layers 2 --dialect inspector-2.30 --seed 5")

@@ -1,4 +1,4 @@
-"""Store files that are not what they should be."""
+"""Damaged, foreign and hostile store files."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, trace
 
 class BrokenStores(Case):
     def check_refused(self, *says):
-        """Every command refuses the store, says why, and leaves it as it was."""
+        """Every command refuses the store, gives the reason, and does not change it."""
         before = self.store.read_bytes()
         self.write("a.json", trace())
         for words in (["info"], ["query", "SELECT 1"], ["ingest", "a.json"]):
@@ -78,7 +78,7 @@ class BrokenStores(Case):
 
     @unittest.skipIf(os.geteuid() == 0 and not os.path.exists("/usr/bin/setpriv"), "root may write everywhere")
     def test_fewer_steps_than_operations_have(self):
-        """What a run says of its steps is no measure for memory: operations beyond it are of none."""
+        """The step count of a run is not trusted for memory: operations beyond it belong to no run."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
         self.assertGreater(self.rows("SELECT max(step) FROM v_operation")[0][0], 2)
         for count in (2, 1, 0, -1):
@@ -109,7 +109,7 @@ class BrokenStores(Case):
         self.assertIn("the file cannot be written to: Permission denied", writing.stderr)
 
     def test_what_an_earlier_version_joined(self):
-        """Other rules made the tables: they are made anew, without being asked for."""
+        """The tables were made by other rules: they are made again, without a request."""
         self.run_program("ingest", "-q", TOP / "fixtures/tp2dp2pp2-slow-rank")
         said = self.run_program("diagnose").out
         for stale in ("DELETE FROM fact WHERE name = 'join_rules'", "UPDATE fact SET value = 0 WHERE name = 'join_rules'"):
@@ -176,7 +176,7 @@ class BrokenStores(Case):
 
 
 class ForeignViews(Case):
-    """A store into which somebody has put views of their own: what is read is what ncclprof knows, and all ends."""
+    """A store into which somebody has put other views: ncclprof reads only its own, and every command ends."""
 
     ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
     COMMANDS = (["info"], ["info", "--communicators"], ["info", "--ledger"], ["report"], ["stragglers"], ["steps"], ["diagnose"],
@@ -195,7 +195,7 @@ class ForeignViews(Case):
         store.close()
 
     def answers(self):
-        """What each command says, and each file that it writes."""
+        """The output of each command, and each file that it writes."""
         found = {}
         for words in self.COMMANDS:
             result = self.run_program(*words)
@@ -212,7 +212,7 @@ class ForeignViews(Case):
         return found
 
     def test_in_the_place_of_ours(self):
-        """Endless, a product of tables that takes years, and false ones: every answer is what it was."""
+        """Views that are endless, a product of tables that would take years, and false ones: every answer stays the same."""
         before = self.answers()
         columns = {row["view"]: row["columns"].split(", ") for row in self.json("query", "--schema")["rows"]
                    if row["view"] in ("v_operation", "v_rank", "v_ledger", "v_communicator", "v_dropped")}
@@ -226,7 +226,7 @@ class ForeignViews(Case):
         self.assertEqual(self.answers(), before)
 
     def test_in_the_place_of_a_table(self):
-        """It is not read: what needs the table fails, the rest goes on."""
+        """The table is not read: commands that need it fail, all others work."""
         for table in ("run", "file", "process", "job_rank", "fact", "shard", "vocabulary", "operation_block"):
             with self.subTest(table=table):
                 store = self.folder / f"{table}.db"
@@ -244,13 +244,13 @@ class ForeignViews(Case):
                         self.assertEqual(result.returncode, 1, table)
 
     def test_in_an_older_store(self):
-        """It is brought up to date without a look at them."""
+        """It is updated without reading them."""
         self.change("DROP TABLE job_rank", "CREATE VIEW job_rank AS " + self.ENDLESS.format("x AS job_rank_id, x AS run_id, x AS process_id"),
                     "PRAGMA user_version = 7")
         self.assertEqual(self.run_program("info", status=1).out, "")
 
     def test_query_is_bounded(self):
-        """Views of the user's own can be asked, for as long as --timeout says; the names of ours are ours."""
+        """Additional views of the user can be queried, limited by --timeout; the names of ncclprof's views are reserved."""
         self.change("CREATE VIEW mine AS SELECT count(*) AS files FROM file", "CREATE VIEW endless AS " + self.ENDLESS.format("x"),
                     "DROP VIEW v_rank", "CREATE VIEW v_rank AS SELECT 7 AS rank")
         self.assertEqual(self.rows("SELECT files FROM mine"), [(12,)])

@@ -1,4 +1,4 @@
-"""stragglers: every wait is booked somewhere, computed anew from the fixtures; verdicts only on who is at fault."""
+"""stragglers: every wait is attributed, recomputed from the fixtures; verdicts only on ranks at fault."""
 
 import collections
 import json
@@ -8,16 +8,15 @@ from tests.cli.support import TOP, Case
 
 SHARES = ("own_us", "inherited_us", "network_us", "unexplained_us")
 
-# GPU clocks tick in 32 ns; channels of one kernel start and stop a few ticks apart.
+# GPU clocks tick in 32 ns; the channels of one kernel start and stop a few ticks apart.
 TICKS_NS = 128
 
 
 class Waiting:
-    """What others waited for each rank, by definition: durations less the shortest, booked to who has the shortest.
-
-    Where two are equally short, to a few ticks, either may have come last: `least` leaves such an operation out, `most`
-    books it to both. So it is with trees, where durations say little (a leaf stops when it has passed its data on):
-    none of it in `least`, in `most` all the time until each one's next operation.
+    """How long others waited for each rank, by definition: durations minus the shortest one, attributed to the rank with the shortest.
+    If two are equally short, within a few ticks, either may have arrived last: `least` omits such an operation, `most`
+    attributes it to both. The same for trees, in which durations show little (a leaf stops when it has passed its data on):
+    nothing in `least`; in `most`, all the time until the next operation of each rank.
     """
 
     def __init__(self, job):
@@ -73,7 +72,7 @@ class Stragglers(Case):
         return rows, waiting
 
     def check_against_sql(self):
-        """The same total by plain SQL: the longest figure of v_operation, the shortest of v_instance."""
+        """The same total with plain SQL: the longest duration in v_operation, the shortest in v_instance."""
         (waited,), = self.rows("SELECT sum(o.duration_us - i.transfer_us) FROM v_operation o JOIN v_instance i "
                                "USING (instance_id) WHERE i.members = i.expected AND i.last_rank IS NOT NULL "
                                "AND o.end_source = 'kernel'")
@@ -90,7 +89,7 @@ class Stragglers(Case):
                     self.check_against_sql()
 
     def test_what_goes_back_to_ranks_is_own_or_inherited(self):
-        """Blame is passed on whole: what all ranks caused is what was booked as somebody's own or inherited."""
+        """Propagation loses nothing: the sum of what all ranks caused is the sum of own and inherited."""
         for name in ("tp2dp2pp2-slow-rank", "tp2dp2pp2-clean"):
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", TOP / "fixtures" / name)
@@ -106,7 +105,7 @@ class Stragglers(Case):
         self.assertLessEqual(abs(first["last_step"] - 8), 1)
         self.assertEqual([row["kind"] for row in rows[1:]], [None] * 7)
         self.assertGreater(first["own_us"], 10 * max(row["own_us"] for row in rows[1:]))
-        # Its tensor-parallel partner came late because of it.
+        # Its tensor-parallel partner was late because of it.
         partner = next(row for row in rows if row["rank"] == 0)
         self.assertEqual(partner["inherited_from"], "1")
         self.assertGreater(partner["inherited_us"], partner["own_us"])
@@ -127,7 +126,7 @@ class Stragglers(Case):
         first, *others = self.json("stragglers")["rows"]
         self.assertEqual((first["rank"], first["kind"], first["confidence"]), (1, "network", "high"))
         self.assertEqual([row["kind"] for row in others], [None] * 7)
-        # Who is at fault stands first by what diagnose finds: its own time is none of the longest.
+        # The rank at fault comes first because of the verdict: its own time is not among the longest.
         self.assertLess(first["own_us"], max(row["own_us"] for row in others))
 
     def test_thresholds(self):
@@ -138,7 +137,7 @@ class Stragglers(Case):
             self.run_program("stragglers", *words, status=2)
 
     def test_durations_alone_tell_who_came_last(self):
-        """Inspector's short lines say how long an operation took and not when: computed anew from the lines."""
+        """Inspector's terse lines have durations but no times: recomputed from the lines."""
         folder = TOP / "fixtures/inspector-pr2045"
         durations = collections.defaultdict(dict)
         for path in folder.glob("*.log"):
@@ -163,7 +162,7 @@ class Stragglers(Case):
         self.assertIn("but not why", answer["warnings"][0])
 
     def test_who_is_waited_for_most_comes_first(self):
-        """Of ranks of whose lateness nothing tells why, as it is with durations alone."""
+        """Ranks whose delay has no visible cause, as with durations alone."""
         self.run_program("ingest", TOP / "fixtures/inspector-pr2045")
         waited = [row["unexplained_us"] for row in self.json("stragglers")["rows"]]
         self.assertEqual(waited, sorted(waited, reverse=True))

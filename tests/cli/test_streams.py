@@ -1,12 +1,11 @@
-"""diagnose, where ranks communicate on several streams."""
+"""diagnose on ranks that communicate on several streams."""
 
 from tests.cli.support import Case, kernel
 
 class Streams(Case):
-    """
-    Four ranks. 0 and 1, 2 and 3 meet on one stream, and then 0 and 2, 1 and 3 on another, and all once a step. The GPU
-    of rank 1 is 5 ms late for the first in three steps. Rank 0 waits for it there, and is late to the next on the other
-    stream, where nothing of its own shows why.
+    """Four ranks. 0 and 1, 2 and 3 join on one stream, then 0 and 2, 1 and 3 on another, and all ranks once per step. The GPU of
+    rank 1 is 5 ms late for the first in three steps. Rank 0 waits for it there, and is late for the next operation on the other
+    stream, without an own delay that explains it.
     """
 
     STEP, LATE = 20000, 5000

@@ -1,5 +1,6 @@
-"""Jobs that change what their steps are: communicators made anew, batches that ramp up, longer sequences, filtered records.
-Each regular stretch is judged, steps are counted on, and nobody is accused for the change itself."""
+"""Jobs whose steps change: recreated communicators, batches that grow, longer sequences, filtered records.
+Each regular part is analyzed, steps are counted through, and no rank is accused because of the change itself.
+"""
 
 import random
 
@@ -13,7 +14,9 @@ LATE_US = 3000
 
 
 class Player:
-    """Writes what ranks do in NVIDIA's layout of Inspector's logs (v4.0). Ranks wait for each other in every collective."""
+    """Writes the operations of ranks in the layout of NVIDIA's Inspector logs (v4.0). Ranks wait for each other in every
+    collective.
+    """
 
     def __init__(self, ranks):
         self.free_us = [EPOCH_US] * ranks
@@ -33,7 +36,7 @@ class Player:
             self.free_us[rank] = end_us
 
     def stretch(self, steps, communicator, programme, faults, members=ALL, own_us=1000, filtered=0, lost=()):
-        """`filtered`: so many small collectives end each step that the recorder leaves out on all ranks."""
+        """`filtered`: this many small collectives at the end of each step are omitted by the recorder on all ranks."""
         for _ in range(steps):
             late = {rank: LATE_US for rank, first, last in faults if first <= self.step <= last}
             for place, (function, size) in enumerate(programme):
@@ -74,7 +77,7 @@ class Stretches(Case):
                 self.check(*stretches, faults=these, **more)
 
     def test_communicators_made_anew(self):
-        """Whatever their hashes are: which succeeds which tell their members and their order."""
+        """Independent of their hashes: members and order show which communicator succeeds which."""
         for hashes in ((1, 2), (9, 3)):
             self.check_each([(30, hashes[0], PLAIN), (45, hashes[1], PLAIN)], [(3, 10, 19), (1, 50, 59)])
 
@@ -85,11 +88,11 @@ class Stretches(Case):
         self.check_each([(40, 1, PLAIN), (50, 2, TWICE)], [(1, 10, 19), (2, 60, 69)])
 
     def test_with_fewer_ranks(self):
-        """Rank 1 is not there any more."""
+        """Rank 1 is no longer there."""
         self.check_each([(40, 1, PLAIN), (50, 2, PLAIN, (0, 2, 3))], [(1, 10, 19), (3, 60, 69)])
 
     def test_one_rank_takes_the_place_of_another(self):
-        """No communicator holds all: ranks have no numbers, but steps are the same on all."""
+        """No communicator contains all ranks, so they have no global numbers, but steps are the same on all."""
         found = self.play((40, 1, PLAIN), (50, 2, PLAIN, (0, 4, 2, 3)), faults=[(1, 10, 19), (4, 60, 69)], ranks=5)
         self.assertEqual(sorted((finding["process"], finding["first_step"], finding["last_step"]) for finding in found["findings"]),
                          [("node0:101", 10, 19), ("node0:104", 60, 69)])
@@ -107,7 +110,7 @@ class Stretches(Case):
         self.check_each(sizes, [(1, 10, 19), (2, 50, 59), (0, 100, 109)])
 
     def test_work_that_grows_between_the_same_operations(self):
-        """Twice and four times as long as in the begin, on all ranks alike."""
+        """Twice and four times as long as at the beginning, on all ranks."""
         for fault in ((), (1, 5, 12), (2, 30, 37), (3, 55, 62)):
             faults = [fault] if fault else []
             player = Player(4)
@@ -122,12 +125,12 @@ class Stretches(Case):
                               for finding in found if finding["confidence"] != "low"], faults)
 
     def test_an_evaluation_in_between(self):
-        """Steps of other operations, and enough of them to be a stretch."""
+        """Steps with other operations, and enough of them to form a part of their own."""
         evaluation = [("AllGather", 1 << 20), ("Broadcast", 1 << 18)]
         self.check((40, 1, PLAIN), (20, 1, evaluation), (40, 1, PLAIN), faults=[(1, 10, 19), (2, 80, 89)])
 
     def test_equal_calls_between_what_a_filter_leaves_out(self):
-        """Two and three AllReduce a step and a small one, which is not recorded: only its number is missing."""
+        """Two or three AllReduces per step and a small one that is not recorded: only its sequence number is missing."""
         for calls in (2, 3):
             found = self.check((60, 1, calls * [REDUCE]), faults=[(1, 20, 29)], filtered=1)
             self.assertEqual(found["coverage"][0]["left_out_operations"], 4 * 59)

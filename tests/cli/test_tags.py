@@ -1,4 +1,4 @@
-"""Numbers as tags of single operations (UserTag), by their names where they have one, before all tags set for more."""
+"""Numeric tags of single operations (UserTag): shown by their names if they have one, and preferred to all other tags."""
 
 import shutil
 
@@ -7,7 +7,7 @@ from tests.cli.support import TOP, Case, trace
 FIXTURE = TOP / "fixtures/user-tags"
 MOST = str(2**64 - 1)
 
-# What its TRUTH says, in the order in which the operations were issued.
+# According to its TRUTH, in the order in which the operations were issued.
 OF_RANK = {0: ["forward"] * 3 + ["7", MOST, "set before", 'a "b"'], 1: ["42"] * 3 + ["7", MOST, "set before", "8"]}
 OF_BOTH = {("forward", "AllReduce"): 3, ("7", "AllGather"): 1, (MOST, "AllReduce"): 1, ("set before", "AllReduce"): 1,
            ('a "b"', "Send"): 1}
@@ -34,7 +34,7 @@ class UserTags(Case):
         self.assertEqual(self.by_tag(), OF_BOTH)
 
     def test_names_come_and_go_with_their_file(self):
-        """Whatever names a number may lie in another file of the process, and be replaced."""
+        """The name of a number may be in another file of the process, and may be replaced."""
         shutil.copytree(FIXTURE, self.folder / "traces")
         self.ingest("traces")
         named = self.folder / "traces/ncclprof-node1-4001.json"
@@ -50,7 +50,7 @@ class UserTags(Case):
         self.assertEqual(self.tags_of(1), ["again"] * 3 + ["7", MOST, "set before", "8"])
 
     def test_a_name_is_not_run_but_shown(self):
-        """A hostile one is escaped where it is shown."""
+        """A hostile name is escaped in all output."""
         text = (FIXTURE / "ncclprof-node1-4000.json").read_text().replace('"tag": "forward"', r'"tag": "\u001b[31m"')
         self.write("traces/ncclprof-node1-4000.json", text)
         self.ingest("traces")
@@ -58,7 +58,7 @@ class UserTags(Case):
         self.assertIn(("\033[31m", "AllReduce"), self.by_tag())
 
     def test_without_names_a_number_is_its_own(self):
-        """In a file of NVIDIA's form, too, and before a tag that was set later for its communicator."""
+        """Also in a file of NVIDIA's format, and preferred to a tag that was set later for its communicator."""
         lines = trace(count=2, tags=[("forward", 500.0)]).replace('"nChannels": 1}', '"nChannels": 1, "UserTag": 42}', 1)
         self.write("traces/a.json", lines)
         self.ingest("traces")

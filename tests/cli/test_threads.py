@@ -1,4 +1,4 @@
-"""Analyses answer the same with any number of threads. The jobs have operations enough for several."""
+"""Analyses give the same answer with any number of threads. The jobs have enough operations for several threads."""
 
 import unittest
 
@@ -21,7 +21,7 @@ ANSWERS = (
     ("clocks", "--format", "csv"),
     ("timeline", "-o", "-"),
 )
-LEAST_OPERATIONS = 4 * 2048  # of which four threads have some to do
+LEAST_OPERATIONS = 4 * 2048  # which is enough work for four threads
 
 
 class Threads(Case):

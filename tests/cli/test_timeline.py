@@ -1,4 +1,6 @@
-"""timeline: what stands in the trace, read by protobuf's rules (perfetto.py), against fixtures read a second time."""
+"""timeline: the content of the trace, read by the rules of protobuf (perfetto.py), compared with a second reader of the
+fixtures.
+"""
 
 import collections
 import datetime
@@ -18,7 +20,7 @@ WAIT_LEAST_NS = 1000
 
 class Timeline(Case):
     def draw(self, *words):
-        """The trace of what paths among the words name, which are brought into the store, or of what is there."""
+        """The trace of the paths among the arguments, which are ingested first, or of the present store."""
         paths = [word for word in words if not isinstance(word, str)]
         if paths:
             self.run_program("ingest", *paths, status=None)
@@ -31,7 +33,7 @@ class Timeline(Case):
         return drawn
 
     def by_call(self, drawn, category="operation"):
-        """Slices by (rank, communicator, function, number); of sends and receives that number is a pair's."""
+        """Slices by (rank, communicator, function, number); for sends and receives the number is that of the pair."""
         found = {}
         for made in drawn.of(category):
             key = (drawn.process_of(made), made.arguments["communicator"], made.name.split()[0], made.arguments["number"])
@@ -63,7 +65,7 @@ class Timeline(Case):
                     waits[member.rank, member.step, last.rank] += member.duration - last.duration
                 if member.has_gpu_times and not member.is_pair:
                     bar = made[f"rank {member.rank}", labels[str(member.communicator)], member.function, member.sequence]
-                    # A channel may have a start alone; the next of its track may cut off what its clock is off.
+                    # A channel may have only a start; the next slice of its track may cut off as much as the clocks are off.
                     self.assertAlmostEqual(bar.end - bar.begin, member.duration, delta=2000)
                     self.assertEqual((bar.arguments["bytes"], bar.arguments["tag"], bar.arguments["step"]),
                                      (member.bytes, member.tag, member.step))
@@ -89,7 +91,9 @@ class Timeline(Case):
             self.assertAlmostEqual(sums[place] / 1e3, row["waiting_us"], delta=2 + counts[place] + 14, msg=place)
 
     def test_arrows(self):
-        """From who came last to all who waited for it a hundredth of a usual step, forward in time, and to nobody else."""
+        """From the rank that arrived last to all ranks that waited for it for a hundredth of a baseline step, forward in
+        time, and to no others.
+        """
         drawn = self.draw(SLOW)
         step = self.json("steps")["rows"][2]
         usual_ns = 1e3 * (step["duration_us"] - step["longer_us"])
@@ -107,14 +111,14 @@ class Timeline(Case):
             (wait,) = [bar for bar in bars if bar.name.startswith("waiting")] or [None]
             if operation in arrived:
                 self.assertEqual(wait.name, f"waiting for {arrived[operation]}")
-            # What stays for the transfer may be less than clocks are sure of: then there is no arrow.
+            # The rest for the transfer may be smaller than the error bound of the clocks: then there is no arrow.
             waited = wait.end - wait.begin if wait else 0
             self.assertFalse(operation in arrived and waited < 0.99 * usual_ns / 100)
             if waited > 1.01 * usual_ns / 100 and any(bar.name == "transfer" for bar in bars):
                 self.assertIn(operation, arrived)
 
     def test_times_are_aligned(self):
-        """Each rank's calls, from `query`, moved by the offset that `clocks` tells, lie where they are drawn."""
+        """The calls of each rank, from `query`, moved by the offset from `clocks`, are at the places where they are drawn."""
         drawn = self.draw(SLOW)
         offsets = {row["process"]: row["offset_us"] for row in self.json("clocks")["rows"]}
         recorded = {}
@@ -131,7 +135,7 @@ class Timeline(Case):
         self.assertEqual(min(bar.begin for bar in drawn.of("call")), 0)
 
     def test_true_times(self):
-        """Ranks whose clocks are off by what is known: what they did at once is drawn at once."""
+        """Ranks whose clock offsets are known: what they did at the same time is drawn at the same time."""
         draw, offsets = random.Random(3), [0, 70_000, -40_000]
         files = ["[\n"] * 3
         truth = {}
@@ -255,7 +259,7 @@ class Timeline(Case):
                 (["--communicator", "0-7"], lambda bar: bar.arguments["communicator"] == "0-7")):
             with self.subTest(words=words):
                 drawn = self.draw(*words)
-                # Where the next operation of a track is left out, it does not cut off the end of the one before.
+                # If the next operation of a track is omitted, it does not cut off the end of the previous one.
                 left = {key[:3] + key[4:] for key in kept(drawn)}
                 self.assertEqual(left, {key[:3] + key[4:] for key in expected(keep)})
                 self.assertTrue(all(flow in {other for bar in drawn.slices for other in bar.flows}
@@ -281,14 +285,14 @@ class Timeline(Case):
         self.assertIn("missing option --output", self.run_program("timeline", status=2).err)
 
     def test_calls_alone(self):
-        """Of what Flight Recorder lists it is known when it was called, and no more."""
+        """For the entries of Flight Recorder, only the time of the call is known."""
         drawn = self.draw(FIXTURES / "flight-recorder-hang")
         ((count,),) = self.rows("SELECT count(*) FROM v_operation")
         self.assertEqual(len(drawn.of("call")), count)
         self.assertTrue(all(bar.is_mark for bar in drawn.of("call")))
         self.assertEqual(drawn.of("operation"), [])
         self.assertTrue(drawn.of("step"))
-        # Nothing aligns the clocks: they are drawn by what they say, since 1970.
+        # The clocks are not aligned: the slices have their own times, since 1970.
         self.assertIn("drawn by wall-clock time", " ".join(self.answer["warnings"]))
         called = collections.defaultdict(list)
         for rank, at_ns in self.rows("SELECT v.rank_name, o.enqueue_begin_ns FROM operation o JOIN v_operation v USING (operation_id)"):
@@ -310,7 +314,7 @@ class Timeline(Case):
         self.assertEqual(none.out, "")
 
     def test_hostile_names(self):
-        """What is no UTF-8, and what a screen would obey, is shown as \\xNN: the trace is valid whatever it is of."""
+        """Invalid UTF-8 and terminal escapes are shown as \\xNN: the trace is valid whatever text it contains."""
         worst = b"\x1b[2J\xff\xe2\x80\xaeroot\x7f<script>"
         for rank in range(2):
             lines = trace(rank, communicator=5, tags=[("DRESSED", 10.0)]).encode()
@@ -374,12 +378,14 @@ class Timeline(Case):
             self.assertEqual(min(bar.begin for bar in drawn.slices if drawn.process_of(bar) == f"rank {rank}"), 0)
 
     def test_a_clock_that_is_known_better_later(self):
-        """Where a GPU's clock moves on the host's by more than lies between operations, they keep their order, and room."""
+        """If a GPU clock is moved on the host clock by more than the time between operations, these keep their order and
+        their length.
+        """
         lines = ""
         for number in range(512):
             at, late = 1000 + 3 * number, 40 if number < 256 else 0
             line = kernel(number, 0, 9, 0, "0x1", 900, at, at + 2)
-            for edge in ("b", "e"):  # when the host noticed
+            for edge in ("b", "e"):  # when the host noticed it
                 before = at if edge == "b" else at + 2
                 line = line.replace(f'"cat": "GPU", "ph": "{edge}", "id": 0, "pid": 1000, "tid": 1, "ts": {before:.6f}',
                                     f'"cat": "GPU", "ph": "{edge}", "id": 0, "pid": 1000, "tid": 1, "ts": {before + late:.6f}')
@@ -395,7 +401,7 @@ class Timeline(Case):
             self.assertLessEqual(before.end, after.begin)
 
     def test_a_step_that_reaches_into_the_next(self):
-        """Communication that goes on while the next step begins: its phase ends with its step, the operation does not."""
+        """Communication that goes on while the next step starts: its phase ends with its step, the operation does not."""
         lines = ""
         for step in range(6):
             at = 10_000 + 1000 * step
@@ -417,7 +423,7 @@ class Timeline(Case):
 
     def test_what_comes_after_one_that_never_ended(self):
         lines = [kernel(number, 0, 9, 0, "0x1", 100, 1000 + 300 * number, 1100 + 300 * number) for number in range(6)]
-        # Its kernel began, and nothing more is told of it.
+        # Its kernel started, and nothing more is recorded.
         begun = [line for line in lines[2].splitlines(True) if '"ph": "b"' in line]
         lines[2] = re.sub(r'"StopGpuClk": \d+', '"StopGpuClk": 0', "".join(begun))
         self.write("a.json", "[\n" + "".join(lines) + "{}]\n")
@@ -426,7 +432,7 @@ class Timeline(Case):
         self.assertEqual({bar.end - bar.begin for bar in bars if bar.end is not None}, {100_000})
 
     def test_overlapping(self):
-        """64 at once have room; what overlaps is drawn beside each other, and nothing is lost in silence."""
+        """64 slices fit at the same time; overlapping ones are drawn next to each other, and omissions are reported."""
         lines = "".join(kernel(number, 0, 9, 0, "0x55b766045590", 100 + number, 1000 + number, 3000 + number)
                         for number in range(70))
         self.write("a.json", "[\n" + lines + "{}]\n")

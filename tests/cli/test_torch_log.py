@@ -1,4 +1,4 @@
-"""What PyTorch's watchdog prints of stuck process groups."""
+"""Messages of PyTorch's watchdog about stuck process groups."""
 
 import json
 
@@ -22,7 +22,7 @@ def waits(rank, function="ALLREDUCE", last=61):
 
 class TorchLog(Case):
     def findings(self, *texts):
-        """Of logs of these contents, a file each."""
+        """The findings from logs with these contents, one file each."""
         for number, text in enumerate(texts):
             self.write(f"stderr.{number}", text)
         self.run_program("ingest", self.folder, status=None)
@@ -39,7 +39,7 @@ class TorchLog(Case):
         self.assertEqual(self.findings(text), [("missing", [3])])
 
     def test_ranks_that_only_say_how_far_they_came(self):
-        """They wait in the next, which is not told what it is: no other call than the others'."""
+        """They wait in the next operation, whose function is not recorded: it cannot be another call than the others'."""
         self.assertEqual(self.findings(waits(0), SIGNAL.format(1, 61, 52), SIGNAL.format(2, 52, 52), SIGNAL.format(3, 61, 52)),
                          [("missing", [2])])
 
@@ -51,12 +51,12 @@ class TorchLog(Case):
         self.assertEqual(self.findings(*(waits(rank) for rank in range(4))), [])
 
     def test_whose_peer_is_gone_is_not_accused(self):
-        """Rank 3 died and left no log: works of ranks 0 and 2 failed for it, and rank 1 waits."""
+        """Rank 3 died and left no log: operations of ranks 0 and 2 failed because of it, and rank 1 waits."""
         gone = [EXCEPTION.format(rank, number) + STATUS.format(rank, number, 52, number - 1) for rank, number in ((0, 51), (2, 52))]
         self.assertEqual(self.findings(gone[0], waits(1), gone[1]), [])
 
     def diagnose(self, *texts):
-        """Of logs of these contents: findings of any confidence, and what cannot be determined."""
+        """From logs with these contents: findings of any confidence, and what cannot be determined."""
         for number, text in enumerate(texts):
             self.write(f"stderr.{number}", text)
         self.run_program("ingest", self.folder, status=None)
@@ -72,7 +72,7 @@ class TorchLog(Case):
         self.assertTrue(said.startswith("the rank at fault cannot be determined: "), said)
 
     def test_one_rank_of_several_accuses_nobody(self):
-        """What goes in and comes out of the gather tells of six ranks; an AllReduce tells of none."""
+        """The input and output sizes of a gather show that there are six ranks; those of an AllReduce do not."""
         gather = waits(2, "_ALLGATHER_BASE").replace("NumelOut=4096", f"NumelOut={6 * 4096}")
         self.assertEqual(self.diagnose(gather), [])
         self.assert_undetermined("Only 1 of 6 ranks has a record", "the other 5 ranks (0, 1, 3, 4 and 5)")
@@ -81,7 +81,7 @@ class TorchLog(Case):
         self.assert_undetermined("no record shows how many ranks there are", "the other ranks")
 
     def test_all_but_one_are_candidates_at_most(self):
-        """The rank that has no line may be anywhere: it is missing, and has not ended. By a gap in numbers, low."""
+        """The rank without a line may be anywhere: it is missing, and has not ended. From a gap in numbers, low confidence."""
         gather = [waits(rank, "_ALLGATHER_BASE").replace("NumelOut=4096", f"NumelOut={5 * 4096}") for rank in (0, 1, 3, 4)]
         self.assertEqual(self.diagnose("".join(gather)), [("missing", [2], "medium")])
         self.assertNotIn("ended", self.report["findings"][0]["text"])
@@ -96,7 +96,7 @@ class TorchLog(Case):
         self.assertNotIn("all its ranks", self.report["summary"]["undetermined"][0]["reason"])
 
     def test_another_number_of_elements_than_the_others(self):
-        """With the group in a line of its own, and in lines that name none."""
+        """With the group in a separate line, and in lines that name none."""
         other = "NumelIn=8192, NumelOut=8192"
         lines = [TIMEOUT.format(rank, 53, "ALLREDUCE").replace("NumelIn=4096, NumelOut=4096", other if rank == 2 else
                                                                "NumelIn=4096, NumelOut=4096") for rank in range(4)]
@@ -107,7 +107,7 @@ class TorchLog(Case):
         self.assertIn("8192 elements", self.report["findings"][0]["evidence"])
 
     def test_works_of_groups_that_are_not_named(self):
-        """They are of different groups, and of which nobody knows."""
+        """They belong to different groups, and it is unknown to which."""
         old = "[E ProcessGroupNCCL.cpp:828] [Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={}, OpType=" \
               "ALLREDUCE, Timeout(ms)=600000) ran for 608700 milliseconds before timing out.\n"
         self.assertEqual(self.diagnose("".join(old.format(rank, work) for rank, work in ((0, 257), (0, 1032), (3, 33)))), [])
@@ -120,7 +120,7 @@ class TorchLog(Case):
               "\t   #53 started ranks:\n\t     [{2}] started ALLREDUCE\n")
 
     def test_a_desync_report(self):
-        """One rank's log names the rank, and how many there are. Where that one's own log shows that it waits, it came."""
+        """One rank's log names the rank and the number of ranks. If the log of that rank shows that it waits, it did join."""
         report = self.REPORT.format(0, 3, "0, 1, 2, 4")
         self.assertEqual(self.diagnose(waits(0) + report), [("missing", [3], "medium")])
         finding, = self.report["findings"]
@@ -138,7 +138,9 @@ class TorchLog(Case):
              "progress in monitoring enqueued collectives. This typically indicates a NCCL/CUDA API hang blocking the watchdog.\n")
 
     def test_a_stuck_watchdog(self):
-        """Alone it is noticed; beside ranks that time out it says for whom they wait; on one that timed out, nothing."""
+        """Alone it is a finding; next to ranks that time out it shows for whom they wait; on a rank that timed out it means
+        nothing.
+        """
         self.assertEqual(self.diagnose(self.STUCK.format(1)), [("error", [1], "medium")])
         self.assertIn("watchdog is stuck", self.report["findings"][0]["text"])
         self.store.unlink()
@@ -157,7 +159,7 @@ class TorchLog(Case):
         self.assertEqual(self.diagnose("".join(EXCEPTION.format(rank, 53) for rank in range(4))), [])
 
     def test_what_the_last_error_tells(self):
-        """NCCL names an error of the system, or its own, where it could not reach a peer, too."""
+        """NCCL also reports a system error or an internal error if it could not reach a peer."""
         failed = (HEAD + "2027] [PG ID 0 PG GUID 0(default_pg) Rank {0}] Process group watchdog thread terminated with exception: NCCL "
                   "error: {1}, NCCL version 2.21.5\n{2}\nLast error:\n{3}\n")
         system = "unhandled system error (run with NCCL_DEBUG=INFO for details)", "ncclSystemError: System call failed."
@@ -181,7 +183,7 @@ class TorchLog(Case):
         self.assertEqual(self.diagnose(broken), [("missing", [0], "low")])
 
     def test_a_rank_that_its_launcher_saw_end(self):
-        """Few left a line, and it is known all the same that it ended."""
+        """Few ranks left a line, and it is still known that the rank ended."""
         gather = waits(0, "_ALLGATHER_BASE").replace("NumelOut=4096", f"NumelOut={6 * 4096}")
         killed = "srun: error: node3: task 4: Killed\n"
         self.assertEqual(self.diagnose(gather + killed), [("ended_early", [4], "high")])
@@ -190,7 +192,7 @@ class TorchLog(Case):
         self.assertEqual(finding["at"]["byte_offset"], len(gather))
 
     def test_who_is_killed_as_the_step_is_ended(self):
-        """A task exited for itself, and srun killed the rest: these are no cause, and its exception is."""
+        """A task exited, and srun killed the rest: the kills are not the cause, and the exception of that task is."""
         ends = "srun: error: node3: task 3: Exited with exit code 1\nsrun: Terminating StepId=7.0\nsrun: error: node0: task 0: Killed\n"
         waiting = waits(1) + waits(2)
         self.assertNotIn("ended_early", [kind for kind, _, _ in self.diagnose(waiting + ends)])
@@ -199,13 +201,13 @@ class TorchLog(Case):
         self.assertEqual(self.diagnose(waiting + own + ends), [("error", [3], "medium")])
 
     def test_a_task_that_is_several_ranks(self):
-        """srun starts torchrun once a node: which of its ranks ended is not told."""
+        """srun starts torchrun once per node: the log does not show which of its ranks ended."""
         gather = "".join("[default0]:" + waits(rank, "_ALLGATHER_BASE").replace("NumelOut=4096", f"NumelOut={16 * 4096}")
                          for rank in (0, 3, 4, 7, 12))
         self.assertNotIn("ended_early", [kind for kind, _, _ in self.diagnose(gather + "srun: error: node2: task 2: Out Of Memory\n")])
 
     def test_a_desync_report_of_a_group_that_is_not_told(self):
-        """Rank 6 of all is rank 1 in it: who rank 0 in it is, nobody knows. Where both numbers agree, it is of all."""
+        """Global rank 6 is rank 1 in it; its rank 0 is unknown. If both numbers are equal, the group contains all ranks."""
         report = "[rank{0}]:[E515 18:36:47.3 ProcessGroupNCCL.cpp:563] [Rank {1}] Watchdog caught collective operation timeout: WorkNCCL(" \
                  "SeqNum=53, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=15000) ran for 15099 milliseconds before timing " \
                  "out.\n\t   [0] finished collective #20, but didn't join collective #21 (count from 1)\n"
@@ -214,7 +216,7 @@ class TorchLog(Case):
         self.assertEqual(self.diagnose(report.format(1, 1)), [("missing", [0], "medium")])
 
     def test_a_desync_report_in_the_words_of_torch_1(self):
-        """It names the ranks that never joined anything, and lists no others; works have no number."""
+        """The line names the ranks that never joined anything, and lists no others; the operations have no number."""
         old = "[E ProcessGroupNCCL.cpp:737] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, " \
               "TensorShape=[1], Timeout(ms)=1800000) ran for 1805027 milliseconds before timing out.\n"
         report = "  what():  [Rank 0] Watchdog caught collective operation timeout\n\t - [0] Timeout at collective: ALLREDUCE, #2\n" \
@@ -223,7 +225,7 @@ class TorchLog(Case):
         self.assertEqual(self.diagnose(old + report), [("missing", [2, 3], "medium")])
 
     def test_a_desync_report_of_many_ranks(self):
-        """A line that lists half of all ranks is one line: it is not kept again with each of them."""
+        """A line that lists half of all ranks is stored once, not once for each of them."""
         absent, rest = ", ".join(map(str, range(500, 1000))), ", ".join(map(str, range(500)))
         report = f"[rank0]:[E515 18:36:47.4 ProcessGroupNCCL.cpp:1937] Rank 0\n\t     [{absent}] finished collective #52, but didn't join " \
                  f"collective #53 (count from 1)\n\t - Snapshot of ranks' latest states:\n\t   #52 finished ranks:\n\t     [{absent}] finished " \

@@ -1,4 +1,4 @@
-"""The store against a second, independent reading of the fixtures: counts of lines, tags by time, instances by hand.
+"""The store compared with a second, independent reader of the fixtures: counts of lines, tags by time, instances.
 
 Reads the traces with regular expressions and shares nothing with the program.
 """
@@ -10,7 +10,7 @@ import unittest
 
 from tests.cli.support import TOP, Case
 
-# Those whose lines a regular expression can be trusted with; the others are damaged or odd on purpose.
+# Those whose lines regular expressions can read; the others are damaged or unusual on purpose.
 FIXTURES = sorted(path for pattern in ("tp2dp2pp2-*", "fsdp-*", "dialect-2.[23]?.[0-9]")
                   for path in (TOP / "fixtures").glob(pattern))
 LINE = re.compile(r'"name": "([^"]*)", "cat": "(COLL|P2P|PROXY|NET|USER_TAG)", "ph": "(\w)".*?"ts": ([\d.]+)')
@@ -39,7 +39,7 @@ class Operation:
 
 
 def read(folder):
-    """All operations of a fixture with their tags, and how many lines of each kind there are."""
+    """All operations of a fixture with their tags, and the number of lines of each kind."""
     operations, counts = [], collections.Counter()
     for path in sorted(folder.iterdir()):
         tags, here = [], []
@@ -104,7 +104,7 @@ for _folder in FIXTURES:
 
 
 class Workload(Case):
-    """The clean fixture's workload is known: TP 2 x DP 2 x PP 2, 8 ranks (its TRUTH says so)."""
+    """The workload of the clean fixture is known: TP 2 x DP 2 x PP 2, 8 ranks (see its TRUTH)."""
 
     def test_shape(self):
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")

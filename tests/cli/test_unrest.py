@@ -1,10 +1,10 @@
-"""diagnose, where the hosts of all ranks are late at once."""
+"""diagnose on jobs in which the hosts of all ranks are late at the same time."""
 
 from tests.cli.support import Case, kernel, tag
 
 
 class Unrest(Case):
-    """Four ranks that meet once a step of 20 ms. In step 7 each host is late by so much, in ms."""
+    """Four ranks that join one operation per step of 20 ms. In step 7 each host is late by the given time, in ms."""
 
     def accused(self, late_ms):
         for rank in range(4):
@@ -30,7 +30,7 @@ class Unrest(Case):
 
 
 class Once(Case):
-    """Six ranks, two operations a step of 7 ms; the host of rank 2 is 4 ms late before the first, in steps 7 to 9."""
+    """Six ranks, two operations per step of 7 ms; the host of rank 2 is 4 ms late before the first one, in steps 7 to 9."""
 
     def accused(self, extra):
         for rank in range(6):

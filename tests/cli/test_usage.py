@@ -1,4 +1,4 @@
-"""Help, wrong usage, exit statuses, where output goes."""
+"""Help, usage errors, exit statuses, and the destination of output."""
 
 import os
 import pty
@@ -43,7 +43,7 @@ class Usage(Case):
             self.assertRegex(text, f"{option} [^()]*\\(default: {default}\\)")
 
     def test_help_lists_filters_that_apply(self):
-        """A filter that is refused is not in the help, and one in the help is taken."""
+        """A filter that a command refuses is not in its help, and one in its help is accepted."""
         self.run_program("ingest", "-q", TOP / "fixtures/tp2dp2pp2-clean")
         filters = {"--rank": "0", "--step": "1", "--tag": "forward", "--communicator": "0-7", "--top": "1"}
         for command, *more in (["diagnose"], ["stragglers"], ["stalls"], ["steps"], ["startup"], ["clocks"], ["report"],
@@ -212,7 +212,7 @@ class Usage(Case):
         self.assertNotIn("\033", self.run_program("info", "--files").out)
 
     def on_a_terminal(self, words, typed, **environment):
-        """What a shell shows in which `typed` is typed."""
+        """The text that a shell shows after `typed` is typed."""
         terminal, other = pty.openpty()
         shell = subprocess.Popen(words, cwd=self.folder, stdin=other, stdout=other, stderr=other, start_new_session=True,
                                  env={"PATH": os.environ["PATH"], "PROGRAM": PROGRAM, "TERM": "dumb", "HOME": str(self.folder),
@@ -221,7 +221,7 @@ class Usage(Case):
         return shown_on(terminal, other, shell)
 
     def test_completion_of_files(self):
-        """Names with spaces are one word each, quoted: in a shell on a terminal, as it is used."""
+        """Names with spaces are one quoted word each, in a shell on a terminal."""
         self.write("my traces/a trace.json", trace())
         self.write("init", 'eval "$("$PROGRAM" completion bash)"; PS1="$ "; bind "set enable-bracketed-paste off"\n')
         shown = self.on_a_terminal(["bash", "--noprofile", "--rcfile", "init", "-i"],
@@ -243,10 +243,10 @@ class Usage(Case):
             shown = self.on_a_terminal(command, b"", TERM="vt100", PAGER=none)
             self.assertIn(said, shown)
             self.assertNotIn(b"<", shown)
-        self.assertIn(said, self.on_a_terminal(command, b"", TERM="vt100"))  # less leaves at once: it all fits
+        self.assertIn(said, self.on_a_terminal(command, b"", TERM="vt100"))  # less exits at once, because everything fits
         self.assertNotIn("<", self.run_program("report", env={"TERM": "vt100", "PAGER": "sed 's/^/</'"}).out)
         self.assertNotIn(b"<", self.on_a_terminal(command, b"", PAGER="sed 's/^/</'"))  # TERM is dumb
-        # Who leaves it early has seen enough; nothing is left behind.
+        # A user who leaves the pager early has seen enough; no process is left behind.
         folder = self.write("temporary/.keep", "").parent
         self.on_a_terminal([PROGRAM, "report", "a.json"], b"", TERM="vt100", PAGER="true", TMPDIR=str(folder))
         self.assertEqual(os.listdir(folder), [".keep"])

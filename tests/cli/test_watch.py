@@ -1,4 +1,4 @@
-"""`watch`: lines as files grow, against what was planted in the job."""
+"""`watch`: its lines while files grow, compared with the planted faults."""
 
 import json
 import re
@@ -31,7 +31,7 @@ class Watch(Case):
         return truth["faults"]
 
     def grow(self, share):
-        """Files hold so much of the job, up to a record's end or the middle of one."""
+        """The files contain this part of the job, up to the end of a record or into the middle of one."""
         for path in self.files:
             content = path.read_bytes()
             (self.job / path.name).write_bytes(content[:int(len(content) * share)])
@@ -49,7 +49,7 @@ class Watch(Case):
                 self.assertIn("rank 1", line["text"])
                 self.assertRegex(line["time"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertEqual(line["last_step"], fault["last_step"])
-        # Slow when 16 of 40 steps are there, over when 28 are; nothing is said twice.
+        # Slow when 16 of 40 steps are there, ended when 28 are; nothing is reported twice.
         self.assertEqual(told[0], [])
         self.assertEqual(told[1], ["new"])
         self.assertEqual(told[3], ["over"])
@@ -121,14 +121,14 @@ class Watch(Case):
         self.grow(1)
         for number in (signal.SIGINT, signal.SIGTERM):
             process, temporary = self.start()
-            # It has begun to watch for signals when it says something.
+            # When it prints something, it has begun to handle signals.
             self.assertEqual(json.loads(process.stdout.readline())["change"], "new")
             process.send_signal(number)
             self.assertEqual(self.check_end(process, temporary), [])
             temporary.rmdir()
 
     def test_a_run_that_is_as_it_was(self):
-        """It is not judged again when another one comes, and what was found in it holds."""
+        """It is not analyzed again when another job is added, and its findings stay."""
         (self.folder / "job").mkdir()
         self.place("slow", PLANTED)
         process, temporary = self.start("--prometheus", "watch.prom")
@@ -140,13 +140,13 @@ class Watch(Case):
         self.assertEqual(self.steps_told(), [("slow", "40"), ("clean", "10")])
 
     def place(self, name, options):
-        """A whole job of that name, at once."""
+        """A complete job of that name, written at one time."""
         self.simulate(options)
         (self.folder / "traces/truth.json").unlink()
         (self.folder / "traces").rename(self.folder / "job" / name)
 
     def steps_told(self):
-        """Run and steps, by the file of figures as it is now."""
+        """Run and steps, from the file of metrics as it is now."""
         path = self.folder / "watch.prom"
         return re.findall(r'ncclprof_steps{run="(.*)"} (\d+)', path.read_text()) if path.exists() else []
 
@@ -162,7 +162,7 @@ class Watch(Case):
         self.assertEqual([line["change"] for line in lines], ["new"])
 
     def test_a_stopped_job(self):
-        """It is told once nothing comes any more, and the watch ends by itself; the folder comes later."""
+        """It is reported when the files stop growing, and watch ends by itself; the folder is created later."""
         fault, = self.plant("--shape ddp --ranks 4 --steps 20 --dialect chrome-v7 --fault hang:2:12:12")
         self.job.rename(self.folder / "later")
         process, temporary = self.start("--until-idle", "2")

@@ -1,4 +1,4 @@
-"""One job told by several recorders: the profiler plugin, PyTorch's profiler and Flight Recorder, and logs."""
+"""One job recorded by several recorders: the profiler plugin, PyTorch's profiler, Flight Recorder, and logs."""
 
 import shutil
 import sys
@@ -33,7 +33,7 @@ class Witnesses(Case):
 
     def left_out(self):
         return {row["dialect"]: row["count"] for row in self.json("info", "--ledger")["rows"]
-                if row["reason"] == "operation that another recorder tells, too"}
+                if row["reason"] == "operation that another recorder also contains"}
 
     def calls(self):
         """(rank, function, wall-clock time, bytes) of the plugin's calls, in their order on each rank."""
@@ -44,7 +44,7 @@ class Witnesses(Case):
             " JOIN vocabulary f ON f.kind = 'function' AND f.number = o.function ORDER BY m.rank, 3")
 
     def dump(self, calls, later_ns=0, odd=None, still_open=0):
-        """Flight Recorder's dumps of the calls; number `odd` of rank 1 with another size, and more that never end."""
+        """Flight Recorder dumps of the calls; call `odd` of rank 1 has another size, and `still_open` more calls never end."""
         job = Job(4, {"0": [0, 1, 2, 3]})
         for number, (rank, function, at_ns, size) in enumerate(calls):
             job.at_ns = at_ns + later_ns - 1000 - 50_000
@@ -74,7 +74,7 @@ class Witnesses(Case):
         return [warning for warning in self.json("diagnose")["warnings"] if text in warning]
 
     def test_plugin_and_profiler(self):
-        """In whatever order they come; by TRUTH of both: rank 2's GPU, steps 6 to 9, and 396 operations twice."""
+        """In any order. According to both TRUTH files: the GPU of rank 2, steps 6 to 9, and 396 operations twice."""
         self.anew(PLUGIN)
         alone, counts = self.found(), self.counts()
         self.assertEqual([found[:5] for found in alone if found[4] != "low"], [["compute", [2], 6, 9, "high"]])
@@ -88,7 +88,7 @@ class Witnesses(Case):
                 self.assertEqual({row["gpu"] for row in self.json("info", "--processes")["rows"]}, {0, 1})
 
     def test_what_one_lacks_comes_back_when_the_other_goes(self):
-        """A trace that gives way to another one of its place."""
+        """A trace that is replaced by another one at its path."""
         alone = self.folder / "plugin"
         shutil.copytree(PLUGIN, alone)
         self.anew(alone, PROFILER)
@@ -120,7 +120,7 @@ class Witnesses(Case):
         self.run_program("ingest", "-q", self.dump(calls, odd=20))
         row, = [row for row in self.json("info", "--ledger")["rows"] if row["reason"].startswith("contradicting")]
         self.assertEqual((row["reason"], row["count"], row["example"]),
-                         ("contradicting size of AllReduce", 1, f"12 bytes (flight-recorder-2.10) beside {size} bytes (chrome-ncclprof)"))
+                         ("contradicting size of AllReduce", 1, f"12 bytes (flight-recorder-2.10) instead of {size} bytes (chrome-ncclprof)"))
 
     def test_another_attempt_is_another_job(self):
         """The same calls an hour later."""
@@ -129,7 +129,7 @@ class Witnesses(Case):
         self.assertEqual(self.notes("may be the same job"), [])
 
     def test_calls_at_other_times_stay_apart(self):
-        """A tenth of a second off: no recorder takes so long; in one folder it is said."""
+        """A tenth of a second off: no recorder takes so long; a warning reports it if they are in one folder."""
         folder = self.dump(self.calls(), later_ns=10**8)
         self.anew(PLUGIN, folder)
         self.assertEqual((self.counts()[0], self.notes("may be the same job")), (2, []))
@@ -139,7 +139,7 @@ class Witnesses(Case):
         self.assertIn("their operations do not have the same times", note)
 
     def test_logs_go_with_dumps_that_end_alike(self):
-        """Of one folder, with the numbers that the watchdog tells of each rank; with other ones they stay apart."""
+        """In one folder, with the process IDs that the watchdog reports for each rank; with other IDs they stay separate."""
         for last in 61, 60:
             with self.subTest(last=last):
                 job = Job(4, {"0": [0, 1, 2, 3]})

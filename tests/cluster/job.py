@@ -1,4 +1,4 @@
-"""What the cluster tests share: a job of eight ranks on four nodes, and what a store of it has to hold."""
+"""Shared by the cluster tests: a job of eight ranks on four nodes, and the expected content of its store."""
 
 import json
 import re
@@ -29,7 +29,7 @@ class Job(Case):
         self.run_program("--store", self.whole, "ingest", "-q", "-j1", self.disk)
 
     def check_whole(self, store):
-        """Every table is that of one ingest of all files, but that paths tell the node."""
+        """Every table has the content of one ingest of all files, except that paths include the node."""
         left, right = ({name: re.sub(r"'node\d:/", "'/", repr(rows)) for name, rows in dump(path).items()}
                        for path in (store, self.whole))
         for table in right:
@@ -45,7 +45,7 @@ class Job(Case):
         return json.loads(answer.out)
 
     def words_of_task(self, *more):
-        """One task's command, as a line for a shell."""
+        """The command of one task, as a shell command line."""
         environment = f"NCCLPROF_STORE={self.folder}/part-%t.db"
         return f"{environment} {PROGRAM} ingest -q -j1 {' '.join(map(str, more))}"
 

@@ -1,4 +1,4 @@
-"""A cluster of Slurm's own daemons: slurmctld, a slurmd for each of four nodes, munged, all on the loopback address."""
+"""A Slurm cluster of its own daemons: slurmctld, one slurmd for each of four nodes, munged, all on the loopback address."""
 
 import os
 import shutil
@@ -46,7 +46,7 @@ PartitionName=all Nodes=node[0-{last}] Default=YES MaxTime=60 State=UP
 
 
 def free_ports(count):
-    """The first of so many ports in a row that nobody listens on."""
+    """The first of `count` consecutive ports that are free."""
     for first in range(20000 + os.getpid() % 10000, 64000, count):
         sockets = []
         try:
@@ -107,7 +107,7 @@ class Cluster:
             time.sleep(0.1)
 
     def processes_of(self, number):
-        """The daemon of a node, its steps, and what runs below them."""
+        """The daemon of a node, its steps, and their child processes."""
         children = {}
         for status in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -121,7 +121,7 @@ class Cluster:
         mine = str(self.folder).encode()
         daemon = self.pid(f"node{number}")
         found = {daemon} if daemon else set()
-        # A step's manager tells its node's address only; what it runs has the node's name.
+        # The manager of a step has only its node's address; its child processes have the node's name.
         tasks = {pid for pid, (_, environment, _) in children.items()
                  if mine in environment and b"SLURMD_NODENAME=node%d\0" % number in environment}
         for pid in tasks:
@@ -144,7 +144,7 @@ class Cluster:
             return False
 
     def kill_node(self, number):
-        """As when its power goes."""
+        """Kills the node's processes, as a power failure does."""
         for pid in self.processes_of(number):
             try:
                 os.kill(pid, signal.SIGKILL)

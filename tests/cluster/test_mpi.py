@@ -27,7 +27,7 @@ class Mpi(Job):
         self.check_whole(store)
 
     def test_a_task_that_is_killed(self):
-        """mpirun takes the others down with it; what was not done is named, and done the next time."""
+        """mpirun stops the other tasks; missing shards are named, and written by the next run."""
         fifo = self.folder / "fifo"
         os.mkfifo(fifo)
         late = f'$([ "$OMPI_COMM_WORLD_RANK" = 3 ] && [ -p {fifo} ] && echo {fifo})'

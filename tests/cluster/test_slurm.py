@@ -1,4 +1,4 @@
-"""Slurm's own daemons run the tasks: four nodes on this host, one of which fails in the middle."""
+"""Slurm's daemons run the tasks: four nodes on this host, one of which fails in the middle."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ class Slurm(Job):
         return done
 
     def test_by_node(self):
-        """Each node brings in what lies on its own disk."""
+        """Each node ingests the files on its own disk."""
         self.srun("sh", "-c", self.words_of_task("--shard", f"{self.disk}/$SLURMD_NODENAME"))
         self.assertEqual(len(list(self.folder.glob("part-*.db"))), NODES)
         store, _ = self.merge()
@@ -28,14 +28,16 @@ class Slurm(Job):
         self.diagnosis(store)
 
     def test_by_range(self):
-        """All see the same files, and divide them."""
+        """All tasks see the same files, and divide them."""
         self.srun("sh", "-c", self.words_of_task("--range auto", self.disk))
         store, _ = self.merge()
         self.check_whole(store)
 
     def test_a_node_that_fails(self):
-        """Power goes on one node in the middle: it is named, the rest is whole; the job, queued again, does what was not done."""
-        fifo = self.folder / "late"  # who reads it waits: that node is in the middle
+        """A node loses power in the middle: its shard is named and all others are complete; the requeued job does the
+        missing work.
+        """
+        fifo = self.folder / "late"  # the reader waits, so that this node is in the middle of its work
         os.mkfifo(fifo)
         batch = self.folder / "batch.sh"
         late = f'$([ "$SLURMD_NODENAME" = node2 ] && [ -p {fifo} ] && echo {fifo})'
@@ -61,7 +63,7 @@ class Slurm(Job):
         subprocess.run(["scontrol", "update", f"JobId={number}", "StartTime=now"], env=self.cluster.environment, capture_output=True)
         self.cluster.wait_for(lambda: self.has_run_twice() and "COMPLETED" in self.state_of(number))
         self.assertEqual((self.folder / "status").read_text(), "0\n")
-        self.merge()  # what is new goes to what is there
+        self.merge()  # the new shards are merged into the existing store
         self.assertEqual(self.paths(store), sorted(f"node{node}" for node in range(NODES) for _ in range(2)))
         self.diagnosis(store)
         store, _ = self.merge("anew.db")

@@ -1,4 +1,4 @@
-// node clickhouse.cjs ROOM: the same in ClickHouse, which npm's chdb has as a library.
+// node clickhouse.cjs ROOM: the same as duckdb.mjs, with ClickHouse from the library in npm's chdb.
 const { readFileSync } = require("node:fs");
 const { resolve } = require("node:path");
 const { query } = require(resolve(process.argv[2], "node_modules/chdb"));

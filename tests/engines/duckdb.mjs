@@ -1,5 +1,6 @@
-// node duckdb.mjs ROOM: answers a JSON list of statements on standard input with a list of rows for each. Whole numbers are
-// texts, as JSON's readers differ on those beyond 2^53; of what is no number, its name. ROOM is where npm put DuckDB.
+// node duckdb.mjs ROOM: reads a JSON list of statements from standard input and prints a list of rows for each. Integers are
+// printed as texts, because JSON readers differ on those above 2^53, and NaN and infinities by their names. ROOM is the folder
+// into which npm installed DuckDB.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";

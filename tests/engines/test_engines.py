@@ -1,7 +1,7 @@
-"""What engines make of `export --to parquet`: the queries of the manual, and every value of every table.
+"""Reads the output of `export --to parquet` with other engines: the queries of the manual, and every value of every table.
 
-The folder with what npm installed is $NCCLPROF_ENGINES. Expected values are worked out here, of what `query` and
-`export --to sqlite` say.
+$NCCLPROF_ENGINES is the folder into which npm installed the engine. Expected values are computed here from the output of
+`query` and `export --to sqlite`.
 """
 
 import json
@@ -23,16 +23,16 @@ HOSTILE = 'a,"b" \\ =1+1 \u202e\U0001f4a5'
 
 
 def queries(engine):
-    """{name: SQL} that the manual has for an engine."""
+    """{name: SQL} from the manual, for one engine."""
     found = re.findall(rf'^\.\\" {engine}: (\w+)\n\.Bd -literal\n(.*?)^\.Ed$', PAGE, re.M | re.S)
     return {name: sql.replace("\\e", "\\") for name, sql in found}
 
 
 class Engine(Case):
-    """The tests, for an engine that a subclass names."""
+    """The tests, for the engine that a subclass names."""
 
     def ask(self, *statements):
-        """A list of rows for each."""
+        """A list of rows for each query."""
         result = subprocess.run(["node", TOP / "tests/engines" / self.script, ROOM], input=json.dumps(statements), text=True,
                                 capture_output=True, cwd=self.folder, timeout=PATIENCE_S)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -42,7 +42,7 @@ class Engine(Case):
         self.run_program("export", "--store", store, "--to", "parquet", "-o", output, *more)
 
     def jobs(self, *more):
-        """Both jobs exported, each from a store of its own, in several row groups; {job: instances, operations}."""
+        """Both jobs, exported from their own stores in several row groups; {job: instances, operations}."""
         tables = {}
         for job, fixture in JOBS.items():
             store = self.folder / f"{job}.db"
@@ -53,7 +53,7 @@ class Engine(Case):
         return tables
 
     def assert_rows(self, found, expected):
-        """The same, but that sums of reals depend on their order."""
+        """The same values, except that sums of reals may differ in the last digits, because they depend on the order."""
         self.assertEqual(len(found), len(expected))
         for row, other in zip(found, expected):
             self.assertEqual(len(row), len(other))
@@ -83,14 +83,14 @@ class Engine(Case):
                 for (job, function), rows in sorted(found.items())]
 
     def check_all_queries(self, answers):
-        """{name: rows, expected} is of all queries that the manual has."""
+        """{name: (rows, expected)} for all queries of the manual."""
         self.assertEqual(set(answers), set(queries(self.name)))
         for name, (rows, expected) in answers.items():
             with self.subTest(query=name):
                 self.assert_rows(rows, expected)
 
     def hostile_store(self):
-        """A store with something in each table, with nulls, integers and reals at their ends, and texts of all kinds."""
+        """A store with rows in each table, with nulls, extreme integers and reals, and texts of all kinds."""
         self.write(os.fsdecode(b'odd"\r\n\xff.json'), trace(tags=[(HOSTILE, 10.0)]))
         self.run_program("ingest", "-q", TOP / "fixtures/tp2dp2pp2-slow-sender", TOP / "fixtures/prometheus", TOP / "fixtures/damaged",
                          TOP / "fixtures/call-description", TOP / "fixtures/process-facts", os.fsdecode(b'odd"\r\n\xff.json'), status=None)
@@ -101,7 +101,7 @@ class Engine(Case):
                           "WHEN 2 THEN -0.0 WHEN 3 THEN 1e999 WHEN 4 THEN -1e999 WHEN 5 THEN NULL ELSE 0.1 END")
             store.execute("UPDATE file SET dialect = hex(zeroblob(300)) || file_id WHERE file_id % 5 = 0")
             store.execute("UPDATE file SET dialect = '' WHERE file_id % 5 = 1")
-            # Several pages: of nulls alone, by a dictionary, and beyond one that has grown too large.
+            # Several pages: only nulls, with a dictionary, and after a dictionary has grown too large.
             store.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) INSERT INTO file (path, "
                           "file_set, digest, bytes, unpacked_bytes, dialect, status, events, skipped, modified_ns) SELECT 'f' || i, '', "
                           "i, 1, 1, hex(zeroblob(100)) || (i / 2), 'ingested', 1, 0, iif(i > 20000, i % 5, NULL) FROM n")
@@ -125,7 +125,7 @@ class Engine(Case):
                 self.assertTrue(sorted(found) == sorted(expected), (name, options))
 
     def test_conditions_find_all_rows(self):
-        """Bounds of row groups leave out nothing that is wanted."""
+        """The bounds of row groups exclude no matching row."""
         operations = self.jobs("--rows-per-group", 20)["job"][1]
         for column in "rank", "step", "tag", "function", "duration_us", "byte_offset", "peer", "communicator":
             values = sorted({row[column] for row in operations if row[column] is not None})
@@ -190,7 +190,7 @@ class ClickHouse(Engine):
         self.check_all_queries({"last": (answers["last"], self.last(tables)), "jobs": (answers["jobs"], self.bandwidth(tables))})
 
 
-del Engine, Case  # they are no tests
+del Engine, Case  # not tests
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Switches the rules of a diagnosis off, one by one, and says what that does to its answers.
+"""Switches the rules of diagnose off, one by one, and reports how its answers change.
 
 usage: ablation.py [--jobs N] [--seed S] [--first N] [--parallel N] [--labelled DIR] [--keep DIR] [--json FILE]
                    [--simulate PATH] [--ncclprof PATH] [--print-rules PATH]
 
-Jobs are those of eval.py, each three times: whole, with a rank's file removed, with a file cut. Each is ingested once.
-DIR of --labelled holds recorded runs, a folder each with a label.json: {"inject": "compute:2:6:9:8000", ...}, faults
-joined by "+", "none" for a healthy one. What is wrong or missed is defined as in eval.py; of the runs with lost files
-only the differences say something, as what was planted may be in the lost file.
+The jobs are those of eval.py, each in three versions: complete, with the file of one rank removed, and with one file
+truncated. Each is ingested once. DIR of --labelled has recorded runs, one folder each, with a label.json:
+{"inject": "compute:2:6:9:8000", ...}; several faults are joined by "+", and "none" is a healthy run. Wrong and missed
+findings are defined as in eval.py. For runs with lost files only the differences are meaningful, because the lost file
+may have contained the planted fault.
 
-A rule is switched off (NCCLPROF_RULES_OFF) on the jobs in which some finding would be believed more without it: on all
-others the answer is the same by the definition of a rule. `crowd` and `shared-network` look at other findings, and are
-switched off wherever they speak.
+A rule is switched off (NCCLPROF_RULES_OFF) only on jobs in which a finding would have higher confidence without it: on
+all other jobs the answer is the same, by the definition of a rule. `crowd` and `shared-network` depend on other findings,
+so they are switched off wherever they limit a finding.
 """
 import argparse
 import concurrent.futures
@@ -35,7 +36,7 @@ SETS = ["whole", "removed", "cut", "recorded"]
 
 
 def diagnose(options, store, off=()):
-    """The findings; None where there is no answer."""
+    """The findings; None if there is no answer."""
     environment = dict(os.environ, NCCLPROF_RULES_OFF=",".join(off))
     done = subprocess.run([options.ncclprof, "--store", store, "diagnose", "--format", "json"], capture_output=True, text=True,
                           env=environment, timeout=600)
@@ -48,7 +49,7 @@ def ingest(options, store, *paths):
 
 
 def lose(job, variant, traces):
-    """Removes a rank's file, or cuts one."""
+    """Removes the file of one rank, or truncates a file."""
     rng = random.Random(f"{job['number']}/{variant}")
     path = os.path.join(traces, rng.choice(sorted(os.listdir(traces))))
     if variant == "removed":
@@ -58,7 +59,7 @@ def lose(job, variant, traces):
 
 
 def make(options, job):
-    """The stores of a simulated job: [(set, its truth and what was drawn, store)]."""
+    """The stores of a simulated job: [(set, its truth and parameters, store)]."""
     work = tempfile.mkdtemp(prefix="ncclprof-ablation-")
     traces = os.path.join(work, "traces")
     made = []
@@ -80,7 +81,7 @@ def make(options, job):
 
 
 def pairs_of(label):
-    """{(rank, kind)} of a label; any of the kinds in which a job stops is as good as another."""
+    """{(rank, kind)} of a label. All kinds in which a job stops count as equal."""
     faults = [part.split(":") for part in label.split("+")] if label not in ("none", "abstain", None) else []
     return {(int(fault[1]), KIND_OF_LABEL.get(fault[0], "stopped")) for fault in faults}
 
@@ -102,7 +103,9 @@ def recorded(options):
 
 
 def judged(case, findings):
-    """{"exact", "wrong", "missed", "sure", "sure_wrong"}: jobs, findings, faults, and of the high ones."""
+    """{"exact", "wrong", "missed", "sure", "sure_wrong"}: exact jobs; wrong findings; missed faults; findings of high
+    confidence, and wrong ones among them.
+    """
     of_set, truth, _ = case
     findings = copy.deepcopy(findings)
     if of_set == "recorded":
@@ -129,13 +132,13 @@ def allowed(finding, without):
 
 
 def matters(rules, findings):
-    """Whether some finding would be believed more without them, or one of them may be what other findings hang on."""
+    """Whether a finding would have higher confidence without these rules, or other findings may depend on one of the rules."""
     return any(rule["speaks"] and rule["name"] in rules & AFTERWARDS for finding in findings for rule in finding["rules"]) or any(
         allowed(finding, AFTERWARDS) != allowed(finding, AFTERWARDS | rules) for finding in findings)
 
 
 def ablate(options, names, case):
-    """What the answer is with all rules, in which findings each speaks, and what changes without it."""
+    """The answer with all rules, the findings that each rule limits, and what changes without it."""
     findings = diagnose(options, case[2])
     if findings is None:
         return None
@@ -147,7 +150,7 @@ def ablate(options, names, case):
 
 
 def sums(answers, names):
-    """[(rule, findings in which it speaks, jobs on which it was switched off, {set: {figure: difference}})]."""
+    """[(rule, number of findings that it limits, jobs on which it was switched off, {set: {figure: difference}})]."""
     rows = []
     for name in names:
         change = {of_set: dict.fromkeys(("exact", "wrong", "missed", "high", "wrong_high"), 0) for of_set in SETS}
@@ -163,7 +166,9 @@ def idle_of(rows):
 
 
 def needless(options, answers, rows):
-    """Of rules that change nothing alone, as many as change nothing together: those that speak least go first."""
+    """The largest set of rules that changes nothing together, among those that change nothing alone. Rules that limit the
+    fewest findings are tried first.
+    """
     off, often = set(), {name: speaks for name, speaks, *_ in rows}
     for name in sorted(idle_of(rows), key=lambda rule: often[rule]):
         trial = off | {name}
@@ -184,9 +189,9 @@ def show(options, answers, rows):
         change[of_set].values()) else "." for of_set in SETS] for name, speaks, tried, change in rows]
     jobs.table("without a rule: exact, wrong, missed, high, wrong among those", cells, ["rule", "speaks", "alone in"] + SETS)
     print(f"\nchange nothing ({len(idle_of(rows))} of {len(rows)}): {' '.join(idle_of(rows))}")
-    print(f"never speak: {' '.join(name for name, speaks, *_ in rows if not speaks)}")
+    print(f"limit no finding: {' '.join(name for name, speaks, *_ in rows if not speaks)}")
     together = needless(options, answers, rows)
-    print(f"change nothing all together ({len(together)}): {' '.join(together)}")
+    print(f"change nothing if all are off together ({len(together)}): {' '.join(together)}")
 
 
 def parse_arguments():
@@ -197,8 +202,8 @@ def parse_arguments():
     parser.add_argument("--first", type=int, default=0, help="number of the first job")
     parser.add_argument("--parallel", type=int, default=2)
     parser.add_argument("--labelled", metavar="DIR", help="recorded runs")
-    parser.add_argument("--keep", metavar="DIR", help="keep the stores there, and use those that are there")
-    parser.add_argument("--json", metavar="FILE", help="also write the table there")
+    parser.add_argument("--keep", metavar="DIR", help="keep the stores in DIR, and use stores that are already there")
+    parser.add_argument("--json", metavar="FILE", help="also write the table to FILE")
     parser.add_argument("--simulate", default=os.path.join(build, "simulate"))
     parser.add_argument("--ncclprof", default=os.environ.get("NCCLPROF", os.path.join(build, "ncclprof")))
     parser.add_argument("--print-rules", default=os.path.join(build, "print_rules"))

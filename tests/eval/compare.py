@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Pairs of simulated jobs through ncclprof compare: how often it claims a difference of two clean runs, and how often it sees
-one that was planted.
+"""Runs ncclprof compare on pairs of simulated jobs: how often it reports a difference between two clean runs, and how often
+it finds a planted difference.
 
 usage: compare.py [--pairs N] [--planted N] [--seed S] [--parallel N] [--keep DIR]
                   [--network-noise PERCENT] [--most-claims PERCENT] [--verbose] [--simulate PATH] [--ncclprof PATH]
 
-Pair number i of seed s is always the same. Both jobs of a pair are of one shape and size, and differ in the seed of all noise.
-Clean pairs: the noise of recorded healthy jobs (tests/gen/simulate_noise.c), or jitter only. Planted: so many per cent of a step
-more GPU work in B, in all steps after the warm-up: on all ranks (step), on all ranks in one phase (phase), on one rank (rank).
-Seen is a step where it is claimed to be longer, or own time of all ranks; a phase where that phase is; a rank where it is named,
-by its own time or as a finding. Everything about the truth comes from what was asked of the simulator.
+Pair i of seed s is always the same. Both jobs of a pair have the same shape and size and differ in the seed of all noise.
+Clean pairs have the noise of recorded healthy jobs (tests/gen/simulate_noise.c), or jitter only. In planted pairs, B has
+more GPU work in all steps after the warm-up, by a percentage of a step: on all ranks (step), on all ranks in one phase
+(phase), or on one rank (rank). A step counts as found if compare reports that it is longer, or own time of all ranks; a
+phase if compare names it; a rank if compare names it, by its own time or as a finding. The truth comes only from the
+parameters of the simulator.
 """
 import argparse
 import collections
@@ -40,7 +41,7 @@ def draw_shape(rng):
 
 
 def draw_pair(options, what, number):
-    """Arguments of both simulated jobs, and of what is planted in the second."""
+    """Arguments of both simulated jobs, and of the difference planted in the second."""
     rng = random.Random(f"{options.seed}/{what}/{number}")
     shape, ranks, args = draw_shape(rng)
     steps = single.choose(rng, STEPS)
@@ -61,7 +62,7 @@ def draw_pair(options, what, number):
 
 
 def make_store(options, args, work, store):
-    """Plays one job and ingests it; what went wrong, or nothing."""
+    """Simulates one job and ingests it. Returns the error, or None."""
     traces = os.path.join(work, "traces")
     made = subprocess.run([options.simulate, *args, "-o", traces], capture_output=True, text=True)
     if made.returncode != 0:
@@ -112,7 +113,7 @@ def is_seen(result, kind):
 
 
 def accuses_others(result):
-    """Ranks that are said to have become slower by themselves, and were not touched."""
+    """Ranks that compare reports as slower by themselves, although nothing was planted on them."""
     return {row["rank"] for row in claims(result) if row["what"] in ("own", "finding") and (row["change"] or 0) > 0
             and row["rank"] != result["rank"]}
 
@@ -140,10 +141,10 @@ def print_clean(options, results):
     wrong = [result for result in results if claims(result)]
     unjudged = [r for r in results if any(row["what"] == "step" and row["significant"] is None for row in r["rows"])]
     print("| clean pairs | | |\n| --- | --- | --- |")
-    print(f"| with a claim | {len(wrong)} of {len(results)} | {100 * len(wrong) / max(1, len(results)):.1f} % |")
-    print(f"| whose steps could not be judged | {len(unjudged)} of {len(results)} | |")
+    print(f"| with a reported difference | {len(wrong)} of {len(results)} | {100 * len(wrong) / max(1, len(results)):.1f} % |")
+    print(f"| whose steps could not be compared | {len(unjudged)} of {len(results)} | |")
     kinds = collections.Counter(row["what"] for result in wrong for row in claims(result))
-    print(f"| claims by kind | {', '.join(f'{n} {k}' for k, n in kinds.most_common()) or 'none'} | |")
+    print(f"| reported differences by kind | {', '.join(f'{n} {k}' for k, n in kinds.most_common()) or 'none'} | |")
     print(f"| noise of steps, median | {noise_of_steps(results)} | |", flush=True)
     for result in wrong if options.verbose else []:
         print(f"  {result['number']} {result['shape']} {result['ranks']} ranks {result['steps']} steps noise {result['noise']}: "
@@ -175,11 +176,11 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parallel", type=int, default=os.cpu_count())
     parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("--keep", type=os.path.abspath, help="keep the stores there, and take them from there: for changes to rules")
+    parser.add_argument("--keep", type=os.path.abspath, help="keep the stores in KEEP and use those already there, to measure changes to rules")
     parser.add_argument("--simulate", default="build/simulate", type=os.path.abspath)
     parser.add_argument("--ncclprof", default="build/ncclprof", type=os.path.abspath)
-    parser.add_argument("--network-noise", default="50", help="per cent, for compare")
-    parser.add_argument("--most-claims", type=float, help="exit with 1 where more per cent of clean pairs have a claim")
+    parser.add_argument("--network-noise", default="50", help="--network-noise of compare, in percent")
+    parser.add_argument("--most-claims", type=float, help="exit with 1 if a larger percentage of clean pairs has a reported difference")
     options = parser.parse_args()
     clean = run_all(options, "clean", options.pairs)
     print_clean(options, clean)

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Plays many simulated jobs through ncclprof and scores what diagnose says against what was planted.
+"""Runs ncclprof diagnose on many simulated jobs and compares its findings with the planted faults.
 
 usage: eval.py [--jobs N] [--seed S] [--ranks N] [--only KEY=VALUE[,...]] [--first N] [--keep-failures DIR] [--parallel N]
                [--noise X|even] [--simulate PATH] [--ncclprof PATH] [--json FILE] [--min-precision X] [--min-recall X]
        eval.py --situations all|NAME[,...] [--situation-seeds N] [--verbose]
 
-Job number i of seed s (and of so many ranks) is always the same job. --only takes shape=, dialect=, kind= (none for clean jobs), ranks=.
-A fault is demanded when it truly cost the job at least 3 % of a step over the steps it lasted (or stopped the job)
-and when the dialect can show it (see VISIBLE); finding another one is neither right nor wrong. Only findings of medium and
-high confidence count. A job is exact when its set of (rank, kind) is. Healthy jobs are not quiet: they have the noise of
-recorded ones (tests/gen/simulate_noise.c), of which one in eleven has a step that is 5 to 25 % longer than both its
-neighbours, and their first steps are up to 30 % longer. None of that is planted, so naming it is a false finding. Everything
-about the truth comes from the simulator, nothing from the analyser.
+Job i of seed s (and of a given number of ranks) is always the same job. --only takes shape=, dialect=, kind= (none for
+clean jobs), ranks=. A fault must be found if it cost the job at least 3 % of a step over its steps (or stopped the job), and
+if the dialect can show it (see VISIBLE). Finding another planted fault is neither right nor wrong. Only findings of medium
+and high confidence count. A job is exact if its set of (rank, kind) is. Healthy jobs have the noise of recorded ones
+(tests/gen/simulate_noise.c): one of eleven has a step that is 5 to 25 % longer than both its neighbours, and the first steps
+are up to 30 % longer. None of that is planted, so a finding on it is wrong. The truth comes only from the simulator, not
+from the analyzed code.
 """
 import argparse
 import collections
@@ -34,26 +34,26 @@ STOPPING = {"missing", "ended_early", "mismatch", "error"}
 KINDS = ["compute", "host", "network", "missing", "ended_early", "mismatch"]
 
 
-# What each kind of trace can show at all. The first three Chrome dialects have no kernel times, only the network's;
-# Inspector has no network steps and only lists what finished; terse, it has durations and no times.
+# What each kind of trace can show. The first three Chrome dialects have no kernel times, only those of the network.
+# Inspector has no network steps and lists finished operations only; terse logs have durations and no timestamps.
 VISIBLE = {
     "full": set(KINDS),
     "proxies only": {"network", "missing", "ended_early", "mismatch"},
     "Inspector verbose": {"compute", "host", "missing", "ended_early"},
     "Inspector terse": {"missing", "ended_early"},
-    # The profiler's windows end before a job stops, and no link is seen.
+    # The windows of the profiler end before a job stops, and it does not record links.
     "Kineto": {"compute", "host"},
     "Flight Recorder": {"missing", "ended_early", "mismatch"},
     "Flight Recorder with timing": {"compute", "host", "missing", "ended_early", "mismatch"},
 }
-# The same jobs as each of these sees them, each alone.
+# The same jobs, recorded by each of these alone.
 WITNESSES = {
     "the bundled plugin's Chrome trace": "chrome-v7",
     "Kineto": "kineto",
     "Flight Recorder, timing on": "flight-recorder-timing",
     "Flight Recorder": "flight-recorder",
 }
-# Shapes whose optimizer works on the GPU after the step's last operation.
+# Shapes in which the optimizer works on the GPU after the last operation of the step.
 OPTIMIZER_LAST = {"ddp", "fsdp", "hsdp", "zero1"}
 COVERAGES = ["Chrome with kernel times", "Inspector complete", "Inspector with lost operations",
              "the network only (chrome-v1 to v3)"]
@@ -117,7 +117,8 @@ def draw_shape(rng):
     return shape, ranks, args + ["--ranks", str(ranks), "--per-node", str(per_node), "--layers", str(layers)]
 
 
-# Of jobs of a thousand ranks: rings of all ranks take too long to play, and steps of all links too much room.
+# For jobs of a thousand ranks: rings of all ranks take too long to simulate, and network steps of all links take too much
+# space.
 LARGE_SHAPES = {"3d": 50, "1f1b": 25, "hsdp": 10, "moe": 15}
 LARGE_DIALECTS = {"inspector-2.30": 55, "inspector": 25, "inspector-2.28": 5, "inspector-2.30-terse": 5, "chrome-v7": 10}
 LARGE_STEPS = (9, 12)
@@ -161,7 +162,7 @@ def draw_job(seed, number, large_ranks=None):
     steps = rng.randint(*LARGE_STEPS) if large_ranks else rng.randint(9, 16)
     dialect = choose(rng, LARGE_DIALECTS if large_ranks else DIALECTS)
     if large_ranks and shape == "hsdp":
-        dialect = "inspector-2.30"  # its rings between nodes have gigabytes of network steps
+        dialect = "inspector-2.30"  # The network steps of its rings between nodes take gigabytes.
     if large_ranks and dialect.startswith("inspector"):
         args.append("--stream")
     count = choose(rng, {0: 25, 1: 60, 2: 12, 3: 3})
@@ -233,7 +234,7 @@ def bucket_of(fault):
 
 
 def judge(result):
-    """Adds got, wanted, optional, wrong, missed: sets of (rank, kind); and the worth of each matched fault."""
+    """Adds got, wanted, optional, wrong, missed: sets of (rank, kind); and the cost of each matched fault."""
     faults = result["truth"]["faults"]
     kind_of_trace = family(result["dialect"])
     for fault in faults:
@@ -247,12 +248,12 @@ def judge(result):
             finding["rank"] = same.get(finding["rank"], finding["rank"])
         left_nothing = kind_of_trace.startswith("Inspector") or "left no record" in finding.get("text", "")
         if left_nothing and finding["kind"] in ("missing", "ended_early"):
-            # A rank that hangs and one that dies both just stop writing lines there, or leave no file.
+            # In these traces, both a rank that hangs and one that dies just stop writing lines, or leave no file.
             finding["kind"] = next((f["kind"] for f in faults if f["rank"] == finding["rank"]
                                     and f["kind"] in ("missing", "ended_early")), finding["kind"])
         if finding["kind"] == "host" and result["shape"] in OPTIMIZER_LAST:
-            # GPU work after a step's last operation, which the host then waits for, and a host that sleeps there
-            # leave the same trace.
+            # Two cases leave the same trace: GPU work after the last operation of a step, for which the host waits; and a
+            # host that sleeps there.
             finding["kind"] = next((f["kind"] for f in faults if f["rank"] == finding["rank"] and f["kind"] == "compute"
                                     and f["tag"] == "optimizer"), finding["kind"])
     result["strong"] = strong
@@ -306,11 +307,11 @@ def by_key(results, name, key):
         rows.append([group, len(members), share(sum(r["exact"] for r in members), len(members)),
                      share(found, wanted), sum(len(r["wrong"]) for r in members),
                      f"{sum(bool(r['got']) for r in clean)}/{len(clean)}"])
-    table(f"by {name}", rows, [name, "jobs", "exact", "recall", "false findings", "clean jobs accused"])
+    table(f"by {name}", rows, [name, "jobs", "exact", "recall", "false findings", "clean jobs with an accused rank"])
 
 
 def coverage(result):
-    """What the traces of a job hold, as far as finding faults goes."""
+    """What the traces of a job can show, for the table of faults found."""
     kind_of_trace = family(result["dialect"])
     if kind_of_trace.startswith("Inspector"):
         return "Inspector with lost operations" if result["truth"]["lost_operations"] else "Inspector complete"
@@ -335,7 +336,7 @@ def print_lengths(results):
     columns = ["1 step", "2 steps", "3 steps and more", "stops the job", "all"]
     rows = [[row] + [share(sum(counts[row, column]), len(counts[row, column])) for column in columns]
             for row in COVERAGES + ["all"]]
-    table("the same by trace and by how long the fault lasts", rows, ["", *columns])
+    table("the same, by trace and duration of the fault", rows, ["", *columns])
 
 
 def print_buckets(results):
@@ -345,9 +346,9 @@ def print_buckets(results):
         members = [f for f in faults if bucket_of(f) == name]
         if members:
             rows.append([name, len(members), share(sum(f["found"] for f in members), len(members))])
-    table("recall by what the fault cost, of a step, over its steps", rows, ["cost", "faults", "found"])
+    table("recall by cost of the fault, in % of a step, over its steps", rows, ["cost", "faults", "found"])
     large = [f for f in faults if f["kind"] in STOPPING or f["lost_percent"] >= 10]
-    print(f"\nrecall for faults of 10 % of a step and more: {share(sum(f['found'] for f in large), len(large))}")
+    print(f"\nrecall for faults of 10 % of a step or more: {share(sum(f['found'] for f in large), len(large))}")
     print_lengths(results)
     return sum(f["found"] for f in large) / len(large) if large else 1.0
 
@@ -372,7 +373,9 @@ def print_details(results):
 
 
 def print_rules(results):
-    """The two usual rules, from the simulator's own log, on jobs with exactly one demanded fault that ends well."""
+    """Two simple rules, applied to the simulator's own log, on jobs with exactly one fault that must be found and that do
+    not stop.
+    """
     single = [r for r in results if len(r["truth"]["faults"]) == 1
               and r["truth"]["faults"][0]["kind"] not in STOPPING and is_demanded(r["truth"]["faults"][0])]
     if not single:
@@ -385,9 +388,9 @@ def print_rules(results):
         hits["short"] += max(range(truth["ranks"]), key=lambda r: truth["shorter_us"][r]) == rank
         hits["tool"] += {k[0] for k in result["got"]} == {rank}
     print(f"\nculprit named, jobs with one fault ({len(single)}):")
-    print(f"  rule 1, who arrived last most often:   {share(hits['last'], len(single))}")
-    print(f"  rule 2, whose durations were shortest: {share(hits['short'], len(single))}")
-    print(f"  ncclprof diagnose, and nobody else:    {share(hits['tool'], len(single))}")
+    print(f"  rule 1: the rank that arrived last most often:            {share(hits['last'], len(single))}")
+    print(f"  rule 2: the rank with the shortest durations:             {share(hits['short'], len(single))}")
+    print(f"  ncclprof diagnose: the rank at fault and no other:        {share(hits['tool'], len(single))}")
 
 
 def print_failures(options, results):
@@ -411,7 +414,7 @@ def print_failures(options, results):
 
 
 def play_all(options, jobs):
-    """Results in the order of the jobs, judged where they could be."""
+    """The results in the order of the jobs, with the score of each job that could be scored."""
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
         for result in pool.map(lambda job: run_job(options, job), jobs):
@@ -426,7 +429,7 @@ def play_all(options, jobs):
 
 
 def seen_by(job, dialect):
-    """The same job; what only some recorders lose is not lost."""
+    """The same job with everything recorded, without the losses of some recorders."""
     args, kept = list(job["args"]), []
     while args:
         option = args.pop(0)
@@ -454,7 +457,7 @@ def witness_row(name, results):
 
 
 def print_witnesses(options, jobs):
-    """Whether each could be played, too."""
+    """The results of each recorder, and whether all jobs could be simulated."""
     rows, wrong, broken = [], [], 0
     for name, dialect in WITNESSES.items():
         results = play_all(options, [seen_by(job, dialect) for job in jobs])
@@ -464,7 +467,7 @@ def print_witnesses(options, jobs):
     print_failures(options, wrong)
     table(f"the same jobs, as each witness sees them alone ({len(jobs)} each; above: whose accusations are wrong)", rows,
           ["witness", "precision", "recall of what it can show", "10 % of a step and more", "stops the job",
-           "clean jobs accused", "exact"])
+           "clean jobs with an accused rank", "exact"])
     return broken
 
 
@@ -485,22 +488,22 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first job")
-    parser.add_argument("--ranks", type=int, metavar="N", help="large jobs, of so many ranks each: a multiple of 128")
+    parser.add_argument("--ranks", type=int, metavar="N", help="large jobs with N ranks each; a multiple of 128")
     parser.add_argument("--only", default="", help="KEY=VALUE,...: shape, dialect, kind, ranks")
     parser.add_argument("--keep-failures", metavar="DIR")
     parser.add_argument("--parallel", type=int, default=2)
-    parser.add_argument("--noise", metavar="X|even", help="the simulator's; default: as recorded healthy jobs have it")
+    parser.add_argument("--noise", metavar="X|even", help="noise of the simulator (default: that of recorded healthy jobs)")
     parser.add_argument("--simulate", default=os.path.join(build, "simulate"))
     parser.add_argument("--ncclprof", default=os.environ.get("NCCLPROF", os.path.join(build, "ncclprof")))
-    parser.add_argument("--json", metavar="FILE", help="also write the figures there")
-    parser.add_argument("--situations", metavar="all|NAME,...", help="play these instead of random jobs (situations.py)")
-    parser.add_argument("--situation-seeds", type=int, default=100, metavar="N", help="at most so many jobs of each and a shape")
+    parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
+    parser.add_argument("--situations", metavar="all|NAME,...", help="simulate these instead of random jobs (situations.py)")
+    parser.add_argument("--situation-seeds", type=int, default=100, metavar="N", help="at most N jobs of each situation and shape")
     parser.add_argument("--witness-jobs", type=int, default=100, metavar="N",
-                        help="play the first N again as each witness sees them: 0 for none")
-    parser.add_argument("--witnesses-alone", action="store_true", help="nothing but that, with all the jobs")
-    parser.add_argument("--verbose", action="store_true", help="situations and witnesses: what was found, job by job")
+                        help="simulate the first N jobs again for each recorder alone; 0: none")
+    parser.add_argument("--witnesses-alone", action="store_true", help="only the recorders alone, with all jobs")
+    parser.add_argument("--verbose", action="store_true", help="for situations and recorders: print the findings of each job")
     parser.add_argument("--min-precision", type=float, default=0.0)
-    parser.add_argument("--min-recall", type=float, default=0.0, help="for faults of 10 %% of a step and more")
+    parser.add_argument("--min-recall", type=float, default=0.0, help="for faults of 10 %% of a step or more")
     return parser.parse_args()
 
 
@@ -549,7 +552,7 @@ def summarise(options, results):
     precision = right / (right + wrong) if right + wrong else 1.0
     print(f"\nprecision {share(right, right + wrong)}   recall {share(found, wanted)}   "
           f"exact {share(sum(r['exact'] for r in results), len(results))}")
-    print(f"clean jobs accused: {share(sum(bool(r['got']) for r in clean), len(clean))}; could not be scored: {len(broken)}")
+    print(f"clean jobs with an accused rank: {share(sum(bool(r['got']) for r in clean), len(clean))}; could not be scored: {len(broken)}")
     slow = max(results, key=lambda r: r["ingest_s"] + r["diagnose_s"])
     print(f"slowest: job {slow['number']}, ingest {slow['ingest_s']:.1f} s, diagnose {slow['diagnose_s']:.1f} s")
     if options.json:

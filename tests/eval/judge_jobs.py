@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What diagnose says of the jobs that record_jobs.py recorded, by witness: judge_jobs.py FOLDER [options].
+"""Judges the findings of diagnose on the jobs that record_jobs.py recorded, by recorder: judge_jobs.py FOLDER [options].
 
-Right is who names the planted rank with the planted kind, at medium or high confidence; exact is that and nobody else. A fault
-below --least per cent of a step, as the job's own clocks have it, need not be named, nor one that the witness cannot show:
-PyTorch's profiler and NCCL's log show no network, and the log shows jobs that stop alone. Abstained: nothing could be judged,
-and diagnose says so. Of others that are accused it is told whether PyTorch's profiler has them last, too: the time of their
-kernels but NCCL's, or until their host waits for its GPU, in the middle one of the steps. Machines have faults of their own.
+A job is right if diagnose names the planted rank with the planted kind, with medium or high confidence; exact if it names
+nothing else. A fault need not be found if it cost less than --least percent of a step, measured by the clocks of the job, or
+if the recorder cannot show it: PyTorch's profiler and NCCL's log do not show the network, and the log shows only jobs that
+stop. Abstained: diagnose reports that it could not analyze the job. For other accused ranks, the output says whether
+PyTorch's profiler confirms them: whether they take longest for kernels other than NCCL's, or until their host waits for its
+GPU, in the median step. Machines have faults of their own.
 """
 
 import argparse
@@ -29,7 +30,7 @@ SURE = {"high", "medium"}
 
 
 def step_lengths_ms(folder):
-    """Of each step the longest of all ranks', as far as they came."""
+    """For each step the longest duration over all ranks, as far as they came."""
     ranks = []
     for path in sorted(folder.glob("truth.jsonl.*")):
         begins = [json.loads(line)["begin_ns"] for line in path.read_text().splitlines()]
@@ -38,7 +39,7 @@ def step_lengths_ms(folder):
 
 
 def cost_of(folder, fault):
-    """What the fault cost, of a step; of one that never ends, by what was planted."""
+    """The cost of the fault, as a share of a step; for a fault that never ends, from the planted value."""
     lengths = step_lengths_ms(folder)
     if fault["kind"] in STOPPED or fault["kind"] == "none":
         return None
@@ -53,7 +54,7 @@ def cost_of(folder, fault):
 
 @functools.lru_cache(maxsize=8)
 def own_times(path):
-    """By step, microseconds: what kernels but NCCL's took, and how long the host needed until it waited for its GPU."""
+    """For each step, in microseconds: the time of kernels other than NCCL's, and the time until the host waited for its GPU."""
     with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
         events = [event for event in json.load(file)["traceEvents"] if event.get("ph") == "X"]
     steps = [(int(event["name"].split("#")[1]), event["ts"], event["ts"] + event["dur"]) for event in events
@@ -69,7 +70,7 @@ def own_times(path):
 
 
 def is_borne_out(folder, finding):
-    """Whether one of the accused is last of all ranks by its own times; None where those are not known."""
+    """Whether one of the accused ranks is the slowest by its own times; None if these are unknown."""
     ranks = {int(path.name.split(".")[0].removeprefix("kineto-rank")): path for path in folder.glob("kineto-rank*")}
     steps = range(finding.get("first_step") or 0, (finding.get("last_step") or 0) + 1)
     middles = {}
@@ -82,7 +83,7 @@ def is_borne_out(folder, finding):
 
 
 def findings_of(options, folder, witness):
-    """And whether anything could be judged. None where the witness left nothing."""
+    """The findings, and whether the job could be analyzed. None if the recorder left no files."""
     files = [path for pattern in WITNESSES[witness] for path in sorted(folder.glob(pattern))]
     if not files:
         return None
@@ -102,7 +103,7 @@ def accused(findings):
 
 
 def judge(options, folder, witness):
-    """(verdict, kind, cost, what was said); None where there is nothing to judge."""
+    """(verdict, kind, cost, text of the findings); None if there is nothing to judge."""
     fault = json.loads((folder / "label.json").read_text())["fault"]
     found = findings_of(options, folder, witness)
     if found is None:
@@ -130,7 +131,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--ncclprof", default="build/ncclprof")
-    parser.add_argument("--least", type=float, default=3, help="per cent of a step from which a fault is to be named")
+    parser.add_argument("--least", type=float, default=3, help="smallest cost, in percent of a step, of a fault that must be found")
     parser.add_argument("--witness", choices=WITNESSES, action="append")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
@@ -148,8 +149,8 @@ def main():
             if options.verbose or verdict in ("wrong", "missed"):
                 print(f"  {witness}: {job.name}: {verdict}: {kind}"
                       f"{'' if cost is None else f' of {100 * cost:.1f} %'}: {'; '.join(said) or 'nothing'}")
-        print(f"{witness}: accusations beside what was planted: {others.total()}, of which PyTorch's profiler bears out {others[True]}, "
-              f"does not {others[False]}, cannot tell {others[None]}")
+        print(f"{witness}: accused ranks besides the planted faults: {others.total()}, of which PyTorch's profiler confirms {others[True]}, "
+              f"does not confirm {others[False]}; unknown: {others[None]}")
         for kind, verdicts in sorted(tally.items()):
             print(f"{witness}: {kind}: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())), flush=True)
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Records training jobs with planted faults on real GPUs, one rank a GPU: record_jobs.py PLUGIN FOLDER [options].
+"""Records training jobs with planted faults on real GPUs, one rank per GPU: record_jobs.py PLUGIN FOLDER [options].
 
-Job number i of seed s is always the same. What is planted is drawn and written (label.json) before the job runs. Each job is
-recorded by the profiler plugin, PyTorch's profiler, NCCL's log and Flight Recorder. Needs PyTorch; judge_jobs.py judges.
+Job i of seed s is always the same. The planted fault is drawn and written to label.json before the job runs. Each job is
+recorded by the profiler plugin, PyTorch's profiler, NCCL's log and Flight Recorder. Needs PyTorch. judge_jobs.py judges the
+results.
 """
 
 import argparse
@@ -18,17 +19,17 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 
 SHAPES = ["data", "sharded", "tensor", "pipeline", "experts"]
-# Of 40 jobs, a third clean; network faults need sockets.
+# Of 40 jobs, a third are clean. Network faults need sockets.
 KINDS = ["none"] * 13 + ["compute"] * 9 + ["host"] * 7 + ["network"] * 4 + ["hang"] * 4 + ["kill"] * 3
 PHASES = {"data": ["forward", "backward", "optimizer"], "sharded": ["forward", "backward", "optimizer"],
           "tensor": ["forward", "backward", "grad_sync", "optimizer"], "pipeline": ["forward", "backward", "grad_sync", "optimizer"],
           "experts": ["forward", "backward", "grad_sync", "optimizer"]}
-FIRST_FAULTY = 6  # profilers have begun by then
-LONGEST_S, OTHERS_S = 60, 20  # of a job; of the others after a rank has ended
+FIRST_FAULTY = 6  # The profilers have started by then.
+LONGEST_S, OTHERS_S = 60, 20  # Time limit of a job, and of the other ranks after one has ended.
 
 
 def draw_steps(rng, steps):
-    """All of them, from some step to the end, or a few."""
+    """The steps of the fault: all steps from some step to the end, or a few."""
     how = rng.choice(["all", "on", "few", "few"])
     if how == "all":
         return 0, steps - 1
@@ -54,7 +55,7 @@ def draw_fault(rng, kind, shape, ranks, steps):
 
 
 def draw_jobs(seed, ranks, steps):
-    """All 40, in the order in which they run."""
+    """All 40 jobs, in the order in which they run."""
     rng = random.Random(seed)
     kinds = rng.sample(KINDS, len(KINDS))
     jobs = []
@@ -69,7 +70,7 @@ def draw_jobs(seed, ranks, steps):
 
 
 def environment(job, folder, plugin, rank, port):
-    """What a job's script would export; ranks on a network stand on hosts of their own."""
+    """The environment of a job, as its script would export it. Ranks that use the network pretend to be on different hosts."""
     values = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "NCCLPROF_DIR": f"{folder}/plugin",
               "NCCL_PROFILER_PLUGIN": plugin, "NVTX_INJECTION64_PATH": plugin,
               "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,COLL,P2P,NET,REG,TUNING,ENV,CALL,BOOTSTRAP",
@@ -83,7 +84,7 @@ def environment(job, folder, plugin, rank, port):
 
 
 def start(job, folder, plugin, library, rank, port):
-    """A rank; `library` is preloaded where sends are to be slow."""
+    """Starts a rank. `library` is preloaded if sends are to be slow."""
     values = environment(job, folder, plugin, rank, port)
     if job["fault"]["kind"] == "network" and job["fault"]["rank"] == rank:
         values["LD_PRELOAD"] = library
@@ -93,7 +94,7 @@ def start(job, folder, plugin, library, rank, port):
 
 
 def wait(processes):
-    """After the first has ended the others get a while to see it for themselves."""
+    """After the first rank has ended, waits some time for the others to notice."""
     ends = time.monotonic() + LONGEST_S
     running = list(processes)
     while running and time.monotonic() < ends:
@@ -124,8 +125,8 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the first job to run")
-    parser.add_argument("--end", type=int, default=len(KINDS), help="the first not to run")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after so many")
+    parser.add_argument("--end", type=int, default=len(KINDS), help="the first job that is not run")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job after this time")
     options = parser.parse_args()
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)

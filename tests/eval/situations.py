@@ -1,10 +1,10 @@
-"""Situations: kinds of jobs that drawing at random (eval.py) does not play, each on several shapes, judged by who is named.
+"""Situations that the random jobs of eval.py do not contain, each with several shapes, judged by the named ranks.
 
-`eval.py --situations all` plays them all (NAME,NAME some of them; --situation-seeds N fewer jobs of each). Job k of a
-situation and shape is always the same job. Findings of medium and high confidence count. A finding accuses its `ranks`
-where it has such a field, else its `rank`. Exact: findings are the planted faults, one for each, with its kind and all its
-ranks, which are several where a host or a network card is slow. Cost: what the fault truly cost, of a step, over its
-steps; right where the finding says it within a quarter.
+`eval.py --situations all` runs all of them, `--situations NAME,NAME` some; `--situation-seeds N` limits the jobs of each. Job k
+of a situation and shape is always the same job. Findings of medium and high confidence count. A finding accuses its `ranks`
+if it has that field, else its `rank`. Exact: there is one finding for each planted fault, with its kind and all its ranks
+(several if a host or a network card is slow), and no other finding. Cost: the true cost of the fault as a share of a step, over
+its steps; the finding is right if its cost is within 25 %.
 """
 import collections
 import concurrent.futures
@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import tempfile
 
-NETWORK = ["--network-gbs", "40", "--nvlink-gbs", "300"]  # computing dominates
+NETWORK = ["--network-gbs", "40", "--nvlink-gbs", "300"]  # Computation dominates.
 
 
 def shape(name, ranks, node, *more):
@@ -44,11 +44,11 @@ def situation(shapes, *faults, seeds=2, steps=24, layers=8, extra=()):
 
 
 def stall(us, every):
-    """Rank 0 writes a checkpoint after every so-many-th step."""
+    """Rank 0 writes a checkpoint after every N-th step."""
     return situation(ALL, f"checkpoint:0:{every - 1}:39/{every}:{us}", steps=40)
 
 
-# name: healthy situations have no fault.
+# By name. Healthy situations have no fault.
 SITUATIONS = {
     "clean": situation(ALL, seeds=4),
     "steady10": situation(ALL, "throttle:3:0:23:10:*"),
@@ -61,7 +61,7 @@ SITUATIONS = {
     "weak8x3": situation(ALL, "compute:3:8:15:3%:*", seeds=3),
     "middling4x10": situation(ALL, "compute:3:8:11:10%:*", seeds=3),
     "sender": situation(SENDERS, "net:3:8:12:20%:*", layers=3),
-    "sender30": situation(SENDERS, "net:3:8:12:30%:*", layers=3),  # 3 % of a step and more
+    "sender30": situation(SENDERS, "net:3:8:12:30%:*", layers=3),  # 3 % of a step or more
     "nic": situation(SENDERS, "net:2,3:8:12:15%:*", layers=3),
     "nic30": situation(SENDERS, "net:2,3:8:12:30%:*", layers=3),
     "nic_start": situation(SENDERS, "net:2,3:0:23:15%:*", layers=3),
@@ -101,7 +101,7 @@ COLUMNS = ["right rank", "exact", "right kind", "only low", "cost right", "jobs 
 
 
 def arguments(plan, shape_name, number):
-    """What build/simulate is called with for job `number` (from 1) of a shape."""
+    """The arguments of build/simulate for job `number` (from 1) of a shape."""
     command = [*SHAPES[shape_name], "--layers", str(plan.layers), "--steps", str(plan.steps), "--dialect", "chrome-v7",
                "--seed", str(number * 7919 + 13)]
     for fault in plan.faults:
@@ -114,7 +114,7 @@ def jobs_of(plan, most_seeds):
 
 
 def play(options, command):
-    """(truth, findings) of one job; None when a program fails."""
+    """(truth, findings) of one job; None if a program fails."""
     work = tempfile.mkdtemp(prefix="ncclprof-situation-")
     try:
         traces, store = os.path.join(work, "traces"), os.path.join(work, "store.db")
@@ -135,13 +135,13 @@ def play(options, command):
 
 
 def accused(finding, wanted=frozenset()):
-    """All ranks that a finding accuses; of candidates that it cannot tell apart those that are wanted, if any is."""
+    """All ranks that a finding accuses. Of its candidates, those that are wanted, if there are any."""
     candidates = frozenset(finding.get("candidates") or [])
     return candidates & wanted or candidates or frozenset(finding.get("ranks") or [finding["rank"]])
 
 
 def score(truth, findings):
-    """What COLUMNS say of one job, but for its last two, which count what is wrong."""
+    """The values of COLUMNS for one job, except the last two, which count wrong ranks."""
     faults = truth["faults"]
     sure = [f for f in findings if f["confidence"] != "low"]
     low = [f for f in findings if f["confidence"] == "low"]
@@ -164,7 +164,7 @@ def score(truth, findings):
 
 
 def run(options, name, plan):
-    """A row: its name, jobs, what faults cost (median, % of a step), COLUMNS."""
+    """One row: name, number of jobs, median cost of the faults in % of a step, and COLUMNS."""
     jobs = jobs_of(plan, options.situation_seeds)
 
     def one(job):
@@ -194,11 +194,11 @@ def print_row(cells):
 
 
 def main(options):
-    """Prints the table as it grows; exit status 1 for an unknown name."""
+    """Prints each row of the table when it is complete; exit status 1 for an unknown name."""
     names = list(SITUATIONS) if options.situations == "all" else options.situations.split(",")
     unknown = [name for name in names if name not in SITUATIONS]
     if unknown:
-        print(f"no situation is called {', '.join(unknown)}; there are: {', '.join(SITUATIONS)}")
+        print(f"unknown situation: {', '.join(unknown)}; known: {', '.join(SITUATIONS)}")
         return 1
     print_row(["situation", "jobs", "cost", *COLUMNS])
     print_row(["---"] * (3 + len(COLUMNS)))

@@ -1,8 +1,9 @@
-"""A rank of a training job on a GPU, with PyTorch and NCCL, that several witnesses record: training_job.py FOLDER RANK.
+"""One rank of a training job on a GPU, with PyTorch and NCCL, recorded by several recorders: training_job.py FOLDER RANK.
 
-The folder has label.json, which record_jobs.py wrote; the environment says how to meet the other ranks.
+The folder contains label.json, written by record_jobs.py. The environment has the settings for contacting the other ranks.
 
-What is trained is of no account. GPUs multiply matrices, communicate as jobs of a shape do, and wait for them once a step.
+What the job trains does not matter. It multiplies matrices on the GPU, communicates as jobs of its shape do, and waits for the
+GPU once per step.
 """
 
 import contextlib
@@ -21,18 +22,18 @@ from torch.profiler import ProfilerActivity, profile, schedule
 
 WARM_UP_STEPS = 3
 TIMEOUT_S = 10
-SPIN_CYCLES_A_US = 1755  # of torch.cuda._sleep, about
+SPIN_CYCLES_A_US = 1755  # of torch.cuda._sleep, approximately
 
 
 class Fault:
-    """What is done to one rank as a phase of a step begins; of kind `none`, nothing."""
+    """Applies the fault to one rank at the start of a phase; does nothing for kind `none`."""
 
     def __init__(self, job, rank):
         self.fault = job["fault"]
         self.is_here = self.fault["kind"] != "none" and self.fault["rank"] == rank
 
     def begin_step(self, step):
-        """Sends are delayed through whole steps (slow_sends.c)."""
+        """Delays the sends during whole steps (slow_sends.c)."""
         if self.is_here and self.fault["kind"] == "network":
             is_on = self.fault["first_step"] <= step <= self.fault["last_step"]
             ctypes.CDLL(None).slow_sends(self.fault["amount_us"] if is_on else 0)
@@ -53,7 +54,7 @@ class Fault:
 
 
 class Shape:
-    """Phases of a step are its methods, in the order of `phases`; what they share is sizes and matrices."""
+    """The phases of a step are methods, in the order of `phases`. Sizes and matrices are shared."""
 
     phases = ("forward", "backward", "grad_sync", "optimizer")
 
@@ -83,7 +84,7 @@ class Shape:
 
 
 class Data(Shape):
-    """DistributedDataParallel: buckets of gradients while backward goes on."""
+    """DistributedDataParallel: buckets of gradients are reduced during backward."""
 
     phases = ("forward", "backward", "optimizer")
 
@@ -109,7 +110,7 @@ class Data(Shape):
 
 
 class Sharded(Data):
-    """FSDP: parameters are gathered before a layer computes, gradients scattered after."""
+    """FSDP: parameters are gathered before a layer computes, and gradients are scattered after it."""
 
     def wrap(self, model):
         from torch.distributed.fsdp import fully_shard
@@ -119,7 +120,7 @@ class Sharded(Data):
 
 
 class Tensor(Shape):
-    """Pairs of ranks share each layer, all pairs share the batch."""
+    """Pairs of ranks share each layer, and all pairs share the batch."""
 
     def __init__(self, job):
         super().__init__(job)
@@ -141,7 +142,7 @@ class Tensor(Shape):
 
 
 class Pipeline(Shape):
-    """Stages pass micro-batches on, all forward, then all backward; of two and more pipelines gradients are summed."""
+    """Stages pass micro-batches on: all forward, then all backward. With two or more pipelines, gradients are summed."""
 
     MICRO_BATCHES = 4
 
@@ -176,7 +177,7 @@ class Pipeline(Shape):
 
 
 class Experts(Shape):
-    """Tokens go to the ranks of their experts and back, in each layer."""
+    """Tokens are sent to the ranks of their experts and back, in each layer."""
 
     def __init__(self, job):
         super().__init__(job)

@@ -30,7 +30,7 @@ static void show(const struct renderer *renderer, const struct table *table)
     free(text);
 }
 
-/* As a picture, for people and as SVG. */
+/* As a picture: text and SVG. */
 static void draw(const struct analysis_result *result)
 {
     struct error error = ERROR_INIT;
@@ -48,7 +48,7 @@ static void draw(const struct analysis_result *result)
     heat_maps_release(&maps);
 }
 
-/* What may be given to an option: good values, and bad ones. */
+/* Values for options: valid and invalid ones. */
 static const char *choose(const struct analysis_option *option, struct supply *supply, int *chosen)
 {
     static const char *const values[] = {"0",
@@ -73,11 +73,11 @@ static const char *choose(const struct analysis_option *option, struct supply *s
                                          "own"};
     uint8_t choice = next(supply);
     if (strcmp(option->name, "output") == 0) {
-        *chosen = 1; /* there may be nothing to write */
+        *chosen = 1; /* the result may be empty */
         return "/dev/null";
     }
     if (strcmp(option->name, "to") == 0)
-        return "prometheus"; /* of the formats of export, the one that takes a device */
+        return "prometheus"; /* the format of export that can write to a device */
     if (choice < 0x80)
         return option->fallback;
     *chosen = 1;

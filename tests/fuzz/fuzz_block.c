@@ -1,6 +1,7 @@
 /*
- * Any bytes as a packed block of a store, and any values in one: a block made here gives back what went in;
- * one that was changed since, or was never one, is refused or read, never read past its end.
+ * Arbitrary bytes as a packed block of a store, and a block with arbitrary values: a block that was packed
+ * here unpacks to the same values; one that was changed afterwards, or was never a block, is refused or read,
+ * but never beyond its end.
  */
 #include "base/base.h"
 #include "model/model.h"
@@ -16,7 +17,7 @@ static const struct block_layout *next_layout(struct supply *supply)
     return layouts[next(supply) % (sizeof layouts / sizeof *layouts)];
 }
 
-/* What a cell was given: its value, or for texts and bytes the one letter that they are made of. */
+/* The content of a cell: its value or, for texts and bytes, the letter that they consist of. */
 struct given {
     int present;
     int64_t value;
@@ -59,7 +60,7 @@ static void check(const struct block_reader *reader, int column, size_t row, con
     }
 }
 
-/* Reads all that can be read of a block, whatever it is. */
+/* Reads everything that can be read from a block, valid or not. */
 static void read_all(const struct block_layout *layout, const void *block, size_t length)
 {
     struct block_reader reader;
@@ -99,7 +100,7 @@ static void check_all(const struct block_layout *layout, const struct buffer *bl
     block_reader_release(&reader);
 }
 
-/* Makes a block of the input, reads it back, and reads it with some bytes changed. */
+/* Packs a block from the input, unpacks it, and unpacks it again with some bytes changed. */
 static void make(struct supply *supply)
 {
     static struct given given[BLOCK_ROWS * BLOCK_COLUMNS];

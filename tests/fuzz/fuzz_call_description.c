@@ -1,7 +1,7 @@
 /*
- * Any bytes as a line of text: each description of a call that is found has a name and a rank, lies where its
- * group's ranks are counted, and what is found does not hang on what stands before or behind it. The first
- * byte puts some of a description around the rest, so that most of them hold one.
+ * Arbitrary bytes as a line of text. Each call description that is found has a name and a rank, its rank is
+ * in range of its group, and the result does not depend on the text before or after it. The first byte adds a
+ * part of a description around the rest, so that most lines contain one.
  */
 #include "base/base.h"
 #include "format/format.h"
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
                 !buffer_append_text(&line, behind[kind]),
             "memory");
     struct found found = read_line(line.data, line.length);
-    /* A whole one in front of it is found as well. */
+    /* A complete description before it is found as well. */
     struct buffer more = BUFFER_INIT;
     require(!buffer_append_text(&more, "{\"name\": \"x\", \"rank\": 2, \"message_size\": 1}") &&
                 !buffer_append(&more, line.data, line.length),

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a trace: unpacked, cut into lines and objects, told apart, read. What a reader hands over has
- * to keep the model's promises, and packing has to give back what it got.
+ * Arbitrary bytes as a trace: unpacked, split into lines and objects, its format detected, read. The events
+ * of a reader must keep the promises of the model, and packing them must be reversible.
  */
 #include "base/base.h"
 #include "format/format.h"

@@ -1,4 +1,7 @@
-/* Any bytes as a file, packed or not: lines come out in order, without a gap, the same bytes as went in. */
+/*
+ * Arbitrary bytes as a file, compressed or not: lines come in order, without a gap, and have the bytes of the
+ * input.
+ */
 #include "base/base.h"
 #include "input/input.h"
 #include "require.h"
@@ -36,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     require(input != NULL, "an open file");
     while (input_line(input, &line, &error) == 1) {
         check_line(&line, bytes, length, is_packed);
-        /* A byte order mark that was packed, or the end of the line before. */
+        /* A byte order mark that was compressed, or the end of the previous line. */
         uint64_t most = is_packed && end == 0 ? 3 : end + 2;
         require(line.offset >= end && line.offset <= most, "lines without a gap");
         end = line.offset + line.length;

@@ -1,7 +1,7 @@
 /*
- * A job made of the input: some ranks play the same steps, everybody waits for the slowest, and then anything
- * is changed anywhere. Text is left out, so that a few bytes reach far into joining and the analyses: of any
- * job all of them succeed and show nothing harmful.
+ * A job made from the input: some ranks execute the same steps, all wait for the slowest, and then arbitrary
+ * values are changed. There is no text, so that a few bytes reach far into the join and the analyses. For
+ * every job all of them must succeed and print nothing harmful.
  */
 #include "base/base.h"
 #include "join/join.h"
@@ -24,12 +24,12 @@ enum { MOST_RANKS = 8, MOST_STEPS = 16, MOST_PLACES = 6, MOST_CHANGES = 64, WAIT
 struct place {
     uint8_t kind;
     uint8_t function;
-    uint8_t group; /* 0: all ranks; 1: pairs; 2: each second one */
+    uint8_t group; /* 0: all ranks; 1: pairs; 2: every second rank */
     uint8_t tag;
     int64_t bytes;
     int64_t lasts_us;
-    int64_t gap_us;  /* from the operation before to this one */
-    int64_t lead_us; /* from its enqueueing to its turn */
+    int64_t gap_us;  /* time since the previous operation */
+    int64_t lead_us; /* time from enqueueing to start */
 };
 
 enum change_kind {
@@ -56,7 +56,7 @@ enum change_kind {
     CHANGE_KINDS
 };
 
-/* `value` to be set or added at a place of a step of a rank; all of them where beyond the greatest. */
+/* `value` is set or added at one place of one step of one rank; an index out of range means all of them. */
 struct change {
     uint8_t kind, rank, step, place;
     int64_t value;
@@ -64,10 +64,10 @@ struct change {
 
 struct job {
     int ranks, steps, places, changes, dialect;
-    uint8_t lacks; /* bits: times, tags, traffic, anchors, GPU clocks, enqueueing, communicator's hash, pid */
+    uint8_t lacks; /* bits: times, tags, traffic, anchors, GPU clocks, enqueueing, communicator hash, pid */
     struct place place[MOST_PLACES];
     struct change change[MOST_CHANGES];
-    int64_t clock_ns[MOST_RANKS]; /* when each rank's last operation was over */
+    int64_t clock_ns[MOST_RANKS]; /* end of the last operation of each rank */
     struct interval_ns ran[MOST_RANKS][MOST_STEPS][MOST_PLACES];
 };
 
@@ -115,7 +115,7 @@ static void draw(struct job *job, struct supply *supply)
     }
 }
 
-/* Whether something is changed there, and to what. */
+/* Whether a value is changed there, and how. */
 static int is_changed(const struct job *job, enum change_kind kind, int rank, int step, int place,
                       int64_t *value)
 {
@@ -143,7 +143,7 @@ static int group_of(const struct place *place, int rank)
     return place->group == 0 ? 0 : place->group == 1 ? rank / 2 : rank % 2;
 }
 
-/* All ranks come to an operation, and none is done before the last of its group has come. */
+/* All ranks arrive at an operation, and no rank finishes before the last one of its group has arrived. */
 static void play(struct job *job, int step, int at)
 {
     const struct place *place = &job->place[at];
@@ -193,7 +193,7 @@ static const char *tag_text(int64_t tag)
     return tags[(uint64_t)tag % 4];
 }
 
-/* What of an operation follows from what happened. */
+/* The values of an operation that follow from its times. */
 static struct operation operation(const struct job *job, int rank, int step, int at)
 {
     const struct place *place = &job->place[at];
@@ -222,7 +222,7 @@ static struct operation operation(const struct job *job, int rank, int step, int
     return made;
 }
 
-/* What the trace does not have. */
+/* Removes what the trace does not contain. */
 static void drop_entry(const struct job *job, const struct place *place, struct operation *made)
 {
     if (job->lacks & LACKS_GPU)
@@ -237,7 +237,7 @@ static void drop_entry(const struct job *job, const struct place *place, struct 
         made->tag = tag_text(place->tag);
 }
 
-/* What is changed of an operation beyond all reason. */
+/* Changes values of an operation without regard to consistency. */
 static void change(const struct job *job, int rank, int step, int at, struct operation *made)
 {
     int64_t value;
@@ -271,7 +271,10 @@ struct emission {
     int64_t ordinal;
 };
 
-/* Sends to the next rank and receives from the one before, each step some waits one after the other. */
+/*
+ * Sends to the next rank and receives from the previous one, each step with several waits one after the
+ * other.
+ */
 static void emit_traffic(const struct emission *emission, const struct event *of, int step, int at)
 {
     const struct job *job = emission->job;

@@ -1,4 +1,4 @@
-/* Any bytes as an event of Kineto: what the quick way takes, the reader of any JSON reads the same. */
+/* Arbitrary bytes as an event of Kineto: the fast path and the general JSON reader give the same result. */
 #include "require.h"
 #include "support/same_kineto.h"
 

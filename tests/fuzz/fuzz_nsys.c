@@ -1,6 +1,6 @@
 /*
- * Any bytes as an SQLite file of another program: opened, its tables read row by row, and as an export of
- * Nsight Systems. Nothing but memory for what is there; no more rows than fit.
+ * Arbitrary bytes as an SQLite file of another program: opened, its tables read row by row, and read as an
+ * export of Nsight Systems. Memory stays proportional to the file, and there are no more rows than fit.
  */
 #include "base/base.h"
 #include "format/format.h"
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     struct seen seen = {.last_ordinal = -1};
     const struct format_sink sink = {&seen, take_event, take_note};
     char path[] = "/tmp/ncclprof-fuzz-XXXXXX", dialect[64] = "";
-    int file = mkstemp(path); /* SQLite follows links: one of /proc leads to no file */
+    int file = mkstemp(path); /* SQLite follows links, but a link of /proc leads to no file */
     require(file >= 0 && write(file, bytes, length) == (ssize_t)length, "room for the input");
     struct foreign *foreign = foreign_open(path, NULL, NULL, &error);
     if (foreign) {

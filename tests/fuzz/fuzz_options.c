@@ -1,6 +1,6 @@
 /*
- * Any words as a command line: the first byte chooses the command, NULs part the words. What is accepted
- * keeps the option table's promises.
+ * Arbitrary words as a command line: the first byte selects the command, NULs separate the words. Accepted
+ * options keep the promises of the option table.
  */
 #include "base/base.h"
 #include "cmd/internal.h"
@@ -47,7 +47,7 @@ static void check(const struct option_table *table, const struct arguments *argu
     require(arguments->operand_count <= table->operands_most, "operands not too many");
 }
 
-/* Parts the text into words; returns how many there are. */
+/* Splits the text into words and returns their number. */
 static int part(char *text, size_t length, char **words)
 {
     int count = 0;

@@ -1,4 +1,4 @@
-/* Any bytes as a packed blob: refused or read, never read past its end. */
+/* Arbitrary bytes as a packed blob: refused or read, but never beyond its end. */
 #include "model/model.h"
 #include "require.h"
 

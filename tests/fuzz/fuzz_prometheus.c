@@ -1,5 +1,6 @@
 /*
- * Any bytes as a line of Prometheus' text, and as labels: what is found lies in the line, and its texts end.
+ * Arbitrary bytes as a line of Prometheus text, and as labels: the results are inside the line, and their
+ * texts are terminated.
  */
 #include "base/base.h"
 #include "format/internal.h"
@@ -36,7 +37,7 @@ static void check_labels(struct text labels)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    char *text = malloc(length + 1); /* no NUL behind it that a reader could rely on */
+    char *text = malloc(length + 1); /* no NUL after it on which a reader could rely */
     struct sample_line said;
     require(text != NULL, "memory");
     if (length)

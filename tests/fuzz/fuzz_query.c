@@ -1,6 +1,6 @@
 /*
- * Any bytes as SQL, on a store with something in it: the query ends, its rows can be shown in every format,
- * and the file is what it was.
+ * Arbitrary bytes as SQL on a store with content: the query ends, its rows can be printed in every format,
+ * and the file does not change.
  */
 #include "base/base.h"
 #include "output/output.h"
@@ -34,7 +34,9 @@ static void digest_store(char text[33])
     digest_hex(&digest, text);
 }
 
-/* SQLite's locks are the process's own, and closing the file drops them: nobody else is here to mind. */
+/*
+ * SQLite's locks belong to the process, and closing the file drops them. No other thread uses the file here.
+ */
 static void make_store(void)
 {
     struct error error = ERROR_INIT;

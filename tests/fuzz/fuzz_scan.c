@@ -1,4 +1,4 @@
-/* Any bytes as lines: what a scanner takes, the decoder reads the same. */
+/* Arbitrary bytes as lines: if a scanner accepts a line, the decoder reads the same from it. */
 #include "format/chrome/chrome.h"
 #include "format/inspector/inspector.h"
 #include "input/input.h"
@@ -21,7 +21,7 @@ static void require_same(const char *difference, const char *text, size_t length
     abort();
 }
 
-/* What the scanner does not take, it learns from. */
+/* The scanner learns from lines that it does not accept. */
 static void compare_chrome(const char *text, size_t length)
 {
     struct chrome_line quick;
@@ -44,7 +44,7 @@ static void read_patiently(const char *text, size_t length, struct chrome_line *
         require_same("the decoder refuses", text, length);
 }
 
-/* Begin and end of a wait, taken at once, are what the two lines say. */
+/* Begin and end of a wait, scanned together, give the same as the two lines. */
 static void compare_wait(const char *text, size_t length)
 {
     struct chrome_line quick;
@@ -78,7 +78,7 @@ static void compare_inspector(const char *text, size_t length)
     require_same(json.misread ? "a value that cannot be read" : NULL, text, length);
 }
 
-/* Lines in memory of their exact size: reading past the end shows. */
+/* The lines are in memory of their exact size, so that the sanitizer detects reading beyond the end. */
 static void compare(const char *text, size_t length)
 {
     char *copy = malloc(length ? length : 1);

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a text that a trace brings: as shown on a terminal it is one line of harmless characters, as
- * JSON it reads back as what it was. A tag put into a line of NVIDIA's plugin comes out as it went in.
+ * Arbitrary bytes as a text from a trace: on a terminal it is one line of harmless characters, and JSON reads
+ * it back unchanged. A tag that is written into a line of NVIDIA's plugin is read back unchanged.
  */
 #include "base/base.h"
 #include "base/internal.h"
@@ -19,7 +19,7 @@ static void check_terminal(const char *text, size_t length)
     for (size_t i = 0; i < shown.length; i++) {
         unsigned char byte = (unsigned char)shown.data[i];
         require(byte >= 0x20 && byte != 0x7f, "no control character");
-        /* U+0080 to U+009F are control characters too, of two bytes. */
+        /* U+0080 to U+009F, of two bytes, are control characters, too. */
         require(byte != 0xc2 || (unsigned char)shown.data[i + 1] >= 0xa0, "no C1 control character");
     }
     require(memmem(shown.data, shown.length, "\u202e", 3) == NULL, "no override of direction");

@@ -1,6 +1,7 @@
 /*
- * Any bytes as JSON: as a tree it is what cJSON makes of it; what is pulled out of it lies in it, in order;
- * of what is JSON nothing is damaged, and there is as much of it as the tree has.
+ * Arbitrary bytes as JSON: the tree is the same as that of cJSON; values that are pulled from the text are
+ * inside it and in order; in valid JSON nothing is reported as damaged, and there are as many values as in
+ * the tree.
  */
 #include "base/base.h"
 #include "input/input.h"
@@ -63,7 +64,7 @@ static struct pulled pull(const char *path, const char *const *paths, const uint
     return pulled;
 }
 
-/* How many members or items the text has; -1: it is no JSON, or nothing that has any. */
+/* The number of members or items of the text; -1 if it is no JSON, or a value without members. */
 static int64_t count_members(const uint8_t *bytes, size_t length)
 {
     struct json json;
@@ -76,7 +77,10 @@ static int64_t count_members(const uint8_t *bytes, size_t length)
     return count;
 }
 
-/* json.h takes line breaks inside of strings and any sign below a space for one, and nests twice as deep. */
+/*
+ * json.h accepts line breaks inside strings, treats every character below a space as a space, and nests twice
+ * as deep.
+ */
 static int is_plain(const uint8_t *bytes, size_t length)
 {
     size_t opened = 0;

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a pickle, and as JSON: no value lies deeper than is promised, none leads back to itself, texts
- * lie in what was read, and memory stays within its bound.
+ * Arbitrary bytes as a pickle and as JSON: no value is nested deeper than promised, no value contains itself,
+ * texts are inside the input, and memory stays within its limit.
  */
 #include "input/input.h"
 #include "input/json.h"

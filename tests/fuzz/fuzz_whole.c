@@ -1,7 +1,7 @@
 /*
- * Any bytes as a trace, with any name (its first line), through everything: into a store, joined, and every
- * analysis of it shown in every format. Whatever the trace says, all of them succeed and show nothing
- * harmful.
+ * Arbitrary bytes as a trace, with an arbitrary name (its first line), through the whole program: into a
+ * store, joined, and every analysis in every format. Whatever the trace contains, all of them must succeed
+ * and print nothing harmful.
  */
 #include "base/base.h"
 #include "require.h"
@@ -17,7 +17,7 @@
 
 enum { NAME_BYTES = 200 };
 
-/* Writes the file; its name is what stands before the first newline, if that can be a name. */
+/* Writes the file. Its name is the text before the first newline, if that can be a name. */
 static int make_file(char *path, size_t path_bytes, const uint8_t *bytes, size_t length)
 {
     const uint8_t *newline = memchr(bytes, '\n', length);

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What libFuzzer calls with each input. */
+/* The function that libFuzzer calls with each input. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-/* A promise that the input must not break. */
+/* A condition that must hold for every input. */
 static inline void require(int holds, const char *what)
 {
     if (holds)

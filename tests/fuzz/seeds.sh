@@ -19,7 +19,7 @@ for trace in "$@"; do
 done
 gzip -c <fixtures/copy-engine/dump_4660_1.json >"$folder/traces/packed"
 
-# One statement a file, as the schemas part them.
+# One SQL statement per file, split as the schemas mark them.
 awk -v folder="$folder/query" '/^-- statement:/ { n++ } n { print > (folder "/" n) }' schemas/info/*.sql schemas/analysis/*.sql
 echo 'SELECT rank, max(network_us) FROM proxy_step JOIN v_proxy_operation USING (proxy_operation_id) GROUP BY rank' \
     >"$folder/query/steps"
@@ -34,14 +34,14 @@ printf 'X--by\0tag,function\0--sort\0bytes\0--run\0002' >"$folder/options/report
 printf 'layer 3/attention \342\200\256\033[2J\302\233"\\' >"$folder/text/odd"
 printf 'forward' >"$folder/text/plain"
 
-# The first byte says what stands around it.
+# The first byte selects the text around it.
 mkdir -p "$folder/call_description" "$folder/prometheus" || exit 1
 sed -n 's/^{/0{/p' fixtures/call-description/stdout.0 | head -n 1 >"$folder/call_description/whole"
 printf '1send", "source_line": "a.py:1", "group_ranks": [0, 4], "x": "{' >"$folder/call_description/name"
 head -n 1 fixtures/prometheus/nccl_inspector*.prom | sed -n 2p >"$folder/prometheus/line"
 sed -n 3p fixtures/prometheus/tagged.prom >"$folder/prometheus/tagged"
 
-# Six ranks, twelve steps of three operations (pairs in the middle), changed nowhere or here and there; and noise.
+# Six ranks and twelve steps of three operations (the middle one between pairs), unchanged or with a few changes; and noise.
 job() {
     printf "\005\013\002$1\0\0\001\002\0\0\024\062\144\050\002\013\001\001\020\050\062\036\001\003\0\002\030\144\170\050$2"
 }
@@ -55,5 +55,5 @@ done
 
 cp fixtures/nsys/*.sqlite "$folder/nsys"
 
-# What was found once.
+# Inputs that fuzzing has found.
 cp -r tests/fuzz/found/whole/. "$folder/whole/"

@@ -9,13 +9,13 @@ struct event;
 struct store;
 struct supply;
 
-/* A folder in memory, gone when the process ends. Its name ends with '/'. */
+/* A folder in memory that is removed when the process ends. Its name ends with '/'. */
 const char *folder_at_hand(void);
 
-/* Reads a trace file into the store and joins it, as ingest does. -1 when it is no trace. */
+/* Reads a trace file into the store and joins it, as ingest does. Returns -1 if it is no trace. */
 int ingest_at_hand(struct store *store, const char *path, struct error *error);
 
-/* A file of the store that is made, not read; join_store when all are in. */
+/* Adds a file that was made here, not read. Call join_store when all files are added. */
 struct made_file;
 
 struct made_file *begin_at_hand(struct store *store, const char *path);
@@ -23,7 +23,7 @@ void put_at_hand(struct made_file *file, const struct event *event);
 void end_at_hand(struct made_file *file, const char *dialect);
 
 /*
- * Runs every analysis and shows what it says in every format; options are chosen by the supply, none when it
+ * Runs every analysis and prints its result in every format. Options are chosen from the supply; none once it
  * is used up.
  */
 void analyse_at_hand(struct store *store, struct supply *supply);

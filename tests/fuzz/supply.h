@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* A fuzzer's input, used up from its beginning; zeros past its end. */
+/* The input of a fuzzer, consumed from its beginning; zeros after its end. */
 struct supply {
     const uint8_t *at;
     const uint8_t *end;
@@ -14,7 +14,7 @@ static inline uint8_t next(struct supply *supply)
     return supply->at < supply->end ? *supply->at++ : 0;
 }
 
-/* Mostly small, sometimes any 64 bits. */
+/* Mostly small values, sometimes arbitrary 64 bits. */
 static inline int64_t next_value(struct supply *supply)
 {
     uint64_t value = next(supply);

@@ -11,7 +11,7 @@ bool fakecaller_has_tags(void)
 
 #ifdef FAKECALLER_VERSION
 
-/* Looked up, never called. */
+/* The plugin looks it up, but never calls it. */
 int ncclNotifyTag(const char *tag, void *communicator, void *stream);
 
 int ncclNotifyTag(const char *tag, void *communicator, void *stream)
@@ -34,7 +34,7 @@ int fakecaller_init(nccl_init_v5 *init, void **context, uint64_t hash, int *mask
                     int ranks, int rank, nccl_logger *logger)
 {
     int result = init(context, hash, mask, name, nodes, ranks, rank, logger);
-    /* It is to return to here, not to whoever called this. */
+    /* It must return here, not to the caller of this function. */
     __asm__ volatile("");
     return result;
 }

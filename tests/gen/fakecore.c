@@ -1,7 +1,7 @@
 /*
  * A fake NCCL core: loads the profiler plugin and plays a training job through any version of its interface,
- * so that tests need neither NCCL nor a GPU. `fakecore -h` lists the options; what was played is printed as
- * one JSON object.
+ * so that tests need neither NCCL nor a GPU. `fakecore -h` lists the options. Prints what was played as one
+ * JSON object.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,12 +28,12 @@ struct options {
     const char *core; /* library that calls the plugin's init; null: this program */
     const char *journal;
     const char *scenario; /* see usage() */
-    int rank;             /* the only one that this process plays; -1: all */
+    int rank;             /* the only rank that this process plays; -1: all */
     bool threads;
     bool no_finalize;
     bool close_descriptors;
     bool quick_exit; /* by _exit(): no destructor runs */
-    bool linger; /* goes on, and with a tag, when its communicators have ended: until standard input ends */
+    bool linger;     /* continues, with a tag, when its communicators have ended: until standard input ends */
     long file_bytes;
 };
 
@@ -79,7 +79,7 @@ static int open_journal(struct fake_job *job, const char *path)
     return 0;
 }
 
-/* As multiprocessing's children end in Python, where that was asked for. */
+/* Ends as the children of Python's multiprocessing do, if requested. */
 static int leave(const struct options *options, int status)
 {
     fflush(stdout);
@@ -88,7 +88,7 @@ static int leave(const struct options *options, int status)
     return status;
 }
 
-/* A tag from a process whose communicators are gone. */
+/* A tag from a process whose communicators have ended. */
 static void linger(struct fake_job *job, const struct options *options)
 {
     char unread;
@@ -106,7 +106,7 @@ static void *rank_main(void *argument)
     return NULL;
 }
 
-/* All ranks in this process, each with a thread of its own beside its proxy thread. */
+/* All ranks in this process, each with its own thread and a proxy thread. */
 static int play_threads(struct fake_job *job, const struct options *options)
 {
     struct fake_rank *ranks = calloc((size_t)job->ranks, sizeof(*ranks));
@@ -132,8 +132,8 @@ static int play_threads(struct fake_job *job, const struct options *options)
 }
 
 /*
- * As some launchers do before they start anything. Not by close(): that would be a race with whoever writes
- * to one of them, which is the very thing to be survived, and a thread sanitizer would say so.
+ * As some launchers do before they start a program. Not with close(): that would be a race with a thread that
+ * writes to one of them. The test is about surviving exactly this, and a thread sanitizer would report it.
  */
 static void close_all(void)
 {
@@ -141,7 +141,7 @@ static void close_all(void)
         syscall(SYS_close, i);
 }
 
-/* Whoever kills it need not guess when. */
+/* So that the killer need not guess the time. */
 static void hang(void)
 {
     puts("hangs");
@@ -173,7 +173,7 @@ static int play_one(struct fake_job *job, const struct options *options, int num
     return leave(options, 0);
 }
 
-/* A process a rank, forked before anything of the plugin runs. */
+/* One process per rank, forked before any code of the plugin runs. */
 static int play_processes(struct fake_job *job, const struct options *options)
 {
     int failures = 0;
@@ -196,7 +196,7 @@ static void parse_at(const char *text, int *rank, int *step)
     *step = *colon == ':' ? (int)strtol(colon + 1, NULL, 10) : 0;
 }
 
-/* The rank that a launcher gave this process; -1 if none did. */
+/* The rank that a launcher gave this process; -1 if there is none. */
 static int launched_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK", "RANK"};
@@ -288,7 +288,7 @@ static int parse_flag(struct fake_job *job, struct options *options, int option)
     return 1;
 }
 
-/* 1 if the option and its value make sense. */
+/* 1 if the option and its value are valid. */
 static int parse_option(struct fake_job *job, struct options *options, int option)
 {
     if (!optarg)

@@ -39,7 +39,7 @@ int fake_plugin_call_from(struct fake_plugin *plugin, const char *library)
     return 0;
 }
 
-/* The last bytes before memory that faults, all poison: one place for each thread. */
+/* The last bytes before unmapped memory, filled with poison: one place per thread. */
 static void *at_edge(size_t bytes)
 {
     static _Thread_local unsigned char *pages;
@@ -114,7 +114,7 @@ static const char *const types_v1[] = {"ncclInt8",    "ncclUint8",   "ncclInt32"
         COPY(p2p, peer);     \
     } while (0)
 
-/* Versions 1 to 3 name the communicator with each operation. */
+/* Versions 1 to 3 name the communicator in each operation. */
 #define NAME_COMMUNICATOR(event)               \
     do {                                       \
         to->event.name = name;                 \
@@ -198,7 +198,7 @@ static void cut_v3(struct nccl_event_v3 *to, const struct nccl_event_v7 *from, u
     }
 }
 
-/* What versions 4 to 7 have in common. */
+/* Common to versions 4 to 7. */
 #define COPY_V4()                                   \
     do {                                            \
         if (from->type == NCCL_COLL) {              \
@@ -316,7 +316,7 @@ static void cut_v7(struct nccl_event_v7 *to, const struct nccl_event_v7 *from)
 
 /* -- the calls -- */
 
-/* A descriptor of the version played, of which the type is set; null if it has no room for that. */
+/* A descriptor of the played version with its type set; null if it has no space for that. */
 static void *descriptor_of(const struct fake_plugin *plugin, uint64_t type)
 {
     static const size_t bytes[] = {
@@ -428,7 +428,7 @@ void fake_finalize(const struct fake_plugin *plugin, void *context)
     plugin->table->finalize(context);
 }
 
-/* -- what each version knows, as its headers say -- */
+/* -- the events and states of each version, from its headers -- */
 
 struct known {
     uint64_t events;

@@ -1,8 +1,8 @@
 /*
- * The plugin as NCCL's core of any API version calls it: events are described once, in the descriptor of the
- * released version 7, and cut down to the version played, as NCCL itself does. What the plugin gets ends
- * where the version's own descriptor ends, with memory behind it that nobody may touch, and what is not set
- * is poison.
+ * Calls the plugin as NCCL's core of any API version does: events are described once, in the descriptor of
+ * the released version 7, and reduced to the played version, as NCCL itself does. The memory that the plugin
+ * gets ends where the descriptor of the version ends, with inaccessible memory after it, and everything that
+ * is not set is poison.
  */
 #ifndef FAKECORE_API_H
 #define FAKECORE_API_H
@@ -13,7 +13,7 @@
 #include "fakecaller.h"
 #include "nccl_layout.h"
 
-/* In each eight bytes that the core did not set: to follow it as a pointer faults. */
+/* In every eight bytes that the core did not set: following it as a pointer faults. */
 #define FAKE_POISON UINT64_C(0xdead000000000001)
 
 struct fake_plugin {
@@ -24,28 +24,28 @@ struct fake_plugin {
     fakecaller_function *call_init;
 };
 
-/* Called by the program itself. 0; or -1 with a line on standard error. */
+/* The plugin is called by the program itself. Returns 0, or -1 with a line on standard error. */
 int fake_plugin_load(struct fake_plugin *plugin, const char *path, int version);
-/* Called by this library from now on: one that fakecaller.c was linked into. Likewise. */
+/* From now on the plugin is called by this library, into which fakecaller.c was linked. Returns the same. */
 int fake_plugin_call_from(struct fake_plugin *plugin, const char *library);
 
 void fake_init(const struct fake_plugin *plugin, void **context, int *mask, uint64_t hash, const char *name,
                int nodes, int ranks, int rank, nccl_logger *logger);
-/* hash and name go into the operations of versions 1 to 3. */
+/* hash and name are passed in the operations of versions 1 to 3. */
 void fake_start(const struct fake_plugin *plugin, void *context, void **handle,
                 const struct nccl_event_v7 *event, uint64_t hash, const char *name);
-/* ncclNotifyTag's event, in the version 7 that has one. */
+/* The event of ncclNotifyTag, in the version 7 that has it. */
 void fake_tag(const struct fake_plugin *plugin, void *context, int rank, const char *tag);
-/* An event of which nothing but its type is set. False if the version's type cannot hold that. */
+/* An event of which only the type is set. False if the version's type cannot hold that value. */
 bool fake_start_unknown(const struct fake_plugin *plugin, void *context, void **handle, uint64_t type);
 void fake_stop(const struct fake_plugin *plugin, void *handle);
-/* Where the version has the state. */
+/* If the version has this state. */
 void fake_state(const struct fake_plugin *plugin, void *handle, int state, uint64_t value, int steps);
 /* With values at an address that faults. */
 void fake_state_unknown(const struct fake_plugin *plugin, void *handle, int state);
 void fake_finalize(const struct fake_plugin *plugin, void *context);
 
-/* Every event, and the last state, that the version played knows. */
+/* All events, and the last state, of the played version. */
 uint64_t fake_events_known(const struct fake_plugin *plugin);
 int fake_last_state(const struct fake_plugin *plugin);
 

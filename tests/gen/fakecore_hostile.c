@@ -84,7 +84,9 @@ int fake_fork(struct fake_job *job, bool anew)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        /* A data loader: still has the parent's handles, does nothing with NCCL; then one that begins anew.
+        /*
+         * A data loader: it still has the parent's handles and does not use NCCL. Then a child that starts
+         * again.
          */
         void *stale = NULL;
         start_odd(&job->plugin, rank.communicators[0].context, NCCL_COLL, NULL, &stale);
@@ -194,7 +196,7 @@ static void play_ranges(void)
     CORE(NVTX_CORE_MARK_A, text_function *)("{\"name\": \"all_reduce\", \"rank\": 0}");
     CORE(NVTX_CORE_RANGE_POP, int (*)(void))();
     CORE(NVTX_CORE_RANGE_POP, int (*)(void))();
-    CORE(NVTX_CORE_RANGE_POP, int (*)(void))(); /* one too many */
+    CORE(NVTX_CORE_RANGE_POP, int (*)(void))(); /* one more than possible */
     CORE(NVTX_CORE_MARK_A, text_function *)("checkpoint");
     for (int i = 0; i < 200; i++)
         CORE(NVTX_CORE_RANGE_PUSH_A, text_function *)("deep");
@@ -227,7 +229,7 @@ int fake_nvtx(struct fake_job *job)
     }
     if (!symbol || initialise(export_table) != 1)
         return 1;
-    /* A tag from before the first communicator must not be lost. */
+    /* A tag that was set before the first communicator must not be lost. */
     CORE(NVTX_CORE_RANGE_PUSH_A, text_function *)("before");
     struct fake_rank rank;
     fake_rank_start(&rank, job, 0);

@@ -43,7 +43,7 @@ static void count(_Atomic uint64_t *counter)
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* Handles are null where the mask or the version leaves an event out; the count follows what was begun. */
+/* Handles are null if the mask or the version omits an event; the count follows the begins. */
 static void *start(struct fake_rank *rank, struct fake_communicator *communicator,
                    struct nccl_event_v7 *event, _Atomic uint64_t *counter)
 {
@@ -109,7 +109,8 @@ static void play_proxy_op(struct fake_rank *rank, const struct fake_operation *o
                                             .chunk_bytes = 524288,
                                             .is_send = is_send};
     if (foreign)
-        event.parent = (void *)(uintptr_t)0xdeadbeef; /* another process's address: never to be followed */
+        event.parent =
+            (void *)(uintptr_t)0xdeadbeef; /* an address of another process, which must never be followed */
     void *op = start(rank, communicator, &event, &rank->job->counts.proxy_ops);
     if (plugin->version >= 4)
         fake_state(plugin, op, NCCL_PROXY_OP_IN_PROGRESS, 0, 0);
@@ -142,7 +143,7 @@ static void wait_forever(struct fake_rank *rank)
     pthread_mutex_unlock(&rank->lock);
 }
 
-/* A kernel's phases, when it is over: initial_sync takes 10 ns, final_sync 5. */
+/* The phases of a kernel, after it has finished: initial_sync takes 10 ns, final_sync 5. */
 static void play_phases(struct fake_rank *rank, struct fake_communicator *communicator, void *kernel,
                         int channel, uint64_t start_clock, uint64_t stop_clock)
 {
@@ -245,7 +246,7 @@ static void enqueue(struct fake_rank *rank, const struct fake_operation *operati
 
 /* -- the application's thread -- */
 
-/* As NCCL 2.31 says it: what the kernel is called, behind its function as the algorithm, and no protocol. */
+/* As NCCL 2.31 reports it: the name of the kernel after its function as the algorithm, and no protocol. */
 static void take_symmetric(const char *kernel, struct nccl_event_v7 *event)
 {
     event->coll.is_symmetric = true;
@@ -254,7 +255,7 @@ static void take_symmetric(const char *kernel, struct nccl_event_v7 *event)
     event->coll.protocol = "";
 }
 
-/* Of each function what NCCL may choose: src/graph/tuning.cc, src/sym_kernels.cc of 2.30. */
+/* For each function, what NCCL may choose: src/graph/tuning.cc, src/sym_kernels.cc of 2.30. */
 static void choose_algorithm(const struct fake_operation *operation, struct nccl_event_v7 *event)
 {
     static const struct {
@@ -407,8 +408,8 @@ static void play_call(struct fake_rank *rank, int which, const char *function, u
 }
 
 /*
- * Numbers that the operations which follow are tagged with: two of them have a name, one has none, and the
- * last operations have no number. The process has a tag besides.
+ * The numeric tags of the following operations: two of them have a name, one has none, and the last
+ * operations have no number. The process also has a tag.
  */
 static void set_own_tag(struct fake_rank *rank, const char *tag)
 {
@@ -456,7 +457,7 @@ static void set_tag(struct fake_rank *rank, const char *tag)
     }
 }
 
-/* This round's beginning, and of the rest all but the second that may be lost. */
+/* The beginning of this round; of the rest, everything except the last second, which may be lost. */
 static void leave_a_trace(const struct fake_job *job)
 {
     while (fake_trace_bytes() == job->trace_bytes)
@@ -494,7 +495,7 @@ static void play_step_of_training(struct fake_rank *rank, int step)
     play_call(rank, FAKE_WORLD, "AllReduce", 16384, -1, false);
 }
 
-/* What a device synchronisation does; a rank that hangs is not waited for. */
+/* Like a device synchronisation; does not wait for a rank that hangs. */
 static void synchronise(struct fake_rank *rank)
 {
     pthread_mutex_lock(&rank->lock);
@@ -513,7 +514,7 @@ void fake_rank_train(struct fake_rank *rank)
     set_tag(rank, "done");
 }
 
-/* Ranks of a communicator differ by its kind's stride from one another. */
+/* The ranks of a communicator are `stride` apart, depending on its kind. */
 static void join(struct fake_rank *rank, int which, int ranks)
 {
     struct fake_communicator *communicator = &rank->communicators[which];
@@ -550,7 +551,7 @@ void fake_rank_drain(struct fake_rank *rank)
 
 void fake_rank_finalize(struct fake_rank *rank)
 {
-    /* Not in the order of creation: NCCL gives no promise. */
+    /* Not in the order of creation, because NCCL does not guarantee an order. */
     static const int order[] = {FAKE_TP, FAKE_WORLD, FAKE_PP, FAKE_DP};
     for (int i = 0; i < FAKE_COMMUNICATORS; i++)
         fake_finalize(&rank->job->plugin, rank->communicators[order[i]].context);

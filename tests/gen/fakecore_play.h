@@ -1,6 +1,6 @@
 /*
- * One rank of a fake job: what NCCL's core and its proxy thread tell a plugin while a rank trains. Nothing is
- * sent anywhere; times pass by sleeping or not at all.
+ * One rank of a fake job: the calls of NCCL's core and of its proxy thread to a plugin while a rank trains.
+ * No data is sent; time passes by sleeping or not at all.
  */
 #ifndef FAKECORE_PLAY_H
 #define FAKECORE_PLAY_H
@@ -14,12 +14,12 @@
 
 enum { FAKE_WORLD, FAKE_TP, FAKE_DP, FAKE_PP, FAKE_COMMUNICATORS };
 
-/* What was really played, counted on the spot: the truth that a trace is checked against. */
+/* The events that were played, counted immediately: the truth with which a trace is compared. */
 struct fake_counts {
     _Atomic uint64_t groups, coll, p2p, proxy_ops, steps, kernels, phases, tags, calls;
 };
 
-/* A finished operation, in a shared file that survives the process: what was over, and when. */
+/* A finished operation, in a shared file that survives the process: which one, and when. */
 struct fake_journal_entry {
     uint64_t end_ns; /* CLOCK_MONOTONIC; 0: not yet written */
     uint64_t communicator_hash;
@@ -41,19 +41,20 @@ struct fake_job {
     int channels;
     int net_steps;        /* of each proxy operation; 0: no network */
     int rounds;           /* how often a process makes its communicators, trains and ends them */
-    int round;            /* the one that is played, from 0 on */
-    uint64_t trace_bytes; /* that were on disk when it began */
+    int round;            /* the round that is played, from 0 */
+    uint64_t trace_bytes; /* bytes on disk when it began */
     int op_us;            /* how long each operation's kernel runs */
-    const char *tags; /* none, nccl, call; numbered: calls, each with another text; config: operations' own */
-    bool symmetric;   /* AllGather is a symmetric kernel's */
-    bool every_algorithm;     /* collectives go through all that NCCL has, one after the other */
-    int hang_rank, hang_step; /* in the last round, as a kill */
+    const char
+        *tags; /* none, nccl, call; numbered: calls, each with another text; config: tags of operations */
+    bool symmetric;           /* AllGather is a symmetric kernel's */
+    bool every_algorithm;     /* collectives use all that NCCL has, one after the other */
+    int hang_rank, hang_step; /* in the last round, like a kill */
     bool aborts;              /* hangs in the first round instead, and ends the communicators nevertheless */
     int kill_rank, kill_step;
-    int stuck_rank, stuck_step; /* its application stops in the middle of a step: others wait for it */
-    bool repeat_waits;          /* record SendPeerWait again and again, as a core that polls does */
+    int stuck_rank, stuck_step; /* its application stops in the middle of a step, and others wait for it */
+    bool repeat_waits;          /* record SendPeerWait repeatedly, as a core that polls does */
     bool foreign_proxy;
-    bool silent_kernels; /* the last channel never reports; some operations do not at all */
+    bool silent_kernels; /* the last channel never reports; for some operations no channel does */
     bool double_stops;   /* calls stop twice, as some do from NCCL 2.28 on */
     struct fake_counts counts;
     struct fake_journal *journal;
@@ -82,9 +83,9 @@ struct fake_rank {
     struct fake_operation *first, *last;
     bool busy; /* the proxy thread plays an operation */
     bool closing;
-    bool partner_stuck; /* the rank that got stuck takes part in nothing more */
+    bool partner_stuck; /* the hung rank takes part in nothing more */
     uint64_t gpu_offset_ns;
-    uint64_t user_tag; /* of the operations that are played now */
+    uint64_t user_tag; /* of the operations that are being played */
 };
 
 static inline bool fake_last_round(const struct fake_job *job)
@@ -92,7 +93,7 @@ static inline bool fake_last_round(const struct fake_job *job)
     return job->round == job->rounds - 1;
 }
 
-/* Makes the rank's communicators and its proxy thread. */
+/* Creates the communicators and the proxy thread of the rank. */
 void fake_rank_start(struct fake_rank *rank, struct fake_job *job, int number);
 void fake_rank_train(struct fake_rank *rank);
 /* Waits for the proxy thread. */

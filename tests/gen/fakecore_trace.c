@@ -25,7 +25,7 @@ static int count_text(const char *bytes, size_t length, const char *text)
     return count;
 }
 
-/* A file that grows meanwhile is read as far as it was. */
+/* A file that grows at the same time is read up to its present end. */
 static void read_trace(const char *path, struct look *look)
 {
     struct stat status;

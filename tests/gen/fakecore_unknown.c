@@ -42,7 +42,7 @@ static bool is_known(const struct play *play, uint64_t type)
     return single && (type & fake_events_known(play->plugin));
 }
 
-/* Each value that a byte has, or half a word; then each bit by itself and beside others. */
+/* Each value of a byte, and of a half-word; then each bit alone and with others. */
 static void play_types(struct play *play)
 {
     uint64_t most = play->plugin->version < 5 ? UINT8_MAX : UINT16_MAX;
@@ -55,7 +55,7 @@ static void play_types(struct play *play)
         play_type(play, UINT64_C(1) << bit | UINT64_C(1) << (bit - 1));
     }
     play_type(play, UINT64_MAX);
-    /* The pull request's tags have no parent: what has one is something else. */
+    /* Tags of the pull request have no parent: an event with a parent is something else. */
     if (play->plugin->has_tags)
         play_type(play, NCCL_USER_TAG);
 }
@@ -75,13 +75,13 @@ static void play_states(struct play *play, void *handle)
         play_state(play, handle, state);
     for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++)
         play_state(play, handle, far[i]);
-    /* Those of copy-engine events carry nothing. */
+    /* Those of copy-engine events have no data. */
     for (int state = NCCL_GROUP_END_START + 1;
          state <= NCCL_CE_BATCH_COMPLETE && state <= fake_last_state(play->plugin); state++)
         fake_state_unknown(play->plugin, handle, state);
 }
 
-/* The data's first byte is its kind; behind that nobody may read. */
+/* The first byte of the data is its kind; nothing may be read after it. */
 static void play_net(struct play *play, void *step)
 {
     static const int64_t ids[] = {0,
@@ -114,7 +114,7 @@ static void play_net(struct play *play, void *step)
     munmap(pages, 8192);
 }
 
-/* An operation with its parts; what nobody knows comes in the middle of them. */
+/* An operation with its parts, with unknown events among them. */
 static void play_operation(struct play *play, uint64_t sequence)
 {
     struct nccl_event_v7 event = {.type = NCCL_COLL};
@@ -153,7 +153,7 @@ int fake_unknown(struct fake_job *job)
     int mask = 0;
     fake_init(play.plugin, &play.context, &mask, HASH, NAME, 1, 2, 0, fake_logger);
     if ((unsigned)mask & ~fake_events_known(play.plugin)) {
-        fprintf(stderr, "fakecore: asked for events %x, which no core knows\n", (unsigned)mask);
+        fprintf(stderr, "fakecore: the plugin requested unknown events %x\n", (unsigned)mask);
         return 1;
     }
     for (uint64_t sequence = 0; sequence < 2; sequence++)

@@ -1,8 +1,8 @@
 /*
- * A file system that hangs or runs full, to be preloaded: what the files below FAKEDISK_UNDER meet.
- * FAKEDISK_HANGS is a call that never returns, or `all`, or `child`: all of a process that is forked later;
- * FAKEDISK_FREE are the bytes free at first, or with FAKEDISK_BLOCKS the blocks of 4096 bytes that stay free;
- * with FAKEDISK_NO_LINKS no file has a name.
+ * A library to preload that simulates a file system that hangs or becomes full, for the files below
+ * FAKEDISK_UNDER. FAKEDISK_HANGS is a call that never returns, or `all`, or `child`: all calls of a process
+ * that is forked later. FAKEDISK_FREE is the number of bytes free at first or, with FAKEDISK_BLOCKS, the
+ * number of blocks of 4096 bytes that stay free. With FAKEDISK_NO_LINKS files have no names.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static void meet(const char *call, bool below)
         sleep(1000);
 }
 
-/* ISO C has no cast from an object's address to a function's. */
+/* ISO C has no cast from the address of an object to that of a function. */
 #define NEXT(function, name)                        \
     do {                                            \
         void *next = dlsym(RTLD_NEXT, name);        \

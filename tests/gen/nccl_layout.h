@@ -1,7 +1,7 @@
 /*
- * What NCCL's core passes to a profiler plugin, for the fake core to play: written down from NVIDIA's
- * headers, version by version, and apart from the plugin's own declarations (lib/plugin/ring/api.h). What the
- * plugin takes for true is tested against these, so neither may be made from the other.
+ * The data that NCCL's core passes to a profiler plugin, for the fake core: copied from NVIDIA's headers,
+ * version by version, independent of the plugin's own declarations (lib/plugin/ring/api.h). The plugin's
+ * declarations are tested against these, so neither may be derived from the other.
  */
 #ifndef NCCL_LAYOUT_H
 #define NCCL_LAYOUT_H
@@ -39,8 +39,10 @@ enum nccl_state {
 typedef void nccl_logger(int level, unsigned long subsystem, const char *file, int line, const char *format,
                          ...);
 
-/* -- what network plugins hand through the core: netPlugin's id is 1 or 2 in the upper half, 1 in the lower
- * -- */
+/*
+ * -- data that network plugins pass through the core: the ID of netPlugin is 1 or 2 in the upper half, 1 in
+ * the lower --
+ */
 
 #define NCCL_NET_TYPE_IB 0x10000
 #define NCCL_NET_TYPE_SOCKET 0x20000
@@ -240,7 +242,7 @@ struct nccl_event_v4 {
     };
 };
 
-/* Versions 5 and 6, and 7 but for what it appended. */
+/* Versions 5 and 6, and version 7 except for the fields that it appended. */
 struct nccl_group_api {
     bool graph_captured;
     int depth;
@@ -358,7 +360,7 @@ struct nccl_event_v6 {
     };
 };
 
-/* NVIDIA/nccl pull request 2045: an event that has no parent and stops at once. */
+/* NVIDIA/nccl pull request 2045: an event without a parent that stops immediately. */
 struct nccl_event_v7_tags {
     uint64_t type;
     void *parent;
@@ -466,7 +468,7 @@ struct nccl_event_v7 {
     };
 };
 
-/* -- what goes with a state -- */
+/* -- arguments of states -- */
 
 /* Versions 1 to 3. */
 union nccl_values_v1 {
@@ -479,7 +481,7 @@ union nccl_values_v1 {
     } proxy_ctrl;
 };
 
-/* Version 4 on; a kernel phase's stop tells its clock where a kernel channel's does. */
+/* From version 4 on; the stop of a kernel phase has its clock where that of a kernel channel has it. */
 union nccl_values_v4 {
     struct {
         size_t transferred_bytes;
@@ -495,7 +497,7 @@ union nccl_values_v4 {
     } kernel_ch;
 };
 
-/* -- the table that a plugin exports: the same but for what init takes -- */
+/* -- the table that a plugin exports: the same except for the arguments of init -- */
 
 struct nccl_table {
     const char *name;
@@ -512,7 +514,7 @@ typedef int nccl_init_v4(void **context, int *mask, const char *name, uint64_t h
 typedef int nccl_init_v5(void **context, uint64_t hash, int *mask, const char *name, int nodes, int ranks,
                          int rank, nccl_logger *logger);
 
-/* -- and each where NVIDIA's headers have it -- */
+/* -- and each table at the place where NVIDIA's headers have it -- */
 
 #define MEMBER(version, member, offset, bytes)                                        \
     _Static_assert(offsetof(struct nccl_event_##version, member) == (offset) &&       \

@@ -1,10 +1,10 @@
 /*
  * Simulator of training jobs: host threads that enqueue, GPU streams that run kernels in order, NCCL kernels
- * that move data over links, faults planted on top. It writes what a profiler would have seen, in the
- * dialects of real profilers, and beside it what really happened (truth.json).
+ * that move data over links, and planted faults. It writes the records that a profiler would have made, in
+ * the dialects of real profilers, and truth.json, which describes what really happened.
  *
  * It shares nothing with the library under test. All times are nanoseconds on one true clock that starts with
- * the job; only the writers turn them into each process's own clock.
+ * the job; only the writers convert them to the clock of each process.
  */
 #ifndef SIMULATE_H
 #define SIMULATE_H
@@ -20,7 +20,7 @@ struct output;
 #define MAX_FAULTS 16
 #define MAX_STREAMS 4
 #define MAX_PHASES 8
-#define MAX_EVENTS_OF_A_JOB 8 /* of each kind: communicators made anew, clocks that step */
+#define MAX_EVENTS_OF_A_JOB 8 /* of each kind: recreated communicators, clocks that are set */
 #define MAX_CHANNELS 4
 #define GPUS_PER_NODE 8
 
@@ -48,9 +48,9 @@ enum fault_kind {
     FAULT_HANG,
     FAULT_KILL,
     FAULT_MISMATCH,
-    FAULT_FREEZE,     /* a kernel that never ends: the host goes on enqueueing */
+    FAULT_FREEZE,     /* a kernel that never ends, while the host continues to enqueue */
     FAULT_CHECKPOINT, /* the host's own work after a step */
-    FAULT_EXIT,       /* leaves the training loop; its recorder lives on */
+    FAULT_EXIT,       /* leaves the training loop; its recorder continues */
 };
 
 struct fault {
@@ -61,16 +61,15 @@ struct fault {
     int peer; /* the receiver of a slow edge, -1 for any */
     int first_step;
     int last_step;
-    int every;       /* only each so many-th step from the first on */
+    int every;       /* only every N-th step from the first on */
     double amount;   /* us; percent for a throttled GPU; ms for a pause */
-    bool relative;   /* amount is a percentage of a median clean step, spread over the phase (or the sends of
-                        it) */
+    bool relative;   /* amount is a percentage of a median clean step, spread over the phase (or its sends) */
     int phase;       /* index of the phase, -1 for every phase */
-    int equivalent;  /* another rank that no observer could tell from this one, -1 for none */
+    int equivalent;  /* another rank that no observer could distinguish from this one, -1 for none */
     bool enabled;    /* switched off for the run that measures what the fault cost */
-    int64_t since;   /* pause: when it began, UNKNOWN until then */
+    int64_t since;   /* pause: its start, UNKNOWN until then */
     double lost_us;  /* truth: job time lost to this fault */
-    double alone_us; /* truth: job time lost if it had been the only one */
+    double alone_us; /* truth: job time lost if it had been the only fault */
 };
 
 /* What one rank does in a step, in program order. The same list serves every step. */
@@ -85,7 +84,7 @@ enum action_kind {
     ACTION_HOST,
 };
 
-/* What of an action goes with the tokens that an expert gets. */
+/* The part of an action that depends on the tokens of an expert. */
 enum load {
     LOAD_NONE,
     LOAD_OF_EXPERT,    /* its work */
@@ -107,7 +106,7 @@ struct action {
     int64_t duration_ns; /* ACTION_COMPUTE, ACTION_HOST */
     enum load load;
     int layer;        /* of the experts */
-    int local;        /* this rank's number in the communicator */
+    int local;        /* number of this rank in the communicator */
     int communicator; /* index into job.communicators */
     enum function function;
     int root;
@@ -124,7 +123,7 @@ struct program {
     int microbatches;
     double sequence_length; /* 1: that of the first step */
     bool evaluates;
-    int generation;          /* how often communicators have been made anew before */
+    int generation;          /* how often communicators have been recreated before */
     int communicators;       /* that it uses */
     struct action **actions; /* by rank */
     int *length_of_rank;
@@ -191,16 +190,16 @@ struct record {
     int64_t start; /* UNKNOWN: its kernel never started */
     int64_t end;   /* UNKNOWN: its kernel never ended */
     int64_t channel_end[MAX_CHANNELS];
-    int64_t
-        channel_stop[MAX_CHANNELS]; /* what the kernel notes: before the end where its threads part company */
+    int64_t channel_stop[MAX_CHANNELS]; /* recorded by the kernel: before the end, if its threads end
+                                           separately */
     struct proxy *proxy;
     int proxy_count;
     bool lost;  /* its recorder lost it */
-    bool taken; /* out of its process's list: its instance's to free */
+    bool taken; /* removed from the list of its process: its instance frees it */
 };
 
 struct instance {
-    bool broken; /* a member called something else: nobody finishes */
+    bool broken; /* a member called something else, so no rank finishes */
     bool judged; /* counted in the job's lateness */
     int index;
     int arrived;
@@ -210,7 +209,7 @@ struct instance {
     int step;
 };
 
-/* Work of the GPU that is no communication. */
+/* GPU work that is not communication. */
 struct work {
     int64_t enqueued;
     int64_t start;
@@ -226,22 +225,22 @@ struct process {
     int pid;
     char host[32];
     int64_t start_ns; /* true time at which its own clock reads 0 */
-    int64_t left;     /* when it left the training loop before its end; UNKNOWN: it did not */
+    int64_t left;     /* when it left the training loop before its end; UNKNOWN: never */
     double scale;     /* its clock runs this much fast */
     int64_t gpu_zero; /* GPU clock at true time 0 */
     double gpu_scale;
     uint64_t stream_address[MAX_STREAMS];
-    struct record **records; /* program order; in a stream those that are still needed */
+    struct record **records; /* program order; in a stream, those that are still needed */
     int record_count;
-    int kept;  /* the first of them, which a stream leaves there for those who look at one step */
-    int taken; /* a stream took so many before */
+    int kept;  /* the first of them, which a stream keeps for runs that need only one step */
+    int taken; /* the stream removed this many before */
     int record_capacity;
     struct mark *marks; /* phases entered, program order */
     int mark_count;
-    struct work *works; /* that ended, in the order of each stream */
+    struct work *works; /* the finished ones, in the order of each stream */
     int work_count;
     int work_capacity;
-    int64_t *step_begin; /* by step: when its host had done with the one before; UNKNOWN: it never had */
+    int64_t *step_begin; /* by step: when its host had finished the previous one; UNKNOWN: never */
 };
 
 struct mark {
@@ -255,10 +254,11 @@ struct clock_step {
     double us;
 };
 
-/* What regular jobs do besides the same step again and again; see simulate_situation.c. */
+/* Situations besides repeating the same step; see simulate_situation.c. */
 struct situation {
     double hot_percent; /* more tokens for one expert of each group */
-    int hot_steps;      /* another one after so many; 0: all load is equal, bytes say nothing */
+    int hot_steps; /* another one after this many steps; 0: all load is equal, and bytes do not depend on it
+                    */
     double batches_percent, own_batches_percent;
     int ramp_first, ramp_steps;
     double sequence_percent;
@@ -279,37 +279,40 @@ struct options {
     int ranks_per_node;
     int sync_lag; /* 0: the host waits for the GPU at the end of each step; 1: for the step before; */
     uint64_t seed;
-    double noise; /* 1: as recorded runs have it, 0: none */
-    bool rough;   /* besides jitter there are hiccups, spells and slow starts */
+    double noise; /* 1: as in recorded runs, 0: none */
+    bool rough;   /* besides jitter there are hiccups, slow periods and slow starts */
     double network_gbs, nvlink_gbs;
     const char *dialect;
     const char *directory;
     bool gzip;
-    bool stream;       /* a step is written when all ranks have done with it, and forgotten */
-    bool once;         /* played once: what faults cost is not measured */
-    bool node_folders; /* files of a node go into a folder of its own */
-    int keep_last;     /* profiler pool: only the last N operations of a communicator and process survive, 0 =
-                          all; Flight Recorder: the entries of its ring, 0 = 2000 */
-    int operators;     /* torch's, a piece of GPU work: Kineto only */
-    double drop;       /* Inspector: fraction of finished operations that are lost */
-    bool cut;          /* the killed rank leaves files that stop in the middle of a line instead of none */
+    bool stream;       /* a step is written when all ranks have finished it, and removed from memory */
+    bool once;         /* simulated once: the cost of faults is not measured */
+    bool node_folders; /* each node has its own folder for its files */
+    int keep_last; /* profiler pool: only the last N operations of a communicator and process are kept, 0 =
+                      all; Flight Recorder: entries of its ring buffer, 0 = 2000 */
+    int operators; /* torch's operators, per piece of GPU work: Kineto only */
+    double drop;   /* Inspector: fraction of finished operations that are lost */
+    bool cut;      /* the killed rank leaves files that stop in the middle of a line, instead of none */
     const char *command;
 };
 
-/* What lasts longer than jitter; see simulate_noise.c. */
+/* Noise that lasts longer than jitter; see simulate_noise.c. */
 struct rough {
-    double *slowness; /* rank x steps: logarithm of what its sends to other nodes take, over the usual */
-    /* Whose first send to whom stands still, in which group of operations; rank -1: none. */
+    double *slowness; /* rank x steps: logarithm of the duration of its sends to other nodes, relative to the
+                         median */
+    /* The send that stalls: which rank's first send to which, in which group of operations; rank -1: none. */
     int stall_rank, stall_peer, stall_group;
     int64_t stall_ns;
-    int stall_step;             /* in which step to look for that send; 0: none stands still */
-    int64_t *waited_ns, *waits; /* rank x steps: SendWait of all its sends, and how many there were */
-    int late_rank, late_step, late_action; /* which host is late once, and where; rank -1: none */
+    int stall_step;                        /* the step of that send; 0: none stalls */
+    int64_t *waited_ns, *waits;            /* rank x steps: SendWait of all its sends, and their number */
+    int late_rank, late_step, late_action; /* the host that is late once, and where; rank -1: none */
     double late_us;
 };
 
-/* simulate_random.c: draws are functions of (seed, purpose, where), so a fault does not shift anybody else's
- * luck. */
+/*
+ * simulate_random.c: draws are functions of (seed, purpose, place), so a fault does not change any other
+ * draw.
+ */
 enum draw {
     DRAW_COMPUTE = 1,
     DRAW_RANK_SPEED,
@@ -334,18 +337,20 @@ uint64_t random_bits(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint
 double random_unit(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
 double random_normal(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
 double random_exponential(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
-/* The same in parts: random_bits(seed, draw, a, b, c) is random_on(random_on(random_on(start, a), b), c), and
- * of such bits unit_of and so on make what random_unit makes. */
+/*
+ * The same in parts: random_bits(seed, draw, a, b, c) is random_on(random_on(random_on(start, a), b), c), and
+ * unit_of and others compute from such bits what random_unit returns.
+ */
 uint64_t random_start(uint64_t seed, enum draw draw);
 uint64_t random_on(uint64_t bits, uint64_t next);
 double unit_of(uint64_t bits);
 double normal_of(uint64_t bits);
 double exponential_of(uint64_t bits);
 
-/* Who was late by the true clock, by rank. */
+/* The late ranks by the true clock, by rank. */
 struct lateness {
     int *times_last;
-    double *shorter_us; /* how much shorter than the median its device times were, summed */
+    double *shorter_us; /* how much shorter than the median its device times were, in total */
 };
 
 struct job {
@@ -363,20 +368,22 @@ struct job {
     int *program_of_step;
     int communicators_each; /* of one generation */
     int events;
-    uint64_t luck[DRAWS];   /* random_start of each draw, where there are many */
+    uint64_t luck[DRAWS];   /* random_start of each draw, if there are many */
     bool network_steps;     /* the dialect shows them */
-    int64_t *step_end;      /* by step: when the last rank finished it; UNKNOWN when it never did */
+    int64_t *step_end;      /* by step: when the last rank finished it; UNKNOWN if it never did */
     int64_t *rank_step_end; /* rank x steps */
     int64_t end;
     double clean_step_us;
     struct rough rough;
     struct lateness lateness;
     struct inspector
-        *writer;         /* of the run that is played: it takes each step; NULL: a run that only measures */
-    int lost_operations; /* that finished and are in no file */
+        *writer;         /* of the run that is written: receives each step; NULL: a run that only measures */
+    int lost_operations; /* finished, but not in a file */
 };
 
-/* simulate_shape.c: who talks to whom, and each rank's program. Exits with a message on an impossible shape.
+/*
+ * simulate_shape.c: which ranks communicate, and the program of each rank. Exits with a message on an
+ * impossible shape.
  */
 void shape_build(struct job *job);
 void shape_list(FILE *out);
@@ -385,7 +392,7 @@ int job_phase(const struct job *job, const char *name);
 /* simulate_program.c */
 const struct program *job_program(const struct job *job, int step);
 
-/* simulate_situation.c: what regular jobs do besides the same step again and again. */
+/* simulate_situation.c: situations of regular jobs besides repeating the same step. */
 bool situation_option(struct situation *situation, const char *name, char *text);
 extern const char situation_usage[];
 void situation_check(const struct options *options);
@@ -399,7 +406,7 @@ int64_t situation_clock(const struct job *job, const struct process *process, in
 void situation_lose(struct job *job, struct process *process, int first, int end);
 void situation_truth(struct output *output, const struct job *job);
 
-/* simulate_fault.c: what is planted. */
+/* simulate_fault.c: the planted faults. */
 void fault_parse(struct job *job, const char *text);
 bool fault_on(const struct fault *fault, int rank);
 bool fault_now(const struct fault *fault, int step, int phase);
@@ -408,37 +415,42 @@ int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, in
 int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at);
 void faults_resolve(struct job *job);
 void faults_measure(struct job *job);
-/* After the run with all faults: what the only one cost. */
+/* After the run with all faults: the cost of a single one. */
 void faults_measured(struct job *job, int64_t clean_end);
-/* Fails where faults ask for a run without them. */
+/* Fails if faults require a run without them. */
 void faults_check_once(const struct job *job);
 
-/* simulate_noise.c: noise that lasts. noise_prepare comes once the programs are known; noise_calm once the
- * job was played without faults: true when it must be played again, since senders were slower than any
- * recorded; then noise_place_stall: true when it must be played again, now with a send that stands still. */
+/*
+ * simulate_noise.c: noise that lasts. Call noise_prepare when the programs are known, and noise_calm after
+ * the job was simulated without faults: it returns true if the job must be simulated again because senders
+ * were slower than any recorded one. Then noise_place_stall returns true if the job must be simulated again,
+ * with a send that stalls.
+ */
 struct slowness {
-    double service; /* a send takes so many times as long as usual */
-    double linger;  /* and is acknowledged so many times that later */
+    double service; /* factor by which a send takes longer than the median */
+    double linger;  /* factor by which it is acknowledged later */
 };
 bool network_busy(const struct options *options);
 void noise_prepare(struct job *job);
 bool noise_calm(struct job *job);
 bool noise_place_stall(struct job *job);
 struct slowness noise_link(const struct job *job, int sender, int receiver, int step);
-/* A send of a step had been acknowledged so long after the receiver was ready. */
+/* A send of a step was acknowledged this long after the receiver was ready. */
 void noise_forget_waits(struct job *job);
 void noise_waited(struct job *job, int sender, int step, int64_t waited_ns);
 int64_t noise_stall(const struct job *job, int sender, int receiver, int group);
 double noise_late_us(const struct job *job, int rank, int step, int action);
 
-/* simulate_engine.c: plays the job; fills records, marks and step ends. job_reset throws a played job's
- * records away. In a stream a run gives each step to the job's writer and forgets it. */
+/*
+ * simulate_engine.c: simulates the job; fills records, marks and step ends. job_reset discards the records of
+ * a simulated job. In a stream, a run passes each step to the job's writer and discards it.
+ */
 void engine_run(struct job *job);
 void job_reset(struct job *job);
 void record_free(struct record *record);
 void job_release(struct job *job);
 
-/* simulate_transfer.c: the data movement of one operation once everybody who is needed has started. */
+/* simulate_transfer.c: the data movement of one operation after all required ranks have started it. */
 void transfer_collective(struct job *job, struct communicator *communicator, struct instance *instance);
 void transfer_pair(struct job *job, struct communicator *communicator, struct record *send,
                    struct record *recv, int ordinal);
@@ -458,22 +470,22 @@ void recorder_write(struct job *job);
 bool recorder_dialect(const char *dialect);
 bool fault_stops_job(enum fault_kind kind);
 void truth_write(struct job *job);
-/* Counts those of its instances in memory that are of steps up to that one. */
+/* Counts those of its instances in memory that belong to steps up to this one. */
 void lateness_note(struct job *job, const struct communicator *communicator, int last_step);
 bool chrome_dialect(const char *dialect);
 
-/* simulate_bulk.c: `bytes` of trace in `files` files, a rank each. */
+/* simulate_bulk.c: `bytes` of traces in `files` files, one rank each. */
 void bulk_write(const struct options *options, int64_t bytes, int files);
 
 /* simulate_output.c */
 struct output *output_open(const char *directory, const char *name, bool gzip);
-/* A trace of that process, where the options want it. */
+/* A trace of that process, at the place given by the options. */
 struct output *output_of(const struct job *job, const struct process *process, const char *name, bool gzip);
-/* Writes what there is when it is worth it; gzip: a member of its own. */
+/* Writes the buffered data if there is enough; with gzip as a separate member. */
 void output_flush(struct output *output);
 void output_print(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void output_bytes(struct output *output, const void *bytes, size_t length);
-/* The same as output_print with %s, %PRId64 and %f, where there are many of them. */
+/* Equivalent to output_print with %s, %PRId64 and %f, but fast. */
 void output_text(struct output *output, const char *text);
 void output_number(struct output *output, int64_t value);
 void output_real(struct output *output, double value);

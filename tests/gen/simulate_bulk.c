@@ -1,7 +1,7 @@
 /*
- * Traces by the gigabyte, for benchmarks: one communicator, a file a rank, the same operations on every rank
- * with their own times. No queues are played; but sequence numbers, sizes and clocks agree, so that
- * everything joins.
+ * Traces of gigabytes, for benchmarks: one communicator, one file per rank, the same operations on every rank
+ * with their own times. Queues are not simulated, but sequence numbers, sizes and clocks are consistent, so
+ * that everything can be joined.
  */
 #include "simulate.h"
 
@@ -47,7 +47,8 @@ static void put_number(struct bulk *bulk, uint64_t value)
         bulk->buffer[bulk->length++] = digits[--count];
 }
 
-/* Microseconds with six digits behind the point, the last three of them 0, as the plugin prints nanoseconds.
+/*
+ * Microseconds with six digits after the point, the last three of them 0, as the plugin prints nanoseconds.
  */
 static void put_time(struct bulk *bulk, int64_t ns)
 {
@@ -72,7 +73,7 @@ static void flush(struct bulk *bulk, bool all)
     bulk->length = 0;
 }
 
-/* Cheap luck, up to limit: a benchmark needs unequal values, not good ones. */
+/* Cheap random numbers up to limit: a benchmark needs varying values, not good ones. */
 static int64_t luck(struct bulk *bulk, int64_t limit)
 {
     bulk->luck = bulk->luck * 6364136223846793005u + 1442695040888963407u;
@@ -168,7 +169,7 @@ static void chrome_channel(struct bulk *bulk, int channel, int64_t start, int64_
     end_line(bulk, kernel, 0, channel == 0 ? end + 400 + luck(bulk, 2000) : UNKNOWN);
 }
 
-/* Starts differ from rank to rank; all end together, as data needs. */
+/* Starts differ from rank to rank; all ranks end together, as the data requires. */
 static int64_t start_of(struct bulk *bulk)
 {
     return OPERATION_NS * bulk->operation + 250000000 + luck(bulk, OPERATION_NS / 4) + bulk->rank * 1000;

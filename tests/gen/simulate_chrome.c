@@ -1,25 +1,26 @@
-/* Chrome traces in the style of the example profiler plugin, one dialect per version of the profiler
- * interface. */
+/*
+ * Chrome traces as written by the example profiler plugin, one dialect per version of the profiler interface.
+ */
 #include "simulate.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What the versions print differently. */
+/* The differences between the versions. */
 struct dialect {
     const char *name;
     bool per_process_name; /* NAME-host-tid.txt instead of NAME_hash_rank.json */
     bool api_levels;       /* Group API, collective and point-to-point API, kernel launch */
-    bool unquoted;         /* data type and stream address of the API levels are not strings */
+    bool unquoted;         /* data types and stream addresses of the API events are not strings */
     bool kernels;
-    bool all_stops; /* every channel's stop is known, not only channel 0's */
+    bool all_stops; /* the stop of every channel is known, not only that of channel 0 */
     bool states;    /* POSTED and so on in the proxy operation; BufferWait steps */
     bool old_words; /* ncclAllReduce, Ring, a number for the data type */
     bool tags;
     bool late_stop; /* COLL ends with its last child, not with the enqueue */
     int max_steps;
-    bool raw_clock; /* time stamps carry more digits than nanoseconds */
+    bool raw_clock; /* timestamps have more digits than nanoseconds */
 };
 
 static const struct dialect dialects[] = {
@@ -118,7 +119,7 @@ static int type_number(const char *datatype)
     return strcmp(datatype, "ncclInt8") == 0 ? 0 : strcmp(datatype, "ncclFloat32") == 0 ? 7 : 9;
 }
 
-/* The host notices a kernel's start or stop when it polls: usually at once, now and then much later. */
+/* The host notices the start or stop of a kernel when it polls: usually immediately, sometimes much later. */
 static int64_t noticed(const struct writer *writer, const struct record *record, int channel, int which,
                        int64_t time)
 {
@@ -178,7 +179,7 @@ static void write_steps(struct writer *writer, const struct proxy *proxy)
     }
 }
 
-/* How many steps reached each state, and when the last one did. */
+/* The number of steps that reached each state, and the time of the last one. */
 static void state_text(struct writer *writer, char *text, size_t size, const struct proxy *proxy)
 {
     static const char *const names[2][4] = {{"POSTED", "RECEIVED", "TRANSMITTED", "DONE"},
@@ -317,7 +318,7 @@ static void write_api_operation(struct writer *writer, const struct record *reco
     line(writer, name, category, 'e', writer->operation_id[point], at_time, NULL);
 }
 
-/* Operations of one group: what was enqueued between one start and end of a group. */
+/* The operations of one group: those enqueued between a start and an end of a group. */
 static void write_group(struct writer *writer, struct record **records, int count)
 {
     const struct dialect *dialect = writer->dialect;
@@ -349,7 +350,7 @@ static void write_group(struct writer *writer, struct record **records, int coun
     writer->api_id++;
 }
 
-/* The proxy thread sleeps between operations and takes new ones up. */
+/* The proxy thread sleeps between operations and then takes new ones. */
 static void write_control(struct writer *writer, struct record **records, int count)
 {
     bool idled = false;

@@ -1,7 +1,7 @@
 /*
- * Plays a job. Each rank has a host thread that enqueues and streams that run what is enqueued in order; an
- * operation moves its data when everybody it needs has started it. Times only ever depend on earlier ones, so
- * ranks are played in any order as far as they get.
+ * Simulates a job. Each rank has a host thread that enqueues, and streams that run the enqueued work in
+ * order; an operation moves its data when all ranks that it needs have started it. Times depend only on
+ * earlier ones, so ranks are simulated in any order, each as far as possible.
  */
 #include "simulate_engine.h"
 
@@ -24,7 +24,7 @@ static void engine_wake(struct engine *engine, int rank)
     engine->queue[(engine->first + engine->waiting++) % engine->job->options.ranks] = rank;
 }
 
-/* With a lagging host, the end of a step is an event behind its last item on every stream. */
+/* With a host that runs ahead, the end of a step is an event after its last item on every stream. */
 static void mark_step_end(struct engine *engine, int rank)
 {
     struct player *player = &engine->players[rank];
@@ -191,7 +191,10 @@ static bool streams_play(struct engine *engine, int rank)
     for (int i = 0; i < MAX_STREAMS; i++) {
         struct stream *stream = &player->streams[i];
         while (stream->head < stream->count) {
-            /* Running an item may finish others' but never adds to this queue, so the pointer holds. */
+            /*
+             * Running an item may finish items of others but never adds to this queue, so the pointer stays
+             * valid.
+             */
             if (!run_item(engine, rank, stream, &stream->items[stream->head]))
                 break;
             stream->head++;
@@ -271,8 +274,10 @@ static void measure_steps(struct job *job)
     }
 }
 
-/* Sends and receives of one group are one kernel, whose stop is noted when the first send of a channel has
- * left the GPU: for all of that channel, whatever has arrived. */
+/*
+ * The sends and receives of one group are one kernel. Its stop on a channel is recorded when the first send
+ * of the channel has left the GPU: for the whole channel, whatever has arrived.
+ */
 void share_stops(struct process *process, int first_record, int last_record)
 {
     for (int i = first_record; i < last_record;) {
@@ -339,7 +344,7 @@ void record_free(struct record *record)
     free(record);
 }
 
-/* And the members that are in no process's list any more. */
+/* Also the members that are no longer in the list of any process. */
 void instance_free(struct communicator *communicator, struct instance *instance)
 {
     for (int i = 0; i < communicator->size; i++)

@@ -1,5 +1,7 @@
-/* What the two halves of the engine share: the host threads (simulate_host.c) and the streams
- * (simulate_engine.c). */
+/*
+ * Shared by the two halves of the engine: the host threads (simulate_host.c) and the streams
+ * (simulate_engine.c).
+ */
 #ifndef SIMULATE_ENGINE_H
 #define SIMULATE_ENGINE_H
 
@@ -27,15 +29,15 @@ struct player {
     int64_t host;
     bool stopped, slept, warm[64];
     struct stream streams[MAX_STREAMS];
-    int64_t **events; /* by step, then by event; NULL: not begun, or done */
+    int64_t **events; /* by step, then by event; NULL: not started, or finished */
     int group;
 };
 
-/* Sends or receives of a pair of ranks whose other half has not come. */
+/* Sends or receives of a pair of ranks whose other half has not been called yet. */
 struct pair_queue {
     struct record **waiting;
     int first, end, capacity; /* waiting from first to end */
-    int matched;              /* so many pairs moved their data before */
+    int matched;              /* number of pairs that moved their data before */
 };
 
 struct engine {
@@ -46,16 +48,16 @@ struct engine {
     int *queue;          /* ranks to play on */
     bool *queued;
     int first, waiting;
-    int *passed; /* by step: hosts that have done with it */
-    int taken;   /* a stream took the steps before this one */
+    int *passed; /* by step: number of hosts that have finished it */
+    int taken;   /* a stream removed the steps before this one */
 };
 
-/* One step of the host's program; false when something must finish first. */
+/* One action of the host's program; false if something must finish first. */
 bool host_action(struct engine *engine, int rank, const struct action *action, int index);
-/* The stop that the kernel of each group notes, of a process's records from first to end. */
+/* The stop that the kernel of each group records, for the records of a process from first to end. */
 void share_stops(struct process *process, int first, int end);
 void instance_free(struct communicator *communicator, struct instance *instance);
-/* simulate_stream.c: takes out of memory what all ranks have done with; at the end of a run the rest. */
+/* simulate_stream.c: removes from memory what all ranks have finished; at the end of a run the rest. */
 void stream_take(struct engine *engine);
 void stream_finish(struct engine *engine);
 /* simulate_stuck.c: how far the data got in operations that never finished. */

@@ -1,4 +1,4 @@
-/* Faults: what the command line says of them, where they are put, and what each of them costs. */
+/* Faults: parsing the command line, placing them, and measuring their cost. */
 #include "simulate.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static bool is_network(const struct fault *fault)
            fault->kind == FAULT_PAUSE;
 }
 
-/* RANKS[>PEER]: ? leaves the rank of a fault of the network open. */
+/* RANKS[>PEER]: ? leaves the rank of a network fault open. */
 static void parse_where(const struct job *job, struct fault *fault, char *where)
 {
     if (where == NULL)
@@ -71,7 +71,7 @@ static void parse_where(const struct job *job, struct fault *fault, char *where)
     }
     if (strcmp(where, "?") == 0) {
         if (!is_network(fault))
-            fail("fault: only a fault of the network finds its rank");
+            fail("fault: ? as rank is only possible for network faults");
         fault->rank = -1;
         return;
     }
@@ -89,7 +89,7 @@ static void parse_steps(struct fault *fault, char *first, char *last)
     fault->last_step = parse_int(last, "the last step");
     fault->every = every == NULL ? 1 : parse_int(every, "the period");
     if (fault->every < 1)
-        fail("fault: the period is at least 1");
+        fail("fault: the period must be at least 1");
 }
 
 static enum fault_kind kind_named(const char *name)
@@ -97,7 +97,7 @@ static enum fault_kind kind_named(const char *name)
     for (size_t i = 0; i < sizeof(fault_names) / sizeof(fault_names[0]); i++)
         if (strcmp(fault_names[i].name, name) == 0)
             return fault_names[i].kind;
-    fail("no fault is called '%s'", name);
+    fail("unknown fault '%s'", name);
 }
 
 /* KIND:RANKS[>PEER]:FIRST:LAST[/EVERY]:AMOUNT[%][:PHASE] */
@@ -197,8 +197,7 @@ static double median_step_us(const struct job *job)
     return median;
 }
 
-/* Network sends of a rank, one after another, that this fault would slow in one step of the job just played.
- */
+/* Network sends of a rank, one after another, that this fault would slow in one step of the simulated job. */
 static double sends_of(const struct job *job, const struct fault *fault, int rank)
 {
     const struct process *process = &job->processes[rank];
@@ -220,7 +219,7 @@ static double sends_of(const struct job *job, const struct fault *fault, int ran
     return sends;
 }
 
-/* Of one of its ranks. */
+/* For one of its ranks. */
 static double sends_per_step(const struct job *job, const struct fault *fault)
 {
     double sends = 0;
@@ -229,7 +228,7 @@ static double sends_per_step(const struct job *job, const struct fault *fault)
     return sends / fault->rank_count;
 }
 
-/* A network card is slow for those of its ranks that send over the network: it is no fault of the others. */
+/* A network card is slow for those of its ranks that send over the network; the others have no fault. */
 static void keep_senders(const struct job *job, struct fault *fault)
 {
     int kept = 0;
@@ -242,7 +241,10 @@ static void keep_senders(const struct job *job, struct fault *fault)
     fault->rank = fault->ranks[0];
 }
 
-/* A slow receiver with one sender cannot be told from a slow link; then the sender is as good an answer. */
+/*
+ * A slow receiver with one sender cannot be distinguished from a slow link, so the sender is also a correct
+ * answer.
+ */
 static int only_sender(const struct job *job, const struct fault *fault)
 {
     int sender = -1;
@@ -272,7 +274,7 @@ static bool rank_taken(const struct job *job, int rank)
     return false;
 }
 
-/* Puts a fault whose rank was left open on a link between nodes that this job really uses. */
+/* Puts a fault without a given rank on a link between nodes that this job uses. */
 static void place_fault(struct job *job, struct fault *fault)
 {
     uint64_t best = UINT64_MAX;
@@ -306,7 +308,7 @@ static void enable_all(struct job *job, bool enabled)
         job->faults[i].enabled = enabled;
 }
 
-/* Amounts given as a percentage of a step become microseconds, by what a clean run of the same job took. */
+/* Converts amounts in percent of a step to microseconds, with a clean run of the same job. */
 void faults_resolve(struct job *job)
 {
     enable_all(job, false);
@@ -351,11 +353,13 @@ void faults_check_once(const struct job *job)
     for (int i = 0; i < job->fault_count; i++)
         if (job->faults[i].relative || job->faults[i].rank < 0 ||
             (job->faults[i].kind == FAULT_NETWORK && job->faults[i].rank_count > 1))
-            fail("--once: a fault in percent, or whose rank is found, takes several runs");
+            fail("--once: a fault in percent, or with ? as rank, takes several runs");
 }
 
-/* What each fault cost: the same job, the same luck, without it; and it alone against a clean job. The run
- * with all faults, which comes anyway, is that of a single one. */
+/*
+ * The cost of each fault: the same job with the same random numbers, without it; and the fault alone compared
+ * with a clean job. For a single fault, this is the run with all faults, which is made anyway.
+ */
 void faults_measure(struct job *job)
 {
     bool stopped = false;

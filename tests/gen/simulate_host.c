@@ -1,4 +1,4 @@
-/* The host thread of a rank: what enqueueing costs, hiccups, and the faults that sit there. */
+/* The host thread of a rank: the time of enqueueing, hiccups, and host faults. */
 #include "simulate_engine.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #define MICROSECOND 1000
 #define LL_BYTES 131072
 #define TREE_BYTES (1 << 20)
-#define IMBALANCE 0.12 /* spread of experts' work whose data all have one size */
+#define IMBALANCE 0.12 /* spread of the experts' work if their data all have the same size */
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -30,7 +30,7 @@ static int count_actions(const struct job *job, int rank, int step, enum action_
     return count;
 }
 
-/* How much more work the data of an expert make than usual: what it was sent, where bytes follow the load. */
+/* How much more work than usual an expert has, from the data that it was sent, if bytes follow the load. */
 static double imbalance(const struct job *job, int rank, int step, int index, const struct action *action)
 {
     if (action->load == LOAD_NONE)
@@ -84,7 +84,7 @@ static int64_t host_cost(const struct job *job, int rank, int step, int index, d
     return (int64_t)((cost + noise_late_us(job, rank, step, index)) * MICROSECOND);
 }
 
-/* After a step the host does its own work: loading, logging. Usually short, sometimes not. */
+/* After a step the host does its own work: loading data, logging. Usually short, sometimes not. */
 static int64_t between_steps(const struct job *job, int rank, int step)
 {
     uint64_t seed = job->options.seed;
@@ -95,8 +95,10 @@ static int64_t between_steps(const struct job *job, int rank, int step)
     return (int64_t)(us * MICROSECOND);
 }
 
-/* Recorded jobs take trees for small messages of communicators that have several ranks on each of two nodes;
- * jobs on many nodes do, too. */
+/*
+ * Recorded jobs use trees for small messages of communicators that have several ranks on each of two nodes;
+ * jobs on many nodes do, too.
+ */
 static bool tree_pays(const struct communicator *communicator)
 {
     return communicator->size > 16 || (communicator->node_count == 2 && communicator->size > 2);
@@ -148,7 +150,7 @@ struct item *stream_push(struct player *player, const struct action *action)
     return item;
 }
 
-/* Times of the calls that enqueue a group of operations, as the profiler would note them. */
+/* The times of the calls that enqueue a group of operations, as the profiler records them. */
 static void enqueue_times(struct engine *engine, int rank, struct record **records, int count, int index)
 {
     struct job *job = engine->job;
@@ -172,7 +174,7 @@ static void enqueue_times(struct engine *engine, int rank, struct record **recor
     player->group++;
 }
 
-/* The first collective of the phase is called with twice the size; whoever joins it never finishes. */
+/* The first collective of the phase is called with twice the size; ranks that join it never finish. */
 static bool mismatch_now(struct job *job, int rank, int step, int phase, int64_t now)
 {
     for (int i = 0; i < job->fault_count; i++) {
@@ -267,8 +269,10 @@ static void wait_for_device(struct player *player)
         player->host = later(player->host, player->streams[i].end);
 }
 
-/* Entering a phase: the place where a host sleeps, hangs or dies. False: not now, something must finish
- * first. */
+/*
+ * Enters a phase: the place where a host sleeps, hangs or dies. False: not now, because something must finish
+ * first.
+ */
 static bool enter_phase(struct engine *engine, int rank, const struct action *action)
 {
     struct job *job = engine->job;

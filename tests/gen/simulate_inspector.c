@@ -1,4 +1,4 @@
-/* JSON lines in the style of NVIDIA's Inspector plugin. */
+/* JSON lines as written by NVIDIA's Inspector plugin. */
 #include "simulate.h"
 
 #include <inttypes.h>
@@ -24,18 +24,18 @@ static const struct version versions[] = {
     {"inspector", "pr2045", false, false, true, false},
 };
 
-/* A finished operation that reaches the file, with the time of the dump that wrote it. */
+/* A finished operation that is written to the file, with the time of the dump that wrote it. */
 struct entry {
     const struct record *record;
-    struct record *copy; /* of a record that is no longer in memory: the entry's own */
+    struct record *copy; /* of a record that is no longer in memory: its own copy */
     int64_t dump_us;
     int communicator;
-    int order;    /* among all of its process */
-    int place;    /* among those that have entries */
-    bool written; /* or overwritten; the next ones of its communicator still look at it */
+    int order;    /* index among all operations of its process */
+    int place;    /* index among those that have entries */
+    bool written; /* or overwritten; the next ones of its communicator still read it */
 };
 
-/* What one process has in its file, and what is not there yet. */
+/* The file content of one process, and the part that is not written yet. */
 struct log {
     struct output *output;
     struct entry *entries;
@@ -50,7 +50,9 @@ struct inspector {
     struct log *logs; /* by rank */
 };
 
-/* Of a collective its kernel's last stop, of a send or receive its true end; UNKNOWN: it has none. */
+/*
+ * For a collective the last stop of its kernel, for a send or receive its true end; UNKNOWN: there is none.
+ */
 static int64_t noted_end(const struct record *record)
 {
     int64_t end = UNKNOWN;
@@ -127,7 +129,7 @@ static void collect(struct inspector *inspector, const struct process *process, 
     }
 }
 
-/* Marks those that no later one can come before, and puts them into `ready` in the order of the file. */
+/* Marks those that no later one can precede, and puts them into `ready` in file order. */
 static int choose(struct inspector *inspector, struct log *log, int64_t before_us, struct entry *ready)
 {
     int count = 0;
@@ -145,7 +147,7 @@ static int choose(struct inspector *inspector, struct log *log, int64_t before_u
     return count;
 }
 
-/* What is left outlives its records. */
+/* The rest is needed longer than its records. */
 static void keep_rest(struct log *log)
 {
     int gone = 0;
@@ -184,7 +186,7 @@ static void put(struct output *output, const char *before, int64_t value)
     output_number(output, value);
 }
 
-/* A key that begins with the kind of operation. */
+/* A key that starts with the kind of operation. */
 static void put_kind(struct output *output, const char *before, const char *kind, const char *key,
                      int64_t value)
 {
@@ -211,7 +213,7 @@ static void write_order(struct output *output, const struct record *record, cons
     output_text(output, "]}");
 }
 
-/* How late the host notices the start of a kernel. */
+/* The delay with which the host notices the start of a kernel. */
 static int64_t noticed_us(const struct job *job, const struct process *process, const struct record *record,
                           int channel)
 {
@@ -330,7 +332,7 @@ struct inspector *inspector_open(struct job *job)
     inspector->job = job;
     inspector->version = find_version(job->options.dialect, &inspector->verbose);
     if (inspector->version == NULL)
-        fail("no dialect is called '%s'", job->options.dialect);
+        fail("unknown dialect '%s'", job->options.dialect);
     inspector->logs = allocate((size_t)job->options.ranks, sizeof(*inspector->logs));
     for (int rank = 0; rank < job->options.ranks; rank++) {
         const struct process *process = &job->processes[rank];
@@ -355,7 +357,7 @@ void inspector_take(struct inspector *inspector, const struct process *process, 
         write_entry(log->output, job, inspector->version, process, &ready[i], inspector->verbose);
     keep_rest(log);
     free(ready);
-    /* A file that is to be cut is cut when it is whole. */
+    /* A file that is to be truncated is truncated when it is complete. */
     if (job->options.stream && !(process_killed(job, process->rank) && job->options.cut))
         output_flush(log->output);
 }

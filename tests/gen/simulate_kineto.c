@@ -1,6 +1,8 @@
-/* Traces of torch.profiler (Kineto), as torch 2.11 writes them. The profiler is on from the second step to
- * the last one that all ranks finish. What the host did stands first, then what it launched, each launch
- * beside its work. */
+/*
+ * Traces of torch.profiler (Kineto), as torch 2.11 writes them. The profiler is on from the second step to
+ * the last one that all ranks finish. The host's events come first, then the work that it launched, each
+ * launch next to its work.
+ */
 #include "simulate_torch.h"
 
 #include <inttypes.h>
@@ -8,14 +10,14 @@
 #include <string.h>
 
 #define FIRST_STEP 1
-#define BASE_NS INT64_C(1790857026000000000) /* the same for all: some three months before */
-#define RANKS_SHOWN 30                       /* longer lists are cut */
-#define OPERATOR_WINDOW_NS 5500 /* before work is enqueued: what its operators take of the host */
-#define AUTOGRAD_THREAD 205     /* beyond the process's own */
+#define BASE_NS INT64_C(1790857026000000000) /* the same for all processes: about three months earlier */
+#define RANKS_SHOWN 30                       /* longer lists are shortened */
+#define OPERATOR_WINDOW_NS 5500 /* before work is enqueued: the time of its operators on the host */
+#define AUTOGRAD_THREAD 205     /* in addition to the process's own */
 
 enum moment_kind { MOMENT_STEP, MOMENT_PHASE, MOMENT_WORK, MOMENT_GROUP };
 
-/* What the host does, by when it begins. */
+/* An event of the host, by its start. */
 struct moment {
     int64_t at;
     enum moment_kind kind;
@@ -190,7 +192,7 @@ static void write_ranks(struct output *output, const struct communicator *commun
     output_print(output, "...]");
 }
 
-/* What both a call and its kernel say of an operation. */
+/* The arguments on an operation that both the call and its kernel have. */
 static void write_told(struct writer *writer, const struct torch_group *group)
 {
     const struct record *record = group->records[0];
@@ -241,7 +243,7 @@ static void annotation_name(const struct torch_group *group, char *name, size_t 
                  record->rank_in_communicator, record->function == FUNCTION_SEND ? "->" : "<-", record->peer);
 }
 
-/* Where work is waited for at once, as that of pipelines is. */
+/* If the host waits for the work immediately, as in pipelines. */
 static void write_wait(struct writer *writer, const struct torch_group *group)
 {
     const struct record *record = group->records[0];
@@ -260,7 +262,7 @@ static void write_wait(struct writer *writer, const struct torch_group *group)
     end_span(writer);
 }
 
-/* The calls of a batch come before the group's end, which launches: outside of all of them. */
+/* The calls of a batch come before the end of the group, which launches the kernel outside of all of them. */
 static void write_batch(struct writer *writer, const struct torch_group *group)
 {
     int64_t begin = group->records[0]->group_begin,
@@ -314,7 +316,7 @@ static int stream_of(int stream)
     return numbers[stream];
 }
 
-/* A kernel up to what it may say of an operation. */
+/* A kernel event up to its arguments on an operation. */
 static void begin_kernel(struct writer *writer, const char *name, int stream, int id, int correlation,
                          int blocks, int64_t start, int64_t end)
 {
@@ -393,7 +395,7 @@ static void write_communication(struct writer *writer, const struct moment *mome
                  moment->correlation, record->group_end - 2500, record->group_end - 300);
 }
 
-/* On the GPU annotations begin a nanosecond before their first work and end one after their last. */
+/* On the GPU, annotations start a nanosecond before their first work and end one after their last. */
 static void write_gpu_annotation(struct writer *writer, const char *name, int stream, int id, int64_t start,
                                  int64_t end)
 {

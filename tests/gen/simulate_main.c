@@ -1,4 +1,7 @@
-/* simulate: plays a training job and writes what profilers would have seen of it, and the truth. */
+/*
+ * simulate: simulates a training job and writes the records that profilers would have made of it, and the
+ * truth.
+ */
 #include "simulate.h"
 
 #include <errno.h>
@@ -125,33 +128,35 @@ static const struct option long_options[] = {
 };
 
 static const char usage[] =
-    "simulate [OPTIONS] -o DIR: plays a training job, writes its traces and truth.json into DIR\n"
-    "  --shape NAME          --list-shapes tells which\n"
+    "simulate [OPTIONS] -o DIR: simulates a training job, writes its traces and truth.json into DIR\n"
+    "  --shape NAME          shape of the job; --list-shapes lists the names\n"
     "  --ranks N             2 to 16384; for 3d and 1f1b the product of:\n"
     "  --tp N --dp N --pp N  --microbatches N\n"
-    "  --layers N --steps N --per-node N (ranks of one host)\n"
-    "  --sync-lag 0|1        the host waits for the GPU at the end of every step, or for the step before\n"
+    "  --layers N --steps N --per-node N (ranks per host)\n"
+    "  --sync-lag 0|1        at the end of a step, the host waits for the GPU (0), or for the step before "
+    "(1)\n"
     "  --fault KIND:RANKS[>PEER]:FIRST:LAST[/EVERY]:AMOUNT[%][:PHASE]   may be repeated\n"
-    "                        RANKS: 3, or those of one cause: 2,3, 8-15, node1; EVERY: each so many-th step\n"
-    "                        compute, host: us a step, split over the phase; throttle: percent;\n"
+    "                        RANKS: 3, or several with one cause: 2,3, 8-15, node1; EVERY: every Nth step\n"
+    "                        amounts: compute, host: us per step, split over the phase; throttle: percent;\n"
     "                        checkpoint: us of the host after a step\n"
-    "                        net, edge, receive: us a send; pause: ms, once\n"
+    "                        net, edge, receive: us per send; pause: ms, once\n"
     "                        hang, kill, mismatch, freeze, exit (of the training loop): no amount\n"
-    "                        with %: of a step; RANK ?: some link between nodes that the job uses\n"
-    "  --dialect NAME        chrome-v1 to chrome-v7, inspector, inspector-2.30, -terse after either: not "
-    "verbose;\n"
-    "                        kineto; flight-recorder, -timing after it: with durations, -json: not a pickle\n"
-    "  --operators N         kineto: so many of torch's operators for each piece of GPU work\n"
+    "                        %: in percent of a step; RANK ?: a link between nodes that the job uses\n"
+    "  --dialect NAME        chrome-v1 to chrome-v7; inspector, inspector-2.30, each also with -terse (not "
+    "verbose);\n"
+    "                        kineto; flight-recorder, also with -timing (durations), -json (no pickle)\n"
+    "  --operators N         kineto: number of torch's operators for each piece of GPU work\n"
     "  --gzip --keep-last N --drop FRACTION --cut\n"
-    "  --stream              Inspector: each step is written once all ranks have done with it, and "
-    "forgotten;\n"
+    "  --stream              Inspector: write each step when all ranks have finished it, and free its "
+    "memory;\n"
     "                        all other dialects, and --clock-step, need the whole job in memory\n"
-    "  --once                the job is played once: what faults cost is not measured (no %, no ?, even "
+    "  --once                simulate the job once, and do not measure the cost of faults (no %, no ?, even "
     "noise)\n"
-    "  --node-folders        the files of a node go into a folder of its own\n"
+    "  --node-folders        write the files of each node to its own folder\n"
     "  --seed N --network-gbs X --nvlink-gbs X\n"
     "  --noise X|even        0: none, 1: as in recorded healthy jobs; even: jitter only, no hiccups\n"
-    "  --bulk SIZE --files N  instead of a job: that much of chrome-v7 or inspector-2.30[-terse], fast\n";
+    "  --bulk SIZE --files N  instead of a job: traces of this size, chrome-v7 or inspector-2.30[-terse], "
+    "fast\n";
 
 struct arguments {
     const char *faults[MAX_FAULTS];
@@ -168,7 +173,7 @@ static int64_t parse_size(const char *text)
     double value = strtod(text, &end);
     const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
     if (end == text || value < 1 || (*end != '\0' && unit == NULL))
-        fail("'%s' is no size", text);
+        fail("invalid size '%s'", text);
     for (const char *u = units; unit != NULL && u <= unit; u++)
         value *= 1000;
     return (int64_t)value;
@@ -263,7 +268,7 @@ static void complete(struct options *options)
     if (options->ranks == 0)
         options->ranks = options->tp * options->dp * options->pp;
     if (options->ranks < 2 || options->ranks > MOST_RANKS)
-        fail("2 to %d ranks, not %d", MOST_RANKS, options->ranks);
+        fail("--ranks: 2 to %d, not %d", MOST_RANKS, options->ranks);
     if (options->operators < 1 || options->operators > 1000)
         fail("--operators: 1 to 1000, not %d", options->operators);
     if (options->steps < 3 || options->layers < 1 || options->microbatches < 1)
@@ -272,9 +277,9 @@ static void complete(struct options *options)
         options->ranks_per_node = options->ranks < 2 * GPUS_PER_NODE ? options->ranks / 2 : GPUS_PER_NODE;
     situation_check(options);
     if (options->stream && (!inspector_dialect(options->dialect) || options->situation.clock_step_count > 0))
-        fail("--stream: Inspector's dialects alone, and no clock that steps");
+        fail("--stream: only with Inspector's dialects, and without --clock-step");
     if (options->once && options->rough)
-        fail("--once: say --noise even, or how much; what is like recorded jobs takes several runs");
+        fail("--once: needs --noise even or an amount; the noise of recorded jobs takes several runs");
     if (options->directory == NULL)
         fail("-o DIR is missing");
     if (options->network_gbs <= 0)
@@ -331,7 +336,7 @@ static void write_inspector(struct job *job)
     inspector_close(inspector);
 }
 
-/* The command line without where it writes to, so that the same job has the same truth anywhere. */
+/* The command line without the output folder, so that the same job has the same truth anywhere. */
 static char *join_arguments(int argc, char **argv)
 {
     size_t size = 1, used = 0;

@@ -1,13 +1,13 @@
 /*
- * What healthy jobs do beyond jitter. Jitter is drawn anew for each piece of work and averages out over a
- * step; what is here lasts: a sender that is slow for a step, or for some in turn, connections that warm up,
- * a host that is late once. All of it is drawn from the seed before the job is played, so that faults shift
- * none of it.
+ * Noise of healthy jobs besides jitter. Jitter is drawn again for each piece of work and averages out over a
+ * step. The noise here lasts: a sender that is slow for a step or several steps in a row, connections that
+ * warm up, a host that is late once. All of it is drawn from the seed before the job is simulated, so faults
+ * do not shift it.
  *
- * The figures are measured on 138 recorded healthy runs over sockets: 4 and 8 ranks on 2 to 8 hosts that
+ * The figures were measured on 138 recorded healthy runs over sockets: 4 and 8 ranks on 2 to 8 hosts that
  * shared one machine; pipeline and tensor parallel, fully sharded, expert and data parallel; 11 steps after
- * the first. 89 of them have network steps. The size of a sender's step is its mean SendWait in it over the
- * median of its steps.
+ * the first. 89 of them have network steps. The slowness of a sender in a step is its mean SendWait in it,
+ * divided by the median over its steps.
  */
 #include "simulate.h"
 
@@ -15,10 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sender's steps differ by 7 % (normal spread; quartiles 0.95 and 1.05), of which jitter is 4 %, and one
- * remembers the one before: correlation 0.00 to 0.05 over 8 steps, where unrelated ones would have -0.13.
- * Where each rank of a sharded job sits on its own host, quartiles are 0.90 and 1.12. The step lengths
- * themselves are within 2.3 % there (median of the runs; sharded: 4.2 %), and drift, all senders together. */
+/*
+ * A sender's steps differ by 7 % (normal spread; quartiles 0.95 and 1.05), of which jitter is 4 %, and a step
+ * depends on the one before: correlation 0.00 to 0.05 over 8 steps, where unrelated ones would have -0.13. In
+ * sharded jobs with each rank on its own host, quartiles are 0.90 and 1.12. The step times themselves are
+ * within 2.3 % there (median of the runs; sharded: 4.2 %), and drift, for all senders together.
+ */
 #define WALK 0.05
 #define WALK_BUSY 0.13
 #define WALK_MEMORY 0.5
@@ -26,17 +28,21 @@
 #define DRIFT_BUSY 0.015
 #define DRIFT_MEMORY 0.9
 
-/* The first step after step 0: quartiles 1.00, 1.05 and 1.17, the tenth greatest 1.33 where the usual
- * is 1.13. The second: hardly above. In 17 of 138 runs the first two steps are both longer than the median by
- * 5 % and more, in 11 by 8 %: a sender that stays slow for up to five steps. */
+/*
+ * The first step after step 0: quartiles 1.00, 1.05 and 1.17, upper decile 1.33, compared with 1.13 for other
+ * steps. The second: hardly higher. In 17 of 138 runs the first two steps are both at least 5 % longer than
+ * the median, in 11 at least 8 %: a sender that stays slow for up to five steps.
+ */
 static const double warming[] = {0, 0.075, 0.015, 0.008};
 #define SLOW_START_JOBS 0.10
 #define SLOW_START_LEAST 1.25
 #define SLOW_START_SCALE 0.35
 
-/* 11 of 81 runs have steps in which one sender is 1.5 to 3 times as slow as usual, 23 times altogether; in a
- * third of them a second sender is, too. It is mostly the same sender again. Such steps are 5 to 50 % longer,
- * one 92 %. */
+/*
+ * 11 of 81 runs have steps in which one sender is 1.5 to 3 times as slow as its median, 23 times in total; in
+ * a third of them a second sender is, too. It is mostly the same sender again. Such steps are 5 to 50 %
+ * longer, one 92 %.
+ */
 #define RESTLESS_JOBS 0.18
 #define HICCUP_STEPS 0.13
 #define HICCUP_SECOND 0.33
@@ -44,8 +50,10 @@ static const double warming[] = {0, 0.075, 0.015, 0.008};
 #define HICCUP_TAIL 3.5
 #define HICCUP_MOST 3.5
 
-/* Sharded, each rank on its own host: in 64 steps 19 spells of one step, 2 of two and 2 of four and five, in
- * which one sender is 1.5 to 4 times as slow; then another one. */
+/*
+ * Sharded, each rank on its own host: in 64 steps, 19 slow periods of one step, 2 of two, and 2 of four and
+ * five, in which one sender is 1.5 to 4 times as slow; then another sender.
+ */
 #define SPELL_BEGINS 0.32
 #define SPELL_LASTS 0.25
 #define SPELL_LONGEST 6
@@ -53,8 +61,10 @@ static const double warming[] = {0, 0.075, 0.015, 0.008};
 #define SPELL_SCALE 0.6
 #define SPELL_MOST 3.5
 
-/* A single send that stands still for 2.5 ms and more, ten times the usual: in 4 of 68 runs, the longest 6.3
- * ms. In 105 other healthy runs no send waited longer than 4.1 ms. */
+/*
+ * A single send that stalls for at least 2.5 ms, ten times the median: in 4 of 68 runs, the longest 6.3 ms.
+ * In 105 other healthy runs no send waited longer than 4.1 ms.
+ */
 #define STALL_JOBS 0.06
 #define STALL_LEAST_MS 2.5
 #define STALL_TAIL 2.0
@@ -65,11 +75,13 @@ static const double warming[] = {0, 0.075, 0.015, 0.008};
 #define LATE_LEAST_MS 0.8
 #define LATE_SCALE_MS 0.7
 
-/* Of 6,000 sender's steps one was 3.0 times as slow as usual, none more (3.6 in the first step, on a busy
- * network). Steps with a sender 1.5 to 2 times as slow have transfers 1.06 to 1.12 times as long, with one of
- * 2 to 3 times 1.28: as if all of it were bandwidth. On the busy networks they are 1.02, 1.03 and above
- * that 1.05 times as long (the tenth worst 1.06, 1.24, 1.32): there a part is acknowledged late and holds up
- * nothing, as long as there are free slots. */
+/*
+ * Of 6,000 steps of senders one was 3.0 times as slow as the median, none slower (3.6 in the first step, on a
+ * busy network). In steps with a sender 1.5 to 2 times as slow, transfers take 1.06 to 1.12 times as long,
+ * with one 2 to 3 times as slow 1.28 times: as if all of it were bandwidth. On the busy networks they take
+ * 1.02, 1.03 and, above that, 1.05 times as long (upper decile 1.06, 1.24, 1.32): there a part is
+ * acknowledged late and delays nothing as long as there are free slots.
+ */
 #define SLOWEST 3.0
 
 enum purpose { RESTLESS, SPELL, STALL, LATE, SLOW_START };
@@ -90,8 +102,10 @@ static double pareto(double unit, double least, double tail, double most)
     return value < most ? value : most;
 }
 
-/* Fully sharded jobs with one rank on a host: every byte of the parameters crosses the network, most of the
- * time. */
+/*
+ * Fully sharded jobs with one rank per host: every byte of the parameters crosses the network, most of the
+ * time.
+ */
 bool network_busy(const struct options *options)
 {
     return strcmp(options->shape, "fsdp") == 0 && options->ranks_per_node == 1;
@@ -102,14 +116,14 @@ static double *sender_step(struct job *job, int sender, int step)
     return &job->rough.slowness[sender * job->options.steps + step];
 }
 
-/* The next value of a walk that forgets: its spread stays the same. */
+/* The next value of a mean-reverting random walk: its spread stays the same. */
 static double walk_next(const struct job *job, double before, double memory, int who, int step)
 {
     double fresh = random_normal(job->options.seed, DRAW_ROUGH, 100, (uint64_t)who, (uint64_t)step);
     return step == 0 ? fresh : memory * before + sqrt(1 - memory * memory) * fresh;
 }
 
-/* Each sender walks for itself, and the network as a whole. */
+/* Each sender has its own walk, and so has the network as a whole. */
 static void walks(struct job *job)
 {
     bool busy = network_busy(&job->options);
@@ -231,7 +245,7 @@ void noise_forget_waits(struct job *job)
     memset(job->rough.waits, 0, rank_steps * sizeof(*job->rough.waits));
 }
 
-/* Mean SendWait of a sender's steps; 0 where it sends nothing. */
+/* Mean SendWait of a sender's steps; 0 if it sends nothing. */
 static void measure_waits(const struct job *job, int sender, double *mean)
 {
     size_t first = (size_t)sender * (size_t)job->options.steps;
@@ -247,8 +261,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * What a slow sender waits depends on how much it has to send: where that is much, the queue behind it waits,
- * too. No recorded sender waited more than SLOWEST times as long as usual.
+ * The wait of a slow sender depends on how much it has to send: if that is much, the queue behind it waits,
+ * too. No recorded sender waited more than SLOWEST times as long as its median.
  */
 static bool calm_sender(struct job *job, int sender, double *mean, double *sorted)
 {
@@ -282,7 +296,7 @@ bool noise_calm(struct job *job)
     return changed;
 }
 
-/* To whom on another node the operation sends first; -1: to nobody. */
+/* The rank on another node to which the operation sends first; -1: none. */
 static int first_receiver(const struct job *job, const struct record *record)
 {
     for (int i = 0; i < record->proxy_count; i++)
@@ -291,7 +305,7 @@ static int first_receiver(const struct job *job, const struct record *record)
     return -1;
 }
 
-/* The send that stands still: one that the job just played has. */
+/* The send that stalls: one that occurs in the simulated job. */
 bool noise_place_stall(struct job *job)
 {
     struct rough *rough = &job->rough;

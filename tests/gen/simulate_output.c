@@ -1,6 +1,8 @@
-/* Files are put together in memory and written when closed, so that a file that was cut short can be made
- * too; those of a stream are written bit by bit, and open only then: there may be more of them than
- * descriptors. */
+/*
+ * Files are built in memory and written when they are closed, so that a truncated file can be made, too.
+ * Those of a stream are written in parts, and are open only then, because there may be more of them than file
+ * descriptors.
+ */
 #include "simulate.h"
 
 #include <errno.h>
@@ -99,8 +101,10 @@ void output_number(struct output *output, int64_t value)
     output_bytes(output, digits + at, sizeof(digits) - at);
 }
 
-/* Millionths of values that are not huge are whole numbers to far better than a half; those that are near the
- * half are left to who can tell. */
+/*
+ * For values that are not huge, millionths are whole numbers with a precision far better than 0.5; values
+ * close to a half are left to the exact function.
+ */
 void output_real(struct output *output, double value)
 {
     double millionths = value * 1e6, below = floor(millionths), rest = millionths - below;

@@ -1,5 +1,4 @@
-/* What the programs of ranks are put together of: actions, phases, communicators; and which program each step
- * has. */
+/* The parts of the ranks' programs: actions, phases, communicators; and which program each step has. */
 #include "simulate_program.h"
 
 #include <stdlib.h>
@@ -62,7 +61,7 @@ struct action *compute(struct builder *builder, int64_t us)
     return action;
 }
 
-/* Ranks of a communicator rise. */
+/* The ranks of a communicator ascend. */
 static int local_rank(const struct communicator *communicator, int rank)
 {
     int first = 0, end = communicator->size;
@@ -155,7 +154,10 @@ static int communicator_new(struct job *job, const char *name, int index, const 
     return job->communicator_count++;
 }
 
-/* The next one of the building program's generation: of an earlier program, or a new one. */
+/*
+ * The next communicator of the generation of the program being built: one of an earlier program, or a new
+ * one.
+ */
 static int add_communicator(struct job *job, const char *name, int index, const int *ranks, int size)
 {
     struct program *program = job->building;

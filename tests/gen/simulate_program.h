@@ -1,4 +1,4 @@
-/* What shapes build programs of, and which program each step of a job has. */
+/* Helpers with which shapes build programs, and the program of each step of a job. */
 #ifndef SIMULATE_PROGRAM_H
 #define SIMULATE_PROGRAM_H
 
@@ -24,14 +24,16 @@ struct action *group(struct builder *builder, int communicator);
 void request(struct action *action, enum function function, int peer, int64_t bytes);
 void finish_program(struct builder *builder);
 
-/* Of data that grows with the sequence. */
+/* For data that grows with the sequence. */
 int64_t activation_bytes(const struct builder *builder, int64_t bytes);
 
-/* Communicators of the building program's generation: made when its first program asks for them. */
+/*
+ * Communicators of the generation of the program being built: created when its first program requests them.
+ */
 int add_world(struct job *job);
 void add_groups(struct job *job, const char *name, int size, int stride, int *of_rank);
 
-/* Builds a program for each kind of step that the options ask for. */
+/* Builds a program for each kind of step that the options require. */
 void programs_build(struct job *job, void (*build)(struct job *job));
 void programs_release(struct job *job);
 

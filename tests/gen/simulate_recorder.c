@@ -1,5 +1,7 @@
-/* Dumps of PyTorch's Flight Recorder, version 2.10: a pickle as torch's C++ pickler writes it, or JSON. A job
- * that stops is dumped by the watchdog's time-out, others at their end; whoever was killed leaves none. */
+/*
+ * Dumps of PyTorch's Flight Recorder, version 2.10: a pickle as torch's C++ pickler writes it, or JSON. A job
+ * that stops is dumped at the watchdog's timeout, others at their end; a killed rank leaves none.
+ */
 #include "simulate_torch.h"
 #include "simulate_values.h"
 
@@ -8,7 +10,7 @@
 #include <string.h>
 
 #define RING_ENTRIES 2000
-#define POLL_NS INT64_C(100000000) /* how often the watchdog looks */
+#define POLL_NS INT64_C(100000000) /* polling interval of the watchdog */
 #define TIMEOUT_MS 600000
 
 struct dialect {
@@ -22,20 +24,20 @@ static const struct dialect dialects[] = {
     {"flight-recorder-json", false, true},
 };
 
-/* An entry of the ring. */
+/* An entry of the ring buffer. */
 struct entry {
-    struct torch_group group; /* the operation: one of a batch is alone */
+    struct torch_group group; /* the operation; for a batch, one of its operations */
     bool is_pair, is_of_batch, is_closing;
     int64_t created, started, ended; /* UNKNOWN: not noticed */
     int collective_number, pair_number, operation_number;
     int process_group;
 };
 
-/* What a process group of this process counts. */
+/* The counters of a process group of this process. */
 struct counts {
     int id; /* in order of first use; -1: not used */
     int collectives, pairs, operations;
-    int enqueued, started, completed; /* the last work's number, of whichever kind */
+    int enqueued, started, completed; /* number of the last work, of any kind */
 };
 
 struct recorder {
@@ -79,7 +81,10 @@ static struct entry *add(struct recorder *recorder, const struct torch_group *gr
     return entry;
 }
 
-/* Of several entries, those of a batch: they have no events of their own, the closing one has theirs. */
+/*
+ * Of several entries, those of a batch: they have no events of their own but those of the entry that closes
+ * it.
+ */
 static struct entry *add_batch(struct recorder *recorder, const struct torch_group *group,
                                struct counts *counts)
 {
@@ -141,7 +146,7 @@ static int64_t wall(const struct recorder *recorder, int64_t time)
     return torch_wall_ns(recorder->job, recorder->process, time);
 }
 
-/* When the watchdog next looked. */
+/* The next time at which the watchdog polled. */
 static void put_noticed(struct recorder *recorder, int64_t time)
 {
     int64_t phase = recorder->process->pid % 1000 * 100000;
@@ -208,7 +213,7 @@ static void put_frame(struct recorder *recorder, const char *name, const char *f
     values_end_shared_map(recorder->values, name, line);
 }
 
-/* Autograd's threads have no frames of Python. */
+/* Autograd's threads have no Python frames. */
 static void put_frames(struct recorder *recorder, const struct entry *entry)
 {
     const struct record *record = entry->group.records[0];
@@ -324,7 +329,7 @@ static int64_t number_of(enum field field, const struct entry *entry, int place)
     }
 }
 
-/* A time, or what it lasted. */
+/* A time or a duration. */
 static void put_time(struct recorder *recorder, enum field field, const struct entry *entry)
 {
     if (field == DURATION)
@@ -381,7 +386,7 @@ static void put_field(struct recorder *recorder, enum field field, const struct 
     }
 }
 
-/* What the ring still holds, the oldest first. */
+/* The present content of the ring buffer, oldest entry first. */
 static void put_entries(struct recorder *recorder)
 {
     int ring = recorder->job->options.keep_last > 0 ? recorder->job->options.keep_last : RING_ENTRIES;

@@ -1,4 +1,4 @@
-/* The shapes of jobs: which communicators exist and what each rank does in a step, in program order. */
+/* The shapes of jobs: which communicators exist, and what each rank does in a step, in program order. */
 #include "simulate_program.h"
 
 #include <stdlib.h>
@@ -6,10 +6,10 @@
 
 #define MIB (1 << 20)
 
-/* One pass without gradients over a batch; `what` is the shape's own. */
+/* One pass without gradients over a batch; the function depends on the shape. */
 typedef void forward_pass(struct builder *builder, const void *what);
 
-/* Passes without gradients, and the loss of all of them: at the end of a step. */
+/* Passes without gradients, and the loss of all of them, at the end of a step. */
 static void evaluate(struct builder *builder, forward_pass *pass, const void *what, int world)
 {
     struct job *job = builder->job;
@@ -82,7 +82,7 @@ static void fill_and_drain(struct builder *builder, const struct parallel *paral
     }
 }
 
-/* One forward, one backward: the sends and receives that cross each other are one group. */
+/* One forward, one backward: sends and receives in opposite directions are one group. */
 static void one_forward_one_backward(struct builder *builder, const struct parallel *parallel, int stage)
 {
     int stages = builder->job->options.pp, batches = builder->job->building->microbatches;
@@ -194,7 +194,7 @@ static void accumulate(struct builder *builder, int forward, int backward, int64
     }
 }
 
-/* Pure data parallel: buckets are reduced on a stream of their own while backward goes on. */
+/* Pure data parallel: buckets are reduced on a separate stream while backward continues. */
 static void build_ddp(struct job *job)
 {
     int world = add_world(job);
@@ -384,13 +384,15 @@ static void expert_pass(struct builder *builder, const void *what)
     expert_layers(builder, *(const int *)what, 700);
 }
 
-/* Expert parallel: tokens travel by AlltoAll, made of Send and Recv; how many is up to the data. */
+/*
+ * Expert parallel: tokens travel by AlltoAll, which consists of Send and Recv; the data determine how many.
+ */
 static void build_moe(struct job *job)
 {
     struct options *options = &job->options;
     int size = experts_of(options);
     if (options->ranks % size != 0)
-        fail("moe needs a multiple of %d ranks", size);
+        fail("moe: the number of ranks must be a multiple of %d", size);
     int world = add_world(job);
     int *experts = allocate((size_t)options->ranks, sizeof(int));
     add_groups(job, "ep", size, 1, experts);
@@ -415,7 +417,7 @@ static void build_moe(struct job *job)
     free(experts);
 }
 
-/* Sharded optimizer state: each bucket is reduced to its owner, who broadcasts the updated parameters. */
+/* Sharded optimizer state: each bucket is reduced to its owner, which broadcasts the updated parameters. */
 static void build_zero1(struct job *job)
 {
     struct options *options = &job->options;
@@ -466,7 +468,7 @@ void shape_build(struct job *job)
             programs_build(job, shapes[i].build);
             return;
         }
-    fail("no shape is called '%s'; --list-shapes names them", job->options.shape);
+    fail("unknown shape '%s'; --list-shapes lists the names", job->options.shape);
 }
 
 void shape_list(FILE *out)

@@ -1,7 +1,7 @@
 /*
- * What regular jobs do besides the same step again and again, and healthy ones too: load that moves between
- * experts, batches that differ, growing batches and sequences, evaluation, communicators made anew; and what
- * befalls their records: clocks that step, operations that are lost.
+ * Situations of regular jobs besides repeating the same step, also healthy ones: load that moves between
+ * experts, batches that differ, growing batches and sequences, evaluation, recreated communicators; and
+ * problems of their records: clocks that are set, operations that are lost.
  */
 #include "simulate.h"
 
@@ -15,18 +15,19 @@
 #define GAP_LENGTH 8
 
 const char situation_usage[] =
-    "  --hot-expert PERCENT:STEPS   moe: one expert of each group gets that much more, another one after so\n"
-    "                        many steps; what is sent to and from experts goes with their load\n"
-    "  --batches PERCENT     batches differ by that (normal spread), for all ranks alike\n"
-    "  --own-batches PERCENT the same, each rank's its own\n"
-    "  --ramp-up N:STEPS     N microbatches at first, one more after so many steps, up to --microbatches\n"
-    "  --sequences PERCENT:STEPS    sequences grow by that of the first length after so many steps\n"
-    "  --evaluate STEPS[:BATCHES[:TAG]]   forward passes at the end of each so many-th step\n"
-    "  --remake STEP         all communicators are made anew in the same processes; may be repeated\n"
-    "  --clock-step RANK:STEP:US    that process's clock jumps as the step begins; may be repeated\n"
-    "  --gaps FRACTION[:LENGTH]     of operations that recorders lose, so many calls in a row\n";
+    "  --hot-expert PERCENT:STEPS   moe: one expert of each group gets this much more data, another one\n"
+    "                        after every STEPS steps; message sizes follow the load of experts\n"
+    "  --batches PERCENT     batches differ by this (normal spread), equally on all ranks\n"
+    "  --own-batches PERCENT the same, separately on each rank\n"
+    "  --ramp-up N:STEPS     N microbatches at first, one more after every STEPS steps, up to "
+    "--microbatches\n"
+    "  --sequences PERCENT:STEPS    sequences grow by this part of the first length after every STEPS steps\n"
+    "  --evaluate STEPS[:BATCHES[:TAG]]   forward passes at the end of every STEPS-th step\n"
+    "  --remake STEP         all communicators are recreated in the same processes; may be repeated\n"
+    "  --clock-step RANK:STEP:US    the clock of the process jumps when the step begins; may be repeated\n"
+    "  --gaps FRACTION[:LENGTH]     fraction of operations that recorders lose, LENGTH calls in a row\n";
 
-/* The number before the next colon; NULL stays. */
+/* The number before the next colon; NULL stays NULL. */
 static double take(char **rest, const char *what)
 {
     char *end, *field = strsep(rest, ":");
@@ -40,7 +41,7 @@ static int take_positive(char **rest, const char *what)
 {
     double value = take(rest, what);
     if (value < 1 || value > 1e6)
-        fail("%s: at least 1", what);
+        fail("%s must be at least 1", what);
     return (int)value;
 }
 
@@ -71,7 +72,7 @@ static void take_clock_step(struct situation *situation, char *rest)
     step->us = take(&rest, "--clock-step's us");
 }
 
-/* `text` lives as long as the job. */
+/* `text` must live as long as the job. */
 bool situation_option(struct situation *situation, const char *name, char *text)
 {
     char *rest = text;
@@ -106,7 +107,7 @@ void situation_check(const struct options *options)
 {
     const struct situation *situation = &options->situation;
     if (situation->hot_steps > 0 && strcmp(options->shape, "moe") != 0)
-        fail("--hot-expert: only shape moe has experts");
+        fail("--hot-expert: only with shape moe");
     if (situation->gaps < 0 || situation->gaps > 0.9)
         fail("--gaps: 0 to 0.9");
     for (int i = 0; i < situation->clock_step_count; i++)
@@ -142,7 +143,7 @@ static bool is_hot(const struct job *job, int rank, int step)
     return rank % size == (int)(random_bits(job->options.seed, DRAW_LOAD, 1, group, turn) % (uint64_t)size);
 }
 
-/* What the expert of a rank has to do, over the usual. */
+/* The work of a rank's expert, relative to the usual work. */
 double situation_load(const struct job *job, int rank, int step, int layer)
 {
     double draw =
@@ -197,7 +198,7 @@ void situation_lose(struct job *job, struct process *process, int first, int end
     }
 }
 
-/* By step: how many microbatches, how long sequences, whether it evaluates, which communicators. */
+/* By step: number of microbatches, length of sequences, whether it evaluates, and its communicators. */
 void situation_truth(struct output *output, const struct job *job)
 {
     output_print(output, " \"programs\": [");

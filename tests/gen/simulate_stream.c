@@ -1,21 +1,21 @@
 /*
- * A job that is written step by step: what all ranks have done with goes to the writer and out of memory, so
- * that memory hangs on ranks and a step or two, not on steps. Ranks are played in the same order as without,
- * so everything that is played is the same. What stays of a step is a few words a rank: when its host began
- * and ended it.
+ * A job that is written step by step: steps that all ranks have finished are written and removed from memory,
+ * so memory depends on the number of ranks and on one or two steps, not on the number of steps. Ranks are
+ * simulated in the same order as without a stream, so the job is identical. Of each step only a few words per
+ * rank stay: when its host began and ended it.
  */
 #include "simulate_engine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs that only measure are asked about one step, or two: where faults and a send that stands still go. */
+/* Runs that only measure need one or two steps: those with faults, and that of a send that stalls. */
 static bool is_looked_at(const struct job *job, int step)
 {
     return job->writer == NULL && ((step == 1 && job->fault_count > 0) || step == job->rough.stall_step);
 }
 
-/* With a lagging host its streams may still be busy with the step. */
+/* If the host runs ahead, its streams may still be busy with the step. */
 static bool is_over(const struct engine *engine, int rank, int step)
 {
     const struct player *player = &engine->players[rank];
@@ -44,7 +44,7 @@ static void give_to_writer(struct job *job, struct process *process, int first, 
     inspector_take(job->writer, process, process->records + first, end - first, horizon);
 }
 
-/* Records of collectives are their instances', which the next operation may have to look at. */
+/* Records of collectives belong to their instances, which the next operation may have to read. */
 static void forget_records(struct job *job, struct process *process, int end)
 {
     int kept = process->kept;

@@ -1,6 +1,7 @@
 /*
- * A job that hangs: operations that somebody never joined get as far as the data goes. They are played once
- * more with the absent arriving at the end of time; what would have happened then, never happened.
+ * A job that hangs: operations that a rank never joined proceed as far as their data allows. They are
+ * simulated once more with the absent ranks arriving at the end of time; everything that would happen after
+ * that never happened.
  */
 #include "simulate_engine.h"
 
@@ -43,7 +44,7 @@ static void stick_collective(struct job *job, struct communicator *communicator,
         transfer_collective(job, communicator, instance);
         instance->member = members;
     }
-    /* Absent members stay in everybody until their proxies are no longer looked at. */
+    /* Absent members stay in the list of all ranks until their proxies are no longer read. */
     for (int i = 0; like != NULL && i < communicator->size; i++)
         if (everybody[i] != members[i])
             record_free(everybody[i]);

@@ -58,7 +58,7 @@ int64_t torch_end(const struct torch_group *group)
     return end;
 }
 
-/* What goes to peers or comes from them, and what a rank keeps for itself: as much as for one of them. */
+/* The data sent to or received from peers, and that which a rank keeps: as much as for one peer. */
 static int64_t exchanged(const struct torch_group *group, enum function function)
 {
     int64_t sum = 0;
@@ -121,7 +121,7 @@ void torch_ranks(struct output *output, const struct communicator *communicator)
     output_print(output, "]");
 }
 
-/* Sends and receives are bytes to NCCL; what a framework sends has a type. */
+/* For NCCL, sends and receives are bytes; for a framework they have a type. */
 const char *torch_datatype(const struct record *record)
 {
     bool is_float = record->function < FUNCTION_SEND && strcmp(record->datatype, "ncclFloat32") == 0;

@@ -1,4 +1,4 @@
-/* What PyTorch's own recorders call things: process groups, operations, data types, threads. */
+/* Names and numbers in PyTorch's own recorders: process groups, operations, data types, threads. */
 #ifndef SIMULATE_TORCH_H
 #define SIMULATE_TORCH_H
 
@@ -6,8 +6,9 @@
 
 #define TORCH_TEXT 32
 
-/* Operations that one call makes: one, or what is sent and received in a group. Records of one process, one
- * after the other. */
+/*
+ * The operations of one call: one, or the sends and receives of a group. Consecutive records of one process.
+ */
 struct torch_group {
     struct record *const *records;
     int count;
@@ -21,31 +22,33 @@ struct torch_function {
     const char *kernel;
 };
 
-/* The group that begins at a record. */
+/* The group that starts at a record. */
 struct torch_group torch_group_at(const struct job *job, const struct process *process, int first);
-/* A group of everything to everybody: torch has a call of its own for that. */
+/* A group in which every rank sends to all: torch has a special call for that. */
 bool torch_is_all_to_all(const struct torch_group *group);
-/* Several sends and receives in a group of their own. */
+/* Several sends and receives in a group. */
 bool torch_is_batch(const struct torch_group *group);
 struct torch_function torch_function_of(const struct torch_group *group);
-/* When its one kernel began and ended; UNKNOWN: it did not. */
+/* When its single kernel began and ended; UNKNOWN: it did not. */
 int64_t torch_start(const struct torch_group *group);
 int64_t torch_end(const struct torch_group *group);
-/* Elements that a rank gives and gets. */
+/* The numbers of elements that a rank sends and receives. */
 int64_t torch_elements_in(const struct torch_group *group);
 int64_t torch_elements_out(const struct torch_group *group);
 int64_t torch_elements(const struct record *record);
 
-/* As ProcessGroupNCCL numbers them, "0" for that of all ranks, and what its owner calls it. */
+/*
+ * The number that ProcessGroupNCCL gives it, "0" for that of all ranks, and the name that its owner gives it.
+ */
 void torch_group_name(const struct job *job, int communicator, char *name);
 void torch_group_description(const struct job *job, int communicator, char *description);
-/* "[0, 1]" into the output. */
+/* Writes "[0, 1]" to the output. */
 void torch_ranks(struct output *output, const struct communicator *communicator);
 const char *torch_datatype(const struct record *record);
 
-/* Whether a phase is called by autograd's thread, as it is where hooks of parameters communicate. */
+/* Whether a phase is called on autograd's thread, as if hooks of parameters communicate. */
 bool torch_is_autograd(const struct job *job, int phase);
-/* A host's wall clock, nanoseconds since the epoch: hosts agree to a fraction of a millisecond. */
+/* The wall clock of a host, nanoseconds since the epoch: hosts agree within a fraction of a millisecond. */
 int64_t torch_wall_ns(const struct job *job, const struct process *process, int64_t time);
 
 #endif

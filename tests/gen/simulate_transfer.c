@@ -1,6 +1,6 @@
 /*
- * Data movement of one operation, chunk by chunk: GPU copies into a buffer slot, the proxy posts it, the link
- * carries it, the receiver's GPU takes it out and the slot is free again. Only links between nodes have
+ * Data movement of one operation, chunk by chunk: the GPU copies into a buffer slot, the proxy posts it, the
+ * link carries it, the receiver's GPU takes it out, and the slot is free again. Only links between nodes have
  * proxies.
  */
 #include "simulate.h"
@@ -27,12 +27,12 @@ struct link {
     bool network;
     double bytes_per_ns;
     int64_t latency;
-    uint64_t key;  /* of this operation and channel, for the draws */
+    uint64_t key;  /* of this operation and channel, for random draws */
     uint64_t luck; /* of that key */
     double edge;   /* what this pair of ranks always takes longer */
     int64_t busy_until;
     struct slowness slow;
-    int64_t stall;             /* its first send stands still that long */
+    int64_t stall;             /* its first send stalls for this time */
     struct proxy *send, *recv; /* NULL inside a node */
     int64_t done[WINDOW];      /* by slot: when the sender got it back */
     int64_t consumed[WINDOW];  /* by slot: when the receiver's GPU had emptied it */
@@ -63,7 +63,7 @@ static struct proxy *proxy_add(const struct job *job, struct record *record, boo
     return proxy;
 }
 
-/* The proxy thread wakes up some time after the enqueue, and serves an operation after the one before it. */
+/* The proxy thread wakes up some time after the enqueue, and serves an operation after the previous one. */
 static void proxy_schedule(struct job *job, struct record *record, struct proxy *proxy, uint64_t key,
                            int64_t previous)
 {
@@ -112,7 +112,7 @@ static void note_receive(struct link *link, int step, int64_t posted)
     proxy->step[step].time[2] = link->flushed;
 }
 
-/* The receiver's GPU has taken step out of its slot. */
+/* The receiver's GPU has taken this step out of its slot. */
 static void link_consume(struct link *link, int step, int64_t at)
 {
     link->consumed[step % WINDOW] = at;
@@ -131,7 +131,7 @@ static int64_t link_slot_free(const struct link *link, int step)
     return step < WINDOW ? UNKNOWN : link->done[step % WINDOW];
 }
 
-/* Big messages are often still being flushed to the GPU when they have arrived. */
+/* Large messages are often still being flushed to the GPU when they have arrived. */
 static int64_t flush_time(const struct link *link, int64_t bytes, int step)
 {
     double draw = exponential_of(random_on(random_on(link->luck, (uint64_t)step), 4));
@@ -139,7 +139,7 @@ static int64_t flush_time(const struct link *link, int64_t bytes, int step)
     return (int64_t)(us * MICROSECOND);
 }
 
-/* Sends step, whose data the GPU had in its slot at `ready`; sets arrived. */
+/* Sends a step whose data the GPU had in its slot at `ready`; sets arrived. */
 static void link_send(struct link *link, int step, int64_t ready, int64_t bytes)
 {
     int64_t posted = link->send != NULL ? link->send->progress + 400 * (step % WINDOW) : ready;
@@ -216,7 +216,10 @@ static void link_open(struct link *link, struct job *job, struct endpoint from, 
         link->stall = noise_stall(job, from.global, to.global, from.record->group);
 }
 
-/* Proxies of a link between nodes. All are added before any is pointed at: adding moves the array. */
+/*
+ * The proxies of a link between nodes. All are added before any pointer to them is taken, because adding
+ * moves the array.
+ */
 static void link_proxies(struct link *link, struct endpoint from, struct endpoint to, int channel, int steps,
                          int64_t chunk, int64_t bytes, struct record *before_from, struct record *before_to)
 {
@@ -262,7 +265,7 @@ static int64_t gpu_copy(const struct job *job, int64_t bytes, bool network, uint
     return (int64_t)((double)bytes / (network ? 20.0 : 150.0) * jitter) + 1200;
 }
 
-/* Size of one chunk on one channel, and how many slices it takes. */
+/* Size of one chunk on one channel, and its number of slices. */
 struct plan {
     int sends; /* of one rank in one round over the data */
     int rounds;
@@ -336,7 +339,7 @@ static void ring(struct job *job, struct communicator *communicator, struct inst
     free(gpu);
 }
 
-/* A chain from the root (Broadcast) or to it (Reduce): nobody waits for those behind. */
+/* A chain from the root (Broadcast) or to it (Reduce): no rank waits for those behind it. */
 static void chain(struct job *job, struct communicator *communicator, struct instance *instance, int channel)
 {
     int n = communicator->size, channels = instance->member[0]->channels, root = instance->member[0]->root,
@@ -384,8 +387,10 @@ static void chain(struct job *job, struct communicator *communicator, struct ins
     free(order);
 }
 
-/* Who is below whom, by position in the ring: a chain inside each node, a binary tree of the nodes' first
- * ranks. Parents come before their children. */
+/*
+ * The tree by position in the ring: a chain inside each node, a binary tree of the first ranks of the nodes.
+ * Parents come before their children.
+ */
 struct kinship {
     int *parent, *child, *sibling; /* -1: none */
 };
@@ -491,8 +496,10 @@ static void tree_down(struct tree *tree, int position, int step)
     }
 }
 
-/* Its threads are split: those that note the kernel's stop bring the data up, so that everybody but the root
- * notes it when the data has been passed on. */
+/*
+ * Its threads are split: those that record the stop of the kernel move the data up, so all ranks except the
+ * root record the stop when the data has been passed on.
+ */
 static void tree(struct job *job, struct communicator *communicator, struct instance *instance, int channel)
 {
     size_t n = (size_t)communicator->size;
@@ -572,7 +579,7 @@ void transfer_pair(struct job *job, struct communicator *communicator, struct re
         receiver = later(receiver, link.arrived) + gpu_copy(job, bytes / steps, link.network, key + 1, step);
         link_consume(&link, step, receiver);
     }
-    if (!link.network) /* inside a node the sender writes straight into the receiver's memory */
+    if (!link.network) /* inside a node the sender writes directly into the receiver's memory */
         sender =
             later(sender, later(recv->start, send->start) + (receiver - later(recv->start, send->start)));
     send->end = send->channel_end[0] = send->channel_stop[0] = sender;

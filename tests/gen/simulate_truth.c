@@ -1,4 +1,7 @@
-/* truth.json: what was planted, what it cost, every clock's offset, and who was late by the true clock. */
+/*
+ * Writes truth.json: the planted faults, their costs, the offset of every clock, and the late ranks by the
+ * true clock.
+ */
 #include "simulate.h"
 
 #include <stdlib.h>
@@ -32,7 +35,7 @@ bool fault_stops_job(enum fault_kind kind)
            kind == FAULT_EXIT;
 }
 
-/* All ranks of a fault, and what they have in common: a host, or the network card of several of its ranks. */
+/* All ranks of a fault, and what they share: a host, or the network card of several of its ranks. */
 static void write_group(struct output *output, const struct job *job, const struct fault *fault)
 {
     int node = job->processes[fault->rank].node, on_node = 0, there = 0;
@@ -84,7 +87,7 @@ static int compare_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* `durations` and `sorted` have room for each member. */
+/* `durations` and `sorted` have space for each member. */
 static void judge_instance(const struct communicator *communicator, const struct instance *instance,
                            struct lateness *lateness, int64_t *durations, int64_t *sorted)
 {

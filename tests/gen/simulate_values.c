@@ -6,7 +6,7 @@
 
 #define MEMO_SLOTS 8192 /* a power of two */
 
-/* What was written before, and its number. A number of -1: a text, not a shared map. */
+/* A text or map that was written before, and its number. -1: a text, not a shared map. */
 struct memo {
     char *name;
     int number;

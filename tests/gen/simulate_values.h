@@ -1,5 +1,7 @@
-/* Values one after the other, as JSON in one line or as torch's C++ pickler writes them: texts by value, and
- * maps that are shared, are written once and then named by a number. */
+/*
+ * A sequence of values, as JSON in one line or as torch's C++ pickler writes them: texts by value; shared
+ * maps are written once and then referred to by a number.
+ */
 #ifndef SIMULATE_VALUES_H
 #define SIMULATE_VALUES_H
 
@@ -7,9 +9,9 @@
 
 struct values;
 
-/* The output stays the caller's. */
+/* The caller keeps ownership of the output. */
 struct values *values_new(struct output *output, bool json);
-/* What ends the whole; frees. */
+/* Writes the end; frees. */
 void values_end(struct values *values);
 
 void values_begin_map(struct values *values);
@@ -27,8 +29,10 @@ void values_pair(struct values *values, const char *first, const char *second);
 /* "[0, 1]", a text. */
 void values_ranks(struct values *values, const int *ranks, int count);
 
-/* Maps that are shared are known by a name and a number. True: this one was there before, and is written
- * again. */
+/*
+ * Shared maps are identified by a name and a number. True: this one was written before, and a reference is
+ * written.
+ */
 bool values_repeat(struct values *values, const char *name, int number);
 void values_end_shared_map(struct values *values, const char *name, int number);
 

@@ -36,7 +36,7 @@ def digest(directory):
 
 
 def mend(text):
-    """API v5 leaves data types and stream addresses unquoted."""
+    """API v5 does not quote data types and stream addresses."""
     return re.sub(r'("(?:datatype|Stream)": ?)(nccl\w+|0x[0-9a-f]+)', r'\1"\2"', text)
 
 
@@ -159,7 +159,7 @@ class SimulatorTest(unittest.TestCase):
                 self.assertTrue(all(count == counts[0] for count in counts), shape)
 
     def test_cost_of_a_fault_that_nothing_hides(self):
-        """Without noise, work added to the part of a step that overlaps nothing costs the job exactly that work."""
+        """Without noise, work that is added to a part of a step without overlap costs the job exactly that work."""
         for kind in ("compute", "host"):
             common = ["--shape", "ddp", "--ranks", 4, "--steps", 8, "--noise", 0]
             clean = simulate(self.path(kind + "clean"), *common)["step_us"]
@@ -171,7 +171,7 @@ class SimulatorTest(unittest.TestCase):
                 self.assertAlmostEqual(truth["step_us"][step], clean[step], delta=20, msg=kind)
 
     def test_cost_of_a_slow_link(self):
-        """Without noise, a delay of every send on the only link used costs at least the sends that cannot overlap."""
+        """Without noise, a delay of every send on the only link costs at least the sends that cannot overlap."""
         common = ["--shape", "zero1", "--ranks", 4, "--per-node", 2, "--steps", 6, "--noise", 0]
         truth = simulate(self.path("edge"), *common, "--fault", "edge:1>2:3:4:500:optimizer")
         self.assertGreater(truth["faults"][0]["lost_us"], 2 * 2 * 500)
@@ -179,7 +179,7 @@ class SimulatorTest(unittest.TestCase):
         self.assertEqual(unused["faults"][0]["lost_us"], 0)
 
     def test_faults_do_not_change_the_luck_of_others(self):
-        """Steps before a fault are the same to the nanosecond with and without it."""
+        """Steps before a fault are identical to the nanosecond with and without it."""
         common = ["--shape", "3d", "--ranks", 8, "--steps", 8, "--seed", 5]
         clean = simulate(self.path("clean"), *common)
         faulty = simulate(self.path("faulty"), *common, "--fault", "compute:3:4:5:40%", "--fault", "host:6:5:6:20%")
@@ -189,7 +189,7 @@ class SimulatorTest(unittest.TestCase):
         self.assertGreater(lost, max(f["lost_us"] for f in faulty["faults"]))
 
     def test_nobody_sees_a_fault_before_it_begins(self):
-        """The noise is the same with and without it, whatever the seed brings: hiccups, a send that stands still ..."""
+        """The noise is the same with and without it, whatever the seed draws: hiccups, a send that stalls ..."""
         common = ["--shape", "moe", "--ranks", 4, "--per-node", 2, "--steps", 10, "--layers", 1]
         for seed in range(1, 51):
             clean = simulate(self.path("clean"), *common, "--seed", seed)["step_us"]
@@ -199,8 +199,9 @@ class SimulatorTest(unittest.TestCase):
             self.assertAlmostEqual(truth["faults"][0]["lost_us"], lost, delta=1)
 
     def test_steps_are_as_uneven_as_recorded_ones(self):
-        """Of recorded healthy steps, from the fourth on, 6.7 % are more than 5 % over their job's median; the first after
-        the warm-up is 5.7 % over it (the median of the jobs)."""
+        """Of recorded healthy steps, from the fourth on, 6.7 % are more than 5 % above the median of their job; the first one after
+        the warm-up is 5.7 % above it (median over the jobs).
+        """
         common = ["--shape", "3d", "--tp", 2, "--dp", 2, "--pp", 2, "--per-node", 2, "--layers", 3, "--steps", 12]
         late, first = {}, {}
         for noise in ("1", "even"):
@@ -215,7 +216,7 @@ class SimulatorTest(unittest.TestCase):
         self.assertLess(first["even"], 0.025)
 
     def send_waits(self, directory, steps):
-        """By sender and step: what its sends waited for the network, us."""
+        """By sender and step: how long its sends waited for the network, us."""
         waits = collections.defaultdict(list)
         for path in glob.glob(directory + "/dump*"):
             rank, found = path.rsplit("_", 1)[1].split(".")[0], operations(path)
@@ -231,8 +232,9 @@ class SimulatorTest(unittest.TestCase):
         return waits
 
     def test_senders_are_slow_in_turn(self):
-        """Recorded for sharded jobs with one rank on each host: 7 % of a sender's steps wait 1.5 times as long as usual
-        and more, in 5 of 8 jobs; never in jobs with jitter only."""
+        """Recorded for sharded jobs with one rank on each host: 7 % of a sender's steps wait at least 1.5 times as long as the
+        median, in 5 of 8 jobs; never in jobs with jitter only.
+        """
         for noise, least, most in (("1", 0.02, 0.1), ("even", 0, 0)):
             slow, total = 0, 0
             for seed in range(1, 7):
@@ -248,7 +250,7 @@ class SimulatorTest(unittest.TestCase):
             self.assertLessEqual(slow / total, most)
 
     def test_a_send_stands_still_once(self):
-        """Recorded in 4 of 68 jobs: one send of 2.5 ms and more, many times the usual."""
+        """Recorded in 4 of 68 jobs: one send of 2.5 ms or more, many times the median."""
         still = 0
         for seed in range(1, 51):
             directory = self.path(str(seed))
@@ -257,7 +259,7 @@ class SimulatorTest(unittest.TestCase):
         self.assertIn(still, range(1, 8))
 
     def test_a_host_is_late_once(self):
-        """Recorded in 4 of 89 jobs: one call that comes 0.8 ms late and more."""
+        """Recorded in 4 of 89 jobs: one call that is at least 0.8 ms late."""
         def calls(directory):
             return [[e["ts"] for e in events(path) if e["cat"] == "COLL" and e["ph"] == "b"]
                     for path in sorted(glob.glob(directory + "/dump*"))]
@@ -273,8 +275,9 @@ class SimulatorTest(unittest.TestCase):
         self.assertIn(late, range(1, 8))
 
     def test_a_tree_notes_its_stop_when_the_data_has_gone_up(self):
-        """Whoever is not the root has noted the stop of an operation that a hanging rank never joined, unless it waits
-        for data from below."""
+        """Ranks other than the root have recorded the stop of an operation that a hanging rank never joined, unless they wait
+        for data from ranks below them.
+        """
         truth = simulate(self.path(), "--shape", "3d", "--tp", 2, "--dp", 2, "--pp", 2, "--per-node", 4, "--steps", 6,
                          "--fault", "hang:5:4:4:0:optimizer")
         world = next(c["hash"] for c in truth["communicators"] if c["name"] == "world")
@@ -284,12 +287,13 @@ class SimulatorTest(unittest.TestCase):
             self.assertEqual((last["Algorithm"], last["SeqNum"]), ("TREE", 4))
             if last["channels"][0]["StopGpuClk"]:
                 stopped.append(rank)
-        # 0 is the root, above 4, which is above the absent 5; 6 and 7 hang below that and have passed on what they had.
+        # 0 is the root, above 4, which is above the absent 5; 6 and 7 are below that and have passed on their data.
         self.assertEqual(stopped, [1, 2, 3, 6, 7])
 
     def test_a_group_is_one_kernel(self):
-        """Its sends and receives of a channel note the same stop, when the first send has left the GPU: data arrives
-        after that."""
+        """Its sends and receives on a channel record the same stop, when the first send has left the GPU: the data arrives
+        after that.
+        """
         simulate(self.path(), "--shape", "moe", "--ranks", 4, "--per-node", 1, "--steps", 4)
         early = 0
         for path in glob.glob(self.path() + "/dump*"):
@@ -337,15 +341,16 @@ class SimulatorTest(unittest.TestCase):
         self.assertEqual(sum(a != b for a, b in zip(sizes[0], sizes[1])), 1)
 
     def operations_of(self, directory, name, rank):
-        """Operations of a rank in the communicator of that name, in order."""
+        """The operations of a rank in the communicator of that name, in order."""
         with open(f"{directory}/truth.json") as file:
             communicators = json.load(file)["communicators"]
         found = next(c for c in communicators if c["name"] == name and rank in c["ranks"])
         return operations(f"{directory}/dump_{found['hash']}_{found['ranks'].index(rank)}.json")
 
     def test_bytes_go_with_the_load_of_a_hot_expert(self):
-        """Received bytes of each layer and step, before the expert works: one rank of the group has 60 % more, on average
-        over layers, another one after 4 steps; and what it is sent is what it got."""
+        """The received bytes of each layer and step, before the expert works: one rank of the group has 60 % more, averaged
+        over layers, and another one after 4 steps; each receives what the others send to it.
+        """
         layers, steps = 4, 12
         simulate(self.path(), "--shape", "moe", "--ranks", 8, "--per-node", 4, "--layers", layers, "--steps", steps,
                  "--hot-expert", "60:4")
@@ -355,7 +360,7 @@ class SimulatorTest(unittest.TestCase):
             found = [o for o in self.operations_of(self.path(), "ep0", rank) if "SeqNum" not in o]
             for at, operation in enumerate(found):
                 call = at // 14  # 7 peers, Send and Recv
-                step, call = divmod(call, 4 * layers)  # forward and backward, two AlltoAlls each
+                step, call = divmod(call, 4 * layers)  # forward and backward, two AlltoAll each
                 sender, receiver = (rank, operation["Peer"]) if operation["name"] == "Send" else (operation["Peer"], rank)
                 key = (step, call, sender, receiver)
                 self.assertEqual(sent.setdefault(key, operation["Count"]), operation["Count"])
@@ -400,7 +405,7 @@ class SimulatorTest(unittest.TestCase):
             simulate(self.path("none"), "--shape", "ddp", *common[:-1], "net:1,2:3:7:20%")
 
     def test_batches_differ_for_all_or_for_each(self):
-        """A step waits for the longest batch: of 8 normal ones with a spread of 10 %, 14 % over the mean."""
+        """A step waits for the longest batch: the longest of 8 normal ones with a spread of 10 % is 14 % above the mean."""
         common = ["--shape", "ddp", "--ranks", 8, "--steps", 40, "--layers", 8, "--network-gbs", 40, "--noise", 0]
         clean = statistics.mean(simulate(self.path("clean"), *common)["step_us"][1:])
         for name, longer, spread in (("batches", 1, 0.1), ("own-batches", 1.14, 0.05)):
@@ -464,8 +469,9 @@ class SimulatorTest(unittest.TestCase):
         self.assertEqual([found[-1] == "done" for found in tags], [False, True, False, False])
 
     def test_a_healthy_host_is_not_late(self):
-        """Between steps hosts need alike: no host of several ranks begins all its steps later than the others by more than
-        their GPUs' speeds explain: 0.4 % (normal spread) of a step of 8 ms."""
+        """Hosts need about the same time between steps: no host of several ranks starts all its steps later than the others by
+        more than the speeds of their GPUs explain: 0.4 % (normal spread) of a step of 8 ms.
+        """
         for seed in range(1, 13):
             directory = self.path(str(seed))
             truth = simulate(directory, "--shape", "ddp", "--ranks", 8, "--per-node", 4, "--steps", 12, "--layers", 2,
@@ -543,7 +549,7 @@ class SimulatorTest(unittest.TestCase):
                 self.assertEqual(os.path.basename(os.path.dirname(path)), name.split("-")[0])
                 with open(os.path.join(self.path(f"whole{number}"), name), "rb") as plain, gzip.open(path) as packed:
                     self.assertEqual(plain.read(), packed.read(), (name, common))
-            # These are sums of another order.
+            # These sums are added in another order.
             for one, other in zip(whole.pop("shorter_us"), stream.pop("shorter_us")):
                 self.assertAlmostEqual(one, other, delta=0.11)
             self.assertNotEqual(whole.pop("command"), stream.pop("command"))

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 SIMULATE = sys.argv.pop(1) if len(sys.argv) > 1 else "build/simulate"
-# What torch's C++ pickler writes; nothing that calls anything.
+# The opcodes that torch's C++ pickler writes; none of them calls anything.
 OPCODES = {"PROTO", "EMPTY_DICT", "MARK", "SETITEMS", "EMPTY_LIST", "APPENDS", "TUPLE2", "BINUNICODE", "BINPUT", "LONG_BINPUT",
            "BINGET", "LONG_BINGET", "BININT1", "BININT2", "BININT", "LONG1", "BINFLOAT", "NONE", "NEWTRUE", "NEWFALSE", "STOP"}
 PIPELINE = ["--shape", "1f1b", "--tp", 2, "--pp", 2, "--dp", 2, "--microbatches", 3, "--per-node", 4]
@@ -54,7 +54,7 @@ def steps_of(events):
 
 
 def in_words_of_json(entry):
-    """A pickled entry as torch's JSON has it."""
+    """A pickled entry in the form of torch's JSON."""
     return {key: 0 if value is None else list(value) if isinstance(value, tuple) else value
             for key, value in entry.items() if key != "frames"}
 
@@ -100,7 +100,7 @@ class TorchTest(unittest.TestCase):
             self.assertGreater(bare, 0)
 
     def test_operations_are_the_same_in_all_dialects(self):
-        """Of all whose time is taken from the kernels' own clock; the profiler is off in the first step."""
+        """For all events whose time is on the kernels' own clock; the profiler is off in the first step."""
         common = ["--shape", "3d", "--ranks", 8, "--steps", 5, "--seed", 3]
         simulate(self.path("kineto"), *common, "--dialect", "kineto")
         simulate(self.path("timing"), *common, "--dialect", "flight-recorder-timing")
@@ -126,7 +126,7 @@ class TorchTest(unittest.TestCase):
             phases = {e["name"] for e in events if e.get("cat") == "user_annotation" and ":" not in e["name"]}
             self.assertLessEqual({"forward", "backward", "optimizer"}, phases)
             threads = {e["tid"] for e in events if e["name"] == "record_param_comms"}
-            self.assertNotIn(steps[0]["tid"], threads)  # autograd has one of its own
+            self.assertNotIn(steps[0]["tid"], threads)  # autograd has its own
             busy = sum(e["dur"] for e in events if e.get("cat") == "kernel" and "nccl" not in e["name"])
             self.assertGreater(busy, 0)
             if rank != 2:
@@ -162,7 +162,7 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(set(states[1]), {"completed"})
         for rank in (0, 2, 3):
             self.assertIn("scheduled", states[rank])
-            self.assertEqual(states[rank], sorted(states[rank]))  # nothing completes behind what does not
+            self.assertEqual(states[rank], sorted(states[rank]))  # no operation completes after one that does not
             self.assertGreater(len(states[rank]), len(states[1]))
         simulate(self.path("kill"), "--shape", "ddp", "--ranks", 4, "--steps", 8, "--dialect", "flight-recorder", "--fault",
                  "kill:1:5:5:0:backward")

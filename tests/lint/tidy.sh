@@ -1,5 +1,5 @@
 #!/bin/sh
-# clang-tidy without its chatter: `tidy.sh FLAG... -- SOURCE...`
+# Runs clang-tidy and prints only its warnings and errors: `tidy.sh FLAG... -- SOURCE...`
 flags=
 while [ "$1" != -- ]; do
     flags="$flags $1"

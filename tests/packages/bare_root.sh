@@ -1,7 +1,6 @@
 #!/bin/sh
-# Installs a package in a Debian that holds nothing but what is essential: `bare_root.sh DEB FOLDER`. What it depends on
-# comes along; FOLDER is made anew. Exit status 77: there can be no such Debian here. Packages come from where this
-# machine's come from.
+# Installs a package, with its dependencies, in a Debian that contains only essential packages: `bare_root.sh DEB FOLDER`.
+# FOLDER is created again. Packages come from the sources of this machine. Exit status 77: such a Debian cannot be made here.
 deb=$(realpath "$1") || exit 1
 folder=$2
 [ "$(id -u)" = 0 ] && command -v mmdebstrap >/dev/null || exit 77
@@ -15,7 +14,7 @@ for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/source
     [ ! -s "$list" ] || set -- "$@" "$list"
 done
 
-# apt of this machine resolves what the package depends on, and has dpkg install it inside.
+# The apt of this machine resolves the dependencies and makes dpkg install them inside.
 export deb made
 # shellcheck disable=SC2016 # the variables are for the hooks
 mmdebstrap --variant=essential --format=directory --dpkgopt=force-unsafe-io \

@@ -1,4 +1,4 @@
-"""What the tests of packages share: places, a run that has to go well, and what the built program says of a fixture."""
+"""Shared by the tests of packages: paths, a run that must succeed, and the output of the built program for a fixture."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ FIXTURE = "tp2dp2pp2-slow-rank"
 
 
 def run(*words, status=0, **options):
-    """What the command prints; another exit status than this one is an error that shows all of it."""
+    """The output of the command. Another exit status than `status` is an error that shows all output."""
     done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           cwd=options.pop("cwd", TOP), **options)
     if done.returncode != status:
@@ -29,5 +29,5 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def diagnosis(self):
-        """Of the fixture, by the program as built."""
+        """The output for the fixture, from the program in the build folder."""
         return run(BUILT / "ncclprof", "diagnose", TOP / "fixtures" / FIXTURE, env={})

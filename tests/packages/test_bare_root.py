@@ -1,4 +1,4 @@
-"""The package as it is installed in a Debian without anything else: bare_root.sh made it."""
+"""The package in a Debian that contains nothing else; bare_root.sh made it."""
 
 import shutil
 import unittest
@@ -10,7 +10,7 @@ SHARE = ROOT / "usr/share"
 
 
 def inside(*words, **options):
-    """What a command prints in there: root's, with a /proc, and none of this environment."""
+    """The output of a command in the bare Debian: as root, with /proc, and without this environment."""
     script = f'mount -t proc proc "{ROOT}/proc" && exec chroot "{ROOT}" env -i PATH=/usr/bin:/bin "$@"'
     return run("unshare", "--mount", "sh", "-c", script, "sh", *words, **options)
 
@@ -47,14 +47,14 @@ class Installed(Case):
         self.assertRegex(inside("ncclprof", "--store", "/tmp/recorded.db", "ingest", "/tmp/recorded"), r"\b[1-9]\d* files? ingested")
 
     def test_the_plugin_by_its_name(self):
-        """As NCCL has it: NCCL_PROFILER_PLUGIN=ncclprof becomes this name, and the loader finds it."""
+        """As in NCCL: NCCL_PROFILER_PLUGIN=ncclprof becomes this name, and the loader finds it."""
         inside("env", "NCCL_PROFILER_PLUGIN=libnccl-profiler-ncclprof.so", "NCCLPROF_DIR=/tmp/named", "/tmp/fakecore")
         self.assertTrue(list((ROOT / "tmp/named").glob("*.json")))
 
 
 class Removed(Case):
     def test_nothing_stays(self):
-        """In a copy: the others need it."""
+        """In a copy, because the other tests need the original."""
         copy = self.folder / "root"
         run("cp", "-a", "--reflink=auto", ROOT, copy)
         run("chroot", copy, "dpkg", "--purge", "ncclprof")

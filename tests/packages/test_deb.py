@@ -1,4 +1,4 @@
-"""The Debian package from outside: what Debian's own checker says, what is in it, what it asks for."""
+"""The Debian package from outside: the verdict of lintian, its content, its dependencies."""
 
 import re
 import unittest
@@ -10,7 +10,7 @@ DEB = next((BUILT / "deb").glob("ncclprof_*.deb"))
 
 class Package(Case):
     def test_lintian(self):
-        """Neither errors nor warnings; overrides have their reasons beside them."""
+        """Neither errors nor warnings; each override has its reason."""
         self.assertEqual(run("lintian", "--allow-root", "--fail-on", "error,warning", DEB), "")
 
     def test_what_it_asks_for(self):

@@ -1,4 +1,4 @@
-"""The source archive: the same bytes each time, every file of the commit, and buildable where there is no git."""
+"""The source archive: the same bytes each time, all files of the commit, and it builds without git."""
 
 import os
 import tarfile
@@ -37,7 +37,7 @@ class Archive(Case):
         self.assertEqual(run(tree / "build/ncclprof", "--version"), f"{tree.name.replace('-', ' ')} (commit {commit})\n")
         self.assertRegex(run(*make, "check", cwd=tree, env=WITHOUT_GIT), r"check: \d+ passed, 0 failed")
         run(*make, "deb", cwd=tree, env=WITHOUT_GIT)
-        self.assertEqual(run(*make, "dist", cwd=tree, env=WITHOUT_GIT, status=2).splitlines()[0], "make dist takes a clone")
+        self.assertEqual(run(*make, "dist", cwd=tree, env=WITHOUT_GIT, status=2).splitlines()[0], "make dist: this is not a git clone with a commit")
 
 
 if __name__ == "__main__":

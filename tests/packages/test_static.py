@@ -1,4 +1,4 @@
-"""The static tool: alone in an empty folder, which is its whole world."""
+"""The static tool, alone in an empty root directory."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ class Alone(Case):
         self.assertEqual(self.inside("diagnose"), self.diagnosis())
 
     def test_letters(self):
-        """The C library's tables of letters are not there; what is drawn does not rest on them."""
+        """The C library's locale tables are not there; drawings do not depend on them."""
         self.inside("ingest", f"/{FIXTURE}")
         drawn = {name: run(program, "steps", "--map", env={"LC_ALL": "C.UTF-8", "NCCLPROF_STORE": str(self.folder / "store.db")})
                  for name, program in (("static", STATIC), ("dynamic", BUILT / "ncclprof"))}
@@ -42,7 +42,7 @@ class Alone(Case):
         self.assertEqual(self.inside("steps", "--map", LC_ALL="C.UTF-8"), drawn["dynamic"])
 
     def test_plugin_is_not_tried(self):
-        """Neither loaded, with a second C library in its wake, nor called broken."""
+        """Extensions are not loaded, because they would bring a second C library, and the store is not reported as damaged."""
         shutil.copy(BUILT / "libnccl-profiler-ncclprof.so", self.folder)
         said = run(self.folder / "ncclprof", "record", "--check", "-o", self.folder / "traces", env={"HOME": "/none"})
         self.assertIn("libnccl-profiler-ncclprof.so: not checked", said)

@@ -1,6 +1,6 @@
-"""One run of the fake NCCL core with the plugin, and what a test of it stands on.
+"""One run of the fake NCCL core with the plugin, and helpers for its tests.
 
-Takes the fake core's and the plugin's paths off the command line.
+Takes the paths of the fake core and of the plugin from the command line.
 """
 
 import glob
@@ -18,24 +18,24 @@ FAKECORE = sys.argv.pop(1) if len(sys.argv) > 1 else "build/fakecore"
 PLUGIN = sys.argv.pop(1) if len(sys.argv) > 1 else "build/libnccl-profiler-ncclprof.so"
 SANITIZED = "san-" in PLUGIN
 
-# NCCLs of version 7 of the interface: as a program or a library, the released one and that of NVIDIA/nccl pull request
-# 2045, which exports ncclNotifyTag; the last two are the released one, but one depends on a library that does so, and one
-# is of a later NCCL that does.
+# NCCLs of version 7 of the interface, as a program or a library: the released one, and that of NVIDIA/nccl pull request
+# 2045, which exports ncclNotifyTag. The last two are the released one, but one depends on a library that exports it, and
+# one is of a later NCCL that does.
 FAKECORE_TAGS = FAKECORE + "-tags"
 LIBRARY, LIBRARY_TAGS, LIBRARY_BESIDE, LIBRARY_LATER = (os.path.join(os.path.dirname(os.path.abspath(FAKECORE)), name) for name in (
     "libfakecaller.so", "libfakecaller-tags.so", "libfakecaller-beside.so", "libfakecaller-later.so"))
 
-# Only what hangs takes longer, on however slow and busy a machine.
+# Only a hang takes longer, on any slow and busy machine.
 PATIENCE_S = 600
 
-# By then what is over is on disk. Sanitizers keep the writer back, on a busy machine by seconds.
+# By then, finished operations are on disk. Sanitizers delay the writer thread, on a busy machine by seconds.
 LATEST_S = 4 if SANITIZED else 1
 
 FIGURES = ("groups", "calls", "coll", "p2p", "proxy_ops", "steps", "kernels", "tags")
 
 
 def wait_until(reached):
-    """Asks again and again; what never comes fails."""
+    """Polls until the condition holds; fails after a time limit."""
     until = time.monotonic() + PATIENCE_S
     while not reached():
         if time.monotonic() > until:
@@ -44,7 +44,7 @@ def wait_until(reached):
 
 
 class Played:
-    """One run of the fake core in a directory of its own. With --linger it ends when `until`, called with it, says so."""
+    """One run of the fake core in its own directory. With --linger it ends when `until`, called with the run, returns true."""
 
     def __init__(self, directory, *options, expect=0, program=FAKECORE, until=None, **settings):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL", "TORCH_", "RANK", "LOCAL_RANK", "ROLE_", "SLURM", "OMPI", "PMI", "MPI_"))}
@@ -58,7 +58,7 @@ class Played:
                     wait_until(lambda: process.poll() is not None or until(self))
                 out, self.log = process.communicate(timeout=PATIENCE_S)
             finally:
-                process.kill()  # nothing, if it has ended
+                process.kill()  # if it has ended, this does nothing
         if process.returncode != expect:
             raise AssertionError((command, process.returncode, self.log[-3000:]))
         self.counts = [json.loads(line) for line in out.splitlines()]
@@ -92,7 +92,7 @@ class PluginTest(unittest.TestCase):
         return list(traces.values())
 
     def start(self, *options, **settings):
-        """A fake core that goes on until it is killed, and that says when it hangs."""
+        """A fake core that runs until it is killed, and that reports when it hangs."""
         environment = dict(os.environ, NCCLPROF_DIR=self.directory, **settings)
         return subprocess.Popen([FAKECORE, "--plugin", os.path.abspath(PLUGIN), *map(str, options)],
                                 env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

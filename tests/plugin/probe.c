@@ -1,5 +1,5 @@
 /*
- * What NCCL and a job do to the plugin that no training job of the fake core does, one scenario a run.
+ * Calls of the plugin by NCCL and a job that no training job of the fake core makes, one scenario per run.
  * usage: probe PLUGIN SCENARIO [NUMBER [LIBRARY...]]; the first library is the NCCL that calls the plugin.
  */
 #include "probe.h"
@@ -16,7 +16,7 @@ char **probe_libraries;
 
 static const struct scenario {
     const char *name;
-    int api; /* 0: the number on the command line */
+    int api; /* 0: the number from the command line */
     void (*play)(void);
 } scenarios[] = {
     {"every-field", 0, probe_every_field},

@@ -1,4 +1,4 @@
-/* What the probe's scenarios share. */
+/* Shared by the scenarios of the probe. */
 #ifndef PROBE_H
 #define PROBE_H
 
@@ -8,19 +8,19 @@
 
 extern struct fake_plugin probe_plugin;
 extern int probe_number;       /* from the command line, or 0 */
-extern char **probe_libraries; /* that call a plugin's init, from the command line; or null */
+extern char **probe_libraries; /* libraries that call the plugin's init, from the command line; or null */
 
 uint64_t probe_now_ns(void);
 
-/* A communicator of two ranks; its context. */
+/* A communicator of two ranks; returns its context. */
 void *probe_init(uint64_t hash);
 void *probe_start(void *context, struct nccl_event_v7 event);
 
-/* An AllReduce of one channel below a call, a group or nothing. */
+/* An AllReduce with one channel below a call, a group or nothing. */
 void *probe_task(void *context, void *parent, uint64_t sequence);
 void *probe_kernel(void *context, void *task);
 void probe_stop_kernel(void *kernel);
-/* From its start to its kernel's end. */
+/* From its start to the end of its kernel. */
 void probe_play_task(void *context, void *parent, uint64_t sequence);
 
 /* probe_trees.c */

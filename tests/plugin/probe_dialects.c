@@ -1,4 +1,4 @@
-/* The two version 7s, kernel phases, and the names of numbers. */
+/* The two version 7s, kernel phases, and names of numeric tags. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "fakecore_trace.h"
 #include "probe.h"
 
-/* Some clock of a GPU's. */
+/* The time of an arbitrary GPU clock. */
 #define CLOCK UINT64_C(1700000000000000000)
 
 static struct nccl_event_v7 tagged_task(uint64_t sequence, uint64_t user_tag)
@@ -53,7 +53,7 @@ static void play_tagged(const struct fake_plugin *plugin, void *context, uint64_
     fake_stop(plugin, kernel);
 }
 
-/* NCCLs of both kinds in one process, in turns; their masks. Each tags what it does as it can. */
+/* NCCLs of both kinds in one process, in turn, and their masks. Each tags its operations in its own way. */
 void probe_both_libraries(void)
 {
     struct fake_plugin plugins[2] = {probe_plugin, probe_plugin};
@@ -74,7 +74,7 @@ void probe_both_libraries(void)
     fprintf(stderr, "%x\n%x\n", (unsigned)masks[0], (unsigned)masks[1]);
 }
 
-/* What a communicator does that found no number, behind as many as there may be. */
+/* The events of a communicator that got no number, after as many communicators as possible. */
 void probe_unnumbered_library(void)
 {
     void *lasting = probe_init(1);
@@ -115,9 +115,9 @@ static void stop_kernel(void *kernel)
 }
 
 /*
- * Four tasks: phases as they should be; one that never stops, and one with a number of its own, of which only
- * the state comes; one behind its kernel's stop; none at all. Then a phase without a kernel, and one of a
- * kernel that there is not.
+ * Four tasks: correct phases; a phase that never stops, and one with its own number, of which only the state
+ * comes; a phase after the stop of its kernel; no phases. Then a phase without a kernel, and one of a kernel
+ * that does not exist.
  */
 void probe_phases(void)
 {
@@ -147,13 +147,13 @@ void probe_phases(void)
         fake_state(&probe_plugin, lone[i], NCCL_KERNEL_PHASE_STOP, CLOCK, 0);
         fake_stop(&probe_plugin, lone[i]);
     }
-    /* It is written by itself, not at the end of the process. */
+    /* It is written on its own, not at the end of the process. */
     fake_await_trace(".json", "\"cat\": \"COLL\", \"ph\": \"e\"", 4);
     fake_await_trace(".json", "\"orphans\": 2", 1);
     kill(getpid(), SIGKILL);
 }
 
-/* -- names of numbers -- */
+/* -- names of numeric tags -- */
 
 static void (*set_name)(uint64_t number, const char *name);
 
@@ -163,14 +163,16 @@ static void find_set_name(void)
     memcpy(&set_name, &symbol, sizeof(set_name));
 }
 
-/* Before the first communicator and after it; again, and again the same; none; in a child, that of its
- * parent. */
+/*
+ * Before the first communicator and after it; again with another and with the same name; none; in a child,
+ * the name of its parent.
+ */
 void probe_tag_names(void)
 {
     char text[401];
     memset(text, 'n', 400);
     text[400] = '\0';
-    text[254] = '\xc3', text[255] = '\xa4'; /* a letter of two bytes across the end of what is kept */
+    text[254] = '\xc3', text[255] = '\xa4'; /* a two-byte character across the limit */
     find_set_name();
     set_name(42, "early");
     set_name(UINT64_MAX, "bad \xc3( \"quoted\"\t");
@@ -197,7 +199,7 @@ void probe_tag_names(void)
     waitpid(child, NULL, 0);
 }
 
-/* So many numbers get a name, before the first communicator. */
+/* This many numbers get a name, before the first communicator. */
 void probe_many_tag_names(void)
 {
     char text[32];
@@ -220,7 +222,7 @@ static void name_in_handler(int number)
     names_set++;
 }
 
-/* A signal's handler names numbers in the middle of naming others. */
+/* A signal handler sets names of numbers in the middle of setting others. */
 void probe_tag_names_in_handler(void)
 {
     struct sigaction action = {.sa_handler = name_in_handler, .sa_flags = SA_RESTART};

@@ -1,4 +1,4 @@
-/* File systems that do not answer, and forks in the middle of what they hold up. */
+/* File systems that do not answer, and forks while they block the plugin. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,11 +11,11 @@
 
 #include "probe.h"
 
-/* What never returns takes longer, on however slow and busy a machine. */
+/* Only a call that never returns takes longer, on any slow and busy machine. */
 #define PATIENCE_S 120
 #define FORKS 40
 
-/* True when it was to be killed for not ending by itself. */
+/* True if it had to be killed because it did not end by itself. */
 static bool hangs(pid_t child)
 {
     for (int i = 0; i < PATIENCE_S * 1000; i++) {
@@ -35,8 +35,10 @@ static void use(uint64_t hash)
     fake_finalize(&probe_plugin, context);
 }
 
-/* Two communicators, one after the other, then the end: each returns, and how long it took goes to standard
- * error. */
+/*
+ * Two communicators, one after the other, then the end: each call returns, and its duration goes to standard
+ * error.
+ */
 void probe_hanging_disk(void)
 {
     uint64_t begin_ns = probe_now_ns();
@@ -66,7 +68,7 @@ static void *use_in_thread(void *unused)
     return unused;
 }
 
-/* While another thread is in the process's first init, forks a child that has a communicator of its own. */
+/* While another thread is in the first init of the process, forks a child that has its own communicator. */
 static bool fork_in_first_init(int moment)
 {
     pthread_t thread;
@@ -100,7 +102,7 @@ void probe_fork_in_first_init(void)
     fprintf(stderr, "%d hung\n", hung);
 }
 
-/* A child whose parent's file is open. */
+/* A child of a parent whose file is open. */
 void probe_fork_on_hanging_disk(void)
 {
     void *context = probe_init(1);
@@ -113,7 +115,7 @@ void probe_fork_on_hanging_disk(void)
     fprintf(stderr, "%d hung\n", hung);
 }
 
-/* What an NCCL that knows more of a table would find behind ours. */
+/* An NCCL that knows a larger table would find this after ours. */
 void probe_reserved_words(void)
 {
     const char *table = (const char *)probe_plugin.table;
@@ -138,7 +140,7 @@ static void delete_directory(const char *path)
         _exit(2);
 }
 
-/* The directory goes while operations are recorded; some more follow. */
+/* The directory is removed while operations are recorded; some more follow. */
 void probe_deleted_directory(void)
 {
     void *context = probe_init(1);

@@ -1,4 +1,4 @@
-/* How processes end, and when. */
+/* How and when processes end. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 #include "fakecore_trace.h"
 #include "probe.h"
 
-/* What waits for ever waits longer than this. */
+/* A wait without end takes longer than this. */
 #define LATEST_S 300
 
 #define LOOK_US 200
-/* Five seconds, and longer where a busy machine lets this process wait for its turn, as it does the child. */
+/* Five seconds, and longer on a busy machine on which this process waits for its turn, as the child does. */
 #define LOOKS (5000000 / LOOK_US)
 
-/* True when the child ends by itself before it is said to hang. */
+/* True if the child ends by itself before it counts as hanging. */
 static bool ends(pid_t child)
 {
     for (int i = 0; i < LOOKS; i++) {
@@ -39,8 +39,7 @@ static void leave(int number)
     exit(0);
 }
 
-/* Finalize is interrupted by a signal after some microseconds, by that of a launcher that ends the job, say.
- */
+/* A signal interrupts finalize after some microseconds, like that of a launcher that ends the job. */
 static void finalize_interrupted(long after_us)
 {
     void *context = probe_init(1);
@@ -66,7 +65,7 @@ void probe_exit_in_handler(void)
     fprintf(stderr, "%d hung\n", hung);
 }
 
-/* Stops where finalize begins. */
+/* Stops at the beginning of finalize. */
 static void finalize_in_steps(void)
 {
     void *context = probe_init(1);
@@ -80,7 +79,7 @@ static void finalize_in_steps(void)
     _exit(0);
 }
 
-/* False when the child ends before, or does not stop at all. */
+/* False if the child ends earlier, or does not stop at all. */
 static bool step(pid_t child, int instructions)
 {
     int status = 0;
@@ -94,8 +93,8 @@ static bool step(pid_t child, int instructions)
 }
 
 /*
- * A signal after no instruction of finalize, after some, after twice as many and so on to its end: each meets
- * a moment that hardly ever comes by chance.
+ * A signal after 0 instructions of finalize, then after a few, twice as many and so on up to its end: moments
+ * that hardly ever occur by chance.
  */
 void probe_exit_at_steps(void)
 {
@@ -115,7 +114,7 @@ void probe_exit_at_steps(void)
     fprintf(stderr, "%d signals\n%d hung\n", signals, hung);
 }
 
-/* Stands for a file system that does not answer. */
+/* Simulates a file system that does not answer. */
 static void logger_that_hangs(int level, unsigned long subsystem, const char *file, int line,
                               const char *format, ...)
 {
@@ -163,11 +162,13 @@ void probe_fork_during_init(void)
     fprintf(stderr, "%d hung\n", !ends(child));
 }
 
-/* A child that the C library does not know of. */
+/* A child that the C library does not know about. */
 void probe_bare_fork(void)
 {
     void *context = probe_init(1);
-    /* The writer is to be asleep: what it holds of the C library's would stay held in the child. */
+    /*
+     * The writer thread must be asleep: a lock of the C library that it holds would stay locked in the child.
+     */
     fake_await_trace(".json", "\"Communicator\"", 1);
     usleep(300000);
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -178,7 +179,7 @@ void probe_bare_fork(void)
     fake_finalize(&probe_plugin, context);
 }
 
-/* Forks once more before the fork that it is called for. */
+/* Forks once more before the fork for which it is called. */
 static bool forks_within;
 
 static void fork_within(void)
@@ -198,7 +199,7 @@ static void *init_another(void *unused)
     return probe_init(2);
 }
 
-/* Another thread is not to wait for what the first one took for both. Registered first, called last. */
+/* Another thread must not wait for what the first one locked for both. Registered first, called last. */
 void probe_nested_fork(void)
 {
     pthread_t thread;
@@ -228,7 +229,10 @@ static void *finalize(void *context)
     return NULL;
 }
 
-/* The only ring is another thread's. number 1: an operation is pending, as of an aborted communicator. */
+/*
+ * The only ring buffer belongs to another thread. number 1: an operation is pending, as of an aborted
+ * communicator.
+ */
 void probe_end_without_a_ring(void)
 {
     pthread_t thread;
@@ -241,8 +245,10 @@ void probe_end_without_a_ring(void)
     _exit(0);
 }
 
-/* Likewise, of a communicator with a pending operation while another lives; the job is killed when that is
- * told. */
+/*
+ * The same for a communicator with a pending operation while another one lives; the job is killed when that
+ * is reported.
+ */
 void probe_end_beside_another(void)
 {
     pthread_t thread;

@@ -1,4 +1,4 @@
-/* Every field that NCCL passes, each with a value of its own: what test_fields.py looks for. */
+/* Every field that NCCL passes, each with a different value, for test_fields.py. */
 #include <string.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ static void *address(uintptr_t value)
     return (void *)value;
 }
 
-/* Where the version has it. */
+/* If the version has it. */
 static void play_phase(void *kernel, uint8_t channel, uint64_t clock)
 {
     void *phase = start((struct nccl_event_v7){
@@ -169,7 +169,7 @@ static void play_group(void)
     fake_stop(&probe_plugin, group);
 }
 
-/* Each function and type that version 1 has a number for, in the order of those. */
+/* Each function and type for which version 1 has a number, in this order. */
 static void play_names(void)
 {
     static const char *const functions[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",
@@ -221,7 +221,7 @@ static void play_copy_engine(void)
     fake_stop(&probe_plugin, collective);
 }
 
-/* Played as the version that probe_number says. */
+/* Played as version probe_number. */
 void probe_every_field(void)
 {
     int mask = 0;

@@ -1,4 +1,6 @@
-/* What NCCL asks of the plugin while another thread's fork takes long, as that of a large process does. */
+/*
+ * Calls of NCCL to the plugin while the fork of another thread takes long, as that of a large process does.
+ */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +24,7 @@ static void wait_in_fork(void)
         usleep(1000);
 }
 
-/* Before the plugin is loaded, so after what the plugin does before a fork. */
+/* Registered before the plugin is loaded, so it runs after the plugin's handler before a fork. */
 __attribute__((constructor)) static void program_begins(void)
 {
     (void)pthread_atfork(wait_in_fork, NULL, NULL);
@@ -72,7 +74,7 @@ static void *init(uint64_t hash, int *mask)
     return context;
 }
 
-/* A second communicator beside one that is recorded. */
+/* A second communicator next to one that is recorded. */
 void probe_init_beside_long_fork(void)
 {
     int mask = 0;
@@ -94,8 +96,10 @@ static void *play_in_thread(void *context)
     return NULL;
 }
 
-/* The process then ends without a destructor. Of what is dropped afterwards, NCCL's logger must not hear:
- * NCCL may be unloaded. */
+/*
+ * The process then ends without a destructor. Messages on drops after that must not go to NCCL's logger,
+ * because NCCL may be unloaded.
+ */
 void probe_finalize_beside_long_fork(void)
 {
     int mask = 0;
@@ -114,7 +118,10 @@ void probe_finalize_beside_long_fork(void)
     _exit(0);
 }
 
-/* The process's first communicator cannot be recorded; the next one is. Between them NCCL may be unloaded. */
+/*
+ * The first communicator of the process cannot be recorded; the next one is. Between them NCCL may be
+ * unloaded.
+ */
 void probe_first_init_beside_long_fork(void)
 {
     int mask = MASK_OF_OTHERS;

@@ -1,4 +1,4 @@
-/* What holds from the first communicator on. */
+/* Settings that hold from the first communicator on. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,10 @@ static void *play_in_thread(void *context)
     return NULL;
 }
 
-/* The variable that asks for messages goes away; then a second thread gives cause for one, if it gets no
- * ring. */
+/*
+ * The variable that enables messages is unset; then a second thread causes a message if it gets no ring
+ * buffer.
+ */
 void probe_changed_environment(void)
 {
     void *context = probe_init(1);
@@ -26,8 +28,10 @@ void probe_changed_environment(void)
     fake_finalize(&probe_plugin, context);
 }
 
-/* A thread that gets no ring, if there is one alone; when that has been said, more than fits into this
- * thread's. */
+/*
+ * A thread that gets no ring buffer if there is only one; after the message, more events than fit into the
+ * buffer of this thread.
+ */
 void probe_two_causes(void)
 {
     pthread_t thread;
@@ -51,7 +55,9 @@ static void count_lines(int level, unsigned long subsystem, const char *file, in
     lines_logged++;
 }
 
-/* A task in a thread that gets no ring, which is worth a line; how many there were before and after. */
+/*
+ * A task on a thread without a ring buffer, which is worth a line; and a number of tasks before and after it.
+ */
 void probe_logger_after_finalize(void)
 {
     void *context = NULL;

@@ -1,4 +1,4 @@
-/* Tags at moments and of threads that no training job has. */
+/* Tags at moments and from threads that no training job has. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void tag_in_handler(int number)
     tags_set++;
 }
 
-/* A signal's handler sets tags in the middle of everything that the job's thread does; how many. */
+/* A signal handler sets tags in the middle of everything that the job's thread does; the number of tags. */
 void probe_tags_in_handler(void)
 {
     struct sigaction action = {.sa_handler = tag_in_handler, .sa_flags = SA_RESTART};
@@ -41,7 +41,7 @@ void probe_tags_in_handler(void)
     fprintf(stderr, "%d tags\n", (int)tags_set);
 }
 
-/* What is asked of tags is changed between the first communicator and the first tag, one of NCCL's. */
+/* The setting for tags changes between the first communicator and the first tag, which is one of NCCL's. */
 void probe_changed_tag_settings(void)
 {
     void *context = probe_init(1);

@@ -6,7 +6,7 @@
 #include "fakecore_trace.h"
 #include "probe.h"
 
-/* A call that is over; its handle. */
+/* A finished call; its handle. */
 static void *play_call(void *context, bool captured)
 {
     void *group = probe_start(context, (struct nccl_event_v7){.type = NCCL_GROUP_API});
@@ -21,7 +21,7 @@ static void *play_call(void *context, bool captured)
     return call;
 }
 
-/* One capture and its replays, a millisecond apart, each with the handle of the call that was captured. */
+/* One capture and its replays, a millisecond apart, each with the handle of the captured call. */
 void probe_replays(void)
 {
     void *context = probe_init(1);
@@ -37,7 +37,7 @@ void probe_replays(void)
     _exit(0);
 }
 
-/* Tasks that are launched when their calls are long over. */
+/* Tasks that are launched long after their calls returned. */
 void probe_late_tasks(void)
 {
     void *context = probe_init(1);
@@ -49,8 +49,7 @@ void probe_late_tasks(void)
     fake_finalize(&probe_plugin, context);
 }
 
-/* In a group that is open all the time, a task that begins half a second later and goes on until it is told.
- */
+/* In a group that stays open, a task that begins half a second later and continues until it is reported. */
 void probe_young_task(void)
 {
     void *context = probe_init(1);
@@ -83,7 +82,9 @@ static void play_foreign_operation(void *context)
     fake_stop(&probe_plugin, operation);
 }
 
-/* With PXN the context is another process's: here of a communicator that has ended, or one that there is not.
+/*
+ * With PXN the context is that of another process: here of a communicator that has ended, or one that does
+ * not exist.
  */
 void probe_foreign_context(void)
 {
@@ -101,7 +102,7 @@ static void play_tag(void *context, const char *text)
     fake_tag(&probe_plugin, context, 0, text);
 }
 
-/* A short one, one of 600 letters with a letter of two bytes at 3, a description of 400 bytes, none. */
+/* A short name, one of 600 characters with a two-byte character at 3, a description of 400 bytes, none. */
 void probe_nccl_tags(void)
 {
     void *context = probe_init(1);
@@ -117,7 +118,10 @@ void probe_nccl_tags(void)
     fake_finalize(&probe_plugin, context);
 }
 
-/* One that lives on, so that none of the others is waited for; each of those plays a task at most. */
+/*
+ * A communicator that lives on, so that the plugin waits for none of the others; each of those plays at most
+ * one task.
+ */
 void probe_many_communicators(void)
 {
     void *lasting = probe_init(1);
@@ -141,7 +145,7 @@ static void *start_call(void *context, void *group)
                            .coll_api = {.function = "AllReduce", .count = 1024, .datatype = "ncclFloat32"}});
 }
 
-/* Two operations in one group call; the kernel of the second one, which goes on. */
+/* Two operations in one group call; the kernel of the second one, which continues. */
 static void *play_group(void *context)
 {
     void *group = probe_start(context, (struct nccl_event_v7){.type = NCCL_GROUP_API});
@@ -156,7 +160,7 @@ static void *play_group(void *context)
     return probe_kernel(context, task);
 }
 
-/* It is never over, and the job is killed when the first one is on disk. */
+/* It never finishes, and the job is killed when the first one is on disk. */
 void probe_group_that_hangs(void)
 {
     (void)play_group(probe_init(1));
@@ -165,7 +169,7 @@ void probe_group_that_hangs(void)
     kill(getpid(), SIGKILL);
 }
 
-/* It is over when it has been told as pending, as of a rank that waits for another's turn in a pipeline. */
+/* It finishes after it was reported as pending, like that of a rank that waits for its turn in a pipeline. */
 void probe_group_that_waits(void)
 {
     void *context = probe_init(1);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What is left of processes that are killed. usage: test_deaths.py FAKECORE PLUGIN
+"""The traces of killed processes. usage: test_deaths.py FAKECORE PLUGIN
 
-A fake core writes a journal of what it played: all but the last moment of it has to be in the traces.
+A fake core writes a journal of what it played: all of it except the last moment must be in the traces.
 NCCLPROF_TEST_KILLS: how often a job is killed at a random time (default 2; `make check-plugin-kills` does 50).
 """
 
@@ -24,14 +24,14 @@ from trace import Trace, read_bytes  # noqa: E402
 
 
 def journal(path):
-    """(time, hash, sequence, function) of each operation that was over, as the fake core noted it."""
+    """(time, hash, sequence, function) of each finished operation, as the fake core recorded it."""
     with open(path, "rb") as file:
         count, _ = struct.unpack("<QQ", file.read(16))
         return [e for e in struct.iter_unpack("<QQQ8s", file.read(count * 32)) if e[0]]
 
 
 def whole_gzip(path):
-    """What a file unpacks to that ends as gzip wants; nothing, where it does not."""
+    """The content of a gzip file with a proper end; nothing for a file without one."""
     try:
         with open(path, "rb") as file:
             return gzip.decompress(file.read())
@@ -40,7 +40,7 @@ def whole_gzip(path):
 
 
 def last_seen_ns(trace):
-    """When the last operation was over that the writer had taken; on the monotonic clock."""
+    """The end time of the last operation that the writer thread had taken, on the monotonic clock."""
     start, = trace.notes("Process")
     ends = [e["ts"] for e in trace.events if e["cat"] in ("COLL", "P2P") and e["ph"] == "e"]
     return start["args"]["start_monotonic_ns"] + int(max(ends, default=0) * 1000)
@@ -58,7 +58,7 @@ class Deaths(PluginTest):
         trace = Trace(name, whole=False)
         found = collections.Counter((e["args"]["CommHash"], e["args"]["SeqNum"], e["name"][:8])
                                     for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b")
-        # Counted from what was written last, not from the kill: a busy machine may keep the writing thread back.
+        # Counted from the last write, not from the kill: a busy machine may delay the writing thread.
         until_ns = last_seen_ns(trace) - LATEST_S * 1000000000
         old = [e for e in journal(path) if e[0] < until_ns]
         wanted = collections.Counter((e[1], e[2], e[3].rstrip(b"\0").decode()) for e in old)
@@ -73,7 +73,7 @@ class Deaths(PluginTest):
         seed = int(os.environ.get("NCCLPROF_TEST_SEED", time.time_ns() % 1000000))
         print(f"seed {seed}", file=sys.stderr)
         generator = random.Random(seed)
-        # The first one comes so late that there is something to check, later still on a machine that is busy.
+        # The first kill is late enough that there is something to check, and later on a busy machine.
         checked = sum(self.check_killed(generator.uniform(0.05 if i else 2 * LATEST_S, 3 * LATEST_S), i % 2)
                       for i in range(kills))
         seconds = 4 * LATEST_S
@@ -83,7 +83,7 @@ class Deaths(PluginTest):
         self.assertGreater(checked, 0)
 
     def stops_at(self, process, text):
-        """Whether its file is whole now and has the text; it goes on where not."""
+        """Whether its file is complete now and has the text; if not, the process continues."""
         process.send_signal(signal.SIGSTOP)
         os.waitpid(process.pid, os.WUNTRACED)
         if any(text in whole_gzip(path) for path in glob.glob(os.path.join(self.directory, "*.json.gz"))):
@@ -92,10 +92,11 @@ class Deaths(PluginTest):
         return False
 
     def test_gzip_file_is_whole_after_a_kill(self):
-        """Perfetto refuses a compressed file that ends early; one that ends well may leave its array open."""
+        """Perfetto refuses a compressed file without its end; a file with its end may leave its array open."""
         with self.start("--ranks", 2, "--rank", 1, "--hang", "1:1", NCCLPROF_GZIP="1") as process:
             self.assertEqual(process.stdout.readline(), b"hangs\n")
-            # New lines stand there a moment before their end does: it is killed while it is stopped at another one.
+            # New lines are in the file a moment before their end: the process is killed while it is stopped at such a
+            # moment.
             wait_until(lambda: self.stops_at(process, b"AllReduce"))
             process.kill()
         name, = glob.glob(os.path.join(self.directory, "*.json.gz"))
@@ -103,7 +104,9 @@ class Deaths(PluginTest):
         self.assertTrue(text.startswith(b"[\n") and text.endswith(b"},\n"), text[-100:])
 
     def pending(self):
-        """What traces say is pending, by process; not what a busy machine kept back and is over nevertheless."""
+        """The operations that traces report as pending, by process; without those that are finished but were delayed by a
+        busy machine.
+        """
         notes = {}
         for path in filter(os.path.getsize, glob.glob(os.path.join(self.directory, "*.json"))):
             trace = Trace(path, whole=False)
@@ -114,15 +117,15 @@ class Deaths(PluginTest):
         return notes
 
     def texts(self):
-        """Of files that are still written."""
+        """For files that are still being written."""
         return [read_bytes(path).decode(errors="replace") for path in glob.glob(os.path.join(self.directory, "*.json"))]
 
     def is_pending(self, names):
-        """Whether a file says so of operations of all these names."""
+        """Whether a file reports operations of all these names as pending."""
         return any(names <= set(re.findall('"PendingOperation".*"name": "([^"]*)"', text)) for text in self.texts())
 
     def has_started(self, name):
-        """Whether a file says of such a pending operation that its kernel runs."""
+        """Whether a file reports that the kernel of such a pending operation runs."""
         return any(re.search(f'"PendingOperation".*"name": "{name}".*"KernelsStarted": 2', text) for text in self.texts())
 
     def test_hung_operation_is_visible_after_a_kill(self):
@@ -148,7 +151,7 @@ class Deaths(PluginTest):
         self.assertEqual({n["args"]["name"] for n in notes}, behind)
 
     def test_unfinished_at_exit(self):
-        # The proxy thread is told to close while an operation's kernel still runs.
+        # The proxy thread is told to close while the kernel of an operation is still running.
         played = self.play("--api", 6, "--threads", "--ranks", 4, "--steps", 1, "--hang", "1:0")
         trace = Trace(played.files()[0])
         trace.check_nesting()

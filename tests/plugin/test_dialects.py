@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What NCCL's versions do not share: the two version 7s, kernel phases, operations' own tags, and what nobody knows.
+"""Differences between NCCL's versions: the two version 7s, kernel phases, tags of operations, and unknown events.
 
 usage: test_dialects.py FAKECORE PLUGIN
 """
@@ -18,7 +18,7 @@ from trace import Trace  # noqa: E402
 
 TAGS = PHASES = 1 << 15
 KERNELS = 1 << 6
-# Who calls the plugin, and which version 7 that is.
+# The caller of the plugin, and which version 7 it has.
 RELEASED = {"a program": (FAKECORE,), "a library": (FAKECORE, LIBRARY), "one beside": (FAKECORE, LIBRARY_BESIDE),
             "a later one": (FAKECORE, LIBRARY_LATER),
             "in a program of the other kind": (FAKECORE_TAGS, LIBRARY)}
@@ -30,7 +30,7 @@ def begins(trace, category):
 
 
 def phases_of(trace):
-    """Of each KernelCh, in order: its begin and the phases between that and its end, by the nesting of lines."""
+    """For each KernelCh, in order: its begin, and the phases between begin and end, from the nesting of lines."""
     found = []
     for e in trace.events:
         if e["cat"] != "GPU":
@@ -57,7 +57,7 @@ class Dialects(ProbeTest):
         return trace.notes("Process")[0]["args"]["mask"]
 
     def test_which_of_the_two_calls(self):
-        """By the library that calls itself, not by what that depends on or what else is loaded."""
+        """The calling library decides, not the libraries that it depends on or that are also loaded."""
         for name, caller in RELEASED.items():
             with self.subTest(name):
                 played = self.play_as(caller, "--ranks", 2, "--steps", 2, "--tags", "nccl")
@@ -70,12 +70,12 @@ class Dialects(ProbeTest):
                 played = self.play_as(caller, "--ranks", 2, "--steps", 2, "--tags", "nccl")
                 for trace in self.check_counts(played):
                     self.assertEqual(trace.notes("Process")[0]["args"]["mask"] & TAGS, TAGS)
-                    # Four communicators, four tags a step and one at the end.
+                    # Four communicators, four tags per step and one at the end.
                     self.assertEqual(trace.count(cat="USER_TAG"), 4 * (2 * 4 + 1))
                     self.assertFalse([e for e in begins(trace, "COLL") if "IsSymColl" in e["args"]])
 
     def test_version_of_nccl(self):
-        """Of whoever logs: here the program."""
+        """Independent of the caller of the logger: here the program."""
         trace = Trace(self.play_as((FAKECORE_TAGS,), "--ranks", 2, "--rank", 0, "--steps", 1).files()[0])
         self.assertEqual(trace.notes("Process")[0]["args"]["nccl_version"], 22907)
 
@@ -108,12 +108,12 @@ class Dialects(ProbeTest):
             with self.subTest(settings):
                 mask = self.mask(RELEASED["a program"], **settings)
                 self.assertEqual(mask & PHASES, phases & PHASES)
-                # NCCL asks for kernel channels with their phases: an operation is over with them.
+                # NCCL enables kernel channels with their phases: an operation is complete with them.
                 self.assertGreaterEqual(mask & KERNELS, KERNELS if phases else 0)
                 self.assertEqual(self.mask(PULL_REQUEST["a program"], **settings) & TAGS, tags)
 
     def test_communicators_without_a_number(self):
-        """Nobody knows of which kind theirs is: what only one kind has is left where it lies, if both may come."""
+        """Their kind is unknown: fields that only one kind has are not read if both are possible."""
         self.probe("unnumbered-library", 65540, LIBRARY_TAGS, NCCLPROF_BUFFER_EVENTS=str(1 << 20))
         trace = self.trace()
         self.assertEqual(len(begins(trace, "COLL")), 5)
@@ -127,7 +127,7 @@ class Dialects(ProbeTest):
 
 class Unknown(ProbeTest):
     def test_of_what_nobody_knows_nothing_is_read(self):
-        """In each version: a pointer in it kills who follows it. Each is counted, once."""
+        """In each version: a pointer in such an event would crash a reader that follows it. Each event is counted once."""
         callers = [(FAKECORE, version) for version in range(1, 8)] + [(FAKECORE_TAGS, 7)]
         for program, version in callers:
             with self.subTest(version=version, program=program):
@@ -139,14 +139,14 @@ class Unknown(ProbeTest):
                 drops = trace.notes("Drops")[-1]["args"]
                 self.assertEqual(drops.pop("unknown"), played.counts[0]["unknown"])
                 self.assertEqual(set(drops.values()), {0}, drops)
-                # And what came between is whole.
+                # The known events between them are complete.
                 self.assertEqual([e["args"]["SeqNum"] for e in begins(trace, "COLL")], [0, 1])
                 self.assertEqual(trace.unfinished(), 0)
                 self.assertEqual(trace.count(cat="GPU", ph="b"), 2 if version >= 3 else 0)
 
 
 class OwnTags(ProbeTest):
-    # As fakecore_play.c has them.
+    # As defined in fakecore_play.c.
     NUMBERS = {"forward": 42, "backward": 2**63 + 1, 'grad "sync"\n\\': 2**64 - 1, "optimizer": None}
     NAMED = ("forward", 'grad "sync"\n\\')
 
@@ -165,7 +165,7 @@ class OwnTags(ProbeTest):
             self.assertEqual(kinds, {(True, "AllGather_RailRing_LsaSTMC", 1), (False, "", 0)})
 
     def test_is_before_others(self):
-        """Of the process or a communicator; who has none of its own has those."""
+        """Of the process or a communicator; a communicator without its own uses those of the process."""
         self.play("--api", 7, "--ranks", 2, "--rank", 0, "--steps", 1, "--tags", "config", NCCLPROF_FORMAT="inspector")
         played = self.play("--api", 7, "--ranks", 2, "--rank", 1, "--steps", 1, "--tags", "call",
                            NCCLPROF_FORMAT="inspector")
@@ -204,9 +204,9 @@ class Names(ProbeTest):
                   for t in (Trace(os.path.join(self.directory, n)) for n in os.listdir(self.directory)
                             if n.endswith(".json"))}
         early = [(42, "early"), (2**64 - 1, 'bad \ufffd( "quoted"\t')]
-        # Cut at 255 bytes, before the letter of two bytes that they would end in the middle of.
+        # Cut at 255 bytes, before the two-byte character that would be split.
         self.assertEqual(self.names(traces[1]), early + [(42, "late"), (8, 254 * "n")])
-        # The program's are its child's, too.
+        # A child has the names of its parent process.
         self.assertEqual(self.names(traces[2]), early)
         for trace in traces.values():
             trace.check_viewers()
@@ -224,7 +224,7 @@ class Names(ProbeTest):
             os.unlink(trace.path)
 
     def test_from_a_handler_in_the_middle_of_another(self):
-        """It is there or counted, and waits for nothing."""
+        """It is in the trace or counted, and no operation waits for it."""
         said = self.probe("tag-names-in-handler", 300000)
         trace = self.trace()
         names = self.names(trace)
@@ -244,7 +244,7 @@ class Phases(ProbeTest):
                 self.assertEqual(phase["args"], {"Channel": kernel["args"]["Channel"], "PhaseId": i,
                                                  "StartGpuClk": clocks[i], "StopGpuClk": clocks[i + 1]})
                 self.assertAlmostEqual(phase["dur"], (clocks[i + 1] - clocks[i]) / 1000, places=3)
-                # On the host's clock as the kernel's own times are.
+                # On the host's clock, like the times of the kernel.
                 self.assertAlmostEqual(phase["ts"] - kernel["args"]["StartHost"], (clocks[i] - start) / 1000, places=2)
         return len(kernels)
 
@@ -260,7 +260,7 @@ class Phases(ProbeTest):
             self.assertEqual(counts["phases"], 0)
 
     def test_that_are_not_as_they_should_be(self):
-        """An operation waits for none, and a phase without a kernel is none."""
+        """An operation waits for no phase, and a phase without a kernel is not written."""
         self.probe("phases", expect=-signal.SIGKILL, NCCLPROF_KERNEL_PHASES="1")
         trace = self.trace(whole=False)
         self.assertEqual(trace.unfinished(), 0)

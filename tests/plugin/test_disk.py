@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Disks: limits, free space, files that go away, file systems that do not answer. usage: test_disk.py FAKECORE PLUGIN"""
+"""Disks: limits, free space, deleted files, file systems that do not answer. usage: test_disk.py FAKECORE PLUGIN"""
 
 import concurrent.futures
 import glob
@@ -21,7 +21,7 @@ FAKEDISK = os.path.join(os.path.dirname(os.path.abspath(FAKECORE)), "libfakedisk
 
 class DiskTest(PluginTest):
     def on_disk(self, **settings):
-        """What has a process see a disk like that below its directory."""
+        """The environment in which a process sees such a disk below its directory."""
         return {"LD_PRELOAD": FAKEDISK, "FAKEDISK_UNDER": self.directory,
                 "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0", **settings}
 
@@ -35,12 +35,12 @@ class DiskTest(PluginTest):
         return done.stderr
 
     def check_none_hangs(self, say, cases):
-        """All at once: they do little but wait."""
+        """All at the same time, because they mostly wait."""
         with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
             self.assertEqual([said.splitlines()[-1] for said in pool.map(say, cases)], ["0 hung"] * len(cases))
 
     def check_stopped(self, trace, reason):
-        """The one line that says so: nothing but last lines follow, and no operation is begun and not ended."""
+        """The line that reports it: only last lines follow, and every operation that began has its end."""
         stopped, = trace.notes("Stopped")
         self.assertEqual(stopped["args"]["reason"], reason)
         self.assertLess(abs(stopped["args"]["realtime_ns"] - time.time_ns()), PATIENCE_S * 1e9)
@@ -72,7 +72,7 @@ class Limit(DiskTest):
         self.check_stopped(Trace(path), "limit")
 
     def test_communicators_alone(self):
-        """Each has a line of its own."""
+        """Each has its own line."""
         self.probe("many-communicators", 2000, NCCLPROF_MAX_BYTES="64k")
         path, = glob.glob(self.directory + "/*.json")
         self.assertLessEqual(os.path.getsize(path), 65536)
@@ -121,7 +121,7 @@ class FreeSpace(DiskTest):
             self.assertEqual([e["args"]["reason"] for e in trace.notes("Stopped")], reason)
 
     def test_more_than_64_bits_of_bytes(self):
-        """2^52 blocks of 4096 bytes are 2^64 bytes, and not 0."""
+        """2^52 blocks of 4096 bytes are 2^64 bytes, not 0."""
         played = self.play("--ranks", 2, "--rank", 1, **self.on_disk(FAKEDISK_FREE=str(1 << 52), FAKEDISK_BLOCKS="1"))
         self.assertEqual(Trace(played.files()[0]).notes("Stopped"), [])
 
@@ -131,7 +131,7 @@ class FreeSpace(DiskTest):
 
 
 class Full(DiskTest):
-    """Where all room is used up, the last lines make place for the one that says so."""
+    """If the disk is full, the last lines are replaced by the one that reports it."""
 
     def test_chrome(self):
         played = self.play("--ranks", 2, "--rank", 1, "--steps", 60, "--op-us", 500, "--file-bytes", 100000)
@@ -156,14 +156,14 @@ class Deleted(DiskTest):
         said = self.probe("deleted-directory", 6, NCCLPROF_DIR=below, NCCL_DEBUG="WARN")
         self.assertFalse(os.path.exists(below))
         self.assertNotIn("cannot", said)
-        # Version 6 has NCCL's logger, version 3 standard error where NCCL_DEBUG asks for it.
+        # Version 6 uses NCCL's logger, version 3 standard error if NCCL_DEBUG enables it.
         said = self.probe("deleted-directory", 3, NCCLPROF_DIR=below, NCCL_DEBUG="WARN")
         self.assertEqual(said.count("recording stopped: the file was deleted"), 1)
         self.assertFalse(os.path.exists(below))
 
 
     def test_not_where_no_file_has_a_name(self):
-        """As some file systems tell."""
+        """As some file systems report it."""
         played = self.play("--ranks", 2, "--rank", 1, **self.on_disk(FAKEDISK_NO_LINKS="1"))
         trace = Trace(played.files()[0])
         self.assertEqual((trace.notes("Stopped"), len(trace.notes("End"))), ([], 1))
@@ -202,19 +202,19 @@ class Hanging(DiskTest):
 
 class Forks(DiskTest):
     def test_in_the_first_init(self):
-        """The child's own init returns, whatever the parent's was in the middle of."""
+        """The child's init returns, whatever the parent was doing in its own."""
         self.check_none_hangs(lambda version: self.probe("fork-in-first-init", version), VERSIONS)
 
 
     def test_a_child_asks_nothing_of_the_file_system(self):
-        """Which may have ceased to answer since the parent's file was made."""
+        """It may have stopped answering since the parent's file was created."""
         self.assertEqual(self.probe("fork-on-hanging-disk", 6, **self.on_disk(FAKEDISK_HANGS="child")), "0 hung\n")
         trace, = glob.glob(self.directory + "/*.json")
         self.assertEqual(len(Trace(trace).notes("End")), 1)
 
 
 class LongForks(DiskTest):
-    """A large process's fork takes longer than a communicator is waited for."""
+    """The fork of a large process takes longer than the plugin waits for a communicator."""
 
     LATE = "a communicator could not be added"
 
@@ -223,7 +223,7 @@ class LongForks(DiskTest):
         return Trace(path)
 
     def test_init(self):
-        """What the second communicator does is recorded without it, and the first one's mask stays."""
+        """The second communicator is recorded without it, and the mask of the first stays."""
         said = self.probe("init-beside-long-fork", 6)
         self.assertEqual(said.count(self.LATE), 1)
         self.assertIn("mask 77\n", said)
@@ -232,7 +232,7 @@ class LongForks(DiskTest):
         self.assertEqual(trace.notes("Drops")[-1]["args"]["communicators"], 1)
 
     def test_finalize(self):
-        """The communicator ends when the fork is over; the file is whole then."""
+        """The communicator ends when the fork has returned; the file is complete then."""
         said = self.probe("finalize-beside-long-fork", 6, NCCLPROF_MAX_THREADS="1")
         self.assertEqual(said.splitlines()[-1], "0 after")
         self.assertGreater(self.trace().notes("Drops")[-1]["args"]["ring"], 0)
@@ -254,7 +254,7 @@ class Tables(DiskTest):
 
 
 if SANITIZED:
-    # A sanitizer's allocator may be locked in a child, or cannot go on in one that starts threads.
+    # The allocator of a sanitizer may be locked in a child, or cannot continue in one that starts threads.
     del Forks.test_in_the_first_init
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How the files of processes end that run no destructor. usage: test_ends.py FAKECORE PLUGIN
+"""The end of the files of processes that run no destructor. usage: test_ends.py FAKECORE PLUGIN
 
-Whoever ended its communicators leaves a whole file; whoever died with one leaves its array open.
+A process that ended its communicators leaves a complete file; a process that died with a communicator leaves its array open.
 """
 
 import collections
@@ -21,14 +21,14 @@ SUFFIXES = {".json": {}, ".json.gz": {"NCCLPROF_GZIP": "1"}}
 
 
 def parsed(path):
-    """The file's events, by json alone; nothing behind a compressed file's end."""
+    """The events of the file, with the json module alone; a compressed file has nothing after its end."""
     with open(path, "rb") as file:
         text = file.read()
     return json.loads(gzip.decompress(text) if path.endswith(".gz") else text)
 
 
 def has_afterwards(played):
-    """Whether the files of all processes are whole, and with the tag of those that linger."""
+    """Whether the files of all processes are complete, and contain the tag of those that linger."""
     try:
         texts = [json.dumps(parsed(path)) for path in played.files(".json") + played.files(".json.gz")]
     except (ValueError, EOFError, OSError, zlib.error):
@@ -38,7 +38,7 @@ def has_afterwards(played):
 
 class EndsTest(PluginTest):
     def play_both(self, *options, name="played", **settings):
-        """A run that leaves plain files, and one that leaves compressed ones; each with its files' suffix."""
+        """A run with plain files, and one with compressed files; each with the suffix of its files."""
         return [(Played(os.path.join(self.directory, name + suffix), *options, **packed, **settings), suffix)
                 for suffix, packed in SUFFIXES.items()]
 
@@ -47,7 +47,7 @@ class Whole(EndsTest):
     """Arrays that are closed when the last communicator has ended."""
 
     def check_files(self, played, suffix):
-        """Whole files, without the line that tells an exit, that hold each operation once; their traces."""
+        """The traces of complete files, without the line for the exit, that contain each operation once."""
         traces = []
         for path in played.files(suffix):
             trace = Trace(path)
@@ -76,7 +76,7 @@ class Whole(EndsTest):
                 self.assertEqual(len(trace.notes("Communicator")), 12)
 
     def test_what_comes_afterwards_is_in_the_array_too(self):
-        """A tag of a process without communicators goes out some time later; the array is whole before and after."""
+        """A tag of a process without communicators is written some time later; the array is closed before and after."""
         for played, suffix in self.play_both("--quick-exit", "--ranks", 2, "--tags", "call", "--linger",
                                              until=has_afterwards):
             for trace in self.check_files(played, suffix):
@@ -84,7 +84,7 @@ class Whole(EndsTest):
                 self.assertEqual(tags[-2:], ["done", "afterwards"])
 
     def test_exit_after_the_end(self):
-        """Destructors that do run: one array, and the line that tells so."""
+        """Destructors that run: one array, and the line for the exit."""
         for played, suffix in self.play_both("--ranks", 2, "--rounds", 2, "--tags", "call", "--linger",
                                              until=has_afterwards):
             for path in played.files(suffix):
@@ -92,7 +92,7 @@ class Whole(EndsTest):
                 self.assertEqual(parsed(path)[-1], {})
 
     def test_abort_and_a_new_communicator(self):
-        """Whoever goes on after an abort was not about to die."""
+        """A process that continues after an abort was not about to die."""
         for played, suffix in self.play_both("--quick-exit", "--ranks", 4, "--rank", 1, "--hang", "1:1", "--abort",
                                              "--rounds", 2):
             trace, = self.check_files(played, suffix)
@@ -110,7 +110,7 @@ class Whole(EndsTest):
 
 
 class Open(EndsTest):
-    """Arrays that stay open, whatever stood in the file before."""
+    """Arrays that stay open, whatever the file contained before."""
 
     def check_open(self, path):
         text = read_bytes(path)
@@ -122,7 +122,7 @@ class Open(EndsTest):
         Trace(path, whole=False)
 
     def is_open(self, path):
-        """Whether it is now; it may be written meanwhile."""
+        """Whether the array is closed now; the file may be written at the same time."""
         try:
             self.check_open(path)
         except (AssertionError, ValueError, EOFError, OSError, zlib.error):
@@ -130,7 +130,7 @@ class Open(EndsTest):
         return True
 
     def check_killed(self, suffix, until, *options, **settings):
-        """Kills a process that hangs when it has written what `until` says, and taken back the end of its array."""
+        """Kills a process that hangs after it has written what `until` checks and removed the end of its array."""
         with self.start(*options, **settings) as process:
             self.assertEqual(process.stdout.readline(), b"hangs\n")
             wait_until(lambda: any(until(read_growing(path)) and self.is_open(path) for path in self.files(suffix)))
@@ -149,13 +149,13 @@ class Open(EndsTest):
                               "--ranks", 2, "--rank", 1, "--hang", "1:1", **packed)
 
     def test_killed_with_a_later_communicator(self):
-        """Its first line takes the end back."""
+        """Its first line removes the end."""
         for suffix, packed in SUFFIXES.items():
             self.check_killed(suffix, lambda text: text.count(b'"Communicator"') > 4,
                               "--ranks", 2, "--rank", 1, "--rounds", 2, "--hang", "1:1", **packed)
 
     def test_killed_with_a_later_communicator_that_says_nothing(self):
-        """Versions 1 to 3 tell of a communicator with its first operation: no line takes the end back."""
+        """Versions 1 to 3 report a communicator with its first operation: no line removes the end."""
         for suffix, packed in SUFFIXES.items():
             self.check_killed(suffix, lambda text: text.startswith(b"[\n{"), "--api", 3, "--ranks", 1, "--steps", 0,
                               "--rounds", 2, "--hang", "0:9", **packed)
@@ -167,14 +167,14 @@ class Open(EndsTest):
             self.check_open(path)
 
     def test_a_communicator_was_aborted(self):
-        """An operation was pending: so do those that wait for a rank that died, and die next."""
+        """An operation was pending, as on ranks that wait for a dead rank and die next."""
         for played, suffix in self.play_both("--quick-exit", "--ranks", 4, "--rank", 1, "--hang", "1:1", "--abort"):
             path, = played.files(suffix)
             self.check_open(path)
             self.assertGreater(Trace(path, whole=False).unfinished(), 0)
 
     def test_the_disk_fills_up_later(self):
-        """What cannot be written any more is missing: the file must not look whole."""
+        """Lines that cannot be written are missing: the file must not look complete."""
         options = ("--quick-exit", "--ranks", 2, "--rank", 1)
         for whole, suffix in self.play_both(*options, name="whole"):
             room = os.path.getsize(whole.files(suffix)[0]) + 1000

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Each field that NCCL passes arrives where it belongs, in each version. usage: test_fields.py FAKECORE PLUGIN
+"""Each field that NCCL passes is written in the right place, for each version. usage: test_fields.py FAKECORE PLUGIN
 
-The values are those that probe_fields.c plays, each one's own; which version knows what is from NCCL's headers. Version
-"7 tags" is that of NVIDIA/nccl pull request 2045, 7 that of NCCL 2.31.
+The values are those of probe_fields.c, each different. NCCL's headers show which version has which field. Version "7 tags" is
+that of NVIDIA/nccl pull request 2045, 7 that of NCCL 2.31.
 """
 
 import json
@@ -17,14 +17,14 @@ from trace import Trace  # noqa: E402
 
 HASH = 0xabcdef0123
 
-# NCCL 2.23's numbers, in order, and nccl.h's sizes.
+# NCCL 2.23's numbers, in order, and the sizes of nccl.h.
 FUNCTIONS = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv", "Send", "Recv")
 TYPES = (("ncclInt8", 1), ("ncclUint8", 1), ("ncclInt32", 4), ("ncclUint32", 4), ("ncclInt64", 8), ("ncclUint64", 8),
          ("ncclFloat16", 2), ("ncclFloat32", 4), ("ncclFloat64", 8), ("ncclBfloat16", 2))
 
 
 class Version(int):
-    """Of NCCL's interface; 7 comes twice."""
+    """The versions of NCCL's interface; 7 occurs twice."""
 
     tags = False
 
@@ -33,7 +33,7 @@ class Version(int):
         return self == 7 and not self.tags
 
     def user_tag(self, number):
-        """An operation's own tag, as arguments."""
+        """The tag of a single operation, as arguments."""
         return {"UserTag": number} if self.released_7 else {}
 
 
@@ -111,7 +111,7 @@ def group(version):
     yield "COLL_API", "ReduceScatter", {"count": 81, "datatype": "ncclUint64", "root": 82, "GraphCaptured": 0,
                                         "Stream": "0x83", **version.user_tag(1083)}
     yield from collective(version)
-    # What follows a call that a graph captured is a replay.
+    # A launch after a call that a graph captured is a replay.
     yield "P2P_API", "Recv", {"count": 84, "datatype": "ncclFloat16", "GraphCaptured": 1, "Stream": "0x85",
                               **version.user_tag(1085)}
     yield from receive(version)
@@ -139,7 +139,7 @@ def expected(version, process):
 
 class Fields(ProbeTest):
     def check_lines(self, trace, version):
-        """All lines of NCCL's events, but for the operations that differ in their names alone."""
+        """All lines of NCCL's events, except operations that differ only in their names."""
         lines, skip = [], False
         for e in trace.events:
             if e["ph"] not in "biX" or e["cat"] == "NCCLPROF":
@@ -180,7 +180,7 @@ class Fields(ProbeTest):
             if version < 4 and takes_ranks:
                 self.assertEqual(bandwidths, (0, 0), c["coll"])
             elif c["coll"] == "AllReduce":
-                # Twelve ranks, or nobody knows.
+                # Twelve ranks, or an unknown number.
                 self.assertAlmostEqual(bandwidths[1], bandwidths[0] * 22 / 12 if version >= 4 else 0, delta=1e-5)
         own = str(2**64 - 1) if version.released_7 else None
         for c in collectives:

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The plugin as a library: what it shows, and in processes without NCCL. usage: test_library.py FAKECORE PLUGIN"""
+"""The plugin as a library: its exported symbols, and its use in processes without NCCL. usage: test_library.py FAKECORE
+PLUGIN
+"""
 
 import os
 import subprocess
@@ -20,19 +22,19 @@ class Library(unittest.TestCase):
         self.assertEqual(shown if not SANITIZED else shown & entries, entries)
 
     def test_needs_no_static_memory_for_threads(self):
-        """Of that a process has little: what uses it cannot be loaded any more where others have used it up."""
+        """A process has little of it: a library that uses it cannot be loaded if others have used it up."""
         listing = subprocess.run(["readelf", "-dW", PLUGIN], check=True, capture_output=True, text=True)
         self.assertNotIn("STATIC_TLS", listing.stdout)
 
     def test_tag_from_python(self):
-        """A program that never uses NCCL may call it: nothing happens, no file appears."""
+        """A program that never uses NCCL may call it: nothing happens, and no file appears."""
         with tempfile.TemporaryDirectory() as directory:
             code = f"""
 import ctypes
 library = ctypes.CDLL({os.path.abspath(PLUGIN)!r})
 library.ncclprof_tag(b'forward')
 library.ncclprof_tag_name(ctypes.c_uint64(2**64 - 1), b'forward')"""
-            # A sanitizer's run time would have to be loaded before the interpreter.
+            # The runtime of a sanitizer would have to be loaded before the interpreter.
             if SANITIZED:
                 code = "pass"
             done = subprocess.run([sys.executable, "-c", code],
@@ -41,7 +43,7 @@ library.ncclprof_tag_name(ctypes.c_uint64(2**64 - 1), b'forward')"""
 
 
     def test_tag_from_c(self):
-        """With the header a program calls it where the library is there, and runs as well where it is not."""
+        """With the header, a program calls it if the library is there, and works without it."""
         code = '''
             #include "ncclprof_tag.h"
             int main(void)
@@ -64,7 +66,7 @@ library.ncclprof_tag_name(ctypes.c_uint64(2**64 - 1), b'forward')"""
             self.assertEqual(os.listdir(directory), ["program"])
 
     def test_leaves_small_stacks_their_room(self):
-        """What a library has for each thread lies in its stack, where the library is preloaded."""
+        """Thread-local memory of a preloaded library is on the stack of each thread."""
         code = '''
             #include <limits.h>
             #include <pthread.h>
@@ -82,7 +84,7 @@ library.ncclprof_tag_name(ctypes.c_uint64(2**64 - 1), b'forward')"""
             subprocess.run([*os.environ.get("CC", "cc").split(), "-x", "c", "-pthread", "-o", program, "-"],
                            input=code, text=True, check=True)
             self.assertEqual(subprocess.run([program], cwd=directory).returncode, 3)
-            # A sanitizer takes the room itself.
+            # A sanitizer takes this memory itself.
             if not SANITIZED:
                 preloaded = dict(os.environ, LD_PRELOAD=os.path.abspath(PLUGIN))
                 self.assertEqual(subprocess.run([program], env=preloaded, cwd=directory).returncode, 3)

@@ -61,7 +61,7 @@ class Versions(PluginTest):
             self.assertEqual(trace.parents()[("COLL", "GROUP")], 21)
 
     def check_waits(self, trace):
-        """The waits of a step follow one another, each with a length."""
+        """The waits of a network step follow one another, each with a length."""
         waits = [e for e in trace.events if e["cat"] == "NET"]
         last = {}
         for begin, end in zip(waits[::2], waits[1::2]):
@@ -128,7 +128,7 @@ class Threads(PluginTest):
         self.check_counts(self.play("--ranks", 2, "--no-finalize"))
 
     def test_fork(self):
-        # ThreadSanitizer itself cannot go on in a child that starts threads.
+        # ThreadSanitizer itself cannot continue in a child that starts threads.
         scenario = "fork-idle" if "san-thread" in PLUGIN else "fork"
         played = self.play("--scenario", scenario, "--ranks", 2, "--op-us", 200)
         traces = played.traces()
@@ -155,7 +155,7 @@ class Clocks(PluginTest):
 
     @staticmethod
     def begins(trace):
-        """Of each kernel its communicator, when its begin was recorded, by CLOCK_MONOTONIC, and by the GPU's clock."""
+        """For each kernel: its communicator, the recorded begin on CLOCK_MONOTONIC, and that on the GPU clock."""
         start_ns = trace.notes("Process")[0]["args"]["start_monotonic_ns"]
         for e in trace.events:
             if e["cat"] in ("COLL", "P2P") and e["ph"] == "b":
@@ -168,16 +168,16 @@ class Clocks(PluginTest):
             clocks = trace.notes("GpuClock")
             self.assertTrue(clocks)
             for note in clocks:
-                # The fake GPU runs 1.7e18 ns ahead of CLOCK_MONOTONIC.
+                # The fake GPU clock is 1.7e18 ns ahead of CLOCK_MONOTONIC.
                 self.assertLessEqual(note["args"]["lowest_ns"], -1700000000000000000)
                 self.assertGreaterEqual(note["args"]["offset_ns"], -1700000000000000000)
-                # No further than the kernel's begin that was recorded soonest.
+                # No farther off than for the kernel whose begin was recorded soonest.
                 of = note["args"]["CommHash"]
                 soonest = min(ts_ns - clock for hash, ts_ns, clock in self.begins(trace) if hash == of)
                 self.assertLessEqual(note["args"]["offset_ns"], soonest)
 
     def test_allocator_hook(self):
-        """What PyTorch takes for true, of the name that is set first."""
+        """The values that PyTorch accepts as true; the first variable that is set decides."""
         name = "TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK"
         for env, expected in (({}, 0), ({name: "1"}, 1), ({name: "TRUE"}, 1), ({name: "0"}, 0), ({name[6:]: "yes"}, 1),
                               ({name: "0", name[6:]: "1"}, 0)):
@@ -226,7 +226,7 @@ class Losses(PluginTest):
         self.assertGreater(drops["ring"], 0)
         self.assertIn("dropped and counted", played.log)
         self.assertIn("(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)", played.log)
-        # Whatever was begun has its end: room is kept for stops.
+        # Every begin has its end: space is reserved for stops.
         ends = [e for e in trace.events if e["ph"] == "e" and e["cat"] in ("GROUP_API", "COLL_API", "NET", "GPU")]
         self.assertEqual([e for e in ends if e["ts"] == 0], [])
 
@@ -241,7 +241,7 @@ class Losses(PluginTest):
             self.assertEqual(trace.counted()["coll"], counts["coll"])
 
     def test_polled_states_are_kept_once(self):
-        # Each wait is recorded a hundred times: kept, they would not fit into a ring of this size.
+        # Each wait is recorded a hundred times: if all were kept, they would not fit into a ring buffer of this size.
         played = self.play("--ranks", 2, "--repeat-waits", "--steps", 2, NCCLPROF_BUFFER_EVENTS="4096")
         self.check_counts(played)
 
@@ -265,7 +265,7 @@ class Losses(PluginTest):
         self.assertEqual(played.log.count("cannot write to"), 1)
 
     def test_no_room_at_all(self):
-        """Not even the first lines may be written: the signal for that is none of the job's, which goes on."""
+        """Not even the first lines can be written. The job, which continues, does not get the signal for that."""
         played = self.play("--ranks", 2, "--rank", 1, "--file-bytes", 10)
         self.assertEqual(len(played.counts), 1)
         self.assertEqual(played.log.count("cannot write to"), 1)
@@ -280,7 +280,7 @@ class Losses(PluginTest):
 
     def test_closed_descriptors(self):
         played = self.play("--ranks", 2, "--close-descriptors", "--op-us", 1000, "--steps", 20)
-        # How many operations come before the first write that fails is up to the writer thread.
+        # The number of operations before the first failed write depends on the writer thread.
         Trace(played.files()[0], whole=False)
         self.assertEqual(played.log.count("cannot write to"), 1)
 
@@ -303,7 +303,7 @@ class Losses(PluginTest):
 
 
 class MissingKernels(PluginTest):
-    """Operations of which NCCL reports fewer kernel channels than it announced, or none."""
+    """Operations for which NCCL reports fewer kernel channels than announced, or none."""
 
     def test_at_exit(self):
         played = self.play("--ranks", 2, "--silent-kernels", "--op-us", 200)
@@ -312,14 +312,14 @@ class MissingKernels(PluginTest):
 
     @staticmethod
     def silent_us(trace, note):
-        """How long nothing came of a pending operation when a later one of its communicator, that has kernels, was over."""
+        """How long a pending operation had no event, after a later one of its communicator, with kernels, was finished."""
         pending = note["args"]
         later = [end["ts"] for begin, end in trace.pairs("COLL") if begin["args"]["CommHash"] == pending["CommHash"]
                  and begin["args"]["SeqNum"] % 3 != 1 and begin["ts"] > pending["begin"]]
         return note["ts"] - min(later, default=note["ts"])
 
     def test_while_the_job_runs(self):
-        # Half a second of silence settles it: nothing piles up, nothing is reported as pending.
+        # After half a second of silence it is written: nothing accumulates, and nothing is reported as pending.
         played = self.play("--ranks", 2, "--silent-kernels", "--op-us", 30000, "--steps", 12)
         for trace in self.check_counts(played):
             self.assertEqual(trace.notes("End")[0]["args"]["unfinished"], 0)
@@ -381,7 +381,7 @@ class Files(PluginTest):
             self.assertEqual(names, [f"rank {rank} on {host}"])
 
     def test_place_of_the_process(self):
-        """What the launcher says; that of devices is left to the unit tests, as it is the machine's."""
+        """The facts from the launcher; those on devices depend on the machine, so unit tests cover them."""
         launchers = (({"RANK": "6", "LOCAL_RANK": "2", "SLURM_PROCID": "1"}, (6, 2, None)),
                      ({"OMPI_COMM_WORLD_RANK": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}, (4, 0, None)),
                      ({"SLURM_PROCID": "3", "NCCLPROF_RANK_NAME": 'tp"0'}, (3, None, 'tp"0')),
@@ -402,7 +402,7 @@ class Files(PluginTest):
             played = Played(directory, "--ranks", 2, "--api", 6, **{setting: "2"})
             for path in played.files():
                 counted = Trace(path).counted()
-                self.assertEqual(counted["coll"], 20)  # 4 steps of 4 AllReduce on tp, one on world
+                self.assertEqual(counted["coll"], 20)  # 4 steps with 4 AllReduce on tp and one on world
                 self.assertEqual((counted["p2p"], counted["kernels"], counted["steps"]), (0, 0, 0))
 
 
@@ -421,7 +421,7 @@ class Inspector(PluginTest):
             self.check_against_chrome(coll, chrome[pid])
 
     def test_a_tag_that_is_new_every_time(self):
-        """Thousands of different tags: the operations' own tags and names stay right."""
+        """Thousands of different tags: the tags of operations and names stay right."""
         played = self.play("--ranks", 2, "--steps", 1500, "--layers", 1, "--channels", 1, "--net-steps", 0,
                            "--tags", "numbered", NCCLPROF_FORMAT="both", NCCLPROF_BUFFER_EVENTS=str(1 << 20))
         for path in played.files(".jsonl"):
@@ -473,7 +473,7 @@ class Tags(PluginTest):
 
     def test_nvtx_nesting(self):
         trace, tags = self.tags()
-        # "before" was pushed before the first communicator and is never popped by the rest.
+        # "before" was pushed before the first communicator, and later pops never remove it.
         self.assertEqual(tags[:7], [
             ("before", "nvtx", 1), ("step", "nvtx", 2), ("forward", "nvtx", 3), ("l\u00e4yer \U0001F600", "nvtx", 4),
             ("forward", "nvtx", 3), ("step", "nvtx", 2), ("before", "nvtx", 1)])
@@ -484,7 +484,7 @@ class Tags(PluginTest):
         texts = {t[0] for t in tags}
         self.assertNotIn("ncclAllReduce", texts)
         self.assertNotIn("registered", texts)
-        # 200 ranges deep: those beyond the limit are neither shown nor do they unbalance the rest.
+        # 200 ranges deep: those beyond the limit are not shown and do not unbalance the others.
         self.assertEqual(max(t[2] for t in tags), 64)
 
     def test_nvtx_domain(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of the profiler plugin through single calls. usage: test_probe.py FAKECORE PLUGIN
+"""Tests of the profiler plugin with single calls. usage: test_probe.py FAKECORE PLUGIN
 
-The program `probe`, beside the fake core, plays one scenario a run.
+The program `probe`, in the directory of the fake core, plays one scenario per run.
 """
 
 import json
@@ -20,7 +20,7 @@ PROBE = os.path.join(os.path.dirname(FAKECORE), "probe")
 
 class ProbeTest(PluginTest):
     def probe(self, *words, expect=0, **settings):
-        """A run of the probe to its end; what it said on standard error."""
+        """A complete run of the probe; its standard error."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("NCCL")}
         environment.update({"NCCLPROF_DIR": self.directory, **settings})
         done = subprocess.run([PROBE, os.path.abspath(PLUGIN), *map(str, words)], env=environment,
@@ -35,7 +35,7 @@ class ProbeTest(PluginTest):
 
 class Trees(ProbeTest):
     def test_replays_of_a_graph_stand_alone(self):
-        """They are written while the job runs, and none is taken for an operation that hangs."""
+        """They are written while the job runs, and none is reported as an operation that hangs."""
         self.probe("replays", 1500)
         trace = self.trace(whole=False)
         self.assertEqual(trace.parents()[("COLL", None)], 1500)
@@ -53,14 +53,14 @@ class Trees(ProbeTest):
 
 
     def test_pending_by_its_own_age(self):
-        """An operation in a group is reported a second after its own begin, not after the group's."""
+        """An operation in a group is reported a second after its own begin, not after that of the group."""
         self.probe("young-task")
         notes = [e for e in self.trace().notes("PendingOperation") if e["args"]["cat"] == "COLL"]
         self.assertEqual({e["args"]["SeqNum"] for e in notes}, {1})
         self.assertGreaterEqual(notes[0]["ts"] - notes[0]["args"]["begin"], 1e6)
 
     def test_operation_that_is_over_is_not_lost_with_one_that_hangs(self):
-        """Of one group call, in a job that is killed."""
+        """Operations of one group call, in a job that is killed."""
         self.probe("group-that-hangs", expect=-signal.SIGKILL, NCCLPROF_FORMAT="both")
         trace = self.trace(whole=False)
         self.assertEqual([e["args"]["SeqNum"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"], [1])
@@ -68,7 +68,7 @@ class Trees(ProbeTest):
         self.assertEqual({e["args"]["SeqNum"] for e in trace.notes("PendingOperation")}, {2})
         with open(trace.path + "l", encoding="utf-8") as file:
             self.assertEqual([json.loads(line)["coll_perf"]["coll_sn"] for line in file], [1])
-        # With the call that it belongs to, and that one's group.
+        # With the call that it belongs to, and the group of that call.
         self.assertEqual([trace.parents()[pair] for pair in (("COLL", "COLL_API"), ("COLL_API", "GROUP_API"))], [1, 1])
         self.assertEqual([e["ts"] for e in trace.events if e.get("cat") == "GROUP_API" and e["ts"] == 0.0], [])
 
@@ -80,7 +80,7 @@ class Trees(ProbeTest):
                          ["GROUP_API"] + 2 * ["COLL_API", "COLL", "GPU"])
 
     def test_operation_for_another_process(self):
-        """Its context is a number of that process, whatever it means in ours."""
+        """Its context is a number of another process, whatever it means in ours."""
         self.probe("foreign-context")
         trace = self.trace()
         operations = [e for e in trace.events if "OriginPid" in e.get("args", {}) and e["name"] == "ScheduleSend"]
@@ -91,7 +91,7 @@ class Trees(ProbeTest):
         self.assertEqual(set(trace.notes("Drops")[-1]["args"].values()), {0})
 
     def test_tags_of_nccl_are_cut_as_others_are(self):
-        """In the middle of no letter, and they say so."""
+        """Not in the middle of a character, and with a mark that they are cut."""
         for settings, text in (({"NCCLPROF_TAG_BYTES": "4"}, "aaa"), ({}, "aaa\u00e4" + 250 * "a")):
             with self.subTest(settings):
                 self.probe("nccl-tags", 0, LIBRARY_TAGS, NCCLPROF_FILE="cut", **settings)
@@ -112,7 +112,7 @@ class Trees(ProbeTest):
 
 class Tags(ProbeTest):
     def test_tags_by_a_handler_in_the_middle_of_events(self):
-        """Each is there or counted, and no operation suffers."""
+        """Each is in the trace or counted, and no operation is affected."""
         said = self.probe("tags-in-handler", 50000, NCCLPROF_BUFFER_EVENTS=str(1 << 20), NCCL_DEBUG="WARN")
         trace = self.trace()
         self.assertEqual(trace.count(cat="COLL", ph="b"), 50000)
@@ -125,20 +125,20 @@ class Tags(ProbeTest):
         self.assertEqual(set(drops.values()), {0}, drops)
 
     def test_settings_for_tags_are_read_with_the_others(self):
-        """At the latest: the first tag of NCCL's is no moment to do so."""
+        """At the latest then: the first tag of NCCL's is not the right moment."""
         self.probe("changed-tag-settings", 0, LIBRARY_TAGS)
         self.assertEqual([e["args"]["tag"] for e in self.trace().events if e["cat"] == "USER_TAG"], ["forward"])
 
 
 class Settings(ProbeTest):
     def test_environment_is_read_once(self):
-        """The writer's thread must not look at it: the job may change it meanwhile."""
+        """The writer thread must not read it, because the job may change it."""
         said = self.probe("changed-environment", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1")
         self.assertEqual(said.count("dropped and counted"), 1)
         self.assertNotIn("recording to", said)
 
     def test_warns_where_it_is_asked_to(self):
-        """Without a logger of NCCL's, as before version 4."""
+        """Without NCCL's logger, as before version 4."""
         for debug, lines in (({}, 0), ({"NCCL_DEBUG": "VERSION"}, 0), ({"NCCL_DEBUG": "warn"}, 1),
                              ({"NCCL_DEBUG": "INFO"}, 2)):
             with self.subTest(debug):
@@ -163,17 +163,17 @@ class Settings(ProbeTest):
 
 
 class Ends(ProbeTest):
-    """A process ends whatever the plugin is doing."""
+    """A process ends, whatever the plugin is doing."""
 
     def check_none_hangs(self, *words, **options):
-        # A sanitizer may have said something of a process that ends with a thread that hangs.
+        # A sanitizer may have reported something about a process that ends with a thread that hangs.
         self.assertEqual(self.probe(*words, **options).splitlines()[-1], "0 hung")
 
     def test_exit_by_a_handler_that_interrupts_finalize(self):
         self.check_none_hangs("exit-in-handler", 40)
 
     def test_exit_by_a_handler_at_any_moment_of_finalize(self):
-        """Nothing that its thread was in the middle of keeps the trace from its end."""
+        """Whatever its thread was doing, the trace is closed."""
         signals, hung = self.probe("exit-at-steps", 3).splitlines()[-2:]
         self.assertEqual(hung, "0 hung")
         if signals == "0 signals":
@@ -181,7 +181,7 @@ class Ends(ProbeTest):
         traces = [Trace(os.path.join(self.directory, name)) for name in os.listdir(self.directory)]
         ends = sum(len(trace.notes("End")) for trace in traces)
         self.assertEqual(f"{ends} signals", signals)
-        # And the one that finalize was too short for.
+        # And the one for which finalize was too short.
         self.assertEqual(len(traces), ends + 1)
 
     def test_exit_while_an_init_hangs(self):
@@ -194,7 +194,7 @@ class Ends(ProbeTest):
         self.check_none_hangs("nested-fork")
 
     def test_end_of_a_communicator_that_found_no_ring(self):
-        """The array is closed all the same, or what was pending is told."""
+        """The array is still closed, or pending operations are reported."""
         self.probe("end-without-a-ring", 0, NCCLPROF_MAX_THREADS="1")
         trace = self.trace()
         self.assertEqual(trace.notes("End"), [])
@@ -203,7 +203,7 @@ class Ends(ProbeTest):
         self.assertEqual(self.trace(whole=False).unfinished(), 1)
 
     def test_end_that_found_no_ring_while_another_communicator_lives(self):
-        """What was pending is given up at once."""
+        """Pending operations are given up immediately."""
         self.probe("end-beside-another", expect=-signal.SIGKILL, NCCLPROF_MAX_THREADS="1")
         self.assertEqual(self.trace(whole=False).unfinished(), 1)
 
@@ -213,9 +213,9 @@ class Ends(ProbeTest):
 
 
 if "/san-" in PLUGIN:
-    # Sanitizers themselves do not know of such a child: one may wait for ever for what a thread of its parent holds.
+    # Sanitizers do not know about such a child: it may wait forever for a lock that a thread of its parent holds.
     del Ends.test_child_that_no_handler_was_called_for
-    # They take many times the instructions, and locks of their own that such a handler may leave held.
+    # They take many times the instructions, and such a handler may leave their own locks held.
     del Ends.test_exit_by_a_handler_at_any_moment_of_finalize
 
 

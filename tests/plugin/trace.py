@@ -1,4 +1,4 @@
-"""Reads what the plugin wrote, with nothing of the plugin's: the standard library's json and gzip."""
+"""Reads the output of the plugin independently of it, with json and gzip of the standard library."""
 
 import collections
 import gzip
@@ -7,7 +7,7 @@ import zlib
 
 
 def read_bytes(path):
-    """The file's text; of a gzip file that ends early, what can be had."""
+    """The text of the file; of a gzip file without its end, the part that can be read."""
     with open(path, "rb") as file:
         raw = file.read()
     if raw[:2] != b"\x1f\x8b":
@@ -19,7 +19,7 @@ def read_bytes(path):
 
 
 def read_growing(path):
-    """The text of a file that may be written meanwhile; none, where it was caught between two states."""
+    """The text of a file that may be written at the same time; none if it was read between two states."""
     try:
         return read_bytes(path)
     except (EOFError, OSError, zlib.error):
@@ -54,7 +54,7 @@ class Trace:
         return [e for e in self.events if e.get("cat") == "NCCLPROF" and e["name"] == name]
 
     def pairs(self, category):
-        """Begin and end of each operation of a category: none lies within another."""
+        """Begin and end of each operation of a category; none is nested in another."""
         events = [e for e in self.events if e["cat"] == category and e["ph"] in "be"]
         return list(zip(events[::2], events[1::2]))
 
@@ -62,7 +62,7 @@ class Trace:
         return sum(bool(e.get("args", {}).get("Unfinished")) for e in self.events)
 
     def check_nesting(self):
-        """Begin and end lines pair like brackets, by category, name and id; and no id comes twice in a category."""
+        """Begin and end lines pair like brackets, by category, name and id; and no id occurs twice in a category."""
         open_events = []
         seen = set()
         for e in self.events:
@@ -78,12 +78,12 @@ class Trace:
         assert not open_events, open_events
 
     def check_viewers(self):
-        """What trace viewers ask of the events that they show.
+        """The requirements of trace viewers on the events that they show.
 
         By the Trace Event Format: numbers in ts, pid and tid; a scope in an instant event; begins and ends of one
         category and id, ordered by time, nest by name. By Perfetto's importer: an end closes the innermost slice that is
-        open under its category, id and name, in the order of times; so it shows as many slices as begin.
-        Both call a process as its line process_name says.
+        open under its category, id and name, in the order of times; so it shows as many slices as there are begins.
+        Both name a process as its line process_name does.
         """
         assert [bool(e["args"]["name"]) for e in self.notes("process_name")] == [True], self.path
         groups = collections.defaultdict(list)
@@ -134,7 +134,7 @@ class Trace:
         }
 
     def parents(self):
-        """(category, category of what encloses it) of every begin line, counted."""
+        """(category, category of the enclosing event) of every begin line, counted."""
         found = collections.Counter()
         stack = []
         for e in self.events:

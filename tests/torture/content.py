@@ -1,8 +1,8 @@
-"""What a store holds, however its rows happen to be numbered: a digest for each table.
+"""The content of a store, independent of how its rows are numbered: a digest for each table.
 
-Ids depend on the order in which files went in. Here each is replaced by what it stands for: a file by its digest, a
-process by its directory, host and pid, a record by its file and its ordinal there, and so on. Every table of the schema
-takes part, those to come as well.
+Ids depend on the order in which files were added. Here each id is replaced by what it identifies: a file by its digest, a
+process by its directory, host and pid, a record by its file and its position there, and so on. Every table of the schema is
+included, also tables that later versions add.
 """
 
 import hashlib
@@ -14,10 +14,10 @@ import subprocess
 
 PROGRAM = os.path.abspath(os.environ.get("NCCLPROF", "build/ncclprof"))
 
-# What is packed is read through the program, which alone can unpack it.
+# Packed rows are read through the program, because only it can unpack them.
 UNPACKED = {"operation_block": "operation", "operation_join_block": "operation_join", "instance_block": "instance"}
 
-RECORDS = {"operation_id", "block_id"}  # and the own id of each table that no key below stands for: file and ordinal
+RECORDS = {"operation_id", "block_id"}  # and the id of each table for which there is no key below: file and position
 
 
 def rows_of(store, table):
@@ -33,14 +33,14 @@ def unpacked_rows_of(path, table):
 
 
 class Names:
-    """What each id stands for."""
+    """What each id identifies."""
 
     def __init__(self, tables):
         self.of = {None: None}
         self.records = RECORDS
         self.files = {row["file_id"]: row["digest"] for row in tables["file"]}
         self.keys = {"file_id": self.files, "unhashed_file_id": {0: 0, **self.files}}
-        # Rows that a join removed may be named by others that it kept.
+        # Rows that a join removed may be named by rows that it kept.
         self.learn(tables, "process", "process_id", ("file_set", "host", "pid"))
         self.learn(tables, "process_recorded", "process_id", ("file_set", "host", "pid"))
         self.learn(tables, "communicator", "communicator_id", ("hash", "unhashed_file_id"))
@@ -69,7 +69,7 @@ class Names:
 
 
 def digests(path):
-    """{table: digest} of the store, after SQLite has found it whole."""
+    """{table: digest} of the store, after SQLite's integrity check."""
     with sqlite3.connect(path) as store:
         trouble = store.execute("PRAGMA integrity_check").fetchall()
         if trouble != [("ok",)]:
@@ -78,15 +78,15 @@ def digests(path):
         tables = {name: rows_of(store, name) for name in names if name not in UNPACKED}
     store.close()
     tables.update({name: unpacked_rows_of(path, name) for name in UNPACKED.values()})
-    # How many runs there have been, and of which shards it was merged, tells of the past, not of what the store holds.
+    # The number of earlier runs, and the shards from which it was merged, describe the history of a store, not its content.
     tables["fact"] = [row for row in tables["fact"] if row["name"] not in ("last_run", "shard", "shards_expected")]
     del tables["shard"]
-    # Of several runs of one folder, the second to come in has "-2" behind its name.
+    # If several runs have the same folder, the second one added has "-2" after its name.
     tables["run"] = [{**row, "name": row["name"] and re.sub(r"-\d+$", "", row["name"])} for row in tables["run"]]
-    # When a file was last written is the file system's, not what the file holds.
+    # The modification time of a file belongs to the file system, not to the content.
     tables["file"] = [{name: value for name, value in row.items() if name != "modified_ns"} for row in tables["file"]]
     known = Names(tables)
-    # Two runs that may be one job, each by one of its processes, whichever came first.
+    # Two runs that may be one job, each identified by one of its processes, in any order.
     run_of = {row["process_id"]: known.keys["run_id"][row["run_id"]] for row in tables["process_run"]}
     tables["witness_doubt"] = [{"runs": sorted(repr(run_of[row[name]]) for name in ("process_id", "other_process_id")),
                                 "why": row["why"]} for row in tables["witness_doubt"]]
@@ -98,7 +98,7 @@ def digests(path):
 
 
 def check_whole(path):
-    """Raises when SQLite finds the file damaged. An empty file is no store yet, and whole."""
+    """Raises an exception if SQLite finds the file damaged. An empty file is not a store yet, and counts as intact."""
     with sqlite3.connect(path) as store:
         trouble = store.execute("PRAGMA integrity_check").fetchall()
     store.close()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Stores with bytes changed, as a bad disk or a stranger's mail would bring them.
+"""Stores with changed bytes, as from a bad disk or an unknown sender.
 
-usage: damaged.py PROGRAM [--times N] [--seed N] [--seconds N]      (a PROGRAM under sanitizers sees more)
+usage: damaged.py PROGRAM [--times N] [--seed N] [--seconds N]      (a PROGRAM with sanitizers detects more)
 
-Each time some bytes of a good store are changed, and some commands are run on it. Each has to come to its end by itself,
-with its own exit status: with a result, or with 1 and a reason.
+Each time some bytes of a good store are changed, and some commands run on it. Each command must end by itself, with a result
+or with exit status 1 and a reason.
 """
 
 import argparse
@@ -60,17 +60,17 @@ class Damaged:
         self.store.write_bytes(content)
 
     def once(self, chance):
-        """What is wrong with an end; None when nothing is."""
+        """What is wrong with the end of a command; None if nothing is."""
         self.damage(chance)
         for words in chance.sample(COMMANDS, 4):
             try:
                 result = self.run(words)
             except subprocess.TimeoutExpired:
-                return f"{words} does not end"
+                return f"{words} did not end"
             if b"Sanitizer" in result.stderr or b"runtime error" in result.stderr:
                 return f"{words}: {result.stderr.decode(errors='replace')[:2000]}"
             if result.returncode not in (0, 1) or (result.returncode == 1 and not result.stderr):
-                return f"{words} ends with {result.returncode}: {result.stderr.decode(errors='replace')[:500]}"
+                return f"{words}: exit status {result.returncode}: {result.stderr.decode(errors='replace')[:500]}"
         return None
 
     def all(self):

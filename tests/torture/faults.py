@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Fails one call after the other: memory, SQLite's steps, writes, reads, opens, threads.
+"""Makes one call after the other fail: memory, SQLite's steps, writes, reads, opens, threads.
 
 usage: faults.py PROGRAM INJECT [--every N] [--kind KIND] [--command NAME] [--lasting]
                  [--seconds N]
 
-A small ingest, one that forgets a run and each command that reads the store run once for every such call that they make,
-and that call fails. Each time the program has to come to its end by itself: with exit status 0 and the undisturbed
-result, or with 1 and a reason, and with no more memory held than the undisturbed run holds. The store must be whole;
-after a failed ingest the next one must complete it, and one that failed to forget leaves it as it was. --every N takes every Nth call only; --lasting lets all calls after it fail, too;
---seconds N leaves out what does not fit. Prints a line for each kind and `faults: N passed, N failed`.
+A small ingest, an ingest that forgets a run, and each command that reads the store run once for every such call that they
+make, and that call fails. Each time the program must end by itself, with exit status 0 and the undisturbed result, or with 1
+and a reason, and with no more memory allocated than the undisturbed run has at its end. The store must be intact: after a
+failed ingest the next one must complete it, and a failed --forget leaves it unchanged. With --every N, only every Nth call
+fails; with --lasting, all later calls fail, too; with --seconds N, tests that do not fit into that time are left out. Prints a
+line for each kind and `faults: N passed, N failed`.
 """
 
 import argparse
@@ -30,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.cli.support import PATIENCE_S  # noqa: E402
 from tests.torture.content import check_whole, digests  # noqa: E402
 
-KINDS = ["step", "write", "read", "open", "thread", "memory"]  # the many last: what time there is goes to them
+KINDS = ["step", "write", "read", "open", "thread", "memory"]  # the kinds with the most calls last: they use the remaining time
 READERS = {
     "info": ["info"],
     "info-files": ["info", "--files", "--format", "json"],
@@ -118,7 +119,7 @@ class Faults:
         self.ends = time.monotonic() + options.seconds if options.seconds else float("inf")
 
     def run(self, store, words, **fault):
-        """Also tells how many calls of the kind there were, and how many blocks of memory were left in the end."""
+        """Also returns the number of calls of the kind, and the number of memory blocks that were not freed."""
         told = self.folder / f"told-{threading.get_ident()}"
         told.unlink(missing_ok=True)
         environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(self.folder)}
@@ -131,27 +132,27 @@ class Faults:
         result = subprocess.run([self.program, "-q", "--store", str(store), *words], env=environment, capture_output=True,
                                 stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
         result.stdout = re.sub(rb'"seconds": [0-9.]+', b"", result.stdout)
-        # Who is killed tells nothing.
+        # The exit of a killed program shows nothing.
         result.calls, result.left = map(int, told.read_text().split()) if told.exists() else (0, 0)
         return result
 
     def judge(self, result, expected_status, expected_output):
-        """What is wrong with an end like this; None when nothing is."""
+        """What is wrong with this end of the program; None if nothing is."""
         if b"CHECK failed: sanitizer_" in result.stderr:
-            raise NotTried  # the sanitizer itself was refused memory, and gave up
+            raise NotTried  # the sanitizer itself got no memory and gave up
         if b"Sanitizer" in result.stderr or b"runtime error" in result.stderr:
-            return "a sanitizer complains: " + result.stderr.decode(errors="replace")[-3000:]
+            return "sanitizer report: " + result.stderr.decode(errors="replace")[-3000:]
         if result.returncode < 0:
             return f"killed by signal {-result.returncode}"
         if result.returncode not in (expected_status, 1):
             return f"exit status {result.returncode}"
         if result.returncode == 1 and not result.stderr.startswith(b"ncclprof: "):
-            return "no reason given"
+            return "exit status 1 without a message"
         if result.returncode == expected_status and expected_status == 0 and result.stdout != expected_output:
-            return "another result, and no error"
-        # A sanitizer looks for leaks by itself, and keeps memory of its own.
+            return "different result without an error"
+        # A sanitizer checks for leaks itself, and keeps memory of its own.
         if result.left > self.left and "san-" not in self.program:
-            return f"{result.left - self.left} blocks of memory are not freed"
+            return f"{result.left - self.left} memory blocks were not freed"
         return None
 
     def try_ingest(self, kind, number):
@@ -163,7 +164,7 @@ class Faults:
             if not wrong and store.exists():
                 check_whole(store)
             if not wrong and result.returncode == 0 and digests(store) != self.content:
-                wrong = "another content, and no error"
+                wrong = "different content of the store without an error"
             if not wrong and result.returncode:
                 wrong = self.complete(store)
         except (AssertionError, KeyError, sqlite3.Error, subprocess.TimeoutExpired) as trouble:
@@ -178,33 +179,33 @@ class Faults:
         try:
             result = self.run(store, self.forget, kind=kind, at=number, **self.more())
             wrong = self.judge(result, 0, self.told_forgotten)
-            # Status 1 without a change, or with all of it: what failed was to tell of it.
+            # Status 1 without a change, or with all of it: the failed call was the one that reports it.
             allowed = [self.rest] if result.returncode == 0 else [self.content, self.rest]
             if not wrong and digests(store) not in allowed:
-                wrong = "another content"
+                wrong = "different content of the store"
         except (AssertionError, KeyError, sqlite3.Error, subprocess.TimeoutExpired) as trouble:
             wrong = f"{type(trouble).__name__}: {trouble}"
         shutil.rmtree(folder)
         return self.tell("forget", kind, number, wrong)
 
     def complete(self, store):
-        """What is wrong with the ingest after one that failed."""
+        """What is wrong with the ingest after a failed one."""
         again = self.run(store, self.ingest)
         if again.returncode:
-            return f"the next ingest fails: {again.stderr.decode(errors='replace')}"
+            return f"the next ingest failed: {again.stderr.decode(errors='replace')}"
         different = [table for table, digest in digests(store).items() if digest != self.content.get(table)]
-        return f"the next ingest does not complete {different}" if different else None
+        return f"the next ingest did not complete {different}" if different else None
 
     def try_reader(self, name, kind, number, expected):
         try:
             result = self.run(self.store, READERS[name], kind=kind, at=number, **self.more())
             wrong = self.judge(result, expected.returncode, expected.stdout)
         except subprocess.TimeoutExpired:
-            wrong = "does not end"
+            wrong = "did not end"
         return self.tell(name, kind, number, wrong)
 
     def try_one(self, command, kind, number, expected):
-        """Whether it went well; None when there was no time left for it, or no way to try."""
+        """Whether the test passed; None if no time was left for it, or it cannot run."""
         if time.monotonic() > self.ends:
             return None
         try:
@@ -254,10 +255,10 @@ class Faults:
                     continue
                 count, good, wrong = self.round(command, kind)
                 positions, tried, bad = positions + count, tried + good + wrong, bad + wrong
-            print(f"faults, {kind}: {tried} of {positions} calls failed one at a time, {bad} bad ends", flush=True)
+            print(f"faults, {kind}: {tried} of {positions} calls failed one at a time, {bad} failures", flush=True)
             passed, failed = passed + tried - bad, failed + bad
         if not self.options.lasting and not self.options.command and digests(self.store) != self.content:
-            print("FAILED the store was changed by a command that reads")
+            print("FAILED a command that only reads changed the store")
             failed += 1
         shutil.rmtree(self.folder)
         name = "lasting faults" if self.options.lasting else "faults"

@@ -3,10 +3,10 @@
 
 usage: forget.py PROGRAM [--times N] [--seed N] [--size OPERATIONS] [--seconds N]
 
-A store holds three runs, one is forgotten, and SIGKILL comes meanwhile. Afterwards the store has to be whole, and to hold
-in every table either what it held before, or what a store holds that never had the run: one transaction. One that is
-through before its moment does not count, and makes later moments earlier. Prints `forget: N passed, N failed`, a test a
-kill; --seconds N begins nothing new after that time, but for the first kill.
+A store contains three runs. One is being forgotten when SIGKILL arrives. Afterwards the store must be intact, and every table
+must have either its former content, or that of a store that never had the run, because it is one transaction. A run that ends
+before its kill does not count, and makes later kills earlier. Prints `forget: N passed, N failed`, one test per kill. With
+--seconds N, no kill starts after that time, except the first one.
 """
 
 import argparse
@@ -70,7 +70,7 @@ class Kills:
         process.send_signal(signal.SIGKILL)
         _, errors = process.communicate(timeout=PATIENCE_S)
         try:
-            # A journal that is left behind is rolled back by whoever opens the store next.
+            # The next program that opens the store rolls back a journal that is left behind.
             content = digests(store)
         except (AssertionError, KeyError, sqlite3.Error) as trouble:
             return True, False, f"{type(trouble).__name__}: {trouble}"
@@ -103,7 +103,7 @@ class Kills:
             else:
                 lasts *= 0.97
         shutil.rmtree(self.folder)
-        print(f"  the run was gone {gone_runs} times")
+        print(f"  in {gone_runs} tests the run had been removed before the kill")
         print(f"forget: {passed} passed, {failed} failed")
         return 1 if failed or not passed else 0
 

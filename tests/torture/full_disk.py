@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Ingests onto a disk that is full: a tmpfs of every size from nothing to enough.
+"""Ingests onto a full disk: a tmpfs of every size from nothing to enough.
 
 usage: full_disk.py PROGRAM [--step KIB]
 
-Runs in a mount namespace of its own; where that is not allowed it says so and counts nothing. At each size the ingest has to end with 1 and say that the disk is full, the store has to be whole, and what
-an ingest before had put there has to be there still; with room again, the next ingest has to complete it.
+Runs in its own mount namespace; if that is not allowed, reports it and counts nothing. At each size, the ingest must end with
+status 1 and report that the disk is full, the store must be intact, and the content of an earlier ingest must still be there.
+With enough space, the next ingest must complete the store.
 """
 
 import argparse
@@ -33,7 +34,7 @@ def remount(folder, kib):
 
 
 def one(program, folder, disk, kib, content, first_digests):
-    """What is wrong on a disk of that size; None when nothing is."""
+    """What is wrong on a disk of that size; None if nothing is."""
     store = disk / "store.db"
     mount(disk, 64 << 10)
     try:
@@ -43,17 +44,17 @@ def one(program, folder, disk, kib, content, first_digests):
         result = run(program, store, folder / "traces")
         check_whole(store)
         if result.returncode == 0:
-            return "enough" if digests(store) == content else "other content, and no error"
+            return "enough" if digests(store) == content else "different content of the store without an error"
         if result.returncode != 1 or "full" not in result.stderr:
             return f"exit status {result.returncode}: {result.stderr}"
-        # What did not fit may be one file's rows, or only what joins them, which whoever reads the store makes up for;
-        # files come in whole transactions.
+        # The missing rows may be those of one file, or only those of the join, which the next reader of the store adds.
+        # Files are added in whole transactions.
         remount(disk, 64 << 10)
         held = digests(store)
         odd = [name for name in ("file", "operation") if held[name] not in (first_digests[name], content[name])]
         if run(program, store, folder / "traces").returncode or digests(store) != content:
-            return "the next ingest does not complete it"
-        return f"other content in {odd}" if odd else None
+            return "the next ingest did not complete the store"
+        return f"different content in {odd}" if odd else None
     finally:
         subprocess.run(["umount", disk], check=True)
 
@@ -96,7 +97,7 @@ def main():
         return all_sizes(os.path.abspath(options.program), options.step)
     inside = ["unshare", "--map-root-user", "--mount", sys.executable, *sys.argv, "--inside"]
     if subprocess.run([*inside[:3], "true"], capture_output=True).returncode:
-        print("full disk: 0 passed, 0 failed (cannot be tried here: no mount namespace)")
+        print("full disk: 0 passed, 0 failed (cannot run here: no mount namespace)")
         return 0
     return subprocess.run(inside).returncode
 

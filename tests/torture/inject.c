@@ -1,11 +1,11 @@
 /*
- * A library to preload: one call out of all those of a kind fails, the one whose number FAULT_AT says.
+ * A library to preload. Makes one call of a kind fail, the one with the number FAULT_AT.
  *
  *     FAULT_KIND=memory FAULT_AT=17 LD_PRELOAD=build/torture/inject.so build/ncclprof ...
  *
  * FAULT_KIND is memory, step, write, read, open or thread. With FAULT_LASTS=1 every later call fails, too.
- * Without FAULT_AT none fails. At exit the number of calls goes into the file FAULT_COUNT, when that is set,
- * and the number of blocks of memory that nobody has freed.
+ * Without FAULT_AT none fails. If FAULT_COUNT names a file, the number of calls and the number of memory
+ * blocks that were not freed are written to it at exit.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -62,8 +62,8 @@ __attribute__((destructor)) static void end(void)
 }
 
 /*
- * The next definition of a function, the C library's or a sanitizer's. POSIX lets an object's address be a
- * function's.
+ * The next definition of a function, of the C library or of a sanitizer. POSIX allows the address of an
+ * object for a function.
  */
 static void look_up(const char *name, void *function)
 {
@@ -83,7 +83,7 @@ void *malloc(size_t bytes)
     return memory;
 }
 
-/* A sanitizer that starts calls this before it can be passed on; it looks for leaks itself. */
+/* A sanitizer that is starting calls this before calls can be forwarded. It checks for leaks itself. */
 #ifndef FOR_SANITIZERS
 void free(void *memory)
 {
@@ -119,7 +119,7 @@ void *realloc(void *memory, size_t bytes)
     return moved;
 }
 
-/* A sanitizer's own versions of these do not come by here for their memory. */
+/* A sanitizer's own versions of these functions do not call these for their memory. */
 char *strndup(const char *text, size_t most)
 {
     size_t length = strnlen(text, most);
@@ -136,8 +136,10 @@ char *strdup(const char *text)
     return strndup(text, SIZE_MAX);
 }
 
-/* SQLite calls some of its functions itself and reads their outcome elsewhere: a lie would be believed in
- * part. */
+/*
+ * SQLite calls some of its functions itself and reads their result elsewhere, so a faked failure would be
+ * only partly effective.
+ */
 static int is_called_by_sqlite(const void *caller)
 {
     Dl_info info;
@@ -243,7 +245,7 @@ ssize_t pread(int file, void *bytes, size_t length, off_t offset)
     return fails(READ) ? (errno = EIO, -1) : next(file, bytes, length, offset);
 }
 
-/* Under both names: which one a program calls is up to its compiler's flags. */
+/* Under both names: compiler flags decide which one a program calls. */
 #define OPEN_LIKE(name)                                                      \
     int name(const char *path, int flags, ...)                               \
     {                                                                        \

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Files read in parts and from front to back give the same, whatever has become of them.
+"""Files that are read in parts give the same result as when they are read from front to back, also if they are damaged.
 
 usage: parts.py PROGRAM PROGRAM_OF_SMALL_PARTS [--times N] [--seed N] [--seconds N]
 
-Each time records of NVIDIA's Inspector are damaged in some way (bytes changed, lines cut, joined, doubled, indented, put
-on one line) and ingested by both programs, by the second one with several jobs: what was read of the file, the store's
-operations and the coverage ledger have to be the same.
+Each time records of NVIDIA's Inspector are damaged in some way (bytes changed; lines truncated, joined, doubled, indented, or
+put on one line) and ingested by both programs, by the second one with several jobs. The counts for the file, the operations in
+the store and the coverage ledger must be the same.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def breaks_inside(lines, chance):
     return [line.replace(b',"', b',\n"', chance.randint(1, 9)) if chance.random() < 0.3 else line for line in lines]
 
 
-# In this order: some need whole records.
+# In this order, because some need complete records.
 WAYS = [indent, breaks_inside, double_lines, join_lines, change_bytes, cut_lines, one_line]
 
 
@@ -128,7 +128,7 @@ def main():
     parser.add_argument("--times", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=0)
-    parser.add_argument("--keep", help="where a trace that fails is left")
+    parser.add_argument("--keep", help="folder in which a trace that fails is kept")
     return Parts(parser.parse_args()).all()
 
 

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Stops ingests at random moments, with SIGKILL or, as Ctrl-C does, with SIGINT.
+"""Stops ingests at random moments, with SIGKILL or, like Ctrl-C, with SIGINT.
 
 usage: stop.py PROGRAM [--interrupt] [--times N] [--jobs N,N,...] [--seed N] [--size OPERATIONS] [--name TEXT]
                [--seconds N]
 
-An ingest that is through before its moment does not count, and makes later moments earlier. After each stop the store
-has to be whole (PRAGMA integrity_check); after SIGINT the program says so and exits with 130.
-One time out of three it is stopped twice more on the way. In the end an ingest completes
-the store, and every table has to hold what an undisturbed ingest gave it. Prints `NAME: N passed, N failed`, a test a
-stop; --seconds N begins nothing new after that time.
+An ingest that ends before its stop does not count, and makes later stops earlier. After each stop the store must be intact
+(PRAGMA integrity_check). After SIGINT the program must report the interruption and exit with status 130. One ingest out of three
+is stopped two more times. At the end an ingest completes the store, and every table must have the content of an undisturbed
+ingest. Prints `NAME: N passed, N failed`, one test per stop. With --seconds N, no test starts after that time.
 """
 
 import argparse
@@ -45,7 +44,7 @@ class Stops:
             (self.traces / f"{rank:02}.json").write_text(text)
         whole = self.folder / "whole.db"
         self.lasts = {}
-        for jobs in options.jobs * 2:  # the first time is slower than all later ones
+        for jobs in options.jobs * 2:  # the first run is slower than all later ones
             whole.unlink(missing_ok=True)
             begun = time.monotonic()
             self.complete(whole, jobs)
@@ -65,7 +64,7 @@ class Stops:
         time.sleep(delay)
         process.send_signal(signal.SIGINT if self.options.interrupt else signal.SIGKILL)
         _, errors = process.communicate(timeout=PATIENCE_S)
-        # Before and after the files are read, Ctrl-C does what it does to any program.
+        # Before and after files are read, Ctrl-C has its default effect.
         if self.options.interrupt and process.returncode not in (0, 130, -signal.SIGINT):
             raise AssertionError(f"exit status {process.returncode}: {errors.decode()}")
         self.ended[process.returncode] = self.ended.get(process.returncode, 0) + 1
@@ -77,7 +76,7 @@ class Stops:
         return True
 
     def note(self, store):
-        """Whether the kill met an ingest at work, for the reader of the figures."""
+        """Whether the kill interrupted an ingest, for the printed figures."""
         files = 0
         with sqlite3.connect(store) as handle:
             if handle.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'file'").fetchone()[0]:
@@ -87,7 +86,9 @@ class Stops:
         self.landed[where] += 1
 
     def one(self, jobs, chance, kills):
-        """Stops so often, at most, on the way to a whole store. Returns how often, and what went wrong, or None."""
+        """Stops the ingest at most this many times, until the store is complete. Returns the number of stops, and what went
+        wrong or None.
+        """
         stops = 0
         store = self.folder / "store.db"
         for path in self.folder.glob("store.db*"):
@@ -122,7 +123,7 @@ class Stops:
                 passed += stops
         shutil.rmtree(self.folder)
         ends = ", ".join(f"{count} with {status}" for status, count in sorted(self.ended.items()))
-        print("  files of the store: " + ", ".join(f"{count} {where}" for where, count in self.landed.items()) + "; exit " + ends)
+        print("  state of the store at the stop: " + ", ".join(f"{count} {where}" for where, count in self.landed.items()) + "; exit " + ends)
         print(f"{self.options.name}: {passed} passed, {failed} failed")
         return 1 if failed else 0
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Several ingests into one store at once, and readers all the while.
+"""Several ingests into one store at the same time, with readers.
 
 usage: together.py PROGRAM [--times N] [--seed N] [--seconds N]
 
-Each time three ingests of overlapping halves of one set of traces run at once, while `info`, `report` and `query` are
-run over and over. Every ingest has to end with 0, or with 1 saying who holds the store; no reader may fail once there is
-something to read; nothing may be in the store twice. In the end one more ingest has to give the undisturbed content.
+Each time three ingests of overlapping halves of the same traces run at once, while `info`, `report` and `query` run repeatedly.
+Every ingest must end with status 0, or with 1 and the name of the process that locks the store. No reader may fail once the
+store has content, and nothing may be in the store twice. At the end, one more ingest must give the undisturbed content.
 """
 
 import argparse
@@ -59,7 +59,7 @@ class Together:
 
     @staticmethod
     def has_files(store):
-        """Whether there is a store with something in it."""
+        """Whether there is a store with content."""
         try:
             with sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=30) as handle:
                 return handle.execute("SELECT count(*) FROM file").fetchone()[0] > 0
@@ -103,7 +103,7 @@ class Together:
             for line in wrong[:5]:
                 print(f"FAILED {line}", flush=True)
         shutil.rmtree(self.folder)
-        print(f"  three ingests at a time, {self.reads} reads meanwhile")
+        print(f"  three ingests at a time, with {self.reads} reads")
         print(f"together: {times - failed} passed, {failed} failed")
         return 1 if failed else 0
 

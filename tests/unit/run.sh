@@ -5,7 +5,7 @@ passed=0
 failed=0
 logs=$(mktemp -d) || exit 1
 trap 'rm -rf "$logs"' EXIT
-# Each leaves its output and, last, its exit status.
+# Each program writes a log with its output and, at the end, its exit status.
 printf '%s\n' "$@" | CMOCKA_MESSAGE_OUTPUT=TAP logs=$logs xargs -P "$(nproc)" -n 1 sh -c '
     log=$logs/$(echo "$1" | tr / -)
     if [ -x "$1" ]; then set -- "$1"; else set -- "${1%/*}" "${1##*/}"; fi

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Offsets from meetings whose truth is known. The second computation is Floyd and Warshall's over the
- * constraints written out pair by pair.
+ * Offsets from common operations with known truth. The second computation is Floyd-Warshall over the
+ * constraints of all pairs.
  */
 
 enum { CLOCKS = 8, MEETINGS = 40 };
@@ -59,8 +59,9 @@ static void solve(const struct world *world, struct align_clock *clocks)
 }
 
 /*
- * By hand. Clock 1 shows 1000 less than clock 0. They meet once: 0 is there from 0 to 100, 1 from 50 to 100,
- * true time. Leaving 0 at 100 bounds the offset by 100 - (-950) = 1050, leaving 1 at -900 by 0 - (-900).
+ * By hand. Clock 1 shows 1000 less than clock 0. They have one common operation: 0 is in it from 0 to 100, 1
+ * from 50 to 100, true time. The end of 0 at 100 bounds the offset by 100 - (-950) = 1050, the end of 1 at
+ * -900 by 0 - (-900).
  */
 static void one_meeting(void **state)
 {
@@ -81,7 +82,7 @@ static void one_meeting(void **state)
     assert_true(clocks[1].scale == 1);
 }
 
-/* Clock 2 never meets 0: its doubt is that of 1 and of its own meeting with 1. */
+/* Clock 2 has no common operation with 0: its error bound is that of 1 plus that of its own with 1. */
 static void doubt_adds_up_along_a_chain(void **state)
 {
     struct world world;
@@ -113,7 +114,7 @@ static void draw_world(struct world *world, unsigned *seed, int64_t late_ns)
         for (int32_t clock = 0; clock < CLOCKS; clock++) {
             if (i >= CLOCKS && rand_r(seed) % 2)
                 continue;
-            /* Not everybody is told to leave at once. */
+            /* Not all ranks have to leave at the same time. */
             int64_t come = begin + rand_r(seed) % 5000,
                     reports_after_pending = late_ns ? rand_r(seed) % late_ns : 0;
             add_visit(world, clock, come + reports_after_pending, leave + rand_r(seed) % 500);
@@ -121,7 +122,7 @@ static void draw_world(struct world *world, unsigned *seed, int64_t late_ns)
     }
 }
 
-/* greatest[j]: the most that offset j can exceed offset i, for all pairs. */
+/* greatest[j]: the most by which offset j can exceed offset i, for all pairs. */
 static void close_constraints(const struct align_problem *problem, int64_t greatest[CLOCKS][CLOCKS])
 {
     for (int i = 0; i < CLOCKS; i++)
@@ -194,7 +195,7 @@ static void a_jump_contradicts(void **state)
     assert_int_equal(clocks[3].state, ALIGN_CONTRADICTORY);
 }
 
-/* A clock that is fast by 1 in 1000 over 4 s leaves no offset; with a scale all is well. */
+/* For a clock that is fast by 1 in 1000 over 4 s, no offset fits; with a scale it does. */
 static void drift_is_fitted(void **state)
 {
     struct world world;

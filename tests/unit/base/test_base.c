@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under AddressSanitizer an allocation that is too large fails like any other. */
+/* With AddressSanitizer, an allocation that is too large fails like any other. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
@@ -88,7 +88,7 @@ static void long_causes_are_cut(void **state)
     assert_true(strlen(error.cause[0]) < ERROR_TEXT_BYTES);
 }
 
-/* However the bytes are cut into pieces; and it is not the same for other bytes. */
+/* Independent of how the bytes are split into pieces; other bytes give another result. */
 static void digests(void **state)
 {
     char bytes[1000];
@@ -165,7 +165,10 @@ static void maps(void **state)
     map_release(&map);
 }
 
-/* Few keys that come and go, many of them in each other's place: what is there is what an array says. */
+/*
+ * A few keys that are added and removed, many of them with the same place: the content is compared with an
+ * array.
+ */
 static void maps_forget(void **state)
 {
     enum { KEYS = 300, TURNS = 200000 };

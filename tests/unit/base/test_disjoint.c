@@ -19,7 +19,7 @@ static void the_least_stands_for_all(void **state)
     assert_true(disjoint_unite(parent, 5, 3));
     assert_true(disjoint_unite(parent, 4, 5));
     assert_true(disjoint_unite(parent, 1, 4));
-    /* They are one already. */
+    /* They are one set already. */
     assert_false(disjoint_unite(parent, 3, 1));
     assert_false(disjoint_unite(parent, 5, 5));
     for (int32_t i = 1; i < COUNT; i++)

@@ -2,7 +2,7 @@
 
 #include "support/cmocka_all.h"
 
-/* Ids that follow each other, gaps, and the ends of the range: all are found, in whatever order one looks. */
+/* Consecutive ids, gaps, and the ends of the range: all are found, in any order of lookups. */
 static const int64_t IDS[] = {INT64_MIN, INT64_MIN + 1, -3, 7, 8, 9, 1LL << 32, (1LL << 32) + 1, INT64_MAX};
 
 enum { COUNT = sizeof IDS / sizeof *IDS, RUNS = 5 };

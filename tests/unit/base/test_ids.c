@@ -7,7 +7,7 @@ struct item {
     int32_t other;
 };
 
-/* Two runs of ids that follow each other, far apart, and gaps: all are found from wherever one looks. */
+/* Two runs of consecutive ids, far apart, and gaps: all are found, from any previous position. */
 static const struct item ITEMS[] = {
     {INT64_MIN, 0}, {-3, 0}, {7, 0}, {8, 0}, {9, 0}, {(1LL << 32), 0}, {(1LL << 32) + 1, 0}, {INT64_MAX, 0}};
 

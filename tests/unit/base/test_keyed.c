@@ -8,7 +8,7 @@ enum { MOST = 200 };
 
 static struct sort_entry items[MOST], expected[MOST], scratch[MOST];
 
-/* By definition: each goes before the first that is later. */
+/* By definition: each is inserted before the first later one. */
 static void insert_all(size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -42,7 +42,7 @@ static void sorts_any_order(void **state)
     }
 }
 
-/* As traces are: some ascending runs one after the other, with equal times and the extremes among them. */
+/* Like traces: some ascending runs one after the other, with equal times and extremes among them. */
 static void sorts_runs(void **state)
 {
     (void)state;

@@ -8,7 +8,7 @@
 
 enum { MOST = 70, CASES = 400, VALUES = 40 };
 
-/* Larger than what it is found by. */
+/* Larger than its key. */
 struct item {
     char name[11];
     int16_t value;
@@ -29,7 +29,7 @@ static int by_value(const void *a, const void *b)
     return ((const struct item *)a)->value - ((const struct item *)b)->value;
 }
 
-/* One item after the other says the same. */
+/* A linear search gives the same result. */
 static size_t count_of(const struct item *items, size_t count, lower_bound_is_before is_before, int16_t value)
 {
     size_t found = 0;
@@ -61,7 +61,7 @@ static void of_none_there_is_no_first(void **state)
     assert_int_equal(lower_bound(NULL, 0, sizeof(struct item), is_less, &value), 0);
 }
 
-/* Of a wide array few items are looked at. */
+/* In a wide array few items are examined. */
 static int looked_at;
 
 static int is_less_counted(const void *item, const void *value)

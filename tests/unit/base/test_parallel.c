@@ -4,7 +4,7 @@
 
 enum { MOST = 300, MOST_THREADS = 8 };
 
-/* How often each item was done, and by whom; which item is to fail, from 1. */
+/* How often each item was processed, and by which thread; the item that must fail, from 1. */
 struct counted {
     int times[MOST];
     size_t worker[MOST];
@@ -55,7 +55,7 @@ static void pieces_are_as_long_as_asked(void **state)
         assert_int_equal(lengths[i], i == 0 || i == 10 ? 10 : i == 20 ? 3 : 0);
 }
 
-/* Nothing is done twice; with one thread, nothing after it. */
+/* No item is processed twice; with one thread, none after the failure. */
 static void what_fails_is_told(void **state)
 {
     (void)state;

@@ -35,8 +35,7 @@ static void examples_of_the_standard(void **state)
     free(million);
 }
 
-/* Around the end of a block, where the length begins to need one of its own: zeros, by coreutils' sha256sum.
- */
+/* Around the end of a block, where the length needs another block: zeros, by coreutils' sha256sum. */
 static void lengths_around_a_block(void **state)
 {
     static const char zeros[65];

@@ -8,7 +8,7 @@ enum { MOST = 3000 };
 
 static int64_t values[MOST], before[MOST], picked[MOST];
 
-/* In order, and each value as often as it was there: counted one by one. */
+/* In order, and each value as often as before, counted one by one. */
 static void check(size_t count)
 {
     uint64_t sum_before = 0, sum_after = 0, mixed_before = 0, mixed_after = 0;
@@ -60,7 +60,7 @@ static void sorts_regular_values(void **state)
     }
 }
 
-/* Musser's sequence, on which the middle of three is always one of the least two. */
+/* Musser's sequence, for which the median of three is always one of the two smallest. */
 static void sorts_what_divides_badly(void **state)
 {
     (void)state;
@@ -83,7 +83,7 @@ static void finds_what_is_usual(void **state)
     assert_int_equal(most_frequent_integer(sorted, 8), 3);
 }
 
-/* By value, not by sign or size; of none nothing. */
+/* By value, not by sign or size; none of an empty list. */
 static void sorts_reals(void **state)
 {
     static const double sorted[] = {-2.5, -0.5, 0, 1e-300, 0.25, 0.25, 1e300};

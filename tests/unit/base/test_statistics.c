@@ -13,7 +13,7 @@ static int by_value(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Rows of few and of many values, with many alike; how many. */
+/* Lists of few and of many values, with many equal ones; how many. */
 static size_t make_row(unsigned round, int64_t *values)
 {
     size_t count = round % MOST + 1;
@@ -45,8 +45,7 @@ static void a_quantile_is_where_it_would_stand_sorted(void **state)
     assert_int_equal(pick_quantile(values, 0, 0.5), INT64_MIN);
 }
 
-/* The lower quartile; where the least tenth, of two values at least, are less than that: the most of these.
- */
+/* The lower quartile; or, if it is greater, the largest of the lowest tenth, of at least two values. */
 static void quiet_is_what_a_fault_of_most_steps_leaves(void **state)
 {
     int64_t values[MOST], sorted[MOST], scratch[MOST];
@@ -64,7 +63,7 @@ static void quiet_is_what_a_fault_of_most_steps_leaves(void **state)
     }
 }
 
-/* Of five, by hand. */
+/* For five values, by hand. */
 static void the_median_of_the_others(void **state)
 {
     int64_t five[] = {8, 1, 16, 4, 2}, two[] = {7, 3}, one = 9;
@@ -84,7 +83,7 @@ static void the_median_of_the_others(void **state)
     assert_int_equal(middles_of(NULL, 0).all, INT64_MIN);
 }
 
-/* Of any list: sorted, and one of its values left out. */
+/* For any list: sorted, with one of its values left out. */
 static void the_median_of_any_others(void **state)
 {
     for (unsigned round = 1; round < MOST; round++) {

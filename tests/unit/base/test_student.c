@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Two-sided points of Student's t as tables have them (Fisher and Yates). */
+/* Two-sided quantiles of Student's t from tables (Fisher and Yates). */
 static void limits_are_those_of_tables(void **state)
 {
     static const struct {
@@ -19,7 +19,7 @@ static void limits_are_those_of_tables(void **state)
     }
 }
 
-/* With one degree of freedom it is Cauchy's: 1 - 2 atan(t) / pi. */
+/* With one degree of freedom it is the Cauchy distribution: 1 - 2 atan(t) / pi. */
 static void one_degree_of_freedom(void **state)
 {
     for (double t = 0.25; t < 1000; t *= 3)
@@ -37,8 +37,10 @@ static void ends_of_the_scale(void **state)
     assert_true(isinf(student_limit(0.01, 0)));
 }
 
-/* Holm's own steps: the least is held against level / count, the next against level / (count - 1) ... until
- * one fails. */
+/*
+ * Holm's own steps: the smallest is compared with level / count, the next with level / (count - 1) ... until
+ * one fails.
+ */
 static void holm_stops_at_the_first_that_fails(void **state)
 {
     double all[] = {0.01, 0.02, 0.03, 0.005}, some[] = {0.01, 0.04, 0.03, 0.005}, none[] = {0.5, 0.02};

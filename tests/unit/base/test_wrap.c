@@ -19,7 +19,7 @@ static void test_lines_break_at_blanks(void **state)
     check("", 7, "");
 }
 
-/* What follows is indented by two more than the line. */
+/* Continuation lines are indented by two more than the line. */
 static void test_what_follows_hangs(void **state)
 {
     check("  one two three\n", 9, "  one two\n    three\n");
@@ -31,13 +31,13 @@ static void test_a_long_word_stays_whole(void **state)
     check("a 123456789012345 b", 8, "a\n  123456789012345\n  b\n");
 }
 
-/* Letters of several bytes take one column. */
+/* Characters of several bytes take one column. */
 static void test_width_is_in_letters(void **state)
 {
     check("\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\xbc x", 5, "\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\xbc\n  x\n");
 }
 
-/* Colours take no column, and what only begins like one does. */
+/* Colours take no column, nor does text that only begins like one. */
 static void test_colours_have_no_width(void **state)
 {
     check("\033[1;31mone\033[0m two", 7, "\033[1;31mone\033[0m two\n");

@@ -10,15 +10,15 @@
 #include <string.h>
 
 /*
- * Ranks 1 and 2 do P on one stream and Q on another, rank 0 only Q; they are as far apart in each of twelve
- * steps of 10000, but for three of them:
+ * Ranks 1 and 2 execute P on one stream and Q on another, rank 0 only Q, at these times in each of twelve
+ * steps of 10000; "late" are the times in three of them:
  *
  *            rank 0          rank 1               rank 2
  *   P                        100 - 200            100 - 200, late 100 - 600
  *   Q        1000 - 1050     1000, late 1400      1000, late 1400
  *
- * Those are longer by 400: in them rank 1 takes 1200 after P instead of 800, and rank 2 has to wait in P for
- * it: on the stream of Q both took 400 longer, but only rank 1 had nothing under way meanwhile.
+ * Those are longer by 400: in them rank 1 takes 1200 after P instead of 800, and rank 2 waits in P for it. On
+ * the stream of Q both took 400 longer, but only rank 1 had no operation running in that time.
  */
 enum { RANKS = 3, STEPS = 12, FIRST_LATE = 6, LAST_LATE = 8, P = 0, Q = 1 };
 enum { OPERATIONS = STEPS + 2 * 2 * STEPS, INSTANCES = 2 * STEPS };
@@ -67,7 +67,9 @@ static void put(struct streams *streams, int rank, int step, int what, int64_t s
     streams->members[instance->first_member + (uint32_t)instance->members++] = number;
 }
 
-/* `late`: rank 1 in those steps, by as much; `shorter`: P is over sooner in them for it. */
+/*
+ * `late`: rank 1 is late in those steps by this amount; `shorter`: P is over sooner in them because of that.
+ */
 static void streams_init(struct streams *streams, int64_t late, int64_t shorter)
 {
     struct error error = ERROR_INIT;
@@ -127,8 +129,10 @@ static void waiting_on_another_stream_is_no_own_time(void **state)
     baseline_release(&streams.baseline);
 }
 
-/* What ran beside it was over sooner: nothing was under way for longer, but nobody is later for it, by half
- * as much at least. */
+/*
+ * The operation next to it was over sooner, so nothing was running for longer, but no rank is later because
+ * of it, by at least half as much.
+ */
 static void what_is_over_sooner_makes_nobody_late(void **state)
 {
     struct streams streams;

@@ -3,11 +3,11 @@
 
 #include "support/cmocka_all.h"
 
-/* Values by rank and step that go with something: 300 + 2 for each of it, where nothing else is said. */
+/* Values by rank and step that depend on a quantity: 300 + 2 per unit, unless given otherwise. */
 
 enum { RANKS = 4, STEPS = 16, CELLS = RANKS * STEPS, FIRST_STEP = 1, BASE = 300, EACH = 2, USUAL = 1000 };
 
-/* Different for all, the same for none; 1000 in the middle of each rank. */
+/* Different for all ranks, equal for none; the median of each rank is 1000. */
 static int64_t with(int rank, int step)
 {
     int64_t apart = (step * 7 + rank * 5) % (STEPS - 1) - (STEPS - 2) / 2;
@@ -68,8 +68,10 @@ static void what_does_not_stays(void **state)
     }
 }
 
-/* That it gets more all the time explains nothing of a rank that is slower all the time, beyond what goes
- * with it elsewhere. */
+/*
+ * That a rank always receives more does not explain that it is always slower, beyond the dependence that
+ * other ranks show.
+ */
 static void always_more_and_always_slower(void **state)
 {
     struct cells cells;
@@ -83,8 +85,10 @@ static void always_more_and_always_slower(void **state)
         assert_int_equal(cells.value[cell], cell / STEPS == 2 ? 3000 : 2000);
 }
 
-/* A value of 100 at 1000 that grew by one with each would grow tenfold with twice as much: it is at most
- * doubled. */
+/*
+ * A value of 100 at 1000 that grew by one with each unit would grow tenfold with twice as much: it is at most
+ * doubled.
+ */
 static void in_proportion_at_most(void **state)
 {
     struct cells cells;

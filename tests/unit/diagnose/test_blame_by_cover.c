@@ -14,8 +14,8 @@
 
 /*
  * Four ranks in one step: slow instances of two members each, on communicators 0 (ranks 0 and 1), 1 (ranks 0
- * and 2), 2 (ranks 2 and 3) and 3 (all four); operations of a rank are in this order. Before that of all,
- * rank 3 sends to rank 0.
+ * and 2), 2 (ranks 2 and 3) and 3 (all four); the operations of a rank are in this order. Before the
+ * operation of all ranks, rank 3 sends to rank 0.
  */
 enum { RANKS = 4, COMMUNICATORS = 4, SENT = COMMUNICATORS, INSTANCES, OPERATIONS = 12 };
 
@@ -153,7 +153,7 @@ static void one_communicator_cannot_tell(void **state)
     assert_culprits(&step, -1, -1, -1, -1);
     step_init(&step, (int64_t[]){100, 0, 0, 100});
     assert_culprits(&step, -1, -1, -1, -1);
-    /* Nor can two sends of a rank on one, that their receivers may only have been late for. */
+    /* Nor can two sends of a rank on one communicator, for which their receivers may only have been late. */
     step_init(&step, (int64_t[]){0, 0, 100, 0});
     step.instances[2].function = FUNCTION_SEND;
     step.instances[2].communicator = 3;
@@ -164,7 +164,9 @@ static void one_communicator_cannot_tell(void **state)
     assert_int_equal(step.transfers[SENT].culprit, -1);
 }
 
-/* Ranks 2 and 3 share the slowest: 2 explains 1090, 3 1010, too near. Without it 0 explains 190, 1 110, 2 90.
+/*
+ * Ranks 2 and 3 share the slowest: 2 explains 1090, 3 1010, which is too close. Without it 0 explains 190, 1
+ * 110, 2 90.
  */
 static void what_nobody_explains_leaves_the_rest(void **state)
 {
@@ -174,8 +176,8 @@ static void what_nobody_explains_leaves_the_rest(void **state)
 }
 
 /*
- * Ranks 2 and 3 share the slowest: 2 explains 1300, 3 1100, too near. Of the rest 2 explains 300, 0 200: it
- * is to blame for those, and still not for what nobody could be.
+ * Ranks 2 and 3 share the slowest: 2 explains 1300, 3 1100, which is too close. Of the rest 2 explains 300, 0
+ * 200: rank 2 is blamed for those, and still not for the one that could not be attributed.
  */
 static void what_nobody_explains_stays_nobodys(void **state)
 {
@@ -187,7 +189,9 @@ static void what_nobody_explains_stays_nobodys(void **state)
     assert_int_equal(step.transfers[SENT].culprit, 2);
 }
 
-/* Who explains more than any other by a quarter: rank 0 explains this much more than rank 1. */
+/*
+ * The rank that explains at least a quarter more than any other: rank 0 explains this much more than rank 1.
+ */
 static void clearly_more_than_any_other(void **state)
 {
     struct step step;
@@ -198,8 +202,8 @@ static void clearly_more_than_any_other(void **state)
 }
 
 /*
- * Rank 0 was in an AllReduce with rank 1 and sent to it on the same communicator, both sides being at all of
- * it for long: only of the send is it plain that it is the sender's.
+ * Rank 0 was in an AllReduce with rank 1 and sent to it on the same communicator, with long durations on both
+ * sides: only for the send it is clear that the sender is at fault.
  */
 static void a_collective_is_no_pair(void **state)
 {
@@ -224,7 +228,7 @@ static void a_send_of_nobody_known(void **state)
     assert_int_equal(step.transfers[SENT].culprit, -1);
 }
 
-/* Of a pair that took 100 longer than usual. */
+/* For a pair that took 100 longer than its baseline. */
 static int32_t sender_of_pair(int64_t usual_ns, int64_t sends_ns, int64_t receives_ns)
 {
     struct step step;
@@ -238,7 +242,10 @@ static int32_t sender_of_pair(int64_t usual_ns, int64_t sends_ns, int64_t receiv
     return step.transfers[SENT].culprit;
 }
 
-/* The sender is done when its data is in the network's buffers; whoever was merely late is done at once. */
+/*
+ * The sender is done when its data is in the network's buffers; a rank that was merely late is done
+ * immediately.
+ */
 static void a_pair_that_both_were_long_at(void **state)
 {
     assert_int_equal(sender_of_pair(40, 140, 160), 3);
@@ -247,7 +254,7 @@ static void a_pair_that_both_were_long_at(void **state)
     assert_int_equal(sender_of_pair(40, 160, 89), -1);
     assert_int_equal(sender_of_pair(TIME_UNKNOWN, 50, 160), 3);
     assert_int_equal(sender_of_pair(TIME_UNKNOWN, 49, 160), -1);
-    /* Of one side it is not known. */
+    /* One side is unknown. */
     assert_int_equal(sender_of_pair(40, 160, TIME_UNKNOWN), -1);
     struct step step;
     step_init(&step, (int64_t[]){0, 0, 0, 0});
@@ -259,8 +266,8 @@ static void a_pair_that_both_were_long_at(void **state)
 }
 
 /*
- * Ranks 0 and 1 explain the same, and sends and receives are not recorded. The own time of one grew where
- * they may sit: it may have sent slowly, or have waited for who does.
+ * Ranks 0 and 1 explain the same, and sends and receives are not recorded. The own time of one grew at a
+ * place where they may be hidden: it may have sent slowly, or have waited for a slow sender.
  */
 static void own_time_that_grew_breaks_no_tie(void **state)
 {
@@ -274,7 +281,7 @@ static void own_time_that_grew_breaks_no_tie(void **state)
     assert_culprits(&step, -1, -1, -1, -1);
 }
 
-/* After its receive, rank 0 is late by 50 of which nobody knows the origin; both sides were at it for 60. */
+/* After its receive, rank 0 is late by 50 of unknown origin; both sides took 60 for the transfer. */
 static void receive_late(struct step *step, const int64_t slow_ns[COMMUNICATORS])
 {
     step_init(step, slow_ns);
@@ -283,7 +290,7 @@ static void receive_late(struct step *step, const int64_t slow_ns[COMMUNICATORS]
     played(step, 0, SENT)->end_ns = played(step, 3, SENT)->end_ns = 60;
 }
 
-/* Rank 0 explains 300 of three communicators, and is late by itself: nothing says that rank 3 sent slowly. */
+/* Rank 0 explains 300 of three communicators, and has an own delay: nothing shows that rank 3 sent slowly. */
 static void lateness_of_a_receiver_to_blame(void **state)
 {
     struct step step;
@@ -300,17 +307,17 @@ static void lateness_of_a_receiver_to_blame(void **state)
     step.transfers[SENT].beyond_ns = 24;
     cover(&step);
     assert_int_equal(step.transfers[SENT].culprit, -1);
-    /* Nobody can tell whether 0 or 1 was slow, so that 0 is not to blame. */
+    /* It is unknown whether 0 or 1 was slow, so 0 is not blamed. */
     receive_late(&step, (int64_t[]){100, 0, 0, 0});
     assert_culprits(&step, -1, -1, -1, -1);
     assert_int_equal(step.transfers[SENT].culprit, 3);
-    /* It is to blame for less: of 49 each. */
+    /* It is blamed for less: for 49 each. */
     receive_late(&step, (int64_t[]){49, 49, 0, 0});
     assert_culprits(&step, 0, 0, -1, -1);
     assert_int_equal(step.transfers[SENT].culprit, 3);
 }
 
-/* Lateness after a receive that its place often has is no slow receive. */
+/* An excess after a receive that also occurs at this place in other steps is no slow receive. */
 static void lateness_that_does_not_stand_out(void **state)
 {
     struct step step;
@@ -321,7 +328,7 @@ static void lateness_that_does_not_stand_out(void **state)
     assert_int_equal(step.transfers[SENT].culprit, -1);
 }
 
-/* After an AllReduce it is whoever's, but no slow transfer of that. */
+/* After an AllReduce it may be any rank's, but it is no slow transfer of that rank. */
 static void lateness_after_a_collective(void **state)
 {
     struct step step;
@@ -332,7 +339,9 @@ static void lateness_after_a_collective(void **state)
     assert_int_equal(step.transfers[0].slow_ns, 0);
 }
 
-/* The operation after the receive starts at 1000; had it been enqueued long before, it waited on the GPU. */
+/*
+ * The operation after the receive starts at 1000; if it had been enqueued long before, it waited on the GPU.
+ */
 static void lateness_of_a_host_is_no_receives(void **state)
 {
     struct step step;

@@ -9,13 +9,13 @@
 
 #include <stdlib.h>
 
-/* Whose fault slow links are. */
+/* Which rank is at fault for slow links. */
 
 /*
- * One AllReduce of four ranks by a ring, in step 2 of four, and what each edge waited beyond the usual. Who
- * is to blame, -1 nobody.
+ * One AllReduce of four ranks by a ring, in step 2 of four, and the wait of each link above its baseline.
+ * Returns the rank at fault, -1 for none.
  */
-/* `joined` of the ranks began it; it ended at 5000, or never where that is TIME_UNKNOWN. */
+/* `joined` of the ranks started it; it ended at 5000, or never if that is TIME_UNKNOWN. */
 static int32_t culprit_where(const int64_t extra_ns[RANKS], int32_t joined, int64_t end_ns)
 {
     struct job_operation operations[RANKS];
@@ -73,7 +73,10 @@ static void one_slow_edge_is_its_senders(void **state)
     assert_int_equal(culprit_of((const int64_t[]){0, 4000, 0, 1900}), 1);
 }
 
-/* Rank 2 neither takes from rank 1 nor sends to rank 3: together that is all there is, each alone is half. */
+/*
+ * Rank 2 neither receives from rank 1 nor sends to rank 3 in time: together these are the whole wait, each
+ * alone is half.
+ */
 static void a_rank_that_stands_still_is_between_its_edges(void **state)
 {
     assert_int_equal(culprit_of((const int64_t[]){0, 4000, 4000, 0}), 2);
@@ -81,7 +84,7 @@ static void a_rank_that_stands_still_is_between_its_edges(void **state)
     assert_int_equal(culprit_of((const int64_t[]){4000, 0, 0, 4000}), 0);
 }
 
-/* Edges with nothing in common, or three in a row that two ranks explain alike, are nobody's. */
+/* Links without a common rank, or three in a row that two ranks explain equally, are not attributed. */
 static void else_nobody(void **state)
 {
     assert_int_equal(culprit_of((const int64_t[]){0, 4000, 0, 4000}), -1);
@@ -89,7 +92,10 @@ static void else_nobody(void **state)
     assert_int_equal(culprit_of((const int64_t[]){4000, 4000, 4000, 4000}), -1);
 }
 
-/* Rank 2 sends to who never came. That is no slow link, unless others went on without it, or it ended. */
+/*
+ * Rank 2 sends to a rank that never joined. That is no slow link, unless others continued without it, or it
+ * ended.
+ */
 static void sends_to_who_never_came(void **state)
 {
     const int64_t extra_ns[] = {0, 0, 4000, 0};
@@ -98,8 +104,9 @@ static void sends_to_who_never_came(void **state)
     assert_int_equal(culprit_where(extra_ns, RANKS - 1, 5000), 2);
 }
 
-/* Two sends to rank 2 in a step, by ranks 0 and 1, slow by 4000 and by so much: who is to blame for the
- * first?
+/*
+ * Two sends to rank 2 in a step, by ranks 0 and 1, slow by 4000 and by the given time: which rank is at fault
+ * for the first?
  */
 static int32_t culprit_of_two(int64_t second_ns)
 {
@@ -112,7 +119,7 @@ static int32_t culprit_of_two(int64_t second_ns)
     return culprit;
 }
 
-/* Who receives has to explain more than half as much again as any sender. */
+/* A receiver must explain more than 1.5 times as much as any sender. */
 static void a_receiver_or_its_senders(void **state)
 {
     assert_int_equal(culprit_of_two(2000), 0);
@@ -121,8 +128,8 @@ static void a_receiver_or_its_senders(void **state)
 }
 
 /*
- * In step 3 and in another one ranks 0 and 1 send to rank 2, slow by 4000 and 2000, and rank 0 to rank 3 by
- * so much. Who is to blame for what rank 0 sent to rank 2 in step 3.
+ * In step 3 and in another one ranks 0 and 1 send to rank 2, slow by 4000 and 2000, and rank 0 sends to rank
+ * 3, slow by the given time. Returns the rank at fault for the send from rank 0 to rank 2 in step 3.
  */
 static int32_t culprit_of_four(int32_t other_step, int64_t elsewhere_ns)
 {
@@ -143,7 +150,10 @@ static int32_t culprit_of_four(int32_t other_step, int64_t elsewhere_ns)
     return culprit;
 }
 
-/* Two that send nowhere else so slowly, in two steps in a row: three quarters of it to the same rank. */
+/*
+ * Two ranks that send to no other rank as slowly, in two consecutive steps: three quarters of it to the same
+ * rank.
+ */
 static void senders_with_a_receiver_in_common(void **state)
 {
     assert_int_equal(culprit_of_four(4, 0), 2);
@@ -153,8 +163,8 @@ static void senders_with_a_receiver_in_common(void **state)
 }
 
 /*
- * In step 3 ranks 0 and 1 send to rank 2 alone, slow by 4000 and 2000; in another one `sender` sends to
- * `receiver`, and perhaps rank 1 as well, slow by 3000. Who is to blame for the first.
+ * In step 3 ranks 0 and 1 send to rank 2 alone, slow by 4000 and 2000; in another step `sender` sends to
+ * `receiver`, and perhaps rank 1 as well, slow by 3000. Returns the rank at fault for the first.
  */
 static int32_t culprit_beside(int32_t other_step, int32_t sender, int32_t receiver, int is_several)
 {
@@ -171,7 +181,7 @@ static int32_t culprit_beside(int32_t other_step, int32_t sender, int32_t receiv
     return culprit;
 }
 
-/* Or beside one step in which that rank is to blame for what was sent to it. */
+/* Or next to one step in which that rank is at fault for what was sent to it. */
 static void beside_a_step_of_the_receiver(void **state)
 {
     assert_int_equal(culprit_beside(4, 0, 2, 1), 2);
@@ -179,14 +189,14 @@ static void beside_a_step_of_the_receiver(void **state)
     assert_int_equal(culprit_beside(5, 0, 2, 1), 0);
     assert_int_equal(culprit_beside(1, 0, 2, 1), 0);
     for (int32_t step = 2; step <= 4; step += 2) {
-        /* Another receives slowly; that rank sends slowly, or one sender to it does. */
+        /* Another rank receives slowly; that rank sends slowly, or one sender to it does. */
         assert_int_equal(culprit_beside(step, 0, 3, 1), 0);
         assert_int_equal(culprit_beside(step, 2, 3, 0), 0);
         assert_int_equal(culprit_beside(step, 0, 2, 0), 0);
     }
 }
 
-/* Who is to blame for one instance, slow by 5000 as it is. */
+/* The rank at fault for one instance, which is slow by 5000. */
 static int32_t culprit_among(const struct sent *sent, size_t count)
 {
     struct network network;
@@ -204,7 +214,7 @@ static void waiting_that_explains_half(void **state)
     assert_int_equal(culprit_among((const struct sent[]){{0, 1, 2, 2499, 0, 0}}, 1), -1);
 }
 
-/* Where a link stands out by how long it was busy, what others waited says nothing. */
+/* If a link stands out by the time for which it was busy, the waits of others prove nothing. */
 static void a_slow_link_beside_longer_waiting(void **state)
 {
     assert_int_equal(culprit_among((const struct sent[]){{0, 1, 2, 4000, 4000, 0}, {0, 3, 0, 9000, 0, 0}}, 2),
@@ -214,8 +224,8 @@ static void a_slow_link_beside_longer_waiting(void **state)
 }
 
 /*
- * Where one end holds two thirds of the waiting, what the rank at the other end of the slowest edge has to do
- * with others besides is no matter: rank 1 sends 4000 of 5900, or receives 6000 of 9000.
+ * If one end accounts for two thirds of the wait, other traffic of the rank at the other end of the slowest
+ * link does not matter: rank 1 sends 4000 of 5900, or receives 6000 of 9000.
  */
 static void an_end_that_explains_it_alone(void **state)
 {
@@ -237,8 +247,8 @@ static void an_end_that_explains_it_alone(void **state)
 }
 
 /*
- * Rank 0 sends by an edge that waits for 10000 and receives by one that does: 20000. Rank 1 has the first of
- * these and one of its own, by which it may hold three quarters of that, or less.
+ * Rank 0 sends over a link that waits for 10000 and receives over one that does: 20000. Rank 1 has the first
+ * of these and one of its own, with which it may account for three quarters of that, or less.
  */
 static void a_rank_that_another_comes_near(void **state)
 {
@@ -248,7 +258,7 @@ static void a_rank_that_another_comes_near(void **state)
     assert_int_equal(culprit_among(sent, 3), -1);
 }
 
-/* All six edges of rank 0 hold 420 of 630, two thirds; or of 631. No other rank comes near that. */
+/* All six links of rank 0 have 420 of 630, two thirds; or of 631. No other rank comes close. */
 static void a_rank_all_of_whose_edges_wait(void **state)
 {
     struct sent sent[] = {{0, 0, 1, 700, 0, 0}, {0, 0, 2, 700, 0, 0}, {0, 0, 3, 700, 0, 0},
@@ -260,7 +270,7 @@ static void a_rank_all_of_whose_edges_wait(void **state)
     assert_int_equal(culprit_among(sent, 10), -1);
 }
 
-/* So many instances of step 3, and again of step 4, each with these edges; who is to blame for each. */
+/* This many instances of step 3, and again of step 4, each with these links; the rank at fault for each. */
 struct share {
     int32_t instance; /* of one step */
     int32_t sender;
@@ -296,40 +306,42 @@ static void assert_blamed(const struct share *shares, size_t count, int in_two_s
 }
 
 /*
- * The end that explains most takes the blame for all it explains, then the next. In what follows a rank sends
- * or takes in so many thousands.
+ * The end that explains most is blamed for everything that it explains, then the next one. In the following,
+ * a rank sends or receives the given number of thousands.
  */
 static void the_end_that_explains_most(void **state)
 {
-    /* Rank 3 takes 8 in, rank 0 sends 4 of them; what rank 2 sends is no part of that. */
+    /* Rank 3 receives 8, rank 0 sends 4 of them; the sends of rank 2 are no part of that. */
     assert_blamed((const struct share[]){{0, 0, 3, 4000}, {1, 1, 3, 4000}, {2, 2, 1, 100}}, 3, 0,
                   (const int32_t[]){3, 3, 2});
-    /* Rank 0 takes 8 in. */
+    /* Rank 0 receives 8. */
     assert_blamed((const struct share[]){{0, 1, 0, 4000}, {1, 2, 0, 4000}, {2, 3, 1, 100}}, 3, 0,
                   (const int32_t[]){0, 0, 3});
-    /* Rank 0 sends 5. Of what is left rank 2 takes 4 in; what it took from rank 0 is explained. */
+    /* Rank 0 sends 5. Of the rest rank 2 receives 4; what it received from rank 0 is explained. */
     assert_blamed((const struct share[]){{0, 0, 2, 1000}, {1, 0, 3, 4000}, {2, 1, 2, 2000}, {3, 3, 2, 2000}},
                   4, 0, (const int32_t[]){0, 0, 2, 2});
-    /* Rank 2 takes 8 in. Rank 3 takes from two alike, of which neither sends two thirds of it. */
+    /* Rank 2 receives 8. Rank 3 receives the same from two ranks, neither of which sends two thirds of it. */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 1, 2, 4000}, {2, 0, 3, 100}, {2, 1, 3, 100}}, 4,
                   0, (const int32_t[]){2, 2, 3});
-    /* Rank 0 sends 8. Rank 1 sends to two alike. */
+    /* Rank 0 sends 8. Rank 1 sends the same to two ranks. */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 0, 3, 4000}, {2, 1, 2, 100}, {2, 1, 3, 100}}, 4,
                   0, (const int32_t[]){0, 0, 1});
 }
 
-/* In two steps in a row. */
+/* In two consecutive steps. */
 static void who_has_a_receiver_in_common(void **state)
 {
-    /* Two sends of one rank are no two senders. */
+    /* Two sends of one rank are not two senders. */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 0, 2, 4000}}, 2, 1, (const int32_t[]){0, 0});
-    /* Ranks 0 and 1 send to rank 2 nearly all; what rank 0 sent to rank 3 was not rank 2's doing. */
+    /*
+     * Ranks 0 and 1 send almost everything to rank 2; rank 2 is not at fault for what rank 0 sent to rank 3.
+     */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 1, 2, 2000}, {2, 0, 3, 1000}}, 3, 1,
                   (const int32_t[]){2, 2, 0});
     /* Ranks 1 and 2 to rank 0. */
     assert_blamed((const struct share[]){{0, 1, 0, 4000}, {1, 2, 0, 2000}, {2, 1, 3, 1000}}, 3, 1,
                   (const int32_t[]){0, 0, 1});
-    /* Rank 3 sends half to rank 1: its sends are slow, those to rank 2 as well. */
+    /* Rank 3 sends half to rank 1: its sends are slow, also those to rank 2. */
     assert_blamed(
         (const struct share[]){
             {0, 0, 2, 4000}, {1, 1, 2, 2000}, {2, 3, 1, 3000}, {3, 3, 2, 1500}, {4, 3, 0, 1500}},
@@ -337,20 +349,22 @@ static void who_has_a_receiver_in_common(void **state)
     /* Or less than three quarters to rank 2. */
     assert_blamed((const struct share[]){{0, 0, 2, 3000}, {1, 1, 2, 1500}, {2, 3, 2, 3000}, {3, 3, 1, 2000}},
                   4, 1, (const int32_t[]){2, 2, 3, 3});
-    /* So they are where it sends nearly all to rank 1, which nobody else does. */
+    /* The same if it sends almost everything to rank 1, which no other rank does. */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 1, 2, 2000}, {2, 3, 1, 5000}, {3, 3, 2, 1000}},
                   4, 1, (const int32_t[]){2, 2, 3, 3});
-    /* In whatever order. */
+    /* In any order. */
     assert_blamed((const struct share[]){{0, 0, 3, 1000}, {1, 0, 2, 2000}, {2, 1, 2, 2000}, {3, 0, 2, 2000}},
                   4, 1, (const int32_t[]){0, 2, 2, 2});
-    /* Rank 1 sends too little to show the same slowness; a quarter does. */
+    /* Rank 1 sends too little to show the same slowness; a quarter is enough. */
     assert_blamed((const struct share[]){{0, 0, 2, 8000}, {1, 1, 2, 1990}}, 2, 1, (const int32_t[]){0, 1});
     assert_blamed((const struct share[]){{0, 1, 2, 1990}, {1, 0, 2, 8000}}, 2, 1, (const int32_t[]){1, 0});
     assert_blamed((const struct share[]){{0, 0, 2, 8000}, {1, 1, 2, 2000}}, 2, 1, (const int32_t[]){2, 2});
     /* Of three, two of them do. */
     assert_blamed((const struct share[]){{0, 0, 2, 8000}, {1, 1, 2, 1000}, {2, 3, 2, 4000}}, 3, 1,
                   (const int32_t[]){2, 2, 2});
-    /* What rank 0 sent to several alike stays its own, where nobody is found to receive slowly. */
+    /*
+     * Slow sends of rank 0 to several ranks remain its own fault, unless one rank is found to receive slowly.
+     */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 0, 1, 500}, {1, 0, 3, 500}}, 3, 1,
                   (const int32_t[]){0, 0});
 }

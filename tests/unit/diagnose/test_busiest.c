@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-/* Eight ranks without a fault; a step lasts for 10000. Of rank 5 the GPU computes so long before each call.
- */
+/* Eight ranks without a fault; a step takes 10000. The GPU of rank 5 computes this long before each call. */
 static void init(struct slow_job *played, int64_t work_ns, int64_t others_ns)
 {
     static const struct slow_ranks none;
@@ -27,7 +26,7 @@ static void release(struct slow_job *played)
     slow_job_release(played);
 }
 
-/* What is found where its role has so many ranks. */
+/* The findings if its role has this many ranks. */
 static void take(struct slow_job *played, size_t ranks_of_role, struct findings *findings)
 {
     struct error error = ERROR_INIT;
@@ -87,7 +86,7 @@ static void a_heavier_stage_may_be_so_by_design(void **state)
     release(&played);
 }
 
-/* Peers tell more, who is named already is named once, and in half of a step others need not wait. */
+/* Peers are better evidence, a named rank is named only once, and for half of a step others need not wait. */
 static void others_tell_more(void **state)
 {
     struct slow_job played;

@@ -6,8 +6,8 @@
 #include "support/cmocka_all.h"
 
 /*
- * Rank 0 sends to rank 1 once a step, 1000 bytes that take 1000 ns, but in step 4: by how much that link was
- * busy beyond what is usual there.
+ * Rank 0 sends to rank 1 once per step, 1000 bytes that take 1000 ns, except in step 4: returns by how much
+ * that link was busy above its baseline there.
  */
 enum { STEPS = 10 };
 
@@ -45,7 +45,7 @@ static void slow_for_its_size(void **state)
     assert_int_equal(over_when(1000, 1000), 0);
 }
 
-/* More data take longer, if they do; what counts is beyond that, for the usual size. */
+/* More data takes longer, if that holds in other steps; what counts is the excess, for the usual size. */
 static void more_data(void **state)
 {
     assert_int_equal(over_when(3000, 3000), 0);
@@ -55,9 +55,9 @@ static void more_data(void **state)
 }
 
 /*
- * Eight links of one place, busy for 1000 in each step, but for the first two: by how much those were busy
- * beyond what is usual there in step 4. Two more are at another position, and two of ranks without a role,
- * each busy for 9000.
+ * Eight links at one place, busy for 1000 in each step, except the first two: by how much those were busy
+ * above the baseline in step 4. Two more are at another place, and two belong to ranks without a role, each
+ * busy for 9000.
  */
 enum { LINKS = 12 };
 

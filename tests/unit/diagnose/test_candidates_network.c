@@ -12,7 +12,10 @@
 
 static struct rule_results last_read;
 
-/* Rank 0's link is slow by so much in each step but the last, and there by `last_ns`: connections' start? */
+/*
+ * Rank 0's link is slow by the given time in each step except the last, and there by `last_ns`: are the
+ * connections still ramping up?
+ */
 static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t each_ns, int64_t last_ns)
 {
     struct network network;
@@ -35,8 +38,7 @@ static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t each_ns
     return is_doubted;
 }
 
-/* Slow from the first step after the warm-up and later no more, but not by a whole step in each of several.
- */
+/* Slow from the first step after the warm-up and not later, but not by a whole step in each of several. */
 static void connections_get_up_to_speed(void **state)
 {
     assert_true(may_be_warm_up(1, 3, 9999, 9999));
@@ -47,7 +49,7 @@ static void connections_get_up_to_speed(void **state)
     assert_false(may_be_warm_up(1, 5, 9999, 9999));
 }
 
-/* By how much a send was slow whose link was busy for 4000 too long, to a receive that lasted for 1000. */
+/* By how much a send was slow whose link was busy for 4000 too long, to a receive that took 1000. */
 static int64_t slow_send_ns(enum end_kind ends)
 {
     struct network network;
@@ -66,7 +68,7 @@ static int64_t slow_send_ns(enum end_kind ends)
     return slow_ns;
 }
 
-/* Before it came, the sender waited for it, and not for the network. */
+/* Before the receiver arrived, the sender waited for it, not for the network. */
 static void no_longer_than_the_receive(void **state)
 {
     assert_int_equal(slow_send_ns(ENDS_BY_KERNEL), 1000);
@@ -74,7 +76,7 @@ static void no_longer_than_the_receive(void **state)
     assert_int_equal(slow_send_ns(ENDS_BY_HOST), 4000);
 }
 
-/* A link that delays only some members: by no more than the longest of them lasted. */
+/* A link that delays only some members: by at most the longest duration among them. */
 static void no_longer_than_its_members(void **state)
 {
     for (int some = 0; some < 2; some++) {
@@ -90,7 +92,7 @@ static void no_longer_than_its_members(void **state)
     }
 }
 
-/* Of a member that has not said when it ended nothing is known. */
+/* Nothing is known about a member without a recorded end. */
 static void no_longer_than_what_is_known_of_members(void **state)
 {
     struct network network;
@@ -104,7 +106,9 @@ static void no_longer_than_what_is_known_of_members(void **state)
     network_release(&network);
 }
 
-/* All but one member were there: 0 for 1000 by its kernel, the others for 900, while a link was slow by 3500.
+/*
+ * All members except one were there: 0 for 1000 by its kernel, the others for 900, while a link was slow by
+ * 3500.
  */
 static void network_init_early(struct network *network, int64_t next_ns)
 {
@@ -126,8 +130,8 @@ static int64_t slow_by_link(struct network *network)
 }
 
 /*
- * A leaf of a tree has its stop early, and a kernel with a channel of which no stop is told may have had
- * others after those that are: it was at it until the next of its stream began.
+ * A leaf of a tree has an early stop, and a kernel with a channel without a stop may have had later stops
+ * than the recorded ones: it was occupied until the next operation of its stream began.
  */
 static void no_longer_than_until_the_next(void **state)
 {
@@ -143,7 +147,7 @@ static void no_longer_than_until_the_next(void **state)
         }
 }
 
-/* Nobody's times are known, and one never came: that is what the link waited for, unless somebody went on. */
+/* No times are known, and one member never joined: the link waited for it, unless another rank continued. */
 static void not_for_want_of_a_member(void **state)
 {
     for (int went_on = 0; went_on < 2; went_on++) {
@@ -156,9 +160,9 @@ static void not_for_want_of_a_member(void **state)
 }
 
 /*
- * In step 3 rank 0's link is slow by 4000. So much longer than usual took another operation that nobody is to
- * blame for, in which a link of `sender` waited for 2000, `extra_ns` beyond the usual, 800 at once: how much
- * of it counts as rank 0's.
+ * In step 3 rank 0's link is slow by 4000. Another operation, for which no rank is blamed, took longer than
+ * its baseline by the given time; a link of `sender` waited in it for 2000, `extra_ns` above the baseline,
+ * 800 of it at once: returns how much of it counts for rank 0.
  */
 static int64_t widened_by(int32_t sender, int64_t beyond_ns, int64_t extra_ns)
 {
@@ -173,7 +177,10 @@ static int64_t widened_by(int32_t sender, int64_t beyond_ns, int64_t extra_ns)
     return slow_ns;
 }
 
-/* In step 3 another operation took 300 longer, in which rank 3's edge to 0 waited for 10 beyond the usual. */
+/*
+ * In step 3 another operation took 300 longer, in which the link from rank 3 to 0 waited for 10 above its
+ * baseline.
+ */
 static int32_t culprit_beside(int64_t over_ns, int64_t *slow_ns)
 {
     struct network network;
@@ -189,7 +196,7 @@ static int32_t culprit_beside(int64_t over_ns, int64_t *slow_ns)
     return culprit;
 }
 
-/* What it took in counts as well; not what another one is to blame for. */
+/* Its receives count as well; but not what another rank is blamed for. */
 static void what_it_received(void **state)
 {
     int64_t slow_ns;
@@ -206,14 +213,18 @@ static void what_else_it_sent(void **state)
     assert_int_equal(widened_by(0, 300, 0), 0);
     assert_int_equal(widened_by(0, 300, -10), 0);
     assert_int_equal(widened_by(0, TIME_UNKNOWN, 1500), 0);
-    /* No longer than usual, as that is slow by its doing: where it waited twice as long as usual itself. */
+    /*
+     * No longer than the baseline, because that is slow for the same reason: if it waited twice as long as
+     * the baseline itself.
+     */
     assert_int_equal(widened_by(0, -5, 1000), 0);
     assert_int_equal(widened_by(0, -5, 1001), 800);
 }
 
 /*
- * Two links of an operation that have nothing in common held some by 4000, of which all members show 1000.
- * Rank 0, to which one of them goes, is to blame elsewhere: the operation is its too, as it was.
+ * Two links of an operation without a common rank delayed some members by 4000, of which all members show
+ * 1000. Rank 0, which one of them leads to, is blamed elsewhere: the operation counts as its fault, too, in
+ * full.
  */
 static void what_held_some_of_what_else_it_sent(void **state)
 {
@@ -231,7 +242,8 @@ static void what_held_some_of_what_else_it_sent(void **state)
     network_release(&network);
 }
 
-/* Rank 0's link is slow by 4000 in step 4; in another step an operation took longer by 3000, or had no link.
+/*
+ * Rank 0's link is slow by 4000 in step 4; in another step an operation took longer by 3000, or had no link.
  */
 static double ahead_of_one_in(int32_t step, int has_edge)
 {
@@ -246,7 +258,7 @@ static double ahead_of_one_in(int32_t step, int has_edge)
     return ahead;
 }
 
-/* The transfer of step 2 took 100 longer, a link of it 3500: that is what the other is held against. */
+/* The transfer of step 2 took 100 longer, a link of it 3500: the other one is compared with that. */
 static void a_slow_link_says_what_is_usual(void **state)
 {
     struct network network;
@@ -261,8 +273,8 @@ static void a_slow_link_says_what_is_usual(void **state)
 }
 
 /*
- * What it is held against: all transfers by links that took longer, but in the first step after the warm-up;
- * where there are none, the least that counts, 1.5 % of a step.
+ * What it is compared with: all transfers on links that took longer, except in the first step after the
+ * warm-up; if there are none, the minimum of 1.5 % of a step.
  */
 static void other_transfers_say_what_is_usual(void **state)
 {
@@ -272,9 +284,9 @@ static void other_transfers_say_what_is_usual(void **state)
 }
 
 /*
- * Rank 0's link is slow by 4000 in step 3, in an operation of which the shortest member lasted for so long
- * and that is at that position of two; another of its links is slow by so much at the first position. Whether
- * the next step shows it.
+ * Rank 0's link is slow by 4000 in step 3, in an operation whose shortest member has the given duration and
+ * that is at the given of two positions; another of its links is slow by the given time at the first
+ * position. Returns whether the next step shows it.
  */
 static int shows_later(int64_t transfer_ns, int32_t position, int64_t before_ns, int32_t step)
 {
@@ -291,7 +303,7 @@ static int shows_later(int64_t transfer_ns, int32_t position, int64_t before_ns,
     return later;
 }
 
-/* As much as that, and more, was another rank's link slow by at the first position. */
+/* A link of another rank at the first position was slow by at least as much. */
 static void slow_at_the_end_beside_another(void **state)
 {
     struct network network;
@@ -306,7 +318,10 @@ static void slow_at_the_end_beside_another(void **state)
     network_release(&network);
 }
 
-/* What held some at the end of a step leaves the others to wait in the next, whose length has to be known. */
+/*
+ * A delay of some members at the end of a step makes the others wait in the next one, whose duration must be
+ * known.
+ */
 static void slow_at_the_end_of_a_step(void **state)
 {
     assert_true(shows_later(1000, 1, 0, 3));
@@ -320,8 +335,8 @@ static void slow_at_the_end_of_a_step(void **state)
 }
 
 /*
- * In step 3 a transfer of 1000 and so much stands out by that, and a link by 4000: what the operation counts
- * as slow, of which all members show what the transfer does.
+ * In step 3 a transfer of 1000 and the given time stands out by that time, and a link by 4000: returns how
+ * slow the operation counts, of which all members show the excess of the transfer.
  */
 static int64_t slow_beside(int64_t usual_ns, int64_t slow_ns)
 {
@@ -341,13 +356,13 @@ static void a_link_that_was_slow_for_longer(void **state)
     assert_int_equal(slow_beside(1000, 0), 4000);
     assert_int_equal(slow_beside(1000, 1999), 4000);
     assert_int_equal(slow_beside(1000, 2000), 2000);
-    /* Nobody was done before the link was. */
+    /* No member finished before the link. */
     assert_int_equal(slow_beside(3000, 1000), 1000);
 }
 
 /*
- * No network steps are recorded. Transfers of 1000 bytes last for 4800 to 5200, but in step 4 so much for so
- * long, all members present or not: by how much that is slow.
+ * Network steps are not recorded. Transfers of 1000 bytes take 4800 to 5200, but in step 4 the given size
+ * takes the given time, with all members present or not: returns by how much that is slow.
  */
 static int64_t slow_without_links(int64_t bytes, int64_t transfer_ns, int32_t members)
 {
@@ -385,7 +400,10 @@ static int64_t slow_without_links(int64_t bytes, int64_t transfer_ns, int32_t me
     return slow_ns;
 }
 
-/* Beyond what transfers differ by anyway. Of one that lacks members another may have been in it for less. */
+/*
+ * Beyond the normal differences of transfers. If members are missing, another one may have been in it for a
+ * shorter time.
+ */
 static void transfers_that_stand_out(void **state)
 {
     assert_int_equal(slow_without_links(1000, 5300, RANKS), 0);
@@ -397,8 +415,8 @@ static void transfers_that_stand_out(void **state)
 }
 
 /*
- * No network steps are recorded. In step 4 rank 0's send to rank 1 was slow by 4000, both being at it for
- * long; in step 2 another operation took 3000 longer, and nobody is to blame for that.
+ * Network steps are not recorded. In step 4 rank 0's send to rank 1 was slow by 4000, with both ranks in it
+ * for long; in step 2 another operation took 3000 longer, and no rank is blamed for that.
  */
 static void a_slow_send_without_network_steps(void **state)
 {

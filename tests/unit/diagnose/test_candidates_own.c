@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Ranks that came late by themselves. */
+/* Ranks with an own delay. */
 
 static struct suspect suspicion_of(struct small *small)
 {
@@ -29,9 +29,9 @@ static void the_least_that_counts(void **state)
 }
 
 /*
- * Rank 1 is late by `first_ns` before the first operation of step `step`, by 1000 before the second. Stages
- * that wait for it begin late as well, and the step before is longer to them; the warm-up is held against
- * nothing.
+ * Rank 1 is late by `first_ns` before the first operation of step `step`, and by 1000 before the second.
+ * Stages that wait for it begin late as well, and the previous step is longer for them; the warm-up is not
+ * compared.
  */
 static int shows_earlier_where(int32_t step, int64_t first_ns, int in_stages)
 {
@@ -83,9 +83,9 @@ static void lateness_between_steps(void **state)
 }
 
 /*
- * Late by 1000 of its own before the first operation of steps 1 to 3; who waits for it in the second, which
- * is on another communicator, waits for 1500 that nobody knows the origin of: 1000 of it are known already.
- * On the same communicator they met since, and it is 1500 more.
+ * Late by 1000 of its own before the first operation of steps 1 to 3. The ranks that wait for it in the
+ * second operation, on another communicator, wait for 1500 of unknown origin: 1000 of it are already known.
+ * On the same communicator they had a common operation since, and it is 1500 more.
  */
 static int64_t late_where(int32_t communicator, int64_t hidden_ns)
 {
@@ -107,14 +107,14 @@ static void hidden_lateness_counts_once(void **state)
     assert_int_equal(late_where(0, 1500), 2500);
     assert_int_equal(late_where(1, 600), 1000);
     assert_int_equal(late_where(1, 4000), 4000);
-    /* More than four times what is known is not this rank's. */
+    /* More than four times the known part is not this rank's. */
     assert_int_equal(late_where(1, 4001), 1000);
 }
 
 /*
- * Late by 700, 500 and 400 before the first operations of steps 1 to 3; who waits for it in the last one,
- * which alone is on another communicator, waits for 1500. Of that, 500 and 400 are known: the step before it
- * counts, what was earlier has been waited for long since.
+ * Late by 700, 500 and 400 before the first operations of steps 1 to 3. The rank that waits for it in the
+ * last one, which alone is on another communicator, waits for 1500. Of that, 500 and 400 are known: the
+ * previous step counts; earlier delays have been waited for long before.
  */
 static void hidden_lateness_is_of_two_steps(void **state)
 {
@@ -129,7 +129,7 @@ static void hidden_lateness_is_of_two_steps(void **state)
     assert_int_equal(suspicion_of(&small).total_ns, 700 + 500 + 400 + 1500 - 900);
 }
 
-/* Rank 1 is late by 1000 in step 2, where it stays for 100; the other two for so long. */
+/* Rank 1 is late by 1000 in step 2, where it stays for 100; the other two for the given time. */
 static int64_t margin_where(uint8_t function, int64_t first_ns, int64_t second_ns)
 {
     struct small small;
@@ -143,7 +143,7 @@ static int64_t margin_where(uint8_t function, int64_t first_ns, int64_t second_n
     return suspicion_of(&small).margin_ns;
 }
 
-/* When another one began nobody knows. */
+/* The start of another one is unknown. */
 static int64_t margin_beside_unknown(void)
 {
     struct small small;
@@ -155,7 +155,7 @@ static int64_t margin_beside_unknown(void)
     return suspicion_of(&small).margin_ns;
 }
 
-/* No record of the other members is left. */
+/* The records of the other members are lost. */
 static int64_t margin_without_others(void)
 {
     struct small small;
@@ -169,13 +169,16 @@ static int64_t margin_without_others(void)
     return suspicion_of(&small).margin_ns;
 }
 
-/* What partners lost at once: how much later it came than the last but one, no more than it was late by. */
+/*
+ * What partners lost at once: the time between the arrivals of the last and the last but one, at most its
+ * delay.
+ */
 static void how_much_later_than_the_last_but_one(void **state)
 {
     assert_int_equal(margin_where(FUNCTION_ALL_REDUCE, 600, 1100), 500);
     assert_int_equal(margin_where(FUNCTION_ALL_REDUCE, 1600, 1500), 1000);
     assert_int_equal(margin_where(FUNCTION_ALL_REDUCE, 90, 1500), 0);
-    /* Where that cannot be read, all of it; nobody has to wait in a Broadcast. */
+    /* If that cannot be determined, all of it; in a Broadcast no rank has to wait. */
     assert_int_equal(margin_where(FUNCTION_ALL_REDUCE, TIME_UNKNOWN, 500), 1000);
     assert_int_equal(margin_beside_unknown(), 1000);
     assert_int_equal(margin_without_others(), 0);
@@ -185,7 +188,7 @@ static void how_much_later_than_the_last_but_one(void **state)
 
 /*
  * Rank 1 is late by 1000 before the second operation of steps 2 and 3, rank 2 by 3000 before the first of
- * step 3, where a receive may sit: how likely noise makes the first.
+ * step 3, where a receive may be hidden: returns how likely noise explains the first.
  */
 static double chance_beside_a_receive(int blind)
 {
@@ -211,15 +214,15 @@ static double chance_beside_a_receive(int blind)
 
 static void receives_are_no_example_of_lateness(void **state)
 {
-    /* Of the nine cells one stands alone that is as strong, or none. */
+    /* Of the nine cells, one that stands alone is as strong, or none is. */
     assert_true(fabs(chance_beside_a_receive(0) - 9 * (2. / 9) * (2. / 9)) < 1e-12);
     assert_true(fabs(chance_beside_a_receive(1) - 9 * (1. / 9) * (1. / 9)) < 1e-12);
 }
 
 /*
- * Rank 1 is late by 1000 in steps 1 and 3, before the operation of that number in either. Of step 2 its own
- * time before the first one is known, or not: the operation may have been lost, or the one before it. The
- * last step of the suspicion.
+ * Rank 1 is late by 1000 in steps 1 and 3, before the operation with that number in both. In step 2 its own
+ * time before the first operation is known, or not: the operation may have been lost, or the one before it.
+ * Returns the last step of the suspicion.
  */
 static int32_t last_step_late(int before, int after, int is_lost, int is_known)
 {
@@ -247,7 +250,7 @@ static int32_t last_step_late(int before, int after, int is_lost, int is_known)
             for (int number = 0; number < 2; number++)
                 cells[(number * RANKS + rank) * STEPS + step] = rank * EACH + 2 * step + number;
     excess_at(&small, 1, 1, before)->excess_ns = excess_at(&small, 1, 3, after)->excess_ns = 1000;
-    /* Where it was late by less says nothing. */
+    /* A smaller delay proves nothing. */
     excess_at(&small, 1, 1, !before)->excess_ns = excess_at(&small, 1, 3, !after)->excess_ns = 900;
     if (!is_known)
         excess_at(&small, 1, 2, 0)->beyond_ns = TIME_UNKNOWN;
@@ -260,7 +263,7 @@ static int32_t last_step_late(int before, int after, int is_lost, int is_known)
     return last;
 }
 
-/* Where it was latest in the step before or in the one after. */
+/* If it was latest in the previous step or in the next one. */
 static void late_before_and_after_what_is_not_known(void **state)
 {
     assert_int_equal(last_step_late(0, 0, 0, 1), 1);

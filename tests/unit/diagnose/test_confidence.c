@@ -1,7 +1,7 @@
 #include "support/cmocka_all.h"
 #include "support/judged.h"
 
-/* What a suspicion is believed. */
+/* The confidence of suspicions. */
 
 static enum confidence judged_with(struct suspect suspect, const struct besides *besides)
 {
@@ -23,7 +23,9 @@ static enum confidence judged(struct suspect suspect, int finished_only)
     return judged_by(suspect, finished_only, NULL);
 }
 
-/* In every step: a recorder that does not tell trees from rings cannot tell a slow rank from a tree's root.
+/*
+ * In every step: a recorder that does not distinguish trees from rings cannot distinguish a slow rank from
+ * the root of a tree.
  */
 static void always(void **state)
 {
@@ -38,17 +40,19 @@ static void always(void **state)
     /* Ranks differ by design: less than a tenth of a step is no fault. */
     suspect.gain_ns = 899;
     assert_int_equal(judged(suspect, 0), CONFIDENCE_LOW);
-    /* Nor is it one that partners wait for it in each. */
+    /* Nor is it a fault that partners wait for it in each step. */
     suspect.margin_ns = 9000;
     assert_int_equal(judged(suspect, 0), CONFIDENCE_LOW);
-    /* A tree's root is no slow network. */
+    /* The root of a tree is no slow network. */
     suspect.kind = FINDING_NETWORK;
     suspect.gain_ns = 900;
     assert_int_equal(judged(suspect, 1), CONFIDENCE_MEDIUM);
 }
 
-/* From the first step to the last but one: it came to an end, and its past tells it from a difference by
- * design. */
+/*
+ * From the first step to the last but one: it ended, so its other steps distinguish it from a difference by
+ * design.
+ */
 static void until_it_was_over(void **state)
 {
     struct suspect suspect = {.kind = FINDING_COMPUTE,
@@ -75,8 +79,10 @@ static struct suspect two_steps(enum finding_kind kind, double ahead)
                             .ahead = ahead};
 }
 
-/* Two steps that are worth less than 6 % each are believed where no other step alone is two thirds as strong;
- * of a network, a third. */
+/*
+ * Two steps that cost less than 6 % each are believed if no other single step is two thirds as strong; for a
+ * network, a third.
+ */
 static void two_in_a_row(void **state)
 {
     assert_int_equal(judged(two_steps(FINDING_HOST, 1), 0), CONFIDENCE_MEDIUM);
@@ -102,7 +108,10 @@ static struct suspect one_step(enum finding_kind kind, int64_t gain_ns, double c
                             .ahead = ahead};
 }
 
-/* One step alone: 25 times any other, or unlikely; worth 3 % of a step, of a network half a step. */
+/*
+ * A single step: 25 times as strong as any other, or unlikely to be noise; with a cost of 3 % of a step, for
+ * a network half a step.
+ */
 static void one_alone(void **state)
 {
     assert_int_equal(judged(one_step(FINDING_COMPUTE, 30, 0.5, 25), 0), CONFIDENCE_MEDIUM);
@@ -114,8 +123,10 @@ static void one_alone(void **state)
     assert_int_equal(judged(one_step(FINDING_NETWORK, 500, 0.0001, 250), 0), CONFIDENCE_HIGH);
 }
 
-/* Three steps in all, over one or two, are a pause, whatever else there is; two of three quarters are no
- * moment. */
+/*
+ * Three steps in total over one or two steps are a pause, whatever else there is; two of three quarters each
+ * are no moment.
+ */
 static void paused(void **state)
 {
     struct suspect two = two_steps(FINDING_NETWORK, 0.5);
@@ -132,7 +143,7 @@ static void paused(void **state)
     assert_int_equal(judged(two, 0), CONFIDENCE_LOW);
     two.gain_ns = 3000;
     assert_int_equal(judged(two, 0), CONFIDENCE_MEDIUM);
-    /* Three steps are a row, and have their chance to be held against. */
+    /* Three steps are a sequence, and are compared with the chance of one. */
     struct suspect three = two;
     three.last_step = 6;
     three.counted_steps = 3;
@@ -142,7 +153,7 @@ static void paused(void **state)
     assert_int_equal(judged(three, 0), CONFIDENCE_MEDIUM);
 }
 
-/* Late for a quarter of a step and five times as late as any other, where the recorder sees it all. */
+/* Late by a quarter of a step and five times as late as any other, if the recorder records everything. */
 static void late_alone(void **state)
 {
     assert_int_equal(judged(one_step(FINDING_HOST, 250, 0.5, 5), 0), CONFIDENCE_MEDIUM);
@@ -150,7 +161,7 @@ static void late_alone(void **state)
     assert_int_equal(judged(one_step(FINDING_HOST, 249, 0.5, 5), 0), CONFIDENCE_LOW);
     assert_int_equal(judged(one_step(FINDING_HOST, 250, 0.5, 4.9), 0), CONFIDENCE_LOW);
     assert_int_equal(judged(one_step(FINDING_HOST, 250, 0.5, 5), 1), CONFIDENCE_MEDIUM);
-    /* Of finished operations only, the first step may be the warm-up. */
+    /* With finished operations only, the first step may be warm-up. */
     struct suspect first = one_step(FINDING_HOST, 250, 0.5, 5);
     first.after_warm_up = 1;
     assert_int_equal(judged(first, 0), CONFIDENCE_MEDIUM);
@@ -158,7 +169,7 @@ static void late_alone(void **state)
     assert_int_equal(judged(one_step(FINDING_NETWORK, 900, 0.5, 5), 0), CONFIDENCE_LOW);
 }
 
-/* Of finished operations only, and of these some may be missing, or the sends that pass waiting on. */
+/* With finished operations only, some of which may be missing, or the sends that pass waits on. */
 static void late_alone_where_more_may_have_been(void **state)
 {
     const struct suspect late = one_step(FINDING_HOST, 250, 0.5, 5);
@@ -180,7 +191,7 @@ static void late_alone_where_more_may_have_been(void **state)
         CONFIDENCE_LOW);
 }
 
-/* Of a GPU, a tenth of a step and three times as late as any other. */
+/* For a GPU, a tenth of a step and three times as late as any other. */
 static void busy_alone(void **state)
 {
     assert_int_equal(judged(one_step(FINDING_COMPUTE, 100, 0.5, 3), 0), CONFIDENCE_MEDIUM);
@@ -190,7 +201,10 @@ static void busy_alone(void **state)
     assert_int_equal(judged(one_step(FINDING_HOST, 249, 0.5, 4.9), 0), CONFIDENCE_LOW);
 }
 
-/* A step or two of a slow network: five times as slow as usual, or operations of twice the length. */
+/*
+ * One or two steps of a slow network: five times as slow as the baseline, or operations of twice the
+ * duration.
+ */
 static void slow_for_a_moment(void **state)
 {
     const struct suspect one = one_step(FINDING_NETWORK, 900, 0.0001, 250);
@@ -200,10 +214,10 @@ static void slow_for_a_moment(void **state)
     assert_int_equal(judged_by(one, 0, &(struct slow){4.9, 2}), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(two, 0, &(struct slow){4.9, 1.9}), CONFIDENCE_LOW);
     assert_int_equal(judged_by(two, 0, &(struct slow){5, 1.9}), CONFIDENCE_MEDIUM);
-    /* What others' edges waited, and its own where another one is to blame, says nothing of it. */
+    /* The waits of other ranks' links, and its own if another rank is blamed for them, are no evidence. */
     assert_int_equal(judged_with(one, &(struct besides){.slow = &(struct slow){4.9, 1.9}, .others = 1}),
                      CONFIDENCE_LOW);
-    /* Nor do operations of which no times are known. */
+    /* Nor are operations without times. */
     assert_int_equal(judged_with(one, &(struct besides){.slow = &(struct slow){4.9, 2}, .untimed = 1}),
                      CONFIDENCE_LOW);
     assert_int_equal(judged_with(two, &(struct besides){.slow = &(struct slow){4.9, 2}, .untimed = 1}),
@@ -212,7 +226,7 @@ static void slow_for_a_moment(void **state)
                      CONFIDENCE_HIGH);
 }
 
-/* Network steps are recorded and none of its edges waited longer: its operations alone have to say it. */
+/* Network steps are recorded and none of its links waited longer: its operations alone must show it. */
 static void slow_without_a_slow_edge(void **state)
 {
     const struct suspect one = one_step(FINDING_NETWORK, 900, 0.0001, 250);
@@ -232,8 +246,8 @@ static struct suspect three_steps(int64_t gain_ns, double ahead)
 }
 
 /*
- * For three steps and more: as slow as that, or a quarter of a step, or a tenth and far ahead of others; or
- * three times as slow, and far ahead of others, or a tenth of a step and as much as any other.
+ * For three or more steps: as slow as that, or a quarter of a step, or a tenth and far ahead of others; or
+ * three times as slow, and far ahead of others, or a tenth of a step and as strong as any other.
  */
 static void slow_for_long(void **state)
 {
@@ -265,8 +279,8 @@ static struct suspect some_steps(enum finding_kind kind, int32_t steps)
 }
 
 /*
- * Several in a row are held against chance, and more so where another step alone was beyond the weakest of
- * them; unless it is a network and each is longer than moments are.
+ * Several consecutive steps are compared with chance, and with a stricter limit if another single step was
+ * stronger than the weakest of them; except for a network if each is longer than such moments are.
  */
 static void behind_another(void **state)
 {
@@ -276,7 +290,7 @@ static void behind_another(void **state)
     assert_int_equal(judged(row, 0), CONFIDENCE_MEDIUM);
     row.chance = 0.051;
     assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
-    /* As far ahead as one alone would have to be. */
+    /* As far ahead as a single one would have to be. */
     row.gain_ns = 900;
     row.ahead = 5;
     assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
@@ -295,7 +309,7 @@ static void behind_another(void **state)
     assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
 }
 
-/* Three steps worth 3 % of one each, or 6 %. */
+/* Three steps that cost 3 % of a step each, or 6 %. */
 static void worth_the_least_gain_or_twice(void **state)
 {
     struct suspect row = some_steps(FINDING_COMPUTE, 3);
@@ -309,7 +323,9 @@ static void worth_the_least_gain_or_twice(void **state)
     assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
 }
 
-/* A host that is late in three of four steps, less than a tenth of one: others on its machine keep it busy.
+/*
+ * A host that is late in three of four steps, by less than a tenth of a step: other processes on its machine
+ * keep it busy.
  */
 static void late_in_nearly_all(void **state)
 {
@@ -326,7 +342,7 @@ static void late_in_nearly_all(void **state)
     assert_int_equal(judged(six, 0), CONFIDENCE_HIGH);
 }
 
-/* Worth 0.3 of a step in each, which would do at half the slowness if it were not slow in all of them. */
+/* A cost of 0.3 of a step in each step, of which half would be enough if it were not slow in all of them. */
 static void slow_in_every_step(void **state)
 {
     struct suspect suspect = {.kind = FINDING_NETWORK,
@@ -345,8 +361,8 @@ static void slow_in_every_step(void **state)
 }
 
 /*
- * A network that is slow in most steps has little to be held against, and anybody where not all is listed:
- * worth a tenth of a step in each.
+ * A network that is slow in most steps has little to compare with, and any rank if not all operations are
+ * listed: a cost of a tenth of a step in each.
  */
 static void slow_in_most_steps(void **state)
 {
@@ -364,7 +380,10 @@ static void slow_in_most_steps(void **state)
     assert_int_equal(judged(five, 0), CONFIDENCE_HIGH);
 }
 
-/* Of nine steps, the warm-up left out: alone it may have been early in the four others as well. */
+/*
+ * Of nine steps, without the warm-up: a rank that is alone in its role may have been early in the other four
+ * as well.
+ */
 static void alone_in_its_role(void **state)
 {
     const struct besides alone = {.alone = 1}, peers = {0};
@@ -375,7 +394,7 @@ static void alone_in_its_role(void **state)
     assert_int_equal(judged_with(some_steps(FINDING_COMPUTE, 5), &peers), CONFIDENCE_HIGH);
 }
 
-/* What is missing may be what makes the role. */
+/* The missing operations may be those that make up the role. */
 static void alone_where_something_is_missing(void **state)
 {
     const struct suspect suspect = some_steps(FINDING_COMPUTE, 4);
@@ -387,9 +406,9 @@ static void alone_where_something_is_missing(void **state)
 }
 
 /*
- * Late by 20 % of a step, by which the job gains nothing in the replay: something is missing that would show
- * it. Its two steps do if they were longer by half of that at least; by half at most where the recorder
- * leaves out by what waiting is passed on. Other steps are all of a length.
+ * Late by 20 % of a step, with no gain for the job in the replay: data that would show one is missing. Its
+ * two steps show it if they were longer by at least half of that; if the recorder omits operations that pass
+ * waits on, by at most half. Other steps all have the same duration.
  */
 static enum confidence late_at_no_gain(int64_t longer_ns, int blind_to_pairs)
 {
@@ -409,7 +428,7 @@ static void what_the_steps_show(void **state)
     assert_int_equal(late_at_no_gain(99, 1), CONFIDENCE_LOW);
 }
 
-/* Damage, and more than 2 % of the operations, leave room for another explanation. */
+/* Damage, and more than 2 % missing operations, leave room for another explanation. */
 static void where_something_is_missing(void **state)
 {
     const struct suspect suspect = some_steps(FINDING_COMPUTE, 4);
@@ -418,7 +437,7 @@ static void where_something_is_missing(void **state)
     assert_int_equal(judged_with(suspect, &(struct besides){.missing_of_100 = 3}), CONFIDENCE_MEDIUM);
 }
 
-/* A network is believed by what its steps were longer, too, if it amounts to a fifth of that. */
+/* A network is also believed because its steps were longer, if its worth is at least a fifth of that. */
 static void a_network_that_steps_show(void **state)
 {
     struct suspect suspect = two_steps(FINDING_NETWORK, 9);
@@ -429,8 +448,10 @@ static void a_network_that_steps_show(void **state)
     assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1402}), CONFIDENCE_LOW);
     suspect.kind = FINDING_COMPUTE;
     assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1400}), CONFIDENCE_LOW);
-    /* Where no file is lost it is worth no more than it amounts to: 59 are too little, three in a hundred
-     * not. */
+    /*
+     * If no file is lost, its worth is at most its excess: 59 are too little, except if three in a hundred
+     * are lost.
+     */
     suspect.kind = FINDING_NETWORK;
     suspect.total_ns = 59;
     assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1147}), CONFIDENCE_LOW);
@@ -440,7 +461,7 @@ static void a_network_that_steps_show(void **state)
     assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1147}), CONFIDENCE_MEDIUM);
 }
 
-/* What made its steps longer by far more than it amounts to may be a rank that left no trace. */
+/* If its steps were longer by far more than its excess, a rank without a trace may be the cause. */
 static void beside_a_rank_without_a_trace(void **state)
 {
     struct suspect suspect = two_steps(FINDING_COMPUTE, 30);
@@ -452,7 +473,7 @@ static void beside_a_rank_without_a_trace(void **state)
                      CONFIDENCE_MEDIUM);
 }
 
-/* Half of the steps have to be whole, for anything to be held against its place in others. */
+/* At least half of the steps must be complete to compare places in different steps. */
 static void where_steps_differ(void **state)
 {
     const struct suspect suspect = some_steps(FINDING_COMPUTE, 4);
@@ -461,8 +482,8 @@ static void where_steps_differ(void **state)
 }
 
 /*
- * Late by 100 in each of steps 4 and 5, at no cost, but partners waited. Another rank in steps 3 to 6 cost 25
- * times that in each, 10000 in all.
+ * Late by 100 in each of steps 4 and 5, without a cost, but partners waited. Another rank cost 25 times that
+ * in each of steps 3 to 6, 10000 in total.
  */
 static void in_the_shadow_of_another(void **state)
 {
@@ -476,11 +497,11 @@ static void in_the_shadow_of_another(void **state)
     other.gain_ns = 9996;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
     other.gain_ns = 10000;
-    /* What it cost itself, by its network, is no other rank's. */
+    /* The cost of its own network is no other rank's. */
     other.rank = 1;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
     other.rank = 2;
-    /* Not in all of its steps; it costs something itself, a tenth of 3 % of two steps. */
+    /* Not in all of its steps; it has a cost itself, a tenth of 3 % of two steps. */
     other.first_step = 5;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
     other.first_step = 3;
@@ -503,7 +524,9 @@ static enum confidence judged_in_steps_of(int64_t length_ns, int64_t margin_ns)
     return judged_with(suspect, &(struct besides){.suspects_steps_ns = length_ns});
 }
 
-/* A network's cost has to show by a third: 200 in two steps; and nothing speaks for it besides. */
+/*
+ * The cost of a network must show in the steps by a third: 200 in two steps; and there is no other evidence.
+ */
 static void a_networks_cost_that_does_not_show(void **state)
 {
     struct suspect suspect = two_steps(FINDING_NETWORK, 3);
@@ -512,8 +535,8 @@ static void a_networks_cost_that_does_not_show(void **state)
 }
 
 /*
- * Said to have cost 600 in two steps, of which 150 would have to show: two of 1075. Else it is worth nothing,
- * nor is what partners waited (60 being 3 % of the two).
+ * A claimed cost of 600 in two steps, of which 150 would have to show: two of 1075. Otherwise it has no
+ * worth, nor does the wait of partners (60 being 3 % of the two).
  */
 static void a_cost_that_does_not_show(void **state)
 {

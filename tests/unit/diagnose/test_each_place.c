@@ -12,8 +12,8 @@
 #include <string.h>
 
 /*
- * Six ranks of one role that meet in forty AllReduces a step, each of another size. Before each a rank
- * computes for 1000 and up to 60 more; from step 14 on the host of rank 2 enqueues every fifth call late.
+ * Six ranks of one role with forty AllReduces per step, each of another size. Before each a rank computes for
+ * 1000 and up to 60 more; from step 14 on the host of rank 2 enqueues every fifth call late.
  */
 enum { RANKS = 6, STEPS = 20, EACH = 40, INSTANCES = STEPS * EACH, OPERATIONS = RANKS * INSTANCES };
 
@@ -138,7 +138,7 @@ static void check_alike(const struct baseline *one, const struct baseline *sever
     assert_memory_equal(one->roles[0].limits, several->roles[0].limits, EACH * sizeof *one->roles[0].limits);
 }
 
-/* Late is the host of rank 2 alone, by 700 at eight of the forty calls of a step. */
+/* Only the host of rank 2 is late, by 700 at eight of the forty calls of a step. */
 static void what_is_usual_does_not_depend_on_threads(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void each_place_is_gone_to_once(void **state)
     }
 }
 
-/* Eight places are worth a thread, of a job that is worth several. */
+/* Eight places are enough work for a thread, in a job with enough work for several. */
 static void few_places_are_for_one(void **state)
 {
     (void)state;

@@ -7,8 +7,8 @@
 #include "support/cmocka_all.h"
 
 /*
- * An AllReduce of two ranks, twice. Rank 0 sends from 0 on and has steps on the network for 950; rank 1 comes
- * at 900, and both are done at 1000, `end_ns` by the receiver's kernel. Then the next begins at 1200.
+ * An AllReduce of two ranks, twice. Rank 0 sends from 0 on and has network steps for 950; rank 1 arrives at
+ * 900, and both are done at 1000, `end_ns` by the receiver's kernel. Then the next one begins at 1200.
  */
 static int64_t busy_where(int64_t end_ns, int incomplete, enum end_kind ends, const struct job_traffic *heard,
                           size_t heard_count)
@@ -69,7 +69,10 @@ static void where_no_kernel_says_it_counts_in_full(void **state)
     assert_int_equal(busy_of_the_link(TIME_UNKNOWN, 0, ENDS_UNKNOWN), 950);
 }
 
-/* The receiver's network steps waited for 60 and 80 on two channels: it was there no longer than that. */
+/*
+ * The receiver's network steps waited for 60 and 80 on two channels: it was in the operation no longer than
+ * that.
+ */
 static void or_for_as_long_as_the_receiver_waited(void **state)
 {
     const struct job_traffic heard[2] = {
@@ -77,15 +80,15 @@ static void or_for_as_long_as_the_receiver_waited(void **state)
         {.sender = 0, .receiver = 1, .operation = 2, .by_receiver = 1, .steps = 4, .busy_ns = 80}};
     assert_int_equal(busy_where(TIME_UNKNOWN, 0, ENDS_UNKNOWN, heard, 2), 80);
     assert_int_equal(busy_where(1000, 0, ENDS_BY_KERNEL, heard, 2), 100);
-    /* What somebody else sends it says nothing of this link. */
+    /* Data from another sender proves nothing about this link. */
     const struct job_traffic other = {
         .sender = 1, .receiver = 0, .operation = 2, .by_receiver = 1, .steps = 4, .busy_ns = 60};
     assert_int_equal(busy_where(TIME_UNKNOWN, 0, ENDS_UNKNOWN, &other, 1), 950);
 }
 
 /*
- * One operation in each of twelve steps, of which rank 0 sends in; in the last `slow` of them it waits for
- * 400 in each of its two network steps, else for 100. What the last one waited beyond the usual.
+ * One operation in each of twelve steps, in which rank 0 sends; in the last `slow` of them it waits for 400
+ * in each of its two network steps, else for 100. Returns the wait of the last one above the baseline.
  */
 static int64_t extra_where(int32_t slow)
 {
@@ -129,7 +132,7 @@ static int64_t extra_where(int32_t slow)
     return extra_ns;
 }
 
-/* Steps 1 to 11 count: two quiet ones tell what is usual, whatever the others are. */
+/* Steps 1 to 11 count: two normal ones are enough for a baseline, whatever the others are. */
 static void slow_in_most_steps(void **state)
 {
     assert_int_equal(extra_where(0), 0);

@@ -8,8 +8,9 @@
 #include "support/written.h"
 
 /*
- * What is said of the second operation of a step and rank 1, which took so much longer than others, who take
- * 100 us, in steps 1 to 3; it is suspected in steps 1 to `last`. TIME_UNKNOWN: what it took is not known.
+ * The evidence on rank 1 and the second operation of a step, which took longer by the given time than on the
+ * other ranks (100 us) in steps 1 to 3; it is suspected in steps 1 to `last`. TIME_UNKNOWN: its own time is
+ * unknown.
  */
 static void check(const int64_t *beyond_us, int32_t last, enum finding_kind kind, const char *expected)
 {
@@ -50,7 +51,7 @@ static void check(const int64_t *beyond_us, int32_t last, enum finding_kind kind
     small_release(&small);
 }
 
-/* The middle one of its steps, and of the others'. */
+/* The median of its steps, and of the others'. */
 static void medians(void **state)
 {
     check((const int64_t[]){30, 20, 5}, 2, FINDING_COMPUTE,
@@ -63,7 +64,10 @@ static void medians(void **state)
           "it late");
 }
 
-/* The middle one is no longer than its peers', or than itself in other steps: the longest then. */
+/*
+ * The median is no longer than that of its peers, or than its own in other steps: the longest is shown
+ * instead.
+ */
 static void where_it_was_latest(void **state)
 {
     check((const int64_t[]){-10, 40, 0}, 3, FINDING_HOST,
@@ -76,14 +80,14 @@ static void where_it_was_latest(void **state)
           "steps 120 us. The host enqueued it late");
 }
 
-/* All that is known is what its partners waited; or it was not late there at all. */
+/* Only the wait of its partners is known; or it was not late there at all. */
 static void what_is_not_known(void **state)
 {
     check((const int64_t[]){TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN}, 3, FINDING_COMPUTE,
           "In operation 2 of the step (AllReduce, ranks 0-2), step 1, the other ranks waited for rank 1 7.00 "
           "us "
           "longer than the baseline. The gap time of rank 1 before it is unknown");
-    /* Where it was latest, though the middle one of the others is. */
+    /* The place at which it was latest, with the median of the others there. */
     check((const int64_t[]){TIME_UNKNOWN, -5, 0}, 3, FINDING_COMPUTE,
           "In operation 2 of the step (AllReduce, ranks 0-2), step 1, the other ranks waited for rank 1 7.00 "
           "us "

@@ -4,7 +4,7 @@
 
 #include "support/cmocka_all.h"
 
-/* As long as anything can be, and as short; what is kept in brief begins and ends somewhere between. */
+/* The largest and smallest values; the compact form stores the begin and end of ranges between them. */
 static const int64_t TIMES[] = {TIME_UNKNOWN,
                                 INT64_MIN + 1,
                                 (int64_t)INT32_MIN - 1,
@@ -57,7 +57,7 @@ static void nothing_is_known_at_first(void **state)
     excess_list_release(&list);
 }
 
-/* Each later value takes the place of the one before, and of nobody else's. */
+/* Each later value replaces the previous one at its place, and no other. */
 static void values_change(void **state)
 {
     (void)state;
@@ -89,7 +89,9 @@ static void what_does_not_stand_out_takes_no_more(void **state)
     excess_list_release(&list);
 }
 
-/* Parts filled in turn, each with every third operation: in the end all is as if one list had been. */
+/*
+ * Parts filled in turn, each with every third operation: at the end the result is the same as with one list.
+ */
 static void parts_are_joined(void **state)
 {
     (void)state;
@@ -118,7 +120,7 @@ static void parts_are_joined(void **state)
     excess_list_release(&whole);
 }
 
-/* A part holds what its numbers reach to. */
+/* A part holds the range of its numbers. */
 static void a_part_that_is_full_fails(void **state)
 {
     (void)state;

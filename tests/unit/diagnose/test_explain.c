@@ -3,7 +3,7 @@
 #include "support/cmocka_all.h"
 #include "support/slow_ranks.h"
 
-/* What is believed of jobs with faults that are known: who, in which steps, what it cost. */
+/* The findings for jobs with known faults: rank, steps, cost. */
 
 static void explain(const struct slow_ranks *slow, struct slow_job *played, struct explanations *found,
                     size_t count)
@@ -40,7 +40,7 @@ static void nothing_on_noise(void **state)
     release(&played, &found);
 }
 
-/* 1000 in each of five steps, less the 40 that noise may take. */
+/* 1000 in each of five steps, minus the 40 that may be noise. */
 static void an_interval(void **state)
 {
     struct slow_ranks slow = {.is_hosts = 0};
@@ -70,7 +70,7 @@ static void what_recurs_is_one(void **state)
     release(&played, &found);
 }
 
-/* Against peers, as it has no other past; all of its places, by one factor. */
+/* Compared with peers, because it has no other steps; at all of its places, by one factor. */
 static void through_all_steps(void **state)
 {
     struct slow_ranks slow = {.is_hosts = 0};
@@ -87,7 +87,10 @@ static void through_all_steps(void **state)
     release(&played, &found);
 }
 
-/* Of one place only, it may be design: a quarter of the own time is that of the second one, if it is told. */
+/*
+ * At one place only, it may be by design: a quarter of the own time is that of the second place, if it is
+ * slow, too.
+ */
 static void heavier_at_one_place(void **state)
 {
     struct slow_ranks slow = {.is_hosts = 0};
@@ -120,7 +123,7 @@ static void a_block_of_ranks(void **state)
     release(&played, &found);
 }
 
-/* One of four that is slow is no block. */
+/* One slow rank of four is no block. */
 static void one_of_a_block(void **state)
 {
     struct slow_ranks slow = {.is_hosts = 0};
@@ -134,7 +137,7 @@ static void one_of_a_block(void **state)
     release(&played, &found);
 }
 
-/* Nor is it where each of the block plays a role of its own, and so has no peer in it. */
+/* Nor is it a block if each of its ranks has its own role, and so has no peer in it. */
 static void one_of_a_block_of_roles(void **state)
 {
     struct slow_ranks slow = {.in_two_roles = 1};
@@ -148,7 +151,7 @@ static void one_of_a_block_of_roles(void **state)
     release(&played, &found);
 }
 
-/* Whether hosts are late does not hang on how many roles their ranks play. */
+/* Whether hosts are late does not depend on the number of roles of their ranks. */
 static void a_block_of_roles(void **state)
 {
     for (int is_hosts = 0; is_hosts <= 1; is_hosts++) {
@@ -165,7 +168,7 @@ static void a_block_of_roles(void **state)
     }
 }
 
-/* What the first explains is no noise, and hides no second one. */
+/* What the first explains is no noise, and does not hide a second one. */
 static void two_faults(void **state)
 {
     struct slow_ranks slow = {.is_hosts = 0};
@@ -182,7 +185,7 @@ static void two_faults(void **state)
     release(&played, &found);
 }
 
-/* What is certain and gains less than what counts is not believed: 2 % of a step. */
+/* A certain suspicion with a gain below the minimum, 2 % of a step, is not believed. */
 static void what_costs_little(void **state)
 {
     struct slow_ranks slow = {.is_hosts = 0};
@@ -193,7 +196,7 @@ static void what_costs_little(void **state)
     release(&played, &found);
 }
 
-/* A moment of all is nobody's. */
+/* A slow moment of all ranks is attributed to none. */
 static void all_at_once(void **state)
 {
     struct slow_ranks slow = {.is_hosts = 0};

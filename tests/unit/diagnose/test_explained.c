@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-/* What becomes of explanations: findings, and what rules read of them. */
+/* From explanations to findings, and the values that rules measure. */
 
-/* What a rule reads that holds certainty against odds of 20 and of 200 to 1, or asks for a slow clock. */
+/* The value of a rule that compares certainty with odds of 20 or 200 to 1, or requires a slow clock. */
 static struct rule_results of(enum rule_id rule, double reading)
 {
     struct rule_results rule_results = {0};
@@ -37,8 +37,7 @@ static void design(void **state)
     assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
 }
 
-/* Of steps that last as long as what is in them; but where `longer` is not, the others are as long as those.
- */
+/* Steps take as long as their operations; but if `longer` is unset, the other steps take as long as these. */
 static void take_of(struct slow_job *played, const struct slow_ranks *slow, int longer,
                     struct findings *findings)
 {
@@ -64,7 +63,7 @@ static void take(struct slow_job *played, const struct slow_ranks *slow, struct 
     take_of(played, slow, 1, findings);
 }
 
-/* However certain it is: what made no step longer cost nothing. */
+/* However certain: a suspicion whose steps were not longer cost nothing. */
 static void its_steps_have_to_be_longer(void **state)
 {
     for (int longer = 0; longer < 2; longer++) {
@@ -101,7 +100,7 @@ static void a_block_is_one_finding(void **state)
     slow_job_release(&played);
 }
 
-/* Findings of each of the steps that recur, of which one in three is of steps between these. */
+/* Findings on each of the recurring steps, one in three of which is between these. */
 static void what_recurs_takes_in_its_steps(void **state)
 {
     struct slow_ranks slow = {.is_hosts = 1};
@@ -129,7 +128,10 @@ static void what_recurs_takes_in_its_steps(void **state)
     slow_job_release(&played);
 }
 
-/* The record cannot tell it from what is not recorded: so it stays low, however certain. */
+/*
+ * The record cannot distinguish it from an unrecorded operation, so confidence stays low, however certain it
+ * is.
+ */
 static void doubts_about_the_record_hold(void **state)
 {
     for (int is_doubted = 0; is_doubted < 2; is_doubted++) {

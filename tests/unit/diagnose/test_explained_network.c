@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 /*
- * Slow senders become findings. Eight ranks on two hosts (blocks of four); each sends to the one that is four
- * further in both AllReduces of a step, for a network step of 200 or so; slow ones for SLOW_NS more, and the
- * AllReduces take longer by that.
+ * Slow senders become findings. Eight ranks on two hosts (blocks of four); each sends to the rank four
+ * positions further in both AllReduces of a step, with a network step of about 200; slow ones take SLOW_NS
+ * more, and the AllReduces take longer by that.
  */
 enum { WAIT_NS = 200, SLOW_NS = 1800, NIC = 2, NIC_RANKS = 2, LATE_FIRST = 8, LATE_LAST = 12 };
 
@@ -25,7 +25,7 @@ struct sending {
     struct findings findings;
 };
 
-/* A linear congruence (Knuth's MMIX) of the place: noise that recurred would be a fault. */
+/* A linear congruential generator (Knuth's MMIX) of the place: noise that recurred would be a fault. */
 static int64_t noise_of(size_t at)
 {
     uint64_t random = (uint64_t)(at + 1) * 6364136223846793005u + 1442695040888963407u;
@@ -55,7 +55,7 @@ static void add_edges(struct sending *sending, int senders, int slow, int count,
     sending->played.edges = (struct edges){.items = sending->items, .count = at, .first = sending->first};
 }
 
-/* So many ranks send, and of these `count` from `slow` on are slow in these steps. */
+/* This many ranks send, and `count` of them from `slow` on are slow in these steps. */
 static struct sending *sending_new(int senders, int slow, int count, int first, int last)
 {
     struct sending *sending = calloc(1, sizeof *sending);
@@ -171,7 +171,7 @@ static void through_all_steps_it_is_medium(void **state)
     sending_free(sending);
 }
 
-/* One alone may have its own way by design. */
+/* A single one may have its own route by design. */
 static void the_way_may_be_longer(void **state)
 {
     struct sending *sending = sending_new(RANKS, NIC, 1, 0, STEPS - 1);
@@ -182,7 +182,7 @@ static void the_way_may_be_longer(void **state)
     sending_free(sending);
 }
 
-/* Three of five: which are as they should be cannot be told. */
+/* Three of five: it cannot be determined which are normal. */
 static void most_have_no_others(void **state)
 {
     struct sending *sending = sending_new(5, 0, 3, LATE_FIRST, LATE_LAST);

@@ -12,7 +12,7 @@ static int explains(struct finding finding, int32_t step, int64_t longer_ns)
     return findings_explain(&findings, step, longer_ns);
 }
 
-/* Steps 4 to 6 at 100 each: half of 200, in none before them or after. */
+/* Steps 4 to 6 at 100 each: half of 200, and nothing in the steps before or after. */
 static void half_of_what_a_step_was_longer(void **state)
 {
     const struct finding finding = {.kind = FINDING_COMPUTE, .first_step = 4, .last_step = 6, .lost_ns = 300};
@@ -22,13 +22,13 @@ static void half_of_what_a_step_was_longer(void **state)
     assert_false(explains(finding, 5, 202));
 }
 
-/* What two say of a step adds up; a job that stopped explains any length. */
+/* The parts that two findings explain of a step add up; a hang explains any duration. */
 static void all_that_is_said(void **state)
 {
     struct finding both[] = {{.kind = FINDING_HOST, .first_step = 4, .last_step = 4, .lost_ns = 60},
                              {.kind = FINDING_NETWORK, .first_step = 3, .last_step = 4, .lost_ns = 80}};
     const struct findings findings = {.items = both, .count = 2};
-    assert_false(findings_explain(&findings, 4, 200)); /* what is of low confidence explains nothing */
+    assert_false(findings_explain(&findings, 4, 200)); /* findings of low confidence explain nothing */
     both[0].confidence = both[1].confidence = CONFIDENCE_MEDIUM;
     assert_true(findings_explain(&findings, 4, 200));
     assert_false(findings_explain(&findings, 3, 200));
@@ -38,12 +38,12 @@ static void all_that_is_said(void **state)
     assert_false(
         explains((struct finding){.kind = FINDING_MISMATCH, .first_step = 4, .last_step = 4, .stops_job = 1},
                  5, 1000));
-    /* All got past it. */
+    /* All ranks got past it. */
     assert_false(
         explains((struct finding){.kind = FINDING_MISMATCH, .first_step = 4, .last_step = 4}, 4, 1000));
 }
 
-/* A single step shows in the next and not in itself; of several the first may show a part of its own. */
+/* A single step shows in the next and not in itself; of several, the first may show a part. */
 static void what_shows_later(void **state)
 {
     struct finding finding = {
@@ -64,7 +64,9 @@ static void what_shows_earlier(void **state)
         assert_int_equal(explains(finding, step, 200), step == 3 || step == 4);
 }
 
-/* A rule that speaks lowers what a finding is believed, and never raises it; one that is off is not asked. */
+/*
+ * A violated rule lowers the confidence of a finding, and never raises it; a rule that is off is not applied.
+ */
 static void what_rules_leave_of_it(void **state)
 {
     struct findings findings = {0};
@@ -85,7 +87,7 @@ static void what_rules_leave_of_it(void **state)
     findings_release(&findings);
 }
 
-/* What tells how the job stopped is that of the others. */
+/* The findings on the stop belong together with the others. */
 static void others_come_behind(void **state)
 {
     struct findings findings = {.not_replayed = 2}, others = {.is_snapshot = 1};
@@ -109,7 +111,7 @@ static void others_come_behind(void **state)
     findings_release(&findings);
 }
 
-/* A candidate for the fault of step 4, whom ranks wait for. */
+/* A candidate for the fault of step 4, for which ranks wait. */
 static void add_candidate(struct findings *findings, int32_t rank, const int32_t *peers, size_t count)
 {
     struct finding *finding = findings_add(findings);
@@ -122,7 +124,7 @@ static void add_candidate(struct findings *findings, int32_t rank, const int32_t
         assert_int_equal(finding_add_peer(finding, peers[i]), 0);
 }
 
-/* Candidates that are united as they come are the same as those that are in the end, and one at a time. */
+/* Candidates that are united as they come give the same result as all at the end. */
 static void candidates_become_one(void **state)
 {
     static const int32_t waiting[] = {8, 6, 7, 6, 3};
@@ -144,7 +146,7 @@ static void candidates_become_one(void **state)
         const struct finding *one = &findings.items[1];
         assert_int_equal(one->rank, 2);
         assert_int_equal(one->candidate_count, 3);
-        /* Rank 3 is a candidate, and so no peer. */
+        /* Rank 3 is a candidate, and therefore no peer. */
         assert_int_equal(one->peer_count, 3);
         for (int32_t i = 0; i < 3; i++)
             assert_int_equal(one->peers[i], 6 + i);

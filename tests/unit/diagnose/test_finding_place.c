@@ -6,7 +6,7 @@
 
 #include "support/cmocka_all.h"
 
-/* Six ranks on three hosts, two each: what is said of some of them. */
+/* Six ranks on three hosts, two each: the text for some of them. */
 enum { RANKS = 6 };
 
 struct place {
@@ -67,7 +67,7 @@ static void what_units_are_called(void **state)
     check(&place, &finding, finding_name_unit, "ranks 1 and 2");
     assert_null(finding_host(&finding, &place.job));
     assert_null(finding_facts(&finding, &place.job));
-    /* Both of a host on which there is a third rank are not the host. */
+    /* Both ranks of a host with a third rank are not the whole host. */
     place.ranks[4].facts.host = (char[]){"b"};
     finding.ranks = host;
     check(&place, &finding, finding_name_unit, "ranks 2 and 3");
@@ -81,7 +81,7 @@ static void how_many_hosts(void **state)
     place_init(&place);
     assert_int_equal(job_count_hosts(&place.job, &hosts), 0);
     assert_int_equal(hosts, 3);
-    /* One that left no trace may be anywhere. */
+    /* A rank without a trace may be on any host. */
     place.ranks[5].count = 0;
     place.ranks[5].facts.host = NULL;
     assert_int_equal(job_count_hosts(&place.job, &hosts), 0);
@@ -131,7 +131,7 @@ static void what_to_look_at(void **state)
           "ncclprof stalls --edge 1-3 --step 4");
 }
 
-/* What a trace names is no part of a command that a shell would do something else with. */
+/* Names from a trace must not change the meaning of a shell command. */
 static void names_that_a_shell_would_read(void **state)
 {
     struct place place;

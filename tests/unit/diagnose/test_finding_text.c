@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In which steps a finding is, of a run of which steps 0-9, 20-29, 31-39 and 90-99 are loaded. */
+/* The text for the steps of a finding, in a run of which steps 0-9, 20-29, 31-39 and 90-99 are loaded. */
 
 static char name[] = "3";
 
@@ -51,7 +51,7 @@ static void over_steps_that_are_not(void **state)
     check(25, 95, ", steps 25-95 (20 of them analyzed)");
 }
 
-/* It may have begun or gone on in these. */
+/* It may have begun or continued in these. */
 static void beside_steps_that_are_not(void **state)
 {
     (void)state;

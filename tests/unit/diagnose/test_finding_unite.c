@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Findings of rounds become one where they are of one fault. Steps 0 to 9, 20 to 29 and 50 to 59 are loaded.
+/*
+ * Findings of several rounds on one fault become one finding. Steps 0 to 9, 20 to 29 and 50 to 59 are loaded.
  */
 
 struct bench {
@@ -72,7 +73,7 @@ static void steps_beside_a_break_are_one_fault(void **state)
     add(&bench, &round, 50, 52);
     unite(&bench, &round);
     assert_int_equal(bench.found.count, 2);
-    /* What is between both makes one of all. */
+    /* A finding between both makes one of all. */
     add(&bench, &round, 21, 29)->lost_ns = 300;
     unite(&bench, &round);
     assert_int_equal(bench.found.count, 1);
@@ -116,7 +117,7 @@ static void others_are_not_united(void **state)
     end(&bench);
 }
 
-/* Findings of one round are as its verdict has them. */
+/* Findings of one round are not changed. */
 static void those_of_one_round_are_let_be(void **state)
 {
     struct bench bench;
@@ -146,7 +147,10 @@ static void put_waiting(struct finding *finding, int32_t rank)
     finding->waiting_count = 1;
 }
 
-/* The surer gives the evidence, the earlier the moment, and both what they cost and where. */
+/*
+ * The one with higher confidence gives the evidence, the earlier one the time, and both their costs and
+ * phases.
+ */
 static void each_gives_its_own(void **state)
 {
     struct bench bench;
@@ -186,7 +190,7 @@ static void each_gives_its_own(void **state)
     end(&bench);
 }
 
-/* By the numbers of the run, whatever the job's are. */
+/* By the step numbers of the run, whatever those of the job are. */
 static void what_recurs_alike_is_one(void **state)
 {
     struct bench bench;
@@ -203,7 +207,7 @@ static void what_recurs_alike_is_one(void **state)
     unite(&bench, &round);
     assert_int_equal(bench.found.count, 1);
     check(&bench, 0, 1, 57);
-    /* A single step of those is one of them; another is not. */
+    /* A single step of these is one of them; another step is not. */
     add(&bench, &round, 25, 25);
     unite(&bench, &round);
     assert_int_equal(bench.found.count, 1);

@@ -8,8 +8,10 @@
 
 #include <string.h>
 
-/* What is filled in of a finding of rank 1, steps 1 to 3; the first AllReduce of a step is of one phase, the
- * second of another. */
+/*
+ * The details of a finding on rank 1, steps 1 to 3; the first AllReduce of a step is in one phase, the second
+ * in another.
+ */
 static void play(struct small *small)
 {
     small_init(small);
@@ -66,7 +68,7 @@ static void own_time_by_phase(void **state)
     struct small small;
     struct findings findings = {0};
     play(&small);
-    excess_at(&small, 1, 0, 1)->excess_ns = 70; /* not of its steps, nor another rank's */
+    excess_at(&small, 1, 0, 1)->excess_ns = 70; /* not of its steps, nor of another rank */
     excess_at(&small, 2, 2, 1)->excess_ns = 70;
     excess_at(&small, 1, 2, 1)->excess_ns = 300;
     excess_at(&small, 1, 3, 1)->excess_ns = 400;
@@ -78,7 +80,7 @@ static void own_time_by_phase(void **state)
     check_phase(finding, 1, 0, 50);
     assert_int_equal(finding_excess_ns(finding), 750);
     check_waiting(finding);
-    /* First in the second AllReduce of step 2, which began 21 us after the job's first. */
+    /* First in the second AllReduce of step 2, which began 21 us after the job's first operation. */
     assert_int_equal(finding->operation, at(&small, 1, 2, 1) - small.operations);
     assert_int_equal(finding->since_ns, 21000);
     release(&small, &findings);
@@ -99,7 +101,7 @@ static void steps_of_a_period_alone(void **state)
     release(&small, &findings);
 }
 
-/* What the score tells stands out from its peers', whether or not it does from its own past. */
+/* What the score found stands out from its peers, whether or not it does from its own other steps. */
 static void own_time_beyond_peers(void **state)
 {
     struct small small;
@@ -148,7 +150,7 @@ static void slow_transfers_by_phase(void **state)
     release(&small, &findings);
 }
 
-/* Of a job that stopped, whom the finding names waits; it shows in the record of one of them. */
+/* In a hang, the rank that the finding names waits; it shows in the record of one of the waiting ranks. */
 static void who_waits_for_good(void **state)
 {
     struct small small;
@@ -157,7 +159,7 @@ static void who_waits_for_good(void **state)
     struct finding *finding = findings_add_at(&findings, &small.job, FINDING_MISSING, 1, &small.instances[5]);
     assert_non_null(finding);
     assert_int_equal(finding_add_peer(finding, 2), 0);
-    small.instances[5].members = 1; /* rank 0 alone began it */
+    small.instances[5].members = 1; /* rank 0 alone started it */
     assert_int_equal(findings_detail(&findings, &small.job, &small.baseline, small.transfers), 0);
     assert_int_equal(finding->waiting_count, 1);
     assert_int_equal(finding->waiting[0], 2);

@@ -9,9 +9,9 @@ static struct suspect suspicion_of(struct small *small)
 }
 
 /*
- * Rank 1 is late by 1000 before the first operation of steps 1 to 3, by its host or not, and by `hidden_ns`
- * before the second, whose own time nobody knows and which had been enqueued long before: that does not say
- * whose it is.
+ * Rank 1 is late by 1000 before the first operation of steps 1 to 3, because of its host or not, and by
+ * `hidden_ns` before the second, whose own time is unknown and which had been enqueued long before: that does
+ * not show which of the two it is.
  */
 static enum finding_kind kind_where(int by_host, int64_t hidden_ns)
 {
@@ -33,12 +33,13 @@ static void known_own_time_says_whose_it_is(void **state)
 {
     assert_int_equal(kind_where(1, 1500), FINDING_HOST);
     assert_int_equal(kind_where(0, 1500), FINDING_COMPUTE);
-    /* As long as it is a quarter of all. */
+    /* As long as it is at least a quarter of all. */
     assert_int_equal(kind_where(1, 3000), FINDING_HOST);
     assert_int_equal(kind_where(1, 3001), FINDING_COMPUTE);
 }
 
-/* Rank 1 is late by 1000 in steps 2 and 3; its host by `late_ns`, before the first operation or the second.
+/*
+ * Rank 1 is late by 1000 in steps 2 and 3; its host by `late_ns`, before the first operation or the second.
  */
 static enum finding_kind kind_of(int number, int64_t late_ns)
 {
@@ -51,7 +52,9 @@ static enum finding_kind kind_of(int number, int64_t late_ns)
     return suspicion_of(&small).kind;
 }
 
-/* Half of it; within a step an eighth, since what it computes beside communication is late with it. */
+/*
+ * Half of it; within a step an eighth, because computation that overlaps with communication is late with it.
+ */
 static void how_late_the_host_has_to_be(void **state)
 {
     assert_int_equal(kind_of(0, 500), FINDING_HOST);
@@ -79,7 +82,7 @@ static void more_than_half_is_the_hosts(void **state)
     assert_int_equal(kind_where_half(1000), FINDING_COMPUTE);
 }
 
-/* Nobody knows what came before it: it was enqueued `before_ns` before it began, and 1000 late. */
+/* The operation before it is unknown: it was enqueued `before_ns` before it began, and 1000 late. */
 static enum finding_kind kind_where_enqueued(int64_t before_ns)
 {
     struct small small;
@@ -100,8 +103,7 @@ static void a_host_that_was_late_where_own_time_is_unknown(void **state)
     assert_int_equal(kind_where_enqueued(500), FINDING_COMPUTE);
 }
 
-/* Of no step is it known what came before the operation; in some the host was late, in some not said to be.
- */
+/* In no step the operation before it is known; in some the host was late, in others that is not recorded. */
 static enum finding_kind kind_where_some(int by_host, int not_known)
 {
     struct small small;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two ranks of one role, one operation a step, twelve steps: when each step began on each rank. */
+/* Two ranks of one role, one operation per step, twelve steps: the start of each step on each rank. */
 enum { RANKS = 2, STEPS = 12 };
 
 struct steps {
@@ -23,7 +23,7 @@ struct steps {
     int64_t step_ns[STEPS + 1];
 };
 
-/* Step lengths per rank; a step's length is the lower median over the ranks, as step_durations.c has it. */
+/* Step times per rank; the time of a step is the lower median over the ranks, as in step_durations.c. */
 static void steps_init(struct steps *steps, int64_t lengths[RANKS][STEPS])
 {
     memset(steps, 0, sizeof *steps);
@@ -101,7 +101,7 @@ static void a_third_of_what_it_cost(void **state)
     assert_false(shows(&steps, &suspect, 1));
 }
 
-/* Step 7 lasted 100 as all others, and the one after it 150: what held some ranks at its end. */
+/* Step 7 took 100 like all others, and the next one 150: some ranks were delayed at its end. */
 static void the_next_step_shows_it(void **state)
 {
     struct steps steps;
@@ -118,10 +118,10 @@ static void the_next_step_shows_it(void **state)
     assert_true(shows(&steps, suspects, 1));
     assert_int_equal(measured(&steps, suspects, 1).least_ns, 50);
     assert_int_equal(measured(&steps, suspects, 1).most_ns, 50);
-    /* Another suspicion had a part in that step. */
+    /* Another suspicion has a part of that step. */
     assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
     assert_int_equal(measured(&steps, suspects, 2).rest_ns, 30);
-    /* Of that other one, it is the network's; in step 7 that cost nothing. */
+    /* Of the other one, the part is the network's; in step 7 that cost nothing. */
     struct suspect other[2] = {suspects[1], suspects[0]};
     assert_int_equal(measured(&steps, other, 2).least_ns, 0);
     assert_int_equal(measured(&steps, other, 2).rest_ns, -50);
@@ -129,7 +129,8 @@ static void the_next_step_shows_it(void **state)
     assert_int_equal(measured(&steps, other, 2).rest_ns, 0);
 }
 
-/* Two steps of 150 instead of 100 and no others that differ: 100, unless another suspicion had a part in it.
+/*
+ * Two steps of 150 instead of 100 and no others that differ: 100, unless another suspicion has a part of it.
  */
 static void what_it_cost(void **state)
 {
@@ -145,16 +146,15 @@ static void what_it_cost(void **state)
     assert_int_equal(measured(&steps, suspects, 1).rest_ns, 100);
     assert_int_equal(measured(&steps, suspects, 1).most_ns, 100);
     assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
-    /* Half of what the other cost is in step 7. */
+    /* Half of the other's cost is in step 7. */
     assert_int_equal(measured(&steps, suspects, 2).rest_ns, 90);
     assert_int_equal(measured(&steps, suspects, 2).most_ns, 100);
-    /* What may be waiting in a receive cost nothing by itself. */
+    /* A possible wait in a receive cost nothing by itself. */
     suspects[1].hides_pairs = 1;
     assert_int_equal(measured(&steps, suspects, 2).least_ns, 100);
 }
 
-/* Three steps of which one was longer by far more than three times the middle one's: its own is that, at
- * least. */
+/* Of three steps one was longer by far more than three times the median: at least that median is its own. */
 static void one_step_that_stands_out(void **state)
 {
     struct steps steps;
@@ -167,16 +167,16 @@ static void one_step_that_stands_out(void **state)
     struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 6, .last_step = 8, .gain_ns = 30};
     assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 10 + 10);
     assert_int_equal(measured(&steps, &suspect, 1).most_ns, 10 + 10 + 300);
-    /* Where the middle one is not longer at all, nothing of it is. */
+    /* If the median is not longer at all, nothing is. */
     for (int rank = 0; rank < RANKS; rank++)
         steps.step_ns[6] = steps.step_ns[7] = 100;
     assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 10 + 300 - 300);
-    /* Of two there is no middle one. */
+    /* Two steps have no median. */
     suspect.first_step = 7;
     assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 300);
 }
 
-/* Seven of ten steps, 150 instead of 100: what the other three are is the usual, not what most are. */
+/* Seven of ten steps take 150 instead of 100: the baseline is that of the other three, not of most. */
 static void most_steps(void **state)
 {
     struct steps steps;
@@ -191,7 +191,8 @@ static void most_steps(void **state)
     assert_int_equal(measured(&steps, &suspect, 1).most_ns, 350);
 }
 
-/* One rank counts a pause to step 6, the other to step 7: in neither is the median longer, together they are.
+/*
+ * One rank counts a pause in step 6, the other in step 7: in neither is the median longer, together they are.
  */
 static void a_pause_between_two_steps(void **state)
 {
@@ -206,7 +207,7 @@ static void a_pause_between_two_steps(void **state)
     assert_true(shows(&steps, &suspect, 1));
 }
 
-/* Most other steps are longer too. That another suspicion lengthened them makes the difference. */
+/* Most other steps are longer, too. It matters whether another suspicion made them longer. */
 static void without_what_others_cost(void **state)
 {
     struct steps steps;
@@ -225,7 +226,8 @@ static void without_what_others_cost(void **state)
     assert_false(shows(&steps, suspects, 2));
 }
 
-/* Another suspicion lengthened all other steps but one by 200: what the one was is the least that they are.
+/*
+ * Another suspicion made all other steps except one longer by 200: the one is the least that they would be.
  */
 static void where_all_but_one_are_anothers(void **state)
 {
@@ -261,8 +263,8 @@ static void beyond_what_steps_differ_by(void **state)
 }
 
 /*
- * Of a late rank, steps may speak against what it is said to have cost: two steps longer by 50 each allow for
- * four times 100. A network has to be shown by a third of it.
+ * Step times may contradict the cost that is claimed for a late rank: two steps longer by 50 each allow four
+ * times 100. For a network, a third of the cost must show.
  */
 static void a_quarter_of_what_a_late_rank_cost(void **state)
 {
@@ -289,8 +291,8 @@ static void a_quarter_of_what_a_late_rank_cost(void **state)
 }
 
 /*
- * Steps of 80 and 120 beside 100 may hide what made those in question no longer: two standard errors, 2
- * sqrt(2) times 29, are 82, which is a quarter of 328. Even steps hide nothing.
+ * Steps of 80 and 120 besides 100 may hide a cost: two standard errors, 2 sqrt(2) times 29, are 82, which is
+ * a quarter of 328. Equal steps hide nothing.
  */
 static void what_uneven_steps_may_hide_of_a_late_rank(void **state)
 {
@@ -309,7 +311,7 @@ static void what_uneven_steps_may_hide_of_a_late_rank(void **state)
     assert_false(shows(&steps, &suspect, 1));
 }
 
-/* The end of the last step is not known: alone it proves nothing, and nothing against it. */
+/* The duration of the last step is unknown: alone it proves nothing in either direction. */
 static void the_last_step(void **state)
 {
     struct steps steps;
@@ -326,9 +328,9 @@ static void the_last_step(void **state)
 }
 
 /*
- * Two steps longer by 500 each, in which other hosts were late by 400 and by 600: nothing need be a late
- * host's own, though it all may be, as the others may have been late for it. That others were early makes
- * them no longer; a GPU's or a link's part is not known by it.
+ * Two steps longer by 500 each, in which other hosts were late by 400 and by 600: perhaps nothing is the late
+ * host's own, although all may be, because the others may have been late because of it. Early hosts do not
+ * make the steps longer; for a GPU or a link this shows nothing.
  */
 static void without_what_all_hosts_were_late_by(void **state)
 {
@@ -363,7 +365,7 @@ static void without_what_all_hosts_were_late_by(void **state)
     free(all.cost_ns);
 }
 
-/* Three steps longer by 10, 20 and so much: three times the middle one is its own, more is not. */
+/* Three steps longer by 10, 20 and the given time: three times the median is its own, more is not. */
 static void three_times_the_middle_one(void **state)
 {
     assert_limit(LIMIT_OUTSTANDING, 3);
@@ -382,7 +384,9 @@ static void three_times_the_middle_one(void **state)
     }
 }
 
-/* Of two steps that show in the next, one by 100: that is half of what they are, and no odd one of three. */
+/*
+ * Of two steps that show in the next, one is longer by 100: that is half of them, not an outlier among three.
+ */
 static void one_of_two_that_show_later(void **state)
 {
     struct steps steps;
@@ -397,8 +401,8 @@ static void one_of_two_that_show_later(void **state)
 }
 
 /*
- * Two steps longer by 50 each, beside steps of 80 and 120: give or take twice the standard error of their
- * mean, 2 sqrt(2) x 29.
+ * Two steps longer by 50 each, besides steps of 80 and 120: within twice the standard error of their mean, 2
+ * sqrt(2) x 29.
  */
 static void give_or_take_what_steps_differ_by(void **state)
 {
@@ -414,7 +418,7 @@ static void give_or_take_what_steps_differ_by(void **state)
     assert_int_equal(measured(&steps, &suspect, 1).least_ns, (int)(100 - doubt));
 }
 
-/* All steps but one or two are its own: one alone does not say what is usual. */
+/* All steps except one or two are its own: a single one is no baseline. */
 static void what_one_step_says(void **state)
 {
     struct steps steps;
@@ -428,7 +432,7 @@ static void what_one_step_says(void **state)
     assert_false(shows(&steps, &suspect, 1));
 }
 
-/* Nobody knows when its steps began: that speaks against nothing, whatever other hosts were late by. */
+/* The starts of its steps are unknown: this contradicts nothing, however late other hosts were. */
 static void steps_of_unknown_length(void **state)
 {
     struct steps steps;
@@ -454,7 +458,9 @@ static void steps_of_unknown_length(void **state)
     }
 }
 
-/* What noise makes so often as one in twenty jobs has cost something, what it makes more often has not. */
+/*
+ * A sequence that noise makes in at most one of twenty jobs has a cost; one that is more frequent has none.
+ */
 static void what_chance_has_made_longer(void **state)
 {
     struct steps steps;
@@ -471,9 +477,9 @@ static void what_chance_has_made_longer(void **state)
 }
 
 /*
- * Another suspicion is said to have cost far more than its steps were longer by. No step is taken to be
- * shorter for it than the lower quartile: of those in which it cost nothing, or of all where there are none;
- * the suspicion's own steps are none of either, nor is one of unknown length.
+ * Another suspicion claims far more than its steps were longer by. It does not reduce a step below the lower
+ * quartile: of those steps in which it cost nothing, or of all if there are none. The suspicion's own steps
+ * and those of unknown duration do not count.
  */
 static void down_to_the_lower_quartile(void **state)
 {
@@ -494,9 +500,8 @@ static void down_to_the_lower_quartile(void **state)
 }
 
 /*
- * Late by 50 before the operations that begin steps 6 and 7, on both ranks by what happens in them; one of
- * the ranks begins both late, so that to it steps 5 and 6 were longer. What a median sees in neither step
- * counts in any case.
+ * Late by 50 before the operations that begin steps 6 and 7, on both ranks; one of the ranks begins both
+ * late, so for it steps 5 and 6 were longer. What the median does not show in either step still counts.
  */
 static void what_the_step_before_shows(void **state)
 {
@@ -509,7 +514,7 @@ static void what_the_step_before_shows(void **state)
     assert_int_equal(measured(&steps, &suspect, 1).longer_ns, 100);
     suspect.shows_earlier = 1;
     assert_int_equal(measured(&steps, &suspect, 1).longer_ns, 100);
-    /* Steps that another one made longer, and that it may have had a part in. */
+    /* Steps that another one made longer, in which it may have had a part. */
     struct suspect suspects[2] = {
         suspect, {.kind = FINDING_HOST, .first_step = 5, .last_step = 5, .gain_ns = 30, .chance = 0.01}};
     assert_int_equal(measured(&steps, suspects, 2).beside_ns, 30);
@@ -517,7 +522,7 @@ static void what_the_step_before_shows(void **state)
     suspects[0].shows_earlier = 0;
     assert_int_equal(measured(&steps, suspects, 2).beside_ns, 0);
     assert_int_equal(measured(&steps, suspects, 2).least_ns, 100);
-    /* It is held against two others at least, of which the step before is none. */
+    /* It is compared with at least two others, and the previous step is none of them. */
     for (int step = 0; step < STEPS; step++)
         if (step != 4 && step != 5)
             steps.step_ns[step] = TIME_UNKNOWN;
@@ -526,7 +531,7 @@ static void what_the_step_before_shows(void **state)
     assert_int_equal(measured(&steps, suspects, 1).longer_ns, 0);
 }
 
-/* Of four steps in which it cost nothing the least is the lower quartile, of five the least but one. */
+/* Of four steps in which it cost nothing the smallest is the lower quartile, of five the smallest but one. */
 static void which_is_the_lower_quartile(void **state)
 {
     for (int five = 0; five < 2; five++) {
@@ -543,7 +548,7 @@ static void which_is_the_lower_quartile(void **state)
         struct suspect suspects[2] = {
             {.kind = FINDING_NETWORK, .first_step = 9, .last_step = 10},
             {.kind = FINDING_NETWORK, .first_step = five ? 6 : 5, .last_step = 8, .gain_ns = 4000}};
-        /* Of eight steps the middle one is the fourth: four that cost, or three, are as short as that. */
+        /* Of eight steps the median is the fourth: four with a cost, or three, are as short as that. */
         assert_int_equal(measured(&steps, suspects, 2).least_ns, 2 * (100 - (five ? 110 : 100)));
     }
 }

@@ -8,7 +8,7 @@
 
 enum { RANKS = 4, STEPS = 24 };
 
-/* The own time of the one operation that each rank has in each step. */
+/* The own time of the single operation that each rank has in each step. */
 struct played {
     struct job job;
     struct job_rank ranks[RANKS];
@@ -33,7 +33,7 @@ static void begin(struct played *played)
                                .step_count = STEPS};
 }
 
-/* Where the load changes first; STEPS: nowhere. */
+/* The step at which the load changes first; STEPS: none. */
 static int changes_at(const struct played *played)
 {
     int32_t *loads = loads_find(&played->job, 1);
@@ -62,13 +62,13 @@ static void for_good_and_on_all(void **state)
     assert_int_equal(grown(RANKS, 12, STEPS, 1.5), 12);
     assert_int_equal(grown(RANKS, 10, STEPS, 0.5), 10);
     assert_int_equal(grown(RANKS, 12, STEPS, 1.15), STEPS);
-    /* Three ranks in four are enough, as one may be late. */
+    /* Three ranks of four are enough, because one may be late. */
     assert_int_equal(grown(3, 12, STEPS, 1.5), 12);
     assert_int_equal(grown(2, 12, STEPS, 1.5), STEPS);
     assert_int_equal(grown(1, 12, STEPS, 3), STEPS);
 }
 
-/* Three steps in the middle are no load of their own; nor what comes too late to be told. */
+/* Three steps in the middle are no separate load; nor is a change that comes too late to be detected. */
 static void for_some_steps(void **state)
 {
     assert_int_equal(grown(RANKS, 10, 13, 2), STEPS);

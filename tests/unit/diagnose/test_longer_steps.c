@@ -9,14 +9,14 @@
 
 #include <stdlib.h>
 
-/* Which steps are said to have been longer than usual, and which of that is an alarm. */
+/* Which steps are reported as longer than the baseline, and which of them raise an alarm. */
 
 enum { STEPS = 40 };
 
-/* Step 0 is the warm-up, the last one's length is not known, all others are of 1000 unless told. */
+/* Step 0 is the warm-up, the duration of the last one is unknown, all others take 1000 unless given. */
 struct steps {
     int64_t ns[STEPS];
-    int64_t bytes[STEPS]; /* of the one operation that each step has */
+    int64_t bytes[STEPS]; /* of the single operation in each step */
     struct finding finding;
     int has_finding;
     double irregular;
@@ -91,7 +91,7 @@ static void check_row(const struct longer_steps *longer, size_t number, int firs
     assert_int_equal(longer->rows[number].last, last);
 }
 
-/* Two in a row count from a tenth of the usual step on, one alone from twice its length. */
+/* Two consecutive steps count from a tenth of the baseline step on, a single one from twice its duration. */
 static void how_long_they_have_to_be(void **state)
 {
     struct steps steps;
@@ -108,7 +108,7 @@ static void how_long_they_have_to_be(void **state)
     longer_steps_release(&steps.longer);
 }
 
-/* One or two are a hiccup; three that are a quarter longer are not, nor five of a tenth. */
+/* One or two are a slow moment; three that are a quarter longer are not, nor are five of a tenth. */
 static void what_is_an_alarm(void **state)
 {
     struct steps steps;
@@ -121,13 +121,19 @@ static void what_is_an_alarm(void **state)
     assert_true(longer_steps_alarm(look(&steps)));
     make(&steps, 5, 9, 1100);
     assert_true(longer_steps_alarm(look(&steps)));
-    /* Hosts run ahead of their GPUs and catch up: when they called says little of how long a step was. */
+    /*
+     * Hosts run ahead of their GPUs and catch up: the times of their calls show little about the duration of
+     * a step.
+     */
     steps.measured_by_calls = 1;
     assert_false(longer_steps_alarm(look(&steps)));
     longer_steps_release(&steps.longer);
 }
 
-/* What may be the last of the warm-up is no row, and neither lost nor time of the job. */
+/*
+ * What may be the last part of the warm-up is not reported, and counts neither as lost nor as time of the
+ * job.
+ */
 static void what_the_job_begins_with(void **state)
 {
     struct steps steps;
@@ -143,7 +149,7 @@ static void what_the_job_begins_with(void **state)
     longer_steps_release(&steps.longer);
 }
 
-/* A fault that fills half of the job, or three quarters of it, is no new usual. */
+/* A fault in half of the job, or in three quarters of it, is not a new baseline. */
 static void a_fault_that_fills_most_of_the_job(void **state)
 {
     struct steps steps;
@@ -159,7 +165,7 @@ static void a_fault_that_fills_most_of_the_job(void **state)
         assert_int_equal(longer->explained_ns, 0);
         longer_steps_release(&steps.longer);
     }
-    /* From the first one on, until it is mended. */
+    /* From the first step on, until it ends. */
     steps_init(&steps);
     make(&steps, 1, 29, 1600);
     check_row(look(&steps), 0, 1, 29);
@@ -173,7 +179,7 @@ static void a_fault_that_fills_most_of_the_job(void **state)
     longer_steps_release(&steps.longer);
 }
 
-/* What begins with the first step and is over soon is the last of the warm-up. */
+/* A slow period that begins with the first step and ends soon is the last part of the warm-up. */
 static void what_begins_with_the_first(void **state)
 {
     struct steps steps;
@@ -184,7 +190,7 @@ static void what_begins_with_the_first(void **state)
     longer_steps_release(&steps.longer);
 }
 
-/* Steps that differ anyway have to be longer by six times that: 0.7 of 1.4826 of what two differ by. */
+/* Steps that differ anyway must be longer by six times that: 0.7 of 1.4826 of the difference of two steps. */
 static void beyond_what_steps_differ_by(void **state)
 {
     struct steps steps;
@@ -198,7 +204,7 @@ static void beyond_what_steps_differ_by(void **state)
     longer_steps_release(&steps.longer);
 }
 
-/* By half of what they were longer; a suspicion of low confidence explains nothing. */
+/* By half of their excess; a suspicion of low confidence explains nothing. */
 static void what_findings_explain(void **state)
 {
     struct steps steps;
@@ -220,7 +226,7 @@ static void what_findings_explain(void **state)
     longer_steps_release(&steps.longer);
 }
 
-/* Twice the bytes may take twice the time; and within that load a step may still be too long. */
+/* Twice the bytes may take twice the time; and with that load a step may still be too long. */
 static void steps_that_have_more_to_do(void **state)
 {
     struct steps steps;
@@ -236,7 +242,10 @@ static void steps_that_have_more_to_do(void **state)
     longer_steps_release(&steps.longer);
 }
 
-/* Every fifth step twice as long is a checkpoint; as many without order cost the job a tenth of its time. */
+/*
+ * Every fifth step twice as long is a checkpoint; as many at irregular distances cost the job a tenth of its
+ * time.
+ */
 static void single_steps(void **state)
 {
     struct steps steps;
@@ -252,7 +261,7 @@ static void single_steps(void **state)
     longer_steps_release(&steps.longer);
 }
 
-/* Steps most of which have another shape are nothing to hold one against. */
+/* If most steps have another shape, there is nothing to compare with. */
 static void where_nothing_is_usual(void **state)
 {
     struct steps steps;
@@ -265,7 +274,9 @@ static void where_nothing_is_usual(void **state)
     longer_steps_release(&steps.longer);
 }
 
-/* Rows of all rounds by their steps in the run; one whose operations are there says most of the cause. */
+/*
+ * Rows of all rounds by their steps in the run; the one whose operations are loaded shows most of the cause.
+ */
 static void of_several_rounds(void **state)
 {
     struct longer_row

@@ -4,12 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What noise does, and what is none. */
+/* The effect of noise, and values that are none. */
 
 static const double CELLS = (double)RANKS * (STEPS - FIRST);
 
-/* Where samples are given, they say what is usual, not the few cells that stand out; a run's own do not
- * count. */
+/*
+ * If samples are given, they determine the baseline, not the few outstanding cells; those of the sequence
+ * itself do not count.
+ */
 static void samples_say_what_is_usual(void **state)
 {
     struct strength strength = start(RANKS);
@@ -29,7 +31,7 @@ static void samples_say_what_is_usual(void **state)
     free(suspects.items);
 }
 
-/* Nor does what others show in that step speak against anybody. */
+/* Nor do outstanding cells of others in that step count against a rank. */
 static void the_first_step_is_no_example(void **state)
 {
     struct strength strength = start(RANKS);
@@ -43,7 +45,9 @@ static void the_first_step_is_no_example(void **state)
     free(suspects.items);
 }
 
-/* A pause of a whole step in step 5, and what another rank shows in the same step: its victim, or its cause.
+/*
+ * A pause of a whole step in step 5, and an outstanding cell of another rank in the same step: its victim, or
+ * its cause.
  */
 static void a_pause_has_victims(void **state)
 {
@@ -60,7 +64,9 @@ static void a_pause_has_victims(void **state)
     }
 }
 
-/* Pauses of a whole step (5000) in `steps` steps, of so many ranks in turn; the first one's chance and lead.
+/*
+ * Pauses of a whole step (5000) in `steps` steps, of this many ranks in turn; returns the chance and the lead
+ * of the first.
  */
 static struct suspect first_of_pauses(const int *steps, int count, int ranks)
 {
@@ -77,8 +83,8 @@ static struct suspect first_of_pauses(const int *steps, int count, int ranks)
 }
 
 /*
- * What lasts longer than a step is no noise for another such, unless that is in the same step, or they
- * abound, or half of all ranks pause in turns.
+ * What lasts longer than a step is no noise for another such pause, unless it is in the same step, or they
+ * are frequent, or half of all ranks pause in turn.
  */
 static void pauses_do_not_doubt_each_other(void **state)
 {
@@ -96,8 +102,8 @@ static void pauses_do_not_doubt_each_other(void **state)
 }
 
 /*
- * Rank 0 stands still for four steps' length in steps 5 and 6, and rank 2 waits for it in 5. That says
- * nothing of what rank 1 does in step 9, but much of what it does in step 6.
+ * Rank 0 pauses for four step lengths in steps 5 and 6, and rank 2 waits for it in 5. This proves nothing
+ * about rank 1 in step 9, but much about it in step 6.
  */
 static void a_long_fault_has_victims(void **state)
 {
@@ -118,7 +124,7 @@ static void a_long_fault_has_victims(void **state)
     }
 }
 
-/* The same where rank 0 is late by less than a step in each: then nobody is its victim. */
+/* The same if rank 0 is late by less than a step in each: then no rank is its victim. */
 static void a_shorter_fault_has_none(void **state)
 {
     struct strength strength = start(RANKS);
@@ -134,7 +140,9 @@ static void a_shorter_fault_has_none(void **state)
     free(suspects.items);
 }
 
-/* Five pauses in twenty steps are not too many; a sixth that falls in a long fault's steps is that one's. */
+/*
+ * Five pauses in twenty steps are not too many; a sixth within the steps of a long fault belongs to that one.
+ */
 static void pauses_beside_a_long_fault(void **state)
 {
     struct strength strength = start(RANKS);
@@ -152,7 +160,8 @@ static void pauses_beside_a_long_fault(void **state)
     free(suspects.items);
 }
 
-/* Rank 0 stands still for two steps, and rank 1 waits: with 2 and 3, each once, those are no three in turns.
+/*
+ * Rank 0 pauses for two steps, and rank 1 waits: with ranks 2 and 3, once each, those are not three in turn.
  */
 static void victims_take_no_turns(void **state)
 {

@@ -5,8 +5,10 @@
 #include "support/cmocka_all.h"
 #include "support/slow_ranks.h"
 
-/* Residuals of a job with a fault that is known: 1000 before the first AllReduce, by rank 3, in steps 10 to
- * 14; what noise there is (slow_ranks.h) is twice 40 a step. */
+/*
+ * Residuals of a job with a known fault: 1000 before the first AllReduce, by rank 3, in steps 10 to 14; the
+ * noise (slow_ranks.h) is twice 40 per step.
+ */
 
 enum { SLOW = 3, FIRST = 10, LAST = 14, SLOW_NS = 1000, NOISE_NS = 2 * 40 };
 
@@ -56,7 +58,7 @@ static void the_fault_is_the_residual(void **state)
             assert_near(residual_matrix->host[rank * STEPS + step], 0);
         }
     assert_int_equal(residual_matrix->beyond[SLOW * STEPS], TIME_UNKNOWN);
-    /* It is in no level: of most steps it is none. */
+    /* It is in no level: it is absent from most steps. */
     assert_near(residual_matrix->level[SLOW].apart_ns, 0);
     assert_near(residual_matrix->level[SLOW].widest_ns, FIRST_NS);
     assert_near(residual_matrix->level[SLOW].others_ns, FIRST_NS + SECOND_NS);
@@ -72,7 +74,7 @@ static void the_hosts_part(void **state)
     release(&measured);
 }
 
-/* Half of a pair, a quarter of four: three of four of its ranks would have to be slow. */
+/* Half of a pair, a quarter of four: three of the four ranks would have to be slow. */
 static void one_of_several_is_none_of_theirs(void **state)
 {
     struct measured measured;
@@ -85,7 +87,7 @@ static void one_of_several_is_none_of_theirs(void **state)
     release(&measured);
 }
 
-/* Against the others alone: there is no past. */
+/* Compared with the others only: there are no earlier steps. */
 static void slow_in_all_steps(void **state)
 {
     struct measured measured;

@@ -6,7 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What stands out at a place of the step: the definitions of ncclprof-diagnosis(7), computed plainly. */
+/*
+ * Outstanding values at a place of the step: the definitions of ncclprof-diagnosis(7), computed in the
+ * simplest way.
+ */
 
 enum { RANKS = 5, STEPS = 41 };
 
@@ -22,7 +25,7 @@ static int64_t sorted_at(int64_t *values, size_t count, double part)
     return values[(size_t)((double)(count - 1) * part)];
 }
 
-/* The greater of the others' median in the step and what the rank's least tenth of steps are below. */
+/* The greater of the others' median in the step and the lowest decile of the rank's steps. */
 static int64_t usual_of(int64_t value[RANKS][STEPS], size_t rank, size_t step, size_t first_step)
 {
     int64_t list[STEPS], peers = INT64_MIN, own;
@@ -49,7 +52,7 @@ static int64_t measure(int64_t value[RANKS][STEPS], struct place *place, size_t 
     return place_measure(place, RANKS, (int32_t)first_step, STEPS);
 }
 
-/* Close to normal: the sum of twelve even draws. */
+/* Close to normal: the sum of twelve uniform draws. */
 static int64_t draw(unsigned *seed, double sigma)
 {
     double sum = -6;
@@ -65,7 +68,7 @@ static void fill(int64_t value[RANKS][STEPS], unsigned *seed, double sigma)
             value[rank][step] = 1000000 + draw(seed, sigma);
 }
 
-/* Apart: the value less the rank's own median, the lower of two. */
+/* The residual: the value minus the rank's own median, the lower of two. */
 static void check_apart(int64_t value[RANKS][STEPS], const struct place *place, size_t rank, size_t step)
 {
     int64_t list[STEPS], apart = place->apart[rank * STEPS + step];
@@ -102,7 +105,7 @@ static void excess_is_by_definition(void **state)
     }
 }
 
-/* The own lower quartile comes in: what remains of a rank is a little less than the spread of all. */
+/* The own lower quartile is included: the rest of a rank is slightly less than the spread of all. */
 static void sigma_is_about_the_spread(void **state)
 {
     unsigned seed = 4;
@@ -119,7 +122,7 @@ static void sigma_is_about_the_spread(void **state)
     assert_true(sum / 50 > 7000 && sum / 50 < 14000);
 }
 
-/* A fault of one rank through a third of the steps neither hides itself nor widens the spread. */
+/* A fault of one rank in a third of the steps neither hides itself nor widens the spread. */
 static void a_fault_stands_out(void **state)
 {
     unsigned seed = 5;
@@ -138,7 +141,7 @@ static void a_fault_stands_out(void **state)
     place_release(&place);
 }
 
-/* What everybody does in a step, and what a rank does in every step, is nobody's fault. */
+/* What all ranks do in a step, and what a rank does in every step, is no fault. */
 static void what_all_do_and_what_one_always_does(void **state)
 {
     unsigned seed = 6;
@@ -168,7 +171,7 @@ static int64_t measure_alike(int64_t value[RANKS][STEPS], struct place *place, c
     return place_measure_alike(place, RANKS, 1, STEPS, 6, 2, owner);
 }
 
-/* One that is always three times as slow as four others is held against them; not so one of half as much. */
+/* One that is always three times as slow as four others is compared with them; one of half as much is not. */
 static void one_unlike_the_others(void **state)
 {
     unsigned seed = 7;
@@ -185,8 +188,10 @@ static void one_unlike_the_others(void **state)
     }
 }
 
-/* Two unlike the others may be two kinds of place, and are left alone unless one owner has both; more than a
- * quarter never. */
+/*
+ * Two that differ from the others may be two kinds of place, and are ignored unless both belong to one rank;
+ * more than a quarter always are.
+ */
 static void two_unlike_the_others(void **state)
 {
     enum { MORE = 9 };
@@ -210,9 +215,9 @@ static void two_unlike_the_others(void **state)
 }
 
 /*
- * Each of two is slow in sixteen of forty steps, now by a fifth and now by more than half, and the other one
- * is not: of eighty values 48 are of a spread of 10000. Held against its slow peer a row that is as ever
- * would be early, by 200000 to 600000, and that would make the spread.
+ * Each of two is slow in sixteen of forty steps, sometimes by a fifth and sometimes by more than half, and
+ * the other one is not: of eighty values 48 have a spread of 10000. Compared with its slow peer a normal row
+ * would be early, by 200000 to 600000, and that would determine the spread.
  */
 static void two_that_are_slow_in_turn(void **state)
 {
@@ -232,7 +237,9 @@ static void two_that_are_slow_in_turn(void **state)
     place_release(&place);
 }
 
-/* All but four of forty steps of one row of two or of five: the four are its usual, as the others are theirs.
+/*
+ * All but four of forty steps of one row of two or of five: the four are its baseline, as the others have
+ * theirs.
  */
 static void a_fault_in_most_steps(void **state)
 {
@@ -254,7 +261,9 @@ static void a_fault_in_most_steps(void **state)
         }
 }
 
-/* Of what may differ by design a row alone has nothing but its past: its usual is what it does in most steps.
+/*
+ * If rows may differ by design, a row has only its own other steps: its baseline is what it does in most of
+ * them.
  */
 static void what_one_alone_mostly_does(void **state)
 {
@@ -269,7 +278,10 @@ static void what_one_alone_mostly_does(void **state)
     place_release(&place);
 }
 
-/* Rows that are as slow in each step, to be alike within six sigma. Whether the first stands out in all. */
+/*
+ * Rows that are slow in each step, and must be equal within six sigma. Returns whether the first stands out
+ * in all.
+ */
 static int first_stands_out(const int64_t *rows, size_t count)
 {
     struct place place;
@@ -288,7 +300,7 @@ static int first_stands_out(const int64_t *rows, size_t count)
     return out > 0;
 }
 
-/* Of four at least, and by more than six times 14: 1.4826 times the median deviation of 10, from 1000. */
+/* With at least four, and by more than six times 14: 1.4826 times the median deviation of 10, from 1000. */
 static void beyond_the_spread_of_the_others(void **state)
 {
     assert_true(first_stands_out((const int64_t[]){1085, 980, 990, 1000, 1010, 1020}, 6));
@@ -297,7 +309,7 @@ static void beyond_the_spread_of_the_others(void **state)
     assert_false(first_stands_out((const int64_t[]){9000, 1000, 1000}, 3));
 }
 
-/* Where another one stands out, too: twice as far from the middle as that. */
+/* If another one stands out, too: twice as far from the median as that one. */
 static void twice_as_far_as_the_next(void **state)
 {
     assert_true(first_stands_out((const int64_t[]){1800, 1400, 1000, 1000, 1000, 1000, 1000, 1000}, 8));
@@ -308,8 +320,8 @@ static void twice_as_far_as_the_next(void **state)
 struct sized {
     int64_t value[RANKS][STEPS];
     int64_t bytes[RANKS][STEPS];
-    int64_t evened[RANKS][STEPS]; /* what they would have taken of `small` */
-    struct place place;           /* what comes of them */
+    int64_t evened[RANKS][STEPS]; /* the durations that a size of `small` would have had */
+    struct place place;           /* the result */
 };
 
 static int64_t measure_sized(struct sized *sized, int64_t small, size_t first_step)
@@ -325,7 +337,7 @@ static int64_t measure_sized(struct sized *sized, int64_t small, size_t first_st
     return place_measure(&sized->place, RANKS, (int32_t)first_step, STEPS);
 }
 
-/* The lesser of the excess of the times, and of those that a small size would have taken. */
+/* The smaller of the excess of the times and that of the times for a small size. */
 static void check_sized(struct sized *sized, int64_t small, size_t first_step)
 {
     measure_sized(sized, small, first_step);
@@ -352,14 +364,14 @@ static void more_data_takes_longer(void **state)
     struct sized sized;
     fill_sized(&sized, 11);
     check_sized(&sized, 1024, 1);
-    /* Less than a tenth are smaller, and what is smaller in the warm-up does not count. */
+    /* Less than a tenth are smaller, and smaller ones in the warm-up do not count. */
     for (size_t rank = 0; rank < RANKS; rank++)
         for (size_t step = 0; step < 20; step++)
             sized.bytes[rank][step] = step < 10 ? 64 : step < 13 ? 256 : sized.bytes[rank][step];
     check_sized(&sized, 1024, 10);
 }
 
-/* Where one size is not known, none says anything. */
+/* If one size is unknown, sizes are not used. */
 static void a_size_that_is_not_known(void **state)
 {
     struct sized sized;
@@ -386,7 +398,7 @@ static int64_t plain_sigma(int64_t value[RANKS][STEPS])
     return sigma;
 }
 
-/* The lesser excess has to stand out from the wider spread: of the times, or of the same for a small size. */
+/* The smaller excess must stand out from the wider spread: that of the times, or that for a small size. */
 static void sigma_of_several_sizes(void **state)
 {
     for (int by_size = 0; by_size < 2; by_size++) {

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Own times as the operations of a job have them (slow_ranks.h); rank 3 is slow by 1000 in step 7. */
+/* Own times from the operations of a job (slow_ranks.h); rank 3 is slow by 1000 in step 7. */
 
 enum { SLOW = 3, IN_STEP = 7, SLOW_NS = 1000, FIRST = 0, SECOND = 1 };
 
@@ -30,7 +30,7 @@ static const struct job_operation *operation_of(const struct slow_job *played, s
     return &played->operations[rank * INSTANCES + step * EACH + (size_t)position];
 }
 
-/* The longest that another rank stayed than this one: it came before. */
+/* How much longer, at most, another rank stayed than this one: it arrived earlier. */
 static int64_t waited_for(const struct slow_job *played, size_t rank, size_t step, int32_t position)
 {
     int64_t longest_ns = 0, mine_ns = 0;
@@ -85,7 +85,7 @@ static void what_had_passed_when_it_was_enqueued(void **state)
     slow_job_release(&played);
 }
 
-/* A third of an own time goes with what was received; of another more than there is. */
+/* A third of an own time depends on the received bytes; for another one, more than there is. */
 static void what_received_data_explain_is_left_out(void **state)
 {
     struct slow_job played;
@@ -140,7 +140,10 @@ static void of_one_unit_alone(void **state)
     slow_job_release(&played);
 }
 
-/* A send that its proxy alone saw end may go on in what comes before the first of the next step. */
+/*
+ * A send whose end only its proxy recorded may overlap with the time before the first operation of the next
+ * step.
+ */
 static void behind_an_open_end(void **state)
 {
     struct slow_job played;
@@ -156,7 +159,10 @@ static void behind_an_open_end(void **state)
     slow_job_release(&played);
 }
 
-/* A link that was slow for a quarter of the own time that follows, in the step before: it may be in that. */
+/*
+ * A link that was slow for a quarter of the own time that follows, in the step before: that delay may be in
+ * it.
+ */
 static void behind_a_slow_link(void **state)
 {
     struct slow_job played;

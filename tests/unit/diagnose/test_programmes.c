@@ -8,8 +8,8 @@
 enum { MOST_STEPS = 64 };
 
 /*
- * A letter is a step and tells its sequence; a small one has a gap. `loads` has a digit for each. `expected`
- * is the number of each one's programme, as found.
+ * A letter is a step and stands for its sequence; a small letter has a gap. `loads` has a digit for each
+ * step. `expected` is the number of each step's sequence, in order of discovery.
  */
 static void check(const char *steps, const char *loads, const char *expected)
 {
@@ -36,13 +36,13 @@ static void six_in_a_row_make_one(void **state)
     check("ABABABABABABAB", "00000000000000", "00000000000000");
 }
 
-/* The one of most steps is the first, wherever it comes; the others come in their order. */
+/* The sequence with the most steps is the first, wherever it occurs; the others keep their order. */
 static void most_steps_make_the_first(void **state)
 {
     check("BBBBBBBCCCCCCAAAAAAAAA", "0000000000000000000000", "1111111222222000000000");
 }
 
-/* What is like none is of what came before it, or after it. */
+/* A step that is like none has the sequence of the steps before it, or after it. */
 static void what_is_like_none(void **state)
 {
     check("XAAAAAAAAXBBBBBBX", "00000000000000000", "00000000001111111");

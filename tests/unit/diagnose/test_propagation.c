@@ -12,16 +12,16 @@
 #include <string.h>
 
 /*
- * Jobs that are played by hand: operations in the order in which they end, each of some ranks, of which one
- * or none was late by itself. A rank comes as soon as it is done with its operation before; each takes 10
- * once all have come.
+ * Jobs simulated by hand: operations in the order of their ends, each with some ranks, of which at most one
+ * had an own delay. A rank arrives as soon as its previous operation is done; each operation takes 10 after
+ * all have arrived.
  */
 enum { ALL_RANKS = 8, ALL_PLAYED = 258, TAKES = 10 };
 
 struct played {
     const char *ranks; /* of a pair, the sender first */
     int32_t communicator;
-    int32_t late; /* who was late by itself */
+    int32_t late; /* the rank with an own delay */
     int64_t late_ns;
     int is_pair;
 };
@@ -45,7 +45,7 @@ static int64_t latest_of(const char *ranks, const int64_t *come_ns)
     return latest_ns;
 }
 
-/* Operations lie by rank: those of a rank are written when it is its turn. */
+/* Operations are stored by rank, in the order in which ranks are visited. */
 static void add_operations(struct script *script, const struct played *played, int32_t rank,
                            int64_t (*starts_ns)[ALL_RANKS], const int64_t *ends_ns, size_t count)
 {
@@ -116,8 +116,8 @@ static struct delay *play(struct script *script, const struct played *played, si
 }
 
 /*
- * Five ranks come late one after another, and rank 5 waits for each of them, 100 at a time. Rank 6 has waited
- * for rank 5 all the while: 500 of it are theirs, the five transfers of 10 nobody's.
+ * Five ranks arrive late one after another, and rank 5 waits for each of them, 100 at a time. Rank 6 has
+ * waited for rank 5 all the time: 500 of it are theirs, and the five transfers of 10 no rank's.
  */
 static void a_wait_has_many_causes(void **state)
 {
@@ -135,8 +135,8 @@ static void a_wait_has_many_causes(void **state)
 }
 
 /*
- * Ranks 0 and 1 wait 200 for rank 2 in an operation of all; then rank 0 waits 50 for rank 1. What both went
- * through together explains nothing of that: it is all rank 1's own.
+ * Ranks 0 and 1 wait 200 for rank 2 in an operation of all ranks; then rank 0 waits 50 for rank 1. The common
+ * delay explains nothing of that: it is all rank 1's own.
  */
 static void all_ranks_have_met(void **state)
 {
@@ -150,7 +150,10 @@ static void all_ranks_have_met(void **state)
     free(delays);
 }
 
-/* Had rank 3 not been there, they would have met on their communicator only: the wait is shared out. */
+/*
+ * If rank 3 had not been there, they would have had only their own communicator in common: the wait is
+ * divided.
+ */
 static void some_ranks_have_met(void **state)
 {
     static const struct played PLAYED[] = {
@@ -163,8 +166,8 @@ static void some_ranks_have_met(void **state)
 }
 
 /*
- * Rank 1 is late by 100 and sends to rank 0, then to rank 2, on one communicator: that it has met rank 0
- * there since does not explain what rank 2 waits, of which only the first transfer is nobody's.
+ * Rank 1 is late by 100 and sends to rank 0, then to rank 2, on one communicator. Its operation with rank 0
+ * there does not explain the wait of rank 2, of which only the first transfer is no rank's.
  */
 static void pairs_meet_by_themselves(void **state)
 {
@@ -178,8 +181,9 @@ static void pairs_meet_by_themselves(void **state)
 }
 
 /*
- * Rank 1 waits 10 for rank 2 and is late by 990 itself, so rank 0 waits 1000 for it and a transfer, rank 3
- * for rank 0 as long and another: to rank 3 rank 2 is no more than the hundredth part that nobody names.
+ * Rank 1 waits 10 for rank 2 and has an own delay of 990, so rank 0 waits 1000 for it plus a transfer, and
+ * rank 3 for rank 0 as long plus another transfer: for rank 3, rank 2 is only a hundredth, which is not
+ * attributed.
  */
 static void small_parts_are_nameless(void **state)
 {
@@ -195,8 +199,8 @@ static void small_parts_are_nameless(void **state)
 }
 
 /*
- * Rank 1 is late so many times, then rank 0 waits for it; of its delays the last 256 are remembered. Who met
- * it each time waited for the last only.
+ * Rank 1 is late many times, then rank 0 waits for it; the last 256 of its delays are remembered. A rank that
+ * joined with it each time waited for the last one only.
  */
 static void delays_that_are_not_remembered(void **state)
 {
@@ -221,7 +225,7 @@ static void number_steps(struct script *script, size_t count)
         script->operations[i].step = script->operations[i].instance;
 }
 
-/* Each operation is a step, and those before `cut` are loaded by themselves, of the others all again. */
+/* Each operation is a step; those before `cut` are loaded separately, then all others. */
 static struct delay *play_in_rows(const struct played *played, size_t count, size_t cut, int32_t ranks)
 {
     const struct delay_steps before = {INT32_MIN, (int32_t)cut}, after = {(int32_t)cut, INT32_MAX};
@@ -260,7 +264,7 @@ static void check_rows(const struct played *played, size_t count, int32_t ranks)
     free(whole);
 }
 
-/* What delayed a rank before a cut explains what others wait for it after it, whoever met whom before. */
+/* A delay of a rank before a cut explains waits for it after the cut, whatever operations came before. */
 static void steps_are_added_in_rows(void **state)
 {
     static const struct played CAUSES[] = {{"05", 0, 0, 100, 0}, {"15", 1, 1, 210, 0}, {"25", 2, 2, 320, 0},
@@ -273,7 +277,7 @@ static void steps_are_added_in_rows(void **state)
     check_rows(PAIRS, 2, 3);
 }
 
-/* A store may be written to between two loads. */
+/* A store may be changed between two loads. */
 static void rows_are_of_the_same_ranks(void **state)
 {
     static const struct played PLAYED[] = {{"01", 0, 0, 0, 0}, {"01", 0, 1, 50, 0}};

@@ -3,7 +3,7 @@
 #include "support/cmocka_all.h"
 #include "support/spoken.h"
 
-/* What is believed of a suspicion: what the strictest rule that speaks allows. */
+/* The confidence of a suspicion: the lowest that a violated rule allows. */
 
 static void the_strictest_that_speaks(void **state)
 {
@@ -17,7 +17,7 @@ static void the_strictest_that_speaks(void **state)
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_LOW);
 }
 
-/* A rule that does not apply, or is none of the kind's, is not asked. */
+/* A rule that does not apply, or does not belong to the kind, is not measured. */
 static void who_is_asked(void **state)
 {
     struct rule_results rule_results = {0};

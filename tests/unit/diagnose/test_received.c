@@ -10,9 +10,9 @@
 #include <string.h>
 
 /*
- * Four ranks, each an expert, that send to each other in one call and then meet in an AllReduce: in each step
- * a rank works for 100 and a tenth of the bytes that it received. Loads differ in all steps; in four of them
- * one rank's is twice as great, in four others another is slower by 400.
+ * Four ranks, each an expert, that send to each other in one call and then join an AllReduce: in each step a
+ * rank works for 100 and a tenth of the bytes that it received. Loads differ in all steps; in four of them
+ * one rank's is twice as large, in four others another rank is slower by 400.
  */
 enum { RANKS = 4, PAIRS = 2 * (RANKS - 1), EACH = PAIRS + 1, STEPS = 16, USUAL = 1000, STEP_NS = 10000 };
 enum { OPERATIONS = RANKS * STEPS * EACH, INSTANCES = STEPS * (1 + RANKS * RANKS) };
@@ -33,7 +33,7 @@ static int number_of(int rank, int step, int at)
     return (rank * STEPS + step) * EACH + at;
 }
 
-/* What each of the others sends to a rank. */
+/* The bytes that each of the others sends to a rank. */
 static int64_t load_of(int rank, int step)
 {
     int64_t usual = USUAL + 10 * ((step * 7 + rank * 3) % 11 - 5);
@@ -143,8 +143,10 @@ static void a_call_brought_what_it_received(void **state)
     baseline_release(&experts.baseline);
 }
 
-/* They are peers whatever their sizes; the busy one is not late, the slow one is: by as much as others
- * waited. */
+/*
+ * They are peers whatever their sizes. The busy one is not late, the slow one is: by as much as others
+ * waited.
+ */
 static void load_is_no_lateness(void **state)
 {
     struct experts experts;

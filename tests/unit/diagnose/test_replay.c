@@ -12,16 +12,17 @@
 
 /*
  * A job of three ranks computed by hand. Communicator A is ranks 0 and 1, B is ranks 0 and 2; every operation
- * is an AllReduce of 10. Ranks 1 and 2 wait for nobody else.
+ * is an AllReduce of 10. Ranks 1 and 2 wait for no other ranks.
  *
  *            rank 0           rank 1           rank 2
  *   A0       0 - 10           0 - 10
- *   A1       110 - 320        310 - 320        own 100; 300, usually 100
+ *   A1       110 - 320        310 - 320        own 100; 300, baseline 100
  *   B0       420 - 430                         100 - 430
  *   A2       530 - 540        420 - 540        own 100; 100
  *
  * So 0 waits 200 for 1 in A1, and therefore 2 waits 320 for 0 in B0: 200 of it because of 1, the rest is
- * how the job is. In A2 rank 1 waits 110 for 0, which has met it since and was delayed by nobody.
+ * normal in this job. In A2 rank 1 waits 110 for 0, which has had an operation with it since and was not
+ * delayed by any rank.
  */
 
 enum { A0_0, A1_0, B0_0, A2_0, A0_1, A1_1, A2_1, B0_2, OPERATIONS };
@@ -94,7 +95,9 @@ static void tiny_init(struct tiny *tiny)
     }
 }
 
-/* Rank 2 begins by itself: nobody knows that it began 100 after the others, so its first start is its begin.
+/*
+ * The start of rank 2 relative to the others is unknown, although it began 100 after them, so its first start
+ * counts as its begin.
  */
 static void played_as_it_was(void **state)
 {
@@ -109,7 +112,7 @@ static void played_as_it_was(void **state)
         if (replay.moves[i].is_last)
             assert_int_equal(replay.moves[i].instance, over++);
     assert_int_equal(over, INSTANCES);
-    /* Played again it is the same. */
+    /* A second replay gives the same result. */
     assert_int_equal(replay_run(&replay), 540);
     replay_release(&replay);
 }
@@ -154,7 +157,7 @@ static void without_the_fault(void **state)
     replay_release(&replay);
 }
 
-/* Neither knows of what is changed in the other. */
+/* Neither replay depends on what is changed in the other. */
 static void a_copy_is_played_by_itself(void **state)
 {
     struct tiny tiny;
@@ -183,11 +186,11 @@ static void blame_is_passed_on(void **state)
     tiny_init(&tiny);
     struct delay *delays = delays_measure(&tiny.job, written_excess(tiny.excess), tiny.transfers, &error);
     assert_non_null(delays);
-    /* A1: 0 waited 200 for 1, all of it 1's own time. */
+    /* A1: 0 waited 200 for 1, all of it own time of 1. */
     assert_int_equal(delays[1].own_ns, 200);
     assert_int_equal(delays[1].inherited_ns, 0);
     assert_int_equal(delays[1].unexplained_ns, 0);
-    /* B0: 2 waited 320 for 0, 200 of it inherited from 1. A2: 1 waited 110 for 0, and nothing says why. */
+    /* B0: 2 waited 320 for 0, 200 of it inherited from 1. A2: 1 waited 110 for 0, without a known cause. */
     assert_int_equal(delays[0].own_ns, 0);
     assert_int_equal(delays[0].inherited_ns, 200);
     assert_int_equal(delays[0].inherited_from, 1);
@@ -202,7 +205,9 @@ static void blame_is_passed_on(void **state)
     free(delays);
 }
 
-/* A transfer that took longer than usual delays who was in it: what others wait for it then is the network's.
+/*
+ * A transfer that took longer than its baseline delays its ranks: waits of others for them are then the
+ * network's.
  */
 static void slow_transfers_are_the_networks(void **state)
 {
@@ -215,13 +220,13 @@ static void slow_transfers_are_the_networks(void **state)
     struct delay *delays = delays_measure(&tiny.job, written_excess(tiny.excess), tiny.transfers, &error);
     assert_non_null(delays);
     assert_int_equal(delays[1].unexplained_ns, 200);
-    /* 2 waited 320 for 0. What 0 had waited for 1 without a reason stays without one. */
+    /* 2 waited 320 for 0. The part that 0 had waited for 1 without a cause stays without one. */
     assert_int_equal(delays[0].network_ns, 50);
     assert_int_equal(delays[0].unexplained_ns, 320 - 50);
     free(delays);
 }
 
-/* Two ranks that meet in every operation: in as many instances as each of them has operations. */
+/* Two ranks that join in every operation: there are as many instances as each of them has operations. */
 struct two {
     struct job job;
     struct job_rank ranks[2];
@@ -253,7 +258,7 @@ static void two_init(struct two *two, struct job_operation *operations, struct j
 }
 
 /*
- * Two ranks, two operations, X and Y, of 10 each; rank 0 plays X then Y, rank 1, by times that cannot be, Y
+ * Two ranks, two operations, X and Y, of 10 each; rank 0 executes X then Y, rank 1, by impossible times, Y
  * then X. Y begins 5 after X on rank 0, is over at 25, X begins 6 after that on rank 1 and is over at 41.
  */
 static void a_circle_is_cut(void **state)
@@ -275,15 +280,15 @@ static void a_circle_is_cut(void **state)
     assert_int_equal(replay_init(&replay, &two.job, written_excess(two.excess), two.transfers, &error), 0);
     assert_int_equal(replay.move_count, 4);
     assert_int_equal(replay_run(&replay), 41);
-    /* X came after Y, Y after the part of X that was cut off: no chain leads to the begin. */
+    /* X came after Y, Y after the part of X that was cut off: no chain leads to the beginning. */
     int32_t path[4];
     assert_int_equal(replay_critical_path(&replay, path), 0);
     replay_release(&replay);
 }
 
 /*
- * Both ranks started what they called second first, so that nothing has nothing before it. It is cut where
- * some operation has to come first all the same, and all of them are played.
+ * Both ranks started first what they called second, so every operation has one before it. The cycle is cut at
+ * the operation that must come first anyway, and all of them are replayed.
  */
 static void a_circle_with_nothing_before_it_is_cut(void **state)
 {
@@ -307,8 +312,9 @@ static void a_circle_with_nothing_before_it_is_cut(void **state)
 }
 
 /*
- * Rank 0 sends for 100 and does not wait for rank 1, which receives meanwhile; 10 later both AllReduce
- * for 10. With 80 less on the network the send takes 20, the receive is over at 20 and the AllReduce at 40.
+ * Rank 0 sends for 100 and does not wait for rank 1, which receives at the same time; 10 later both have an
+ * AllReduce of 10. With 80 less on the network the send takes 20, the receive is over at 20 and the AllReduce
+ * at 40.
  */
 static void a_send_that_leaves_alone_saves_too(void **state)
 {
@@ -335,10 +341,10 @@ static void a_send_that_leaves_alone_saves_too(void **state)
 }
 
 /*
- * Rank 0 sends and then computes for 100. Rank 1 comes late to what takes 80 on the wire: its receive lasts
- * 20; it computes for 20 before both AllReduce for 10 at 100. With 15 less on the wire rank 1 has more to
- * spare and nobody gains; with nothing at all on the wire and in rank 0, what rank 1 computes is left. The
- * stop of a receive that shares its kernel says nothing: its transfer counts in full.
+ * Rank 0 sends and then computes for 100. Rank 1 arrives late at a transfer of 80: its receive takes 20; it
+ * computes for 20 before the common AllReduce of 10 at 100. With 15 less on the network rank 1 has more slack
+ * and no rank gains; with nothing on the network and on rank 0, the computation of rank 1 remains. The stop
+ * of a receive that shares its kernel shows nothing: its transfer counts in full.
  */
 static void what_was_sent_ahead_has_come_a_part_of_the_way(void **state)
 {
@@ -367,7 +373,7 @@ static void what_was_sent_ahead_has_come_a_part_of_the_way(void **state)
         if (!grouped) {
             replay_change_transfer(&replay, 0, -15);
             assert_int_equal(replay_run(&replay), 110);
-            /* No transfer takes less than nothing. */
+            /* No transfer has a negative duration. */
             replay_change_transfer(&replay, 0, -1000);
             replay.own_ns[REDUCE_0] = 0;
             assert_int_equal(replay_run(&replay), 20 + 10);
@@ -378,8 +384,9 @@ static void what_was_sent_ahead_has_come_a_part_of_the_way(void **state)
 
 /*
  * An AllReduce of two ranks that a link of rank 0 made slow: 100 there, 10 by the stop of rank 1, whose
- * stream was held until 100 all the same; both compute for 5 before the next, which takes 10. Without the 90
- * that the link took, both are done at 25; had rank 1 computed from 10 to 105 by itself, nobody would gain.
+ * stream was occupied until 100 nevertheless; both compute for 5 before the next one, which takes 10. Without
+ * the 90 of the link, both are done at 25; if rank 1 had computed from 10 to 105 by itself, no rank would
+ * gain.
  */
 static void a_held_stream_is_free_with_its_network(void **state)
 {
@@ -414,9 +421,9 @@ static void a_held_stream_is_free_with_its_network(void **state)
 }
 
 /*
- * An AllReduce of 10 held the stream of rank 1 until 100, and no link is known to have been slow. Rank 1
- * comes to the next at 115 and rank 0, which computed all the while, at 105: that is over at 125, and at 120
- * where rank 1 had spent 5 less.
+ * An AllReduce of 10 occupied the stream of rank 1 until 100, and no link is known to have been slow. Rank 1
+ * arrives at the next at 115 and rank 0, which computed all the time, at 105: that is over at 125, and at 120
+ * if rank 1 had taken 5 less.
  */
 static void a_hold_of_nobodys_stays(void **state)
 {

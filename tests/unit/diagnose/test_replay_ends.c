@@ -8,7 +8,7 @@
 #include "support/cmocka_all.h"
 #include "support/written.h"
 
-/* Small jobs played again, by hand: when an operation is over, and what comes after it. */
+/* Small jobs replayed by hand: when an operation is over, and what comes after it. */
 enum { RANKS = 2, OPERATIONS = 6, INSTANCES = 6 };
 
 struct tiny {
@@ -59,7 +59,7 @@ static void tiny_init(struct tiny *tiny, const struct job_operation *operations,
     }
 }
 
-/* When all is over. */
+/* The end of the last operation. */
 static int64_t played(struct tiny *tiny)
 {
     struct error error = ERROR_INIT;
@@ -68,7 +68,7 @@ static int64_t played(struct tiny *tiny)
     return replay_run(&tiny->replay);
 }
 
-/* One of two ranks, from a begin to an end; the group is its own number. */
+/* An operation of one of two ranks, from a begin to an end; each is its own group. */
 #define REDUCE(number, of_rank, of_instance, after, begin, end)                               \
     {                                                                                         \
         .rank = (of_rank), .instance = (of_instance), .previous = (after), .group = (number), \
@@ -78,7 +78,7 @@ static int64_t played(struct tiny *tiny)
 
 /*
  * A is over at 100, B on another stream at 50; C comes after B on its stream and began at 110. It had waited
- * for A: were that 40 shorter, C would be over 40 sooner.
+ * for A: if that were 40 shorter, C would be over 40 earlier.
  */
 static void what_ended_last_on_whatever_stream(void **state)
 {
@@ -89,13 +89,16 @@ static void what_ended_last_on_whatever_stream(void **state)
     assert_int_equal(played(&tiny), 120);
     replay_change_transfer(&tiny.replay, 0, -40);
     assert_int_equal(replay_run(&tiny.replay), 80);
-    /* What B takes makes no difference. */
+    /* The duration of B makes no difference. */
     replay_change_transfer(&tiny.replay, 1, -50);
     assert_int_equal(replay_run(&tiny.replay), 80);
     replay_release(&tiny.replay);
 }
 
-/* A proxy says that a send was over at 200; the next of its stream had begun by 110, and was over at 120. */
+/*
+ * According to a proxy a send was over at 200; the next operation of its stream had begun by 110, and was
+ * over at 120.
+ */
 static void a_send_is_over_before_the_next_begins(void **state)
 {
     struct job_operation operations[] = {REDUCE(0, 0, 0, -1, 0, 200), REDUCE(1, 0, 1, 0, 110, 120)};
@@ -108,7 +111,10 @@ static void a_send_is_over_before_the_next_begins(void **state)
     replay_release(&tiny.replay);
 }
 
-/* What holds the stream longer than a receive's kernel says is no own time: 5 of the 20 are. */
+/*
+ * Time for which the stream is occupied longer than the receive's kernel shows is no own time: 5 of the 20
+ * are.
+ */
 static void own_time_after_a_receive(void **state)
 {
     struct job_operation operations[] = {REDUCE(0, 0, 0, -1, 0, 80), REDUCE(1, 0, 1, 0, 100, 110)};
@@ -121,7 +127,7 @@ static void own_time_after_a_receive(void **state)
     replay_release(&tiny.replay);
 }
 
-/* Nobody knows what came before it; what was found to be its own is. */
+/* The operation before it is unknown; the part that was found to be its own is its own. */
 static void own_time_of_hidden_origin(void **state)
 {
     struct job_operation operations[] = {REDUCE(0, 0, 0, -1, 0, 80), REDUCE(1, 0, 1, 0, 80, 90)};
@@ -132,7 +138,7 @@ static void own_time_of_hidden_origin(void **state)
     replay_release(&tiny.replay);
 }
 
-/* Both ranks began at 0; where the transfer is not known it is the shorter of what they took. */
+/* Both ranks began at 0; an unknown transfer time is the shorter of their durations. */
 static void a_transfer_that_is_not_known(void **state)
 {
     for (int first = 0; first < 2; first++) {
@@ -147,8 +153,8 @@ static void a_transfer_that_is_not_known(void **state)
 }
 
 /*
- * A link of rank 0 took 90 longer than the transfer of 10. It alone shows that, and the job is over at 100;
- * so does rank 1 whose stream was held by it: what comes after it there begins 5 later, and takes 10.
+ * A link of rank 0 took 90 longer than the transfer of 10. Only rank 0 shows that, and the job is over at
+ * 100. The same for rank 1, whose stream was occupied by it: its next operation begins 5 later, and takes 10.
  */
 static void a_slow_link_holds_who_shows_it(void **state)
 {
@@ -169,7 +175,10 @@ static void a_slow_link_holds_who_shows_it(void **state)
     }
 }
 
-/* Two called as one after A begin together, whatever ended meanwhile: what is 30 less before is for both. */
+/*
+ * Two operations of one call after A begin together, whatever ended in the meantime: 30 less before them
+ * counts for both.
+ */
 static void a_group_begins_at_once(void **state)
 {
     struct job_operation operations[] = {REDUCE(0, 0, 0, -1, 0, 50), REDUCE(1, 0, 1, 0, 60, 70),

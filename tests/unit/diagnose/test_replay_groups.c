@@ -9,10 +9,10 @@
 #include "support/written.h"
 
 /*
- * Three ranks in a ring: in each of four rounds every rank sends to the next and receives from the one
- * before, both in one kernel. A transfer takes 10, a round comes 90 after the last. In round 2 rank 1 is late
- * by 1000: rank 0 holds its kernel for the send to it, rank 2 for the receive from it, so that both sides of
- * what 2 sends to 0 take 1010, though it was there at once.
+ * Three ranks in a ring: in each of four rounds every rank sends to the next and receives from the previous
+ * one, both in one kernel. A transfer takes 10, a round begins 90 after the last one. In round 2 rank 1 is
+ * late by 1000: the kernel of rank 0 is occupied by the send to it, that of rank 2 by the receive from it, so
+ * both sides of the send from 2 to 0 take 1010, although both ranks were there.
  */
 enum { RANKS = 3, ROUNDS = 4, LATE = 1000, OPERATIONS = RANKS * ROUNDS * 2, INSTANCES = RANKS * ROUNDS };
 
@@ -27,7 +27,7 @@ struct ring {
     struct replay replay;
 };
 
-/* The first that `rank` does in a round: it receives; what it sends comes after that. */
+/* The first operation of `rank` in a round is its receive; its send comes after that. */
 static int32_t first_of(int rank, int round)
 {
     return (rank * ROUNDS + round) * 2;
@@ -82,7 +82,7 @@ static void ring_init(struct ring *ring)
     }
 }
 
-/* When all is over, with rank 1's lateness or without. */
+/* The end of the last operation, with the delay of rank 1 or without. */
 static int64_t played(struct ring *ring, int is_late)
 {
     struct error error = ERROR_INIT;
@@ -115,14 +115,14 @@ static void a_slow_link(void **state)
     assert_int_equal(played(&ring, 0), 310);
 }
 
-/* Sizes differ: what takes longer usually is no wait. */
+/* Sizes differ: a transfer that usually takes longer is no wait. */
 static void pairs_are_told_apart(void **state)
 {
     struct ring ring;
     ring_init(&ring);
     ring.operations[first_of(2, 2) + 1].bytes = 4096;
     assert_int_equal(played(&ring, 0), 310 + LATE);
-    /* What an exchange sends differs a little. */
+    /* The sizes of an exchange differ slightly. */
     ring.operations[first_of(2, 2) + 1].bytes = 96;
     assert_int_equal(played(&ring, 0), 310);
 }
@@ -135,8 +135,8 @@ static void pairs_are_told_apart(void **state)
     }
 
 /*
- * Rank 0 sends to 2 and 1 in one kernel, and 10 later to 2 again; rank 1 receives 1000 later. Nobody waits
- * for that: what shares its kernel with sends only is done when its data is in buffers.
+ * Rank 0 sends to 2 and 1 in one kernel, and 10 later to 2 again; rank 1 receives 1000 later. No rank waits
+ * for that: an operation whose kernel contains only sends is done when its data is in buffers.
  */
 static void a_group_of_sends(void **state)
 {

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 /*
- * Eight ranks in a ring of all, in the order of their numbers, one operation each; and rank 2 with rank 3 in
- * an operation of theirs. Both were slow by 7000. The clocks are one.
+ * Eight ranks in a ring, in the order of their numbers, with one operation each; and rank 2 with rank 3 in
+ * another operation. Both were slow by 7000. All ranks share a clock.
  */
 enum { RANKS = 8, ALL = 0, PAIR, INSTANCES, OPERATIONS = RANKS + 2, SLOW = 7000 };
 
@@ -38,7 +38,7 @@ static void add_operation(struct ring *ring, int32_t rank, int32_t instance)
         .rank = rank, .instance = instance, .communicator = instance, .function = FUNCTION_ALL_REDUCE};
 }
 
-/* Of the ring, the ends of its members by their number. */
+/* For the ring, the ends of its members by their number. */
 static void ring_init(struct ring *ring, const int64_t ends_ns[RANKS])
 {
     *ring = (struct ring){.job = {.rank_count = RANKS,
@@ -67,7 +67,7 @@ static void ring_init(struct ring *ring, const int64_t ends_ns[RANKS])
     add_operation(ring, 3, PAIR);
 }
 
-/* Who is to blame for the operation of all. */
+/* The rank that is blamed for the operation of all. */
 static int32_t culprit_of(struct ring *ring)
 {
     struct error error = ERROR_INIT;
@@ -88,7 +88,9 @@ static int32_t culprit_by(const int64_t ends_ns[RANKS])
     return culprit_of(&ring);
 }
 
-/* Rank 2 sends slowly: rank 3 is done last, 4 to 7, 0 and 1 one interval after the other before it. */
+/*
+ * Rank 2 sends slowly: rank 3 is done last; 4 to 7, 0 and 1 are done before it, one interval after the other.
+ */
 static const int64_t SENDER_FIRST[RANKS] = {2000, 1000, 0, 7000, 6000, 5000, 4000, 3000};
 static const int64_t SENDER_AMONG_THEM[RANKS] = {1000, 0, 2300, 6000, 5000, 4000, 3000, 2000};
 
@@ -99,7 +101,7 @@ static void both_ends_in_both(void **state)
     assert_int_equal(culprit_by(SENDER_AMONG_THEM), -1);
 }
 
-/* With 1 in the pair instead of 3, which was in line: only 2 was at an end of the slow link. */
+/* With 1 in the pair instead of 3, which fitted: only 2 was at an end of the slow link. */
 static int32_t culprit_beside_1(const int64_t ends_ns[RANKS])
 {
     struct ring ring;
@@ -114,7 +116,7 @@ static void who_is_out_of_line(void **state)
     assert_int_equal(culprit_beside_1(SENDER_AMONG_THEM), 2);
 }
 
-/* It is rank 2 that takes in slowly: 1 sends to it, and is out of line. */
+/* Rank 2 receives slowly: 1 sends to it, and does not fit. */
 static void who_is_done_last(void **state)
 {
     const int64_t ends_ns[] = {1000, 0, 7000, 6000, 5000, 4000, 3000, 2000};
@@ -140,25 +142,27 @@ static void check_cleared(const int64_t ends_ns[RANKS], const char *expected)
     assert_string_equal(found, expected);
 }
 
-/* The others differ from their mean interval by a quarter; by more nobody is cleared. */
+/* The others differ from their mean interval by a quarter; if they differ by more, no rank is exonerated. */
 static void intervals_that_are_uneven(void **state)
 {
     check_cleared(SENDER_FIRST, "xx..xxxx");
     check_cleared((const int64_t[]){2000, 1000, 0, 7000, 5750, 5000, 4000, 3000}, "xx..xxxx");
     check_cleared((const int64_t[]){2000, 1000, 0, 7000, 5749, 5000, 4000, 3000}, "........");
-    /* Two are out of line. */
+    /* Two do not fit. */
     check_cleared((const int64_t[]){1000, 0, 1100, 5000, 4000, 3100, 3000, 2000}, "........");
-    /* All but the first at once, as behind the leaf of a tree. */
+    /* All but the first at the same time, as after the leaf of a tree. */
     check_cleared((const int64_t[]){7000, 7000, 0, 7000, 7000, 7000, 7000, 7000}, "........");
 }
 
-/* Without rank 7, just before it, others are not even, but by less than half: it may be the one. */
+/*
+ * Without rank 7, just before it, the others are not evenly spaced, but by less than half: it may be the one.
+ */
 static void two_that_may_be_out_of_line(void **state)
 {
     check_cleared(SENDER_AMONG_THEM, "xx..xxx.");
 }
 
-/* Done within less than a quarter of what it was slow by: the data went around several times. */
+/* Done within less than a quarter of its slowness: the data went around several times. */
 static void ends_that_are_near(void **state)
 {
     int64_t near_ns[RANKS];
@@ -169,7 +173,7 @@ static void ends_that_are_near(void **state)
     check_cleared(near_ns, "........");
 }
 
-/* Whether an operation of which something is other than SENDER_FIRST clears somebody. */
+/* Whether an operation with something other than SENDER_FIRST exonerates a rank. */
 static void assert_clears(struct ring *ring, int expected)
 {
     unsigned char marks[OPERATIONS] = {0};
@@ -210,7 +214,7 @@ static void what_is_no_ring_or_does_not_tell_its_end(void **state)
     assert_clears(&ring, 0);
 }
 
-/* Of four, three others are easily done at even intervals. */
+/* Of four, three others easily end at even intervals. */
 static void too_few(void **state)
 {
     struct ring ring;

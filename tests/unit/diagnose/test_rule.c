@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The table of rules: on which side of its limit each speaks. */
+/* The table of rules: on which side of its limit each is violated. */
 
 static void the_side_of_the_limit(void **state)
 {
@@ -19,7 +19,7 @@ static void the_side_of_the_limit(void **state)
     }
 }
 
-/* Each has a name of its own, and a rule that speaks takes something. */
+/* Each has a unique name, and a violated rule has an effect. */
 static void every_line_is_whole(void **state)
 {
     for (int i = 0; i < RULE_COUNT; i++) {

@@ -3,7 +3,7 @@
 
 #include "support/cmocka_all.h"
 
-/* What rules read, in words and in JSON. */
+/* The results of rules, as text and as JSON. */
 
 static void in_json(void **state)
 {
@@ -22,7 +22,7 @@ static void in_json(void **state)
     buffer_release(&json);
 }
 
-/* Those that speak come first, the strictest before the others. */
+/* Violated rules come first, and the strictest of these before the others. */
 static void in_words(void **state)
 {
     struct rule_results rule_results = {0};

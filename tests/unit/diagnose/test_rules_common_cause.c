@@ -9,11 +9,11 @@
 
 /*
  * A job of up to six ranks and ten steps. Each text is a finding: its rank, first and last step, and its
- * confidence (l, m, h). What becomes of them is the text of their confidences.
+ * confidence (l, m, h). The result is the text of their confidences.
  */
 enum { RANKS = 6, STEPS = 10 };
 
-/* What the rules read of the first. */
+/* The rule results of the first. */
 static struct rule_results first_read;
 
 static void assert_believed(size_t recorded, const char *const *texts, const char *expected,
@@ -60,11 +60,11 @@ static void more_than_half_of_the_ranks(void **state)
     assert_int_equal(common_slowdown.last_step, 5);
     assert_believed(6, (const char *const[]){"025h", "125m", "225h", NULL}, "hmh", &common_slowdown);
     assert_int_equal(common_slowdown.findings, 0);
-    /* Of those that left a trace. */
+    /* Of the ranks with a trace. */
     assert_believed(5, (const char *const[]){"025h", "125m", "225h", NULL}, "lll", &common_slowdown);
 }
 
-/* Each of two may have a fault of its own. */
+/* Each of two may have its own fault. */
 static void two_ranks(void **state)
 {
     assert_limit(LIMIT_CROWD, 3);
@@ -74,7 +74,7 @@ static void two_ranks(void **state)
     assert_believed(3, (const char *const[]){"025h", "125m", "225m", NULL}, "lll", &common_slowdown);
 }
 
-/* A finding is as doubtful as most of its steps. */
+/* A finding depends on most of its steps. */
 static void most_of_its_steps(void **state)
 {
     struct common_slowdown common_slowdown;
@@ -88,7 +88,7 @@ static void most_of_its_steps(void **state)
     assert_int_equal(common_slowdown.last_step, 3);
 }
 
-/* Who is named twice counts once, and what is not believed not at all. */
+/* A rank with two findings counts once, and findings that are not believed do not count. */
 static void who_counts(void **state)
 {
     struct common_slowdown common_slowdown;
@@ -97,14 +97,14 @@ static void who_counts(void **state)
     assert_believed(4, (const char *const[]){"025h", "125h", "225l", NULL}, "hhl", &common_slowdown);
 }
 
-/* Of networks: rank, first and last step, by how much they were slow in all, and how sure that is. */
+/* For networks: rank, first and last step, their total slowness, and the confidence. */
 struct slow {
     int32_t rank, first_step, last_step;
     int64_t slow_ns;
     enum confidence confidence;
 };
 
-/* What becomes of the first. */
+/* The confidence of the first. */
 static enum confidence believed_of(enum finding_kind first, const struct slow *slow, size_t count,
                                    enum finding_kind others, struct common_slowdown *common_slowdown)
 {
@@ -137,8 +137,8 @@ static enum confidence believed(const struct slow *slow, size_t count, enum find
 }
 
 /*
- * A third and more, of two others at least that were slow at once, as far as in the same steps; nobody else's
- * who is believed.
+ * A third or more, of at least two others that were slow at the same time, counted in common steps; those of
+ * believed networks do not count.
  */
 static void networks_that_were_slow_at_once(void **state)
 {
@@ -161,7 +161,9 @@ static void networks_that_were_slow_at_once(void **state)
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &common_slowdown), CONFIDENCE_HIGH);
 }
 
-/* Of one other, or of two one after the other, each may have its own; a moment says nothing of several steps.
+/*
+ * With one other, or two one after the other, each may have its own fault; a moment proves nothing about
+ * several steps.
  */
 static void networks_that_were_slow_alone(void **state)
 {
@@ -181,8 +183,8 @@ static void networks_that_were_slow_alone(void **state)
 }
 
 /*
- * Two others were slow in both of its first steps, by next to nothing, and one by far more in one step: of
- * three steps and more that is a moment, of two it is half.
+ * Two others were slow in both of its first steps, by almost nothing, and one by far more in one step: with
+ * three or more steps that is a moment, with two it is half.
  */
 static void a_moment_of_another_network(void **state)
 {
@@ -202,7 +204,7 @@ static void a_moment_of_another_network(void **state)
     assert_int_equal(believed(slow, 4, FINDING_NETWORK, &common_slowdown), CONFIDENCE_LOW);
 }
 
-/* Exactly a third is enough, and of a single step, two others in that. */
+/* Exactly a third is enough; for a single step, two others in that step. */
 static void networks_that_were_slow_by_a_third(void **state)
 {
     struct slow slow[] = {

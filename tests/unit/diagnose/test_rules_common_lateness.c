@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 /*
- * How late each of four hosts was in each of five steps, and what a suspicion of rank 0 is worth: half of
- * that is to be its own. No other definition than the one in finding.h.
+ * The delay of each of four hosts in each of five steps, and the worth of a suspicion of rank 0: half of that
+ * must be its own. By the definition in finding.h.
  */
 enum { RANKS = 4, STEPS = 5 };
 
@@ -37,7 +37,7 @@ static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum fi
     return is_doubted_at_all(&suspect);
 }
 
-/* Six ranks in one step: the first `late` play one role and are late by 100, the others play another. */
+/* Six ranks in one step: the first `late` have one role and are late by 100, the others have another. */
 static int is_doubted_in_role(size_t late)
 {
     int32_t role_of_rank[] = {0, 0, 0, 0, 0, 0}, ranks[] = {0, 1, 2, 3, 4, 5};
@@ -60,7 +60,7 @@ static int is_doubted_in_role(size_t late)
     return is_doubted_at_all(&suspect);
 }
 
-/* The middle one of the others counts, the lower of two. */
+/* The median of the others counts, the lower of two. */
 static void all_hosts_were_late(void **state)
 {
     const int64_t late_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}, {0, 0, 50, 0, 0}, {0, 0, 900, 0, 0}, {0}};
@@ -71,14 +71,14 @@ static void all_hosts_were_late(void **state)
     assert_false(is_doubted(late_ns, RANKS, FINDING_NETWORK, 80, 2, 2));
     assert_false(is_doubted(less_ns, RANKS, FINDING_HOST, 80, 2, 2));
     assert_quiet(&last_read, RULE_COMMON_LATENESS);
-    /* It may be late by its GPU. */
+    /* It may be late because of its GPU. */
     assert_false(is_doubted(late_ns, RANKS, FINDING_COMPUTE, 104, 2, 2));
     /* Of ranks 1 and 2, 50; of rank 1 alone, too. */
     assert_true(is_doubted(late_ns, 3, FINDING_HOST, 80, 2, 2));
     assert_true(is_doubted(late_ns, 2, FINDING_HOST, 80, 2, 2));
 }
 
-/* What was in common is summed up over its steps, no more of one than it was late by itself. */
+/* The common part is summed over its steps, at most its own delay in each. */
 static void over_several_steps(void **state)
 {
     const int64_t late_ns[RANKS][STEPS] = {
@@ -86,14 +86,16 @@ static void over_several_steps(void **state)
     assert_false(is_doubted(late_ns, RANKS, FINDING_HOST, 300, 1, 3));
     assert_true(is_doubted(late_ns, RANKS, FINDING_HOST, 200, 1, 2));
     assert_false(is_doubted(late_ns, RANKS, FINDING_HOST, 200, 2, 3));
-    /* That others were early in one step takes nothing from what they were late by in another. */
+    /* Early hosts in one step do not reduce the delay of others in another step. */
     const int64_t early_ns[RANKS][STEPS] = {
         {0, 100, 100, 0, 0}, {0, 100, -900, 0, 0}, {0, 100, -900, 0, 0}, {0, 100, -900, 0, 0}};
     assert_true(is_doubted(early_ns, RANKS, FINDING_HOST, 200, 1, 2));
     assert_true(is_doubted(early_ns, RANKS, FINDING_HOST, 100, 1, 1));
 }
 
-/* What hosts were late by in one step of three says nothing of its GPU in the others; a host may be all. */
+/*
+ * The delay of hosts in one step of three proves nothing about its GPU in the others; a host may explain all.
+ */
 static void a_gpu_beside_hosts_that_were_late_once(void **state)
 {
     const int64_t once_ns[RANKS][STEPS] = {
@@ -120,8 +122,8 @@ static void alone(void **state)
 }
 
 /*
- * Rank 0 is late by 100 in the one step at the one place of its role. Whether it is doubted where rank 1, of
- * its role or a member of its operation, tells its own time there or does not.
+ * Rank 0 is late by 100 in the one step at the one place of its role. Returns whether it is limited if the
+ * own time of rank 1, of its role or a member of its operation, is known there or not.
  */
 static int is_alone(int is_in_role, int is_member, int64_t beyond_ns)
 {
@@ -163,7 +165,7 @@ static void others_that_do_not_tell(void **state)
     assert_true(is_alone(0, 1, TIME_UNKNOWN));
 }
 
-/* Those that train and those that generate pause in turns; of two in a role, both may be at fault. */
+/* Training and generating ranks pause in turn; of two in a role, both may be at fault. */
 static void all_of_one_role(void **state)
 {
     assert_limit(LIMIT_RANKS_OF_ROLE, 3);

@@ -4,14 +4,14 @@
 #include "support/spoken.h"
 #include "support/suspicions.h"
 
-/* What a record lacks, and with what a suspicion can be compared. */
+/* Missing data, and what a suspicion can be compared with. */
 
 static struct rule_results read_of(enum finding_kind kind, int32_t steps, const struct besides *besides)
 {
     return judged_readings(steps_of(kind, steps, 100 * steps, 0.001, 2), besides);
 }
 
-/* Five of nine steps are more than half; what is missing may be what makes the role. */
+/* Five of nine steps are more than half; the missing operations may be those that make up the role. */
 static void who_plays_the_role(void **state)
 {
     const struct besides alone = {.alone = 1}, lost = {.alone = 1, .lost_events = 1}, peers = {0};
@@ -34,7 +34,7 @@ static void how_many_steps_are_alike(void **state)
     assert_speaks(&less, RULE_IRREGULAR);
 }
 
-/* From step 1 on, which follows the warm-up, to the last; and but for the first. */
+/* From step 1 on, which follows the warm-up, to the last; and without the first. */
 static void all_steps_there_are(void **state)
 {
     const struct besides finished = {.finished_only = 1};
@@ -67,7 +67,7 @@ static void what_is_missing(void **state)
     assert_speaks(&gaps, RULE_GAPS);
 }
 
-/* Clocks that are off by as much in all steps; all but the first tell more. */
+/* Clocks that are off by the same amount in all steps; all but the first step are better evidence. */
 static void ends_that_are_estimated(void **state)
 {
     struct suspect suspect = steps_of(FINDING_COMPUTE, 9, 900, 0.001, 9);

@@ -5,13 +5,13 @@
 #include "support/small_job.h"
 #include "support/spoken.h"
 
-/* What a recorder hides that lists finished operations only. */
+/* What is hidden if a recorder lists finished operations only. */
 
 static struct rule_results last_read;
 
 /*
  * Rank 1 is late by 1000 after operations of one function and before those of another, and the others waited
- * so long for it.
+ * for it by the given time.
  */
 static int is_doubted_between(uint8_t function, uint8_t next, int64_t waited_ns)
 {
@@ -41,7 +41,7 @@ static int is_doubted_after(uint8_t function, int64_t waited_ns)
     return is_doubted_between(function, FUNCTION_ALL_REDUCE, waited_ns);
 }
 
-/* The root of a broadcast is done before the others are, and then idle. */
+/* The root of a broadcast finishes before the others, and is then idle. */
 static void who_ended_first(void **state)
 {
     assert_limit(LIMIT_WAITED, 0.05);
@@ -53,7 +53,7 @@ static void who_ended_first(void **state)
     assert_false(is_doubted_after(FUNCTION_ALL_GATHER, 0));
     assert_quiet(&last_read, RULE_BEHIND_ROOT);
     assert_false(is_doubted_after(FUNCTION_RECV, 0));
-    /* Who waited in another broadcast its durations do not say. */
+    /* The durations of another broadcast do not show which ranks waited. */
     assert_false(is_doubted_between(FUNCTION_BROADCAST, FUNCTION_BROADCAST, 0));
 }
 
@@ -82,7 +82,7 @@ static void leaf_init(struct small *small)
     excess_at(small, 1, 1, 1)->excess_ns = 600;
 }
 
-/* 310 later, less 4 and 6 that the clocks may be off: half of 600. */
+/* 310 later, minus error bounds of 4 and 6: half of 600. */
 static void lateness_after_the_leaf_of_a_tree(void **state)
 {
     struct small small;
@@ -95,12 +95,12 @@ static void lateness_after_the_leaf_of_a_tree(void **state)
     small.ranks[1].clock_uncertainty_ns = 4;
     small.ranks[2].clock_uncertainty_ns = 7;
     assert_false(may_be_unrecorded(&small, &suspect));
-    /* Of one clock nothing is in doubt. */
+    /* On one clock there is no doubt. */
     small.ranks[1].clock = 2;
     assert_true(may_be_unrecorded(&small, &suspect));
     small.ranks[1].clock = 1;
     small.ranks[2].clock_uncertainty_ns = 6;
-    /* No clock says; no tree does that; the recorder tells trees. */
+    /* No clock shows it; no tree does that; the recorder records trees. */
     small.ranks[2].clock_method = CLOCK_NONE;
     assert_false(may_be_unrecorded(&small, &suspect));
     small.ranks[2].clock_method = CLOCK_SHARED;
@@ -112,7 +112,7 @@ static void lateness_after_the_leaf_of_a_tree(void **state)
     small_release(&small);
 }
 
-/* As late before an operation that has no tree before it: half of its lateness is its own for sure. */
+/* As late before an operation without a tree before it: half of its delay is certainly its own. */
 static void lateness_of_which_half_is_a_leafs(void **state)
 {
     struct small small;

@@ -8,10 +8,9 @@
 #include "support/small_job.h"
 #include "support/spoken.h"
 
-/* What a recorder hides that leaves sends and receives out. */
+/* What is hidden if a recorder omits sends and receives. */
 
-/* Rank 0's network, what it was late by itself, and rank 2 that may have received from it: its chance then.
- */
+/* Rank 0's network, its own delay, and rank 2, which may have received from it: returns the chance. */
 static double joined_chance(struct suspect network, struct suspect held, struct suspect receiver)
 {
     struct suspect items[3] = {network, held, receiver};
@@ -46,7 +45,7 @@ static void sends_that_a_slow_network_held(void **state)
     receiver.rank = 2;
     receiver.first_step = receiver.last_step = 5;
     assert_true(joined_chance(network, held, receiver) == 0.01);
-    /* Nobody who received. */
+    /* No rank received. */
     other.hides_pairs = 0;
     other.rank = 2;
     assert_true(joined_chance(network, held, other) == 0.1);
@@ -56,7 +55,7 @@ static void sends_that_a_slow_network_held(void **state)
     receiver.rank = 1;
     assert_true(joined_chance(network, held, receiver) == 0.1);
     receiver.rank = 2;
-    /* Late by what is no send, or in other steps. */
+    /* Late in an operation that is no send, or in other steps. */
     other.rank = 0;
     assert_true(joined_chance(network, other, receiver) == 0.1);
     other.hides_pairs = 1;
@@ -79,7 +78,10 @@ static int may_exchange(struct small *small, struct suspect *suspect)
     return is_doubted_at_all(suspect);
 }
 
-/* Pairs are not recorded and all meet in all: of ranks late at once, by half as much, none is to blame. */
+/*
+ * Pairs are not recorded and all ranks join in all operations: of ranks that are late at the same time, by at
+ * least half as much, none is blamed.
+ */
 static void exchanges_that_nobody_recorded(void **state)
 {
     struct small small;
@@ -92,7 +94,7 @@ static void exchanges_that_nobody_recorded(void **state)
     excess_at(&small, 2, 1, 0)->excess_ns = excess_at(&small, 2, 2, 0)->excess_ns = 300;
     assert_true(may_exchange(&small, &suspect));
     assert_speaks(&last_read, RULE_EXCHANGE);
-    /* In one of three steps two faults may well meet. */
+    /* In one of three steps two faults may coincide. */
     excess_at(&small, 2, 2, 0)->excess_ns = 299;
     assert_false(may_exchange(&small, &suspect));
     assert_quiet(&last_read, RULE_EXCHANGE);
@@ -103,7 +105,10 @@ static void exchanges_that_nobody_recorded(void **state)
     small_release(&small);
 }
 
-/* Ranks 0 and 1 meet, and 1 and one that left no trace: not in stages, if that is rank 2. */
+/*
+ * Ranks 0 and 1 have common operations, and so do 1 and a rank without a trace: there are no stages if that
+ * is rank 2.
+ */
 static void exchanges_by_way_of_a_silent_rank(void **state)
 {
     struct small small;
@@ -126,7 +131,7 @@ static void exchanges_by_way_of_a_silent_rank(void **state)
     small_release(&small);
 }
 
-/* A receive may sit in own time that is usually several times what it is before the others of its kind. */
+/* A receive may be hidden in own time whose baseline is several times that of the others of its kind. */
 static void where_a_pair_may_hide(void **state)
 {
     assert_limit(LIMIT_HIDDEN_PAIR, 3);
@@ -135,13 +140,13 @@ static void where_a_pair_may_hide(void **state)
     struct job_operation *operation = at(&small, 1, 2, 1);
     at(&small, 1, 2, 0)->own_ns = 100;
     operation->own_ns = 1000;
-    excess_with(&small, operation)->beyond_ns = 700; /* usually 300 */
+    excess_with(&small, operation)->beyond_ns = 700; /* baseline 300 */
     assert_false(may_hide_pair(&small.job, &small.baseline, operation));
     excess_with(&small, operation)->beyond_ns = 699;
     assert_true(may_hide_pair(&small.job, &small.baseline, operation));
-    excess_at(&small, 1, 2, 0)->beyond_ns = -10; /* usually 110 */
+    excess_at(&small, 1, 2, 0)->beyond_ns = -10; /* baseline 110 */
     assert_false(may_hide_pair(&small.job, &small.baseline, operation));
-    /* There is no other to compare it with. */
+    /* There is no other one to compare with. */
     at(&small, 1, 2, 0)->function = FUNCTION_ALL_GATHER;
     assert_true(may_hide_pair(&small.job, &small.baseline, operation));
     at(&small, 1, 2, 0)->function = FUNCTION_ALL_REDUCE;
@@ -150,7 +155,9 @@ static void where_a_pair_may_hide(void **state)
     small_release(&small);
 }
 
-/* The record between two steps was lost, and they are one: the same place of the other, or none, is no other.
+/*
+ * The record between two steps was lost, and they look like one: the same place of the other step, or none,
+ * does not count as another one.
  */
 static void where_a_pair_may_hide_in_two_steps(void **state)
 {

@@ -2,7 +2,7 @@
 #include "support/small_job.h"
 #include "support/spoken.h"
 
-/* Suspicions that the trace cannot tell from something else. */
+/* Suspicions that the trace cannot distinguish from another cause. */
 
 /* Rank 1's own time in steps 1 and 2, after an operation that rank 0's link to 2 made slow. */
 static void own_time_behind_a_slow_link(void **state)
@@ -14,7 +14,7 @@ static void own_time_behind_a_slow_link(void **state)
         at(&small, 1, step, 0)->incomplete = 1;
         small.transfers[2 * step].culprit = 0;
     }
-    /* One slow link in the first operation of step 1; its extra waiting, one after another, holds for 300. */
+    /* One slow link in the first operation of step 1; its extra wait is 300 in total. */
     small.edge = (struct edge){.sender = 0, .receiver = 2, .over_ns = 200, .extra_ns = 300};
     small.edges.items = &small.edge;
     small.edges.count = 1;
@@ -26,25 +26,25 @@ static void own_time_behind_a_slow_link(void **state)
         {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
         {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 1, .total_ns = 900}};
     assert_speaks(small_read(&small, suspects, 2), RULE_WAITED_FOR_OTHER);
-    /* Held for more than twice what the link can have held it. */
+    /* More than twice the delay that the link can have caused. */
     excess_at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 602;
     assert_quiet(small_read(&small, suspects, 2), RULE_WAITED_FOR_OTHER);
     excess_at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 600;
-    /* All channels tell their stop. */
+    /* All channels have a stop. */
     at(&small, 1, 1, 0)->incomplete = 0;
     assert_false(small_doubted(&small, suspects, 2));
     at(&small, 1, 1, 0)->incomplete = 1;
-    /* All of them received, and that is known to be over; but of a tree, they may have sent after that. */
+    /* All of them received, and that is known to be over; but in a tree, they may have sent after that. */
     at(&small, 1, 1, 0)->all_taken = 1;
     assert_false(small_doubted(&small, suspects, 2));
     at(&small, 1, 1, 0)->is_tree = 1;
     assert_speaks(small_read(&small, suspects, 2), RULE_WAITED_FOR_OTHER);
     at(&small, 1, 1, 0)->is_tree = at(&small, 1, 1, 0)->all_taken = 0;
-    /* The network is under less suspicion, or under none. */
+    /* The network is under weaker suspicion, or under none. */
     suspects[1].total_ns = 500;
     assert_false(small_doubted(&small, suspects, 2));
     assert_false(small_doubted(&small, suspects, 1));
-    /* It is another's, its own, or not of that step. */
+    /* It is another rank's, its own, or not of that step. */
     suspects[1].total_ns = 900;
     suspects[1].rank = 2;
     assert_false(small_doubted(&small, suspects, 2));
@@ -64,7 +64,7 @@ static void own_time_behind_a_slow_link(void **state)
     small_release(&small);
 }
 
-/* Most of its own time comes from where its file was cut on. */
+/* Most of its own time comes after the point where its file was truncated. */
 static void own_time_after_the_record_ends(void **state)
 {
     struct small small;
@@ -85,7 +85,9 @@ static void own_time_after_the_record_ends(void **state)
     small_release(&small);
 }
 
-/* What else a rank did that is not told apart from others of its process is not known; of its links, it is.
+/*
+ * Other operations of a rank that cannot be distinguished from others of its process are unknown; those of
+ * its links are known.
  */
 static void a_rank_that_is_not_told_apart(void **state)
 {
@@ -105,8 +107,8 @@ static void a_rank_that_is_not_told_apart(void **state)
 }
 
 /*
- * Rank 1's own time after a send in step 1, and before one, while its network is under greater suspicion:
- * only the host says when they ended.
+ * Rank 1's own time after a send in step 1, and before one, while its network is under stronger suspicion:
+ * only the host recorded their ends.
  */
 static void own_time_beside_a_slow_network(void **state)
 {
@@ -123,7 +125,10 @@ static void own_time_beside_a_slow_network(void **state)
     assert_true(small_doubted(&small, suspects, 2));
     send->function = FUNCTION_RECV;
     assert_true(small_doubted(&small, suspects, 2));
-    /* The GPU or a proxy tells its end; it is no send; the network is suspected less, or another's. */
+    /*
+     * The GPU or a proxy recorded its end; it is no send; the network is under weaker suspicion, or
+     * another's.
+     */
     send->ends = ENDS_BY_PROXY;
     assert_false(small_doubted(&small, suspects, 2));
     send->ends = ENDS_BY_HOST;
@@ -139,11 +144,11 @@ static void own_time_beside_a_slow_network(void **state)
     suspects[1].kind = FINDING_HOST;
     assert_false(small_doubted(&small, suspects, 2));
     suspects[1].kind = FINDING_NETWORK;
-    /* Where more is recorded than what finished, proxies and kernels tell. */
+    /* If more than finished operations is recorded, proxies and kernels show it. */
     small.job.finished_only = 0;
     assert_false(small_doubted(&small, suspects, 2));
     small.job.finished_only = 1;
-    /* The send itself is what is late. */
+    /* The send itself is late. */
     excess_with(&small, next)->excess_ns = 0;
     excess_with(&small, send)->excess_ns = 600;
     assert_true(small_doubted(&small, suspects, 2));
@@ -156,7 +161,9 @@ static void own_time_beside_a_slow_network(void **state)
     small_release(&small);
 }
 
-/* What made rank 0's network suspect in step 1: sends in calls of several, by 300 of 500; or less than half.
+/*
+ * Rank 0's network in step 1 is suspected because of sends in calls of several, by 300 of 500; or by less
+ * than half.
  */
 static void slow_sends_in_calls_of_several(void **state)
 {
@@ -173,7 +180,7 @@ static void slow_sends_in_calls_of_several(void **state)
     assert_speaks(small_read(&small, &suspect, 1), RULE_IN_GROUPS);
     small.transfers[3].slow_ns = 300;
     assert_quiet(small_read(&small, &suspect, 1), RULE_IN_GROUPS);
-    /* Of which another one may be to blame. */
+    /* For which another rank may be blamed. */
     small.transfers[3].culprit = 1;
     assert_speaks(small_read(&small, &suspect, 1), RULE_IN_GROUPS);
     small.transfers[3].culprit = 0;
@@ -190,7 +197,7 @@ static void slow_sends_in_calls_of_several(void **state)
     small_release(&small);
 }
 
-/* Rank 1's own time in step 1 after a receive from rank 0, of whose end a proxy tells. */
+/* Rank 1's own time in step 1 after a receive from rank 0, whose end a proxy recorded. */
 static void own_time_after_a_receive_from_a_suspect(void **state)
 {
     struct small small;
@@ -204,7 +211,7 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
     receive->ends = ENDS_BY_PROXY;
     small.instances[2].sender = 0;
     assert_true(small_doubted(&small, suspects, 2));
-    /* 600 in each of two steps are no greater suspicion; nor is another rank's, or one of other steps. */
+    /* 600 in each of two steps are no stronger suspicion; nor is another rank's, or one of other steps. */
     suspects[1].total_ns = 1200;
     assert_false(small_doubted(&small, suspects, 2));
     suspects[1].total_ns = 1202;
@@ -218,14 +225,14 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
     assert_false(small_doubted(&small, suspects, 2));
     suspects[1].first_step = 1;
     suspects[1].last_step = 2;
-    /* It sends what rank 0 receives; or its kernel says when it had come. */
+    /* It sends what rank 0 receives; or its kernel shows when the data had arrived. */
     receive->function = FUNCTION_SEND;
     assert_false(small_doubted(&small, suspects, 2));
     receive->function = FUNCTION_RECV;
     receive->ends = ENDS_BY_KERNEL;
     assert_false(small_doubted(&small, suspects, 2));
     receive->ends = ENDS_BY_PROXY;
-    /* Its links are not what waited. */
+    /* Its links are not those that waited. */
     suspects[0].kind = FINDING_NETWORK;
     assert_false(small_doubted(&small, suspects, 2));
     suspects[0].kind = FINDING_COMPUTE;
@@ -235,7 +242,7 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
     at(&small, 1, 2, 0)->ends = ENDS_BY_PROXY;
     small.instances[4].sender = 0;
     assert_false(small_doubted(&small, suspects, 2));
-    /* What is between steps is no part of the suspicion. */
+    /* Time between steps is no part of the suspicion. */
     receive->function = FUNCTION_RECV;
     at(&small, 1, 1, 1)->step = -1;
     excess_at(&small, 1, 2, 0)->excess_ns = suspects[0].total_ns;
@@ -244,7 +251,7 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
     small_release(&small);
 }
 
-/* No network steps are recorded: the operation before was slower than usual, by half of 600. */
+/* Network steps are not recorded: the operation before was slower than its baseline, by half of 600. */
 static void own_time_after_a_slow_operation(void **state)
 {
     struct small small;
@@ -258,12 +265,12 @@ static void own_time_after_a_slow_operation(void **state)
     small.transfers[2].beyond_ns = 299;
     assert_false(small_doubted(&small, &suspect, 1));
     small.transfers[2].beyond_ns = 300;
-    /* All of its channels tell their stop. */
+    /* All of its channels have a stop. */
     at(&small, 1, 1, 0)->is_tree = 0;
     assert_false(small_doubted(&small, &suspect, 1));
     at(&small, 1, 1, 0)->incomplete = 1;
     assert_speaks(small_read(&small, &suspect, 1), RULE_WAITED_FOR_OTHER);
-    /* What is between steps is no part of the suspicion. */
+    /* Time between steps is no part of the suspicion. */
     suspect.last_step = 2;
     at(&small, 1, 1, 1)->step = -1;
     excess_at(&small, 1, 2, 0)->excess_ns = 600;
@@ -285,7 +292,7 @@ static void own_time_after_a_slow_operation(void **state)
     small_release(&small);
 }
 
-/* All three ranks are late by 200 in steps 1 and 2, and nothing shows why. */
+/* All three ranks are late by 200 in steps 1 and 2, without a visible cause. */
 static void suspects_of_all(struct suspect suspects[RANKS])
 {
     for (int32_t rank = 0; rank < RANKS; rank++)
@@ -300,10 +307,10 @@ static void late_by_the_same_at_once(void **state)
     small_init(&small);
     suspects_of_all(suspects);
     assert_speaks(small_read(&small, suspects, 3), RULE_TWINS);
-    /* Two faults may well meet. */
+    /* Two faults may coincide. */
     assert_quiet(small_read(&small, suspects, 2), RULE_TWINS);
     assert_limit(LIMIT_ALIKE, 0.2);
-    /* By a fifth less, not more; in each step, however many. */
+    /* Less by at most a fifth; in each step, whatever their number. */
     suspects[1].total_ns = 320;
     assert_speaks(small_read(&small, suspects, 3), RULE_TWINS);
     suspects[1].total_ns = 318;
@@ -311,7 +318,7 @@ static void late_by_the_same_at_once(void **state)
     suspects[1].total_ns = 200;
     suspects[1].last_step = 1;
     assert_speaks(small_read(&small, suspects, 3), RULE_TWINS);
-    /* In no step at once; the network, which says nothing of a rank. */
+    /* In no common step; the network, which proves nothing about a rank. */
     suspects[1].first_step = suspects[1].last_step = 3;
     assert_false(small_doubted(&small, suspects, 3));
     suspects_of_all(suspects);
@@ -323,7 +330,7 @@ static void late_by_the_same_at_once(void **state)
     small_release(&small);
 }
 
-/* One of them whose host alone was late is what the others waited for. */
+/* One of them whose host alone was late is the cause of the others' wait. */
 static void late_by_the_same_as_a_host(void **state)
 {
     struct small small;
@@ -336,7 +343,7 @@ static void late_by_the_same_as_a_host(void **state)
     assert_true(small_doubted(&small, suspects, 3));
     suspects[0].kind = FINDING_COMPUTE;
     assert_true(small_doubted(&small, suspects, 3));
-    /* Where the recorder leaves sends and receives out, two are enough, whatever their hosts. */
+    /* If the recorder omits sends and receives, two are enough, whatever their hosts. */
     small.job.blind_to_pairs = 1;
     suspects[0].kind = FINDING_HOST;
     suspects[1].kind = FINDING_COMPUTE;
@@ -347,8 +354,8 @@ static void late_by_the_same_as_a_host(void **state)
 }
 
 /*
- * Rank 1 is late before the second operation of steps 1 and 2, where its own time is usually so many times
- * what it is before the first, and a file of it may be lost.
+ * Rank 1 is late before the second operation of steps 1 and 2, where its baseline own time is the given
+ * multiple of that before the first, and a file of it may be lost.
  */
 static int may_be_of_a_lost_file(int times, int by_host, int between)
 {
@@ -370,7 +377,7 @@ static int may_be_of_a_lost_file(int times, int by_host, int between)
     return doubted;
 }
 
-/* What is between steps is none of it. */
+/* Time between steps is no part of it. */
 static void own_time_that_may_be_of_a_lost_file(void **state)
 {
     assert_true(may_be_of_a_lost_file(4, 0, 0));
@@ -380,8 +387,8 @@ static void own_time_that_may_be_of_a_lost_file(void **state)
 }
 
 /*
- * Late by the same in the same steps, where sends and receives are not recorded: one may wait for the other.
- * Which one, if only one of them can be in a receive.
+ * Late by the same in the same steps, with unrecorded sends and receives: one may wait for the other. It is
+ * known which one, if only one of them can be in a receive.
  */
 static void a_twin_that_may_wait(void **state)
 {
@@ -392,7 +399,7 @@ static void a_twin_that_may_wait(void **state)
         {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
     small.job.blind_to_pairs = 1;
     assert_speaks(small_read(&small, suspects, 2), RULE_TWIN_OF_HIDDEN_PAIR);
-    /* One after the other, with a step in common: two of a kind. */
+    /* One after the other, with a common step: two of a kind. */
     suspects[1].first_step = 2;
     suspects[1].last_step = 3;
     assert_false(small_doubted(&small, suspects, 2));
@@ -405,7 +412,7 @@ static void a_twin_that_may_wait(void **state)
     small_release(&small);
 }
 
-/* Ranks 0 and 1 are a stage, rank 2 another: there it is known which lateness may be a receive. */
+/* Ranks 0 and 1 are a stage, rank 2 another: there it is known which delay may be a receive. */
 static void twins_of_which_none_may_wait(void **state)
 {
     struct small small;

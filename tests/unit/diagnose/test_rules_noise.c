@@ -14,7 +14,7 @@ static struct rule_results read_of(enum finding_kind kind, int32_t steps, int64_
     return judged_readings(steps_of(kind, steps, gain_ns, chance, ahead), &nothing);
 }
 
-/* Three steps in a row, as strong as any other step alone. */
+/* Three consecutive steps, as strong as any other single step. */
 static void a_row(void **state)
 {
     struct rule_results rare = read_of(FINDING_COMPUTE, 3, 300, 0.05, 1),
@@ -28,7 +28,7 @@ static void a_row(void **state)
     assert_not_asked(&rare, RULE_CHANCE_BEHIND);
 }
 
-/* Another step alone was stronger than its weakest. */
+/* Another single step was stronger than its weakest. */
 static void a_row_behind_another_step(void **state)
 {
     struct rule_results rare = read_of(FINDING_HOST, 3, 300, 0.0002, 0.99),
@@ -36,7 +36,7 @@ static void a_row_behind_another_step(void **state)
     assert_quiet(&rare, RULE_CHANCE_BEHIND);
     assert_speaks(&common, RULE_CHANCE_BEHIND);
     assert_not_asked(&common, RULE_CHANCE);
-    /* A network that made each longer by so much is beyond such moments. */
+    /* A network that made each step longer by this much exceeds such moments. */
     assert_limit(LIMIT_LONGER_TWO, 0.75);
     struct rule_results longer = read_of(FINDING_NETWORK, 3, 2250, 0.01, 0.99),
                         less = read_of(FINDING_NETWORK, 3, 2249, 0.01, 0.99);
@@ -56,7 +56,7 @@ static void a_step_alone(void **state)
     assert_speaks(&unsure, RULE_CHANCE_ALONE_SURE);
 }
 
-/* So far ahead that no tail matters; for high, ten times so far. */
+/* So far ahead that the tail of the distribution does not matter; for high confidence, ten times as far. */
 static void a_step_far_ahead(void **state)
 {
     assert_limit(LIMIT_FAR_AHEAD, 25);
@@ -90,7 +90,7 @@ static void late_enough_alone(void **state)
     assert_not_asked(&gpu, RULE_CHANCE_ALONE);
     assert_speaks(&less, RULE_CHANCE_ALONE);
     assert_speaks(&close, RULE_CHANCE_ALONE);
-    /* But not for sure. */
+    /* But not for high confidence. */
     assert_speaks(&gpu, RULE_CHANCE_ALONE_SURE);
 }
 
@@ -111,7 +111,10 @@ static void two_steps(void **state)
     assert_not_asked(&longer, RULE_AHEAD_NETWORK_TWO);
 }
 
-/* Three steps long in all, over one or two: no chance is asked. For high it takes ten times as much. */
+/*
+ * A pause of three steps in total over one or two steps: chance does not apply. For high confidence it takes
+ * ten times as much.
+ */
 static void a_pause_of_a_network(void **state)
 {
     assert_limit(LIMIT_PAUSE, 3);
@@ -133,7 +136,7 @@ static struct rule_results slow(int32_t steps, int64_t gain_ns, double ahead, do
                            &(struct besides){.slow = &(struct slow){wait, transfer}});
 }
 
-/* A step or two: five times as slow as usual, or operations of twice the length. */
+/* One or two steps: five times as slow as the baseline, or operations of twice the duration. */
 static void slow_for_a_moment(void **state)
 {
     struct rule_results five = slow(1, 900, 250, 5, 1.9), less = slow(1, 900, 250, 4.9, 1.9),
@@ -144,7 +147,7 @@ static void slow_for_a_moment(void **state)
     assert_not_asked(&twice, RULE_NOT_SLOWER);
 }
 
-/* Three steps and more: three times, where it is far ahead, or costs more and is as strong as any other. */
+/* Three or more steps: three times, if it is far ahead, or costs more and is as strong as any other. */
 static void slow_for_long(void **state)
 {
     struct rule_results three = slow(3, 300, 1, 3, 1.5), less = slow(3, 300, 1, 2.9, 1.5),

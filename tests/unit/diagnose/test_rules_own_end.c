@@ -2,7 +2,7 @@
 #include "support/small_job.h"
 #include "support/spoken.h"
 
-/* How much of what a rank came late by is sure to be its own. */
+/* How much of a rank's delay is certainly its own. */
 
 static struct suspect suspicion_of(struct small *small)
 {
@@ -27,7 +27,7 @@ static int is_doubtful_after_groups(uint8_t ends, int finished_only)
     return is_doubtful(&small);
 }
 
-/* Late in three steps in a row after calls whose last to end nobody knows. */
+/* Late in three consecutive steps after calls whose last end is unknown. */
 static void own_time_after_a_call_with_an_open_end(void **state)
 {
     assert_true(is_doubtful_after_groups(ENDS_BY_HOST, 1));
@@ -36,8 +36,8 @@ static void own_time_after_a_call_with_an_open_end(void **state)
 }
 
 /*
- * Late by 1000 in step 2 and by so much in step 3. The host alone says of the last operation of each step
- * when it ended; of those of steps 0 and 3, and of step 1 or of none besides, it was called as one with the
+ * Late by 1000 in step 2 and by the given time in step 3. Only the host recorded the end of the last
+ * operation of each step; those of steps 0 and 3, and of step 1 or none besides, were in one call with the
  * other.
  */
 static struct suspect late_after_one_group(int in_group, int64_t first_ns)
@@ -53,7 +53,7 @@ static struct suspect late_after_one_group(int in_group, int64_t first_ns)
     return suspicion_of(&small);
 }
 
-/* What was called alone is over with its own end; and most of a suspicion has to be doubtful. */
+/* An operation that was called alone is over at its own end; and most of a suspicion must be uncertain. */
 static void own_time_mostly_after_such_a_call(void **state)
 {
     struct suspect alone = late_after_one_group(0, 1000);
@@ -63,7 +63,7 @@ static void own_time_mostly_after_such_a_call(void **state)
     assert_speaks(&most.rule_results, RULE_GROUP_END);
 }
 
-/* The last operation of a step is called as one with the first of the next, whose second one is late. */
+/* The last operation of a step is in one call with the first of the next, whose second one is late. */
 static int is_doubtful_within(int by_host)
 {
     struct small small;
@@ -80,7 +80,7 @@ static int is_doubtful_within(int by_host)
     return is_doubtful(&small);
 }
 
-/* Within a step a late host waits for nothing that is on the GPU. */
+/* Within a step a late host does not wait for anything on the GPU. */
 static void a_host_late_after_a_call_with_an_open_end(void **state)
 {
     assert_true(is_doubtful_within(0));
@@ -88,8 +88,8 @@ static void a_host_late_after_a_call_with_an_open_end(void **state)
 }
 
 /*
- * Rank 1 is late after an operation in step 2, and so in step 3, or not; and by three times as much in one
- * whose own time nobody knows, which says nothing by itself.
+ * Rank 1 is late after an operation in step 2, and the same in step 3, or not; and by three times as much in
+ * one whose own time is unknown, which proves nothing by itself.
  */
 static int is_doubtful_after(uint8_t function, uint8_t ends, int steps)
 {
@@ -108,7 +108,7 @@ static int is_doubtful_after(uint8_t function, uint8_t ends, int steps)
     return is_doubtful(&small);
 }
 
-/* In one step alone it may as well have waited for a send or a receive that was not over yet. */
+/* In a single step it may also have waited for a send or a receive that was not over yet. */
 static void own_time_after_a_rough_end(void **state)
 {
     assert_true(is_doubtful_after(FUNCTION_SEND, ENDS_BY_HOST, 1));
@@ -120,7 +120,10 @@ static void own_time_after_a_rough_end(void **state)
     assert_false(is_doubtful_after(FUNCTION_SEND, ENDS_BY_HOST, 2));
 }
 
-/* In one step late by 1000 after an AllReduce, and by so much after a send whose end the host tells. */
+/*
+ * In one step late by 1000 after an AllReduce, and by the given time after a send whose end the host
+ * recorded.
+ */
 static struct suspect late_after_a_send(int64_t late_ns)
 {
     struct small small;
@@ -166,7 +169,10 @@ static void a_host_late_after_a_rough_end(void **state)
     assert_false(is_doubtful(&small));
 }
 
-/* Late in step 2 alone, by so much after a send that may not have been over, and by so much before it. */
+/*
+ * Late in step 2 alone, by the given time after a send that may not have been over, and by the given time
+ * before it.
+ */
 static int is_doubtful_in_one(int64_t late_ns, int64_t rest_ns)
 {
     struct small small;
@@ -186,7 +192,7 @@ static void most_of_one_step_is_doubtful(void **state)
 
 /*
  * Late by `late_ns` in steps 2 and 3 after sends that may not have been over yet, and by `rest_ns` before
- * them, of which 3 % of a step, 300, would do by itself where it is a quarter of all.
+ * them, of which 3 % of a step, 300, would be enough alone if it is a quarter of all.
  */
 static int is_doubtful_but_for(int64_t late_ns, int64_t rest_ns, int blind_to_pairs)
 {
@@ -209,14 +215,14 @@ static void the_rest_would_do_by_itself(void **state)
     assert_true(is_doubtful_but_for(1000, 333, 1));
     assert_false(is_doubtful_but_for(1000, 334, 1));
     assert_false(is_doubtful_but_for(1500, 500, 1));
-    /* Where pairs are recorded it is enough that there are several steps. */
+    /* If pairs are recorded, several steps are enough. */
     assert_false(is_doubtful_but_for(600, 299, 0));
 }
 
-/* What makes the lateness before the second operation of a step doubtful. */
+/* The reason why the delay before the second operation of a step is uncertain. */
 enum doubtful { ROUGH_END = 1, RECEIVE = 2, BOTH = ROUGH_END | RECEIVE };
 
-/* Late by 600 a step that is doubtful, and by so much, which is not, from step 1 on up to -1. */
+/* Late by an uncertain 600 per step, and by a certain amount, from step 1 on up to -1. */
 static struct suspect late_but_for(enum doubtful why, const int64_t *rest_ns)
 {
     struct small small;
@@ -240,8 +246,8 @@ static struct suspect late_but_for(enum doubtful why, const int64_t *rest_ns)
 }
 
 /*
- * The rest would do by itself: 300 a step, 3 % of it, and in half of the steps. What may be the end of a send
- * and a receive as well is doubtful once.
+ * The rest would be enough alone: 300 per step, 3 % of it, and in half of the steps. A delay that is
+ * uncertain for two reasons counts once.
  */
 static void the_rest_is_in_half_of_the_steps(void **state)
 {
@@ -262,9 +268,9 @@ static void the_rest_is_in_half_of_the_steps(void **state)
 }
 
 /*
- * Rank 1 is late by 1000 at the begin of steps 2 and 3, where its own time is usually four times what it is
- * before the other operation. Its host was late, or not; the one that all had left before then, by the
- * clocks: they went on for `others_ns` after rank 1.
+ * Rank 1 is late by 1000 at the beginning of steps 2 and 3, where its baseline own time is four times that
+ * before the other operation. Its host was late, or not. All ranks had left the operation before by then, by
+ * the clocks: they stayed `others_ns` longer than rank 1.
  */
 static struct suspect late_after(uint8_t function, int32_t communicator, int by_host, int64_t others_ns)
 {
@@ -300,8 +306,9 @@ static struct suspect late_at_the_begin(int by_host, int64_t others_ns)
     return late_after(FUNCTION_ALL_REDUCE, 0, by_host, others_ns);
 }
 
-/* A receive that nobody recorded holds the GPU, not the host; who has left an operation of all waits for
- * none.
+/*
+ * An unrecorded receive occupies the GPU, not the host; a rank that has left an operation of all ranks waits
+ * for none.
  */
 static void own_time_that_may_be_a_receive(void **state)
 {
@@ -311,12 +318,17 @@ static void own_time_that_may_be_a_receive(void **state)
     assert_false(late_at_the_begin(1, 500).hides_pairs);
     assert_false(is_doubted_at_all(&host));
     assert_true(late_at_the_begin(1, 501).hides_pairs);
-    /* Others may not have come to a Broadcast yet, and those of other stages are in none of its own. */
+    /*
+     * Others may not have arrived at a Broadcast yet, and those of other stages are in none of its
+     * operations.
+     */
     assert_true(late_after(FUNCTION_BROADCAST, 0, 1, 500).hides_pairs);
     assert_true(late_after(FUNCTION_ALL_REDUCE, 1, 1, 500).hides_pairs);
 }
 
-/* Late by 1000 within steps 2 and 3, after a Broadcast, where its own time is usually so much and else 1000.
+/*
+ * Late by 1000 within steps 2 and 3, after a Broadcast, where its baseline own time is the given one and
+ * elsewhere 1000.
  */
 static int may_be_receive_within(int by_host, int64_t usual_ns)
 {
@@ -336,7 +348,7 @@ static int may_be_receive_within(int by_host, int64_t usual_ns)
     return suspicion_of(&small).hides_pairs;
 }
 
-/* Not where its own time is no longer than before others of the kind, nor where its host was late. */
+/* Not if its own time is no longer than before others of the kind, nor if its host was late. */
 static void own_time_within_a_step_that_may_be_a_receive(void **state)
 {
     assert_true(may_be_receive_within(0, 4000));
@@ -353,7 +365,7 @@ static int is_doubtful_in(int first_step, int last_step)
     return is_doubtful(&small);
 }
 
-/* The first step after the warm-up may still be part of that. */
+/* The first step after the warm-up may still belong to it. */
 static void the_first_step_alone(void **state)
 {
     assert_true(is_doubtful_in(1, 1));

@@ -4,7 +4,7 @@
 #include "support/spoken.h"
 #include "support/suspicions.h"
 
-/* Whether a suspicion is worth saying: 3 % of a step of 1000, which is 30. */
+/* Whether a suspicion costs enough: 3 % of a step of 1000, which is 30. */
 
 static const struct besides nothing = {0};
 
@@ -42,7 +42,7 @@ static struct rule_results in_steps(enum finding_kind kind, int32_t first, int64
     return judged_readings(suspect, &nothing);
 }
 
-/* Of nine steps all; of a host seven, which is more than three of four; of a network five. */
+/* All of nine steps; for a host seven, which is more than three of four; for a network five. */
 static void in_so_many_steps(void **state)
 {
     struct rule_results less = in_steps(FINDING_COMPUTE, 1, 899), enough = in_steps(FINDING_COMPUTE, 1, 900),
@@ -59,7 +59,7 @@ static void in_so_many_steps(void **state)
     assert_not_asked(&half, RULE_BY_DESIGN);
 }
 
-/* Late by 20 % of a step at hardly any gain: a tenth of 3 % of two steps is 6. */
+/* Late by 20 % of a step with almost no gain: a tenth of 3 % of two steps is 6. */
 static struct rule_results gains(int64_t gain_ns, const struct besides *besides)
 {
     struct suspect suspect = steps_of(FINDING_HOST, 2, gain_ns, 0.001, 9);
@@ -85,7 +85,7 @@ static void no_gain_in_the_replay(void **state)
     assert_not_asked(&lit, RULE_NO_GAIN);
 }
 
-/* Two steps longer by five times the 160 that it amounts to, or by more. */
+/* Two steps longer by five times its excess of 160, or by more. */
 static void beside_a_rank_without_a_trace(void **state)
 {
     struct suspect suspect = steps_of(FINDING_COMPUTE, 2, 600, 0.001, 9);
@@ -116,13 +116,13 @@ static void what_steps_show_of_a_network(void **state)
     assert_speaks(&less, RULE_NOT_IN_STEPS);
     assert_speaks(&inside, RULE_WITHIN_SPREAD);
     assert_quiet(&beyond, RULE_WITHIN_SPREAD);
-    /* Steps that are all of a length are at most shorter than that. */
+    /* Steps of equal duration are at most shorter than that. */
     struct rule_results shorter = longer_by(FINDING_NETWORK, 600, 999, 0);
     assert_speaks(&shorter, RULE_WITHIN_SPREAD);
     assert_not_asked(&third, RULE_WITHIN_SPREAD);
 }
 
-/* A quarter of what a rank is worth: 150 of 600. */
+/* A quarter of a rank's worth: 150 of 600. */
 static void what_steps_show_of_a_late_rank(void **state)
 {
     struct rule_results quarter = longer_by(FINDING_COMPUTE, 600, 1075, 0),

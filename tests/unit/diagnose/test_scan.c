@@ -4,12 +4,15 @@
 
 #include <math.h>
 
-/* Sets of steps that a row of residuals speaks for: 40 steps, in sigma; about one where nothing is wrong. */
+/*
+ * Sets of steps for which a row of residuals is evidence: 40 steps, in sigma; about one where nothing is
+ * wrong.
+ */
 
 enum { STEPS = 40 };
 static const double TAIL = 2;
 
-/* Noise that has no period: each step's own. */
+/* Noise without a period: independent in each step. */
 static void quiet(double *row)
 {
     static const double noise[] = {0.3, -0.8, 0.1, 0.9, -0.2, -1.1, 0.6, 0.0, -0.4, 0.7, -0.6, 0.2, 1.0};
@@ -42,7 +45,7 @@ static void an_interval(void **state)
     assert_true(set.size > 7 && set.size < 12);
 }
 
-/* Of what recurs the shortest period has the most occurrences. */
+/* Of the recurring sets, the one with the shortest period has the most occurrences. */
 static void a_period_and_its_phase(void **state)
 {
     for (int phase = 1; phase < 6; phase += 2) {
@@ -57,15 +60,18 @@ static void a_period_and_its_phase(void **state)
     }
 }
 
-/* Where steps are left out a period counts them, too; and what is at one distance of those that are left is
- * none.
+/*
+ * If steps are missing, a period counts them, too; and steps at one distance among the remaining ones are no
+ * set.
  */
 static void a_period_goes_by_numbers(void **state)
 {
     double row[STEPS];
     int32_t numbers[STEPS];
     (void)state;
-    /* 0 to 9, 17 to 26, 34 to 43, 51 to 57, with a step of no number between: seven are left out each time.
+    /*
+     * 0 to 9, 17 to 26, 34 to 43, 51 to 57, with one number missing between steps: seven are missing each
+     * time.
      */
     for (int step = 0; step < STEPS; step++)
         numbers[step] = step % 11 == 10 ? -1 : step / 11 * 17 + step % 11;
@@ -91,7 +97,7 @@ static void a_period_goes_by_numbers(void **state)
     assert_true(fabs(set.score - score) < 1e-9);
 }
 
-/* What one or two steps say is no set, however strong; three are. */
+/* One or two steps are no set, however strong; three are. */
 static void three_occurrences(void **state)
 {
     double row[STEPS];
@@ -103,7 +109,7 @@ static void three_occurrences(void **state)
     assert_set(best_of(row), 20, 22, 1);
 }
 
-/* More than three quarters of the steps leave none to be the usual: the best is shorter. */
+/* More than three quarters of the steps leave none for a baseline: the best set is shorter. */
 static void not_all_steps(void **state)
 {
     double row[STEPS];
@@ -113,7 +119,7 @@ static void not_all_steps(void **state)
     assert_true(set.last - set.first + 1 <= STEPS * 3 / 4);
 }
 
-/* What is paid for the number of sets is more than noise reaches. */
+/* The penalty for the number of sets exceeds what noise reaches. */
 static void noise_pays_more_than_it_says(void **state)
 {
     double row[STEPS];
@@ -122,7 +128,7 @@ static void noise_pays_more_than_it_says(void **state)
     assert_true(scan_sets(2 * STEPS) > scan_sets(STEPS) + log(3));
 }
 
-/* Steps that are not known neither speak nor break a set. */
+/* Unknown steps are neither evidence nor do they break a set. */
 static void gaps(void **state)
 {
     double row[STEPS];
@@ -136,8 +142,10 @@ static void gaps(void **state)
     assert_true(set.score < whole && set.score > whole / 2);
 }
 
-/* Of one step x and a size m: (nu + 1) / 2 times the difference of log(1 + x^2 / nu) and log(1 + (x - m)^2 /
- * nu). */
+/*
+ * For one step x and a size m: (nu + 1) / 2 times the difference of log(1 + x^2 / nu) and log(1 + (x - m)^2 /
+ * nu).
+ */
 static void the_score_of_a_set(void **state)
 {
     double row[STEPS] = {[5] = 1.5, [7] = 1.5};

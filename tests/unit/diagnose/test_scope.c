@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* What of a job counts as judged: counted here by hand for a job of two ranks, ten steps, two calls a step.
- */
+/* The coverage of a job: counted by hand for a job of two ranks, ten steps, two calls per step. */
 
 enum { RANKS = 2, STEPS = 10, CALLS = 2, OF_RANK = STEPS * CALLS, ALL = RANKS * OF_RANK };
 
@@ -61,7 +60,7 @@ static const struct scope *measure(struct play *play)
     return &play->scope;
 }
 
-/* All but the warm-up, of which nothing is said. */
+/* All but the warm-up, for which nothing is reported. */
 static void a_whole_job(void **state)
 {
     struct play play;
@@ -80,7 +79,7 @@ static void a_whole_job(void **state)
     assert_false(scope_is_partial(scope));
 }
 
-/* Of 36 operations after the warm-up a tenth is 3: three may be lacking, four may not. */
+/* Of 36 operations after the warm-up a tenth is 3: three may be missing, four may not. */
 static void a_tenth_may_be_lacking(void **state)
 {
     struct play play;
@@ -93,7 +92,7 @@ static void a_tenth_may_be_lacking(void **state)
     }
 }
 
-/* What was lost is lacking as much as what is there and cannot be judged. */
+/* Lost operations are missing as much as those that cannot be analyzed. */
 static void what_is_not_there(void **state)
 {
     struct play play;
@@ -110,16 +109,16 @@ static void what_is_not_there(void **state)
     assert_int_equal(scope->gaps[GAP_LEFT_OUT], 3);
     assert_int_equal(scope->gaps[GAP_NO_OPERATION], 7);
     assert_int_equal(scope->gaps[GAP_DAMAGED], 3);
-    /* The six that are not recorded of rank 1, from step 7 on. */
+    /* The six operations of rank 1 that are not recorded, from step 7 on. */
     assert_int_equal(scope->gaps[GAP_ENDED_EARLY], 6);
     assert_int_equal(scope->operations, ALL - 6 + 2 + 3 + 7 + 3 + 6);
     assert_true(scope_is_partial(scope));
-    /* Where others got past it earlier, what it has recorded of those steps is there. */
+    /* If others got past it earlier, its own records of those steps count. */
     play.ranks[1].tail_step = 5;
     assert_int_equal(measure(&play)->gaps[GAP_ENDED_EARLY], 6);
 }
 
-/* A rank without a file, however whole the other is. */
+/* A rank without a file, however complete the other is. */
 static void ranks_without_files(void **state)
 {
     struct play play;
@@ -131,7 +130,7 @@ static void ranks_without_files(void **state)
     assert_int_equal(measure(&play)->blindness, BLIND_LITTLE);
 }
 
-/* Steps that nothing recognised are no warm-up, though they were counted as one. */
+/* Undetected steps are no warm-up, although they were counted as one. */
 static void a_warm_up_that_is_none(void **state)
 {
     struct play play;
@@ -157,7 +156,7 @@ static void where_nothing_can_be_judged(void **state)
     assert_int_equal(play.scope.judged, 0);
     play.job.timed_operations = 0;
     assert_int_equal(measure(&play)->blindness, BLIND_NO_TIMES);
-    /* Network steps tell times of their own, of slow links alone. */
+    /* Network steps have their own times, for slow links only. */
     play.job.traffic_count = 1;
     assert_int_equal(measure(&play)->blindness, BLIND_NOT);
     assert_true(scope_is_partial(&play.scope));
@@ -175,7 +174,10 @@ static void where_nothing_can_be_judged(void **state)
     assert_int_equal(measure(&play)->blindness, BLIND_NO_OPERATIONS);
 }
 
-/* Steps of a later round count once, and not what each round loads: the first step, and what is in none. */
+/*
+ * Steps of a later round count once, and what each round loads does not: the first step, and operations in no
+ * step.
+ */
 static void of_several_rounds(void **state)
 {
     struct play play;

@@ -35,7 +35,7 @@ static void all_steps_against_the_others(void **state)
     senders_release(&senders);
 }
 
-/* The middle one of two others is one of them. */
+/* The median of two others is one of them. */
 static void too_few_to_compare(void **state)
 {
     struct sent sent;
@@ -48,7 +48,7 @@ static void too_few_to_compare(void **state)
     senders_release(&senders);
 }
 
-/* What was slow before the first step was the warm-up. */
+/* Slowness before the first step was the warm-up. */
 static void warm_up_tells_nothing(void **state)
 {
     struct sent sent;

@@ -9,14 +9,14 @@
 #include <string.h>
 
 /*
- * Rank 0; a letter is an AllReduce of a size of its own on communicator 0, a digit an AllGather of that
- * size on communicator 1; < and ( a receive from rank 1 and 2, > and ) a send to them, all of one size.
- * Sequence numbers count on; a point is one that was lost. The positions that each step's operations get, as
- * digits; - for none.
+ * Rank 0; a letter is an AllReduce of a size of its own on communicator 0, a digit an AllGather of that size
+ * on communicator 1; < and ( are receives from rank 1 and 2, > and ) sends to them, all of one size. Sequence
+ * numbers are consecutive; a point is one that was lost. The result is the position of each operation in its
+ * step, as digits; - for none.
  */
 enum { MOST = 128, STEPS = 4 };
 
-/* A send or receive is told by who sends and who receives. */
+/* A send or receive is identified by sender and receiver. */
 static void make_pair(char what, struct job_operation *operation, struct job_instance *instance)
 {
     int sends = what == '>' || what == ')', peer = what == '<' || what == '>' ? 1 : 2;
@@ -76,7 +76,7 @@ static void check(const char *const steps[STEPS], int32_t canonical, const char 
         }
 }
 
-/* A step with one more does not shift the next ones. */
+/* A step with one more operation does not shift the following steps. */
 static void one_more_now_and_then(void **state)
 {
     check((const char *const[]){"ABC", "ABCl", "ABC", "AlBC"}, 0,
@@ -85,7 +85,7 @@ static void one_more_now_and_then(void **state)
           (const char *const[]){"0123", "012", "0123", "012"});
 }
 
-/* One that looks like another of the step, before that. */
+/* One that looks like another operation of the step, before it. */
 static void one_like_another(void **state)
 {
     check((const char *const[]){"ABCl", "AlBCl", "lABCl", "ABCll"}, 0,
@@ -94,28 +94,30 @@ static void one_like_another(void **state)
           (const char *const[]){"01234", "0134", "012", "234"});
 }
 
-/* Batches differ in size: then the calls alone say. */
+/* Batches differ in size: then only the calls are compared. */
 static void other_sizes(void **state)
 {
     check((const char *const[]){"1A1A", "2A2A", "3B3Bl", "1A1A"}, 0,
           (const char *const[]){"0123", "0123", "0123-", "0123"});
-    /* One more that finds its place so is enough. */
+    /* One additional operation that matches this way is enough. */
     check((const char *const[]){"1A1A", "2A1A", "1A1A", "1A1A"}, 0,
           (const char *const[]){"0123", "0123", "0123", "0123"});
-    /* Where sizes say as much as calls would, they do: the AllGather is 1; by calls, it would be 2. */
+    /* If sizes are as good as calls, they are used: the AllGather is 1; by calls, it would be 2. */
     check((const char *const[]){"1A", "1A", "21", "1A"}, 0, (const char *const[]){"01", "01", "-0", "01"});
-    /* Where sizes say all, calls are not asked. */
+    /* If sizes are unambiguous, calls are not used. */
     check((const char *const[]){"AB", "AB", "lAB", "AB"}, 0, (const char *const[]){"01", "01", "-01", "01"});
 }
 
-/* Where operations were lost, their numbers say which. */
+/* If operations were lost, their numbers show which. */
 static void lost_ones(void **state)
 {
     check((const char *const[]){"AAA", "A.A", ".AA", "AA."}, 0,
           (const char *const[]){"012", "02", "12", "01"});
 }
 
-/* Where no step is whole, the numbers tell how many there are in one: of five, any may have been lost. */
+/*
+ * If no step is complete, the numbers show how many operations a step has: of five, any may have been lost.
+ */
 static void lost_ones_in_all_steps(void **state)
 {
     check((const char *const[]){"A.AAA", "AA.AA", "AAA.A", "AAAA."}, 0,
@@ -124,33 +126,35 @@ static void lost_ones_in_all_steps(void **state)
           (const char *const[]){"12-3", "02-3", "0123", "02-3"});
 }
 
-/* One more in every second step, which is always lost: what others have in common says more than numbers. */
+/*
+ * One more in every second step, which is always lost: the other operations are better evidence than numbers.
+ */
 static void lost_ones_that_are_no_part_of_a_step(void **state)
 {
     check((const char *const[]){"AAA.", "AAA", "AAA.", "AAA"}, 0,
           (const char *const[]){"012", "012", "012", "012"});
 }
 
-/* Those of a step before the canonical one count back from its own. */
+/* Operations of a step before the canonical one are counted back from its own. */
 static void lost_ones_before(void **state)
 {
     check((const char *const[]){"A.A", "AAA", ".AA", "AAA"}, 3,
           (const char *const[]){"02", "012", "12", "012"});
 }
 
-/* Of sends and receives all alike, the peers tell which one is there. */
+/* For identical sends and receives, the peers show which one is there. */
 static void other_peers(void **state)
 {
     check((const char *const[]){"<(A>)", "(A)", "<A>", "<(A>)"}, 0,
           (const char *const[]){"01234", "124", "023", "01234"});
-    /* And so where sizes differ, or numbers were lost, which pairs do not have. */
+    /* The same if sizes differ, or numbers were lost, which pairs do not have. */
     check((const char *const[]){"<(A>)", "(B)", "<B>", "<(A>)"}, 0,
           (const char *const[]){"01234", "124", "023", "01234"});
     check((const char *const[]){"<(A>)", "(A)", "<.>", "<(A>)"}, 0,
           (const char *const[]){"01234", "124", "03", "01234"});
 }
 
-/* A step that holds many times as much is none like the others. */
+/* A step with many times as many operations is like none of the others. */
 static void far_too_long(void **state)
 {
     check((const char *const[]){"AB", "AB", "ABABABABA", "ABABABAB"}, 0,

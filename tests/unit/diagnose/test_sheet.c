@@ -6,7 +6,7 @@
 
 #include "support/cmocka_all.h"
 
-/* Medians and what is beyond them, of one place of the step, by hand. */
+/* Medians and the excess over them, at one place of the step, by hand. */
 
 enum { RANKS = 5, STEPS = 4, CELLS = RANKS * STEPS, SLOW = 4 };
 
@@ -28,7 +28,7 @@ struct place_of_five {
     int64_t own[CELLS], pace[CELLS], late[CELLS], bound[CELLS];
     unsigned char open[CELLS];
     struct place_times times;
-    /* Blocks of so many ranks. */
+    /* Blocks of the given number of ranks. */
     struct partition partition;
     size_t first[RANKS + 1];
     int32_t unit_of[RANKS];
@@ -102,7 +102,7 @@ static void the_others_are_all_but_oneself(void **state)
     place_matrix_release(&five.place_matrix);
 }
 
-/* To the one that is explained all that are not are others. */
+/* For the explained one, all that are not explained are others. */
 static void what_is_explained_is_no_measure(void **state)
 {
     struct place_of_five five;
@@ -119,7 +119,7 @@ static void what_is_explained_is_no_measure(void **state)
     place_matrix_release(&five.place_matrix);
 }
 
-/* What is beyond the quiet steps is no more than somebody waited. */
+/* The excess over the normal steps is at most the longest wait of others. */
 static void nobody_waited_for_more(void **state)
 {
     struct place_of_five five;
@@ -130,7 +130,10 @@ static void nobody_waited_for_more(void **state)
     place_matrix_release(&five.place_matrix);
 }
 
-/* Who is in what comes before for 50 less has own time for 50 more, and did not get slower by these. */
+/*
+ * A rank that spends 50 less in the previous operation has 50 more own time, and did not become slower
+ * because of it.
+ */
 static void it_grew_by_no_more(void **state)
 {
     struct place_of_five five;
@@ -141,7 +144,7 @@ static void it_grew_by_no_more(void **state)
     place_matrix_release(&five.place_matrix);
 }
 
-/* Enqueued later than the middle one of the others by 25; half of the excess is the host's then. */
+/* Enqueued later than the median of the others by 25; half of the excess is the host's then. */
 static void later_than_the_others(void **state)
 {
     struct place_of_five five;
@@ -159,7 +162,7 @@ static void later_than_the_others(void **state)
     place_matrix_release(&five.place_matrix);
 }
 
-/* Ranks 0 and 1, 2 and 3, 4: of two the lesser, and nothing where only one of them is known. */
+/* Ranks 0 and 1, 2 and 3, 4: of two the smaller, and none if only one of them is known. */
 static void several_ranks_are_one_unit(void **state)
 {
     struct place_of_five five;
@@ -172,14 +175,14 @@ static void several_ranks_are_one_unit(void **state)
     assert_int_equal(five.place_matrix.value[1 * STEPS + 1], 120);
     assert_int_equal(five.place_matrix.value[1 * STEPS + 2], TIME_UNKNOWN);
     assert_int_equal(others_of(&five, 2, 1), 100); /* of 100, 120 */
-    assert_int_equal(others_of(&five, 0, 2), 140); /* 120 is not known */
+    assert_int_equal(others_of(&five, 0, 2), 140); /* 120 is unknown */
     assert_int_equal(others_of(&five, 1, 2), 100); /* of 100, 140 */
     assert_true(place_matrix_is_open(&five.place_matrix, 0, 3));
     assert_false(place_matrix_is_open(&five.place_matrix, 0, 2));
     place_matrix_release(&five.place_matrix);
 }
 
-/* Of four the least, so that three more show as much; as others they count with their middle. */
+/* Of four the smallest, so three more show as much; as others they count with their median. */
 static void three_of_four_have_to_show_it(void **state)
 {
     struct place_of_five five;
@@ -191,7 +194,7 @@ static void three_of_four_have_to_show_it(void **state)
     place_matrix_release(&five.place_matrix);
 }
 
-/* Communicator 1 is ranks 0 and 1 alone: who waits in it is of the unit itself. */
+/* Communicator 1 is ranks 0 and 1 alone: a wait in it stays inside the unit. */
 static void who_waits_within_says_nothing(void **state)
 {
     struct place_of_five five;
@@ -207,7 +210,7 @@ static void who_waits_within_says_nothing(void **state)
     place_matrix_release(&five.place_matrix);
 }
 
-/* Against the others as they were noted: the same as with all of them at hand. */
+/* Compared with stored values of the others: the same result as with all of them in memory. */
 static void alone_it_is_the_same(void **state)
 {
     for (int32_t block = 1; block <= 3; block++) {

@@ -4,11 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How likely noise makes runs of strong steps. */
+/* How likely noise makes sequences of strong steps. */
 
 static const double CELLS = (double)RANKS * (STEPS - FIRST);
 
-/* Four steps stand alone elsewhere, three of them at least as strong as the run's weakest: N (4/N)^2. */
+/*
+ * Four steps stand alone elsewhere, at least three of them as strong as the weakest of the sequence: N
+ * (4/N)^2.
+ */
 static void chance_comes_from_steps_that_stand_alone(void **state)
 {
     struct strength strength = start(RANKS);
@@ -24,7 +27,7 @@ static void chance_comes_from_steps_that_stand_alone(void **state)
     free(suspects.items);
 }
 
-/* The stronger a lone step, and the fewer there are, the less likely is chance. */
+/* The stronger a single step, and the fewer there are, the less likely is chance. */
 static void one_step_alone(void **state)
 {
     double chance[3];
@@ -51,7 +54,7 @@ static double chance_at(const struct suspects *suspects, int32_t step)
     return found->chance;
 }
 
-/* Ten others from 101 to 110, more that are worth nothing, the step itself 2000: k (u / x)^power, by hand. */
+/* Ten others from 101 to 110, others below the minimum, the step itself 2000: k (u / x)^power, by hand. */
 static void one_step_beyond_a_tail(void **state)
 {
     struct strength strength = start(RANKS);
@@ -67,7 +70,7 @@ static void one_step_beyond_a_tail(void **state)
     free(suspects.items);
 }
 
-/* Of thirty others, from 101 to 130, the greatest twenty. */
+/* Of thirty others, from 101 to 130, the largest twenty. */
 static void the_greatest_twenty_are_the_tail(void **state)
 {
     struct strength strength = start(RANKS);
@@ -83,8 +86,10 @@ static void the_greatest_twenty_are_the_tail(void **state)
     free(suspects.items);
 }
 
-/* How far ahead of any other a run is goes by its weakest step, and by no step of its own; at least by what
- * counts. */
+/*
+ * The lead of a sequence over others depends on its weakest step, and not on its own single steps; at least
+ * on the minimum.
+ */
 static void ahead_of_all_others(void **state)
 {
     struct strength strength = start(RANKS);
@@ -101,7 +106,7 @@ static void ahead_of_all_others(void **state)
     free(suspects.items);
 }
 
-/* A run that begins right after the warm-up is as likely as what comes after its first step. */
+/* A sequence that begins directly after the warm-up is as likely as what comes after its first step. */
 static void the_first_step_speaks_for_nothing(void **state)
 {
     double chance[2];
@@ -121,8 +126,8 @@ static void the_first_step_speaks_for_nothing(void **state)
 }
 
 /*
- * A step that was let pass, idle or weak, is none of the weakest of a run and does not count, as its first
- * one may not: 300 against 150 is twice as much.
+ * A step that was skipped, without operations or weak, is not the weakest of a sequence and does not count,
+ * like its first one: 300 against 150 is twice as much.
  */
 static void what_was_let_pass_measures_nothing(void **state)
 {
@@ -141,8 +146,7 @@ static void what_was_let_pass_measures_nothing(void **state)
         }
 }
 
-/* Ten times the least that counts, and nothing else: by the power of a tail that hardly has a mean, or 1.5.
- */
+/* Ten times the minimum, and nothing else: by the power of a tail that hardly has a mean, or 1.5. */
 static void networks_have_a_heavier_tail(void **state)
 {
     static const enum finding_kind kinds[] = {FINDING_NETWORK, FINDING_COMPUTE, FINDING_HOST};
@@ -161,7 +165,7 @@ static void put_run(struct strength *strength, int rank, int step, int steps, in
         put(strength, rank, step + i, excess_ns);
 }
 
-/* The chance of steps of rank 0 in a row beside runs of 3, 2 and 2 steps: the last as given. */
+/* The chance of consecutive steps of rank 0 besides sequences of 3, 2 and 2 steps: the last as given. */
 static double chance_of_row(int steps, int rank, int step, int64_t excess_ns)
 {
     struct strength strength = start(RANKS);
@@ -182,7 +186,10 @@ static double chance_beside(int rank, int step, int64_t excess_ns)
     return chance_of_row(4, rank, step, excess_ns);
 }
 
-/* Whether two steps of rank 3 are doubted for as many of so many others, of sixteen ranks. */
+/*
+ * Whether two steps of rank 3 are limited because of the same number of steps of the given number of others,
+ * of sixteen ranks.
+ */
 static int is_doubted(int others, int64_t excess_ns, int64_t of_others_ns, int64_t whole_ns)
 {
     struct strength strength = start(16);
@@ -196,7 +203,7 @@ static int is_doubted(int others, int64_t excess_ns, int64_t of_others_ns, int64
     return doubted;
 }
 
-/* Of sixteen ranks three are not enough, and four are; what lasts for a whole step is no noise. */
+/* Of sixteen ranks three are not enough, and four are; a delay of a whole step is no noise. */
 static void faults_of_several(void **state)
 {
     assert_false(is_doubted(3, 1000, 1000, 0));
@@ -206,7 +213,9 @@ static void faults_of_several(void **state)
     assert_false(is_doubted(4, 1000, 600, 900));
 }
 
-/* Three runs of others, 4 of 7 steps of which go on: 3 (4/7)^3 as long as this one are expected. */
+/*
+ * Three sequences of others, in which 4 of 7 steps continue: 3 (4/7)^3 of at least this length are expected.
+ */
 static void late_steps_in_rows(void **state)
 {
     assert_true(fabs(chance_beside(3, 18, 500) - 3 * pow(4.0 / 7, 3)) < 1e-9);
@@ -223,8 +232,8 @@ static void late_steps_in_rows(void **state)
 }
 
 /*
- * Rank 2 is late by 9000 in one step; rank 8 by 500 in three others. Of what else ranks do alone, `beside_ns`
- * is the most.
+ * Rank 2 is late by 9000 in one step; rank 8 by 500 in three others. The largest of the other single delays
+ * is `beside_ns`.
  */
 static struct suspect behind_one(int64_t beside_ns, enum finding_kind kind)
 {
@@ -240,8 +249,7 @@ static struct suspect behind_one(int64_t beside_ns, enum finding_kind kind)
     return run;
 }
 
-/* What stands alone beyond all noise is another fault, not how strong noise may be; of networks it is noise.
- */
+/* A single delay beyond all noise is another fault and does not measure noise; for networks it is noise. */
 static void a_fault_of_one_step_is_no_noise_beside_several(void **state)
 {
     struct suspect run = behind_one(200, FINDING_COMPUTE);
@@ -250,7 +258,7 @@ static void a_fault_of_one_step_is_no_noise_beside_several(void **state)
     run = behind_one(200, FINDING_NETWORK);
     assert_true(fabs(run.chance - 8 / CELLS / CELLS) < 1e-12);
     assert_true(run.ahead == 500 / 9000.);
-    /* Nine times as much as another is not beyond noise: both speak. */
+    /* Nine times as much as another is not beyond noise: both count. */
     run = behind_one(1000, FINDING_COMPUTE);
     assert_true(fabs(run.chance - 27 / CELLS / CELLS) < 1e-12);
     assert_true(run.ahead == 500 / 9000.);

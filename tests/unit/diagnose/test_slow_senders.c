@@ -75,7 +75,7 @@ static void nobody_is_slow(void **state)
     search_release(&search, &found);
 }
 
-/* Through all steps: how many of their host send there as quickly as others. */
+/* In all steps: the number of ranks on their host that send there as fast as others. */
 static void count_on_way(int slow, int count, int expected)
 {
     struct sent sent;

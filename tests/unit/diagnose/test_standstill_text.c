@@ -10,7 +10,9 @@
 
 enum { MOST = 16 };
 
-/* An AllReduce of a communicator of so many ranks, the first of which left a record, and the first called it.
+/*
+ * An AllReduce of a communicator of this many ranks, the first of which have records, and the first called
+ * it.
  */
 struct played {
     struct job job;
@@ -60,7 +62,7 @@ static void check(int64_t size, int is_sized, int32_t recorded, int32_t called, 
     buffer_release(&text);
 }
 
-/* By all is said where it is recorded how many they are. */
+/* "All" is written only if their number is recorded. */
 static void all_called_it(void **state)
 {
     check(4, 1, 4, 4, "AllReduce #3 on communicator w was called by all its ranks and never finished",

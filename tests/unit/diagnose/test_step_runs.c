@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Runs of strong steps, and where they end. */
+/* Sequences of strong steps, and where they end. */
 
 static const double CELLS = (double)RANKS * (STEPS - FIRST);
 
@@ -63,7 +63,7 @@ static void two_weak_steps_end_it(void **state)
     free(suspects.items);
 }
 
-/* A rank that was late in the step between, though nobody waited because another was later, goes on. */
+/* A rank that was late in the step between, although no rank waited because another was later, continues. */
 static void a_masked_step_does_not_end_a_run(void **state)
 {
     for (int masked = 0; masked < 2; masked++) {
@@ -79,7 +79,7 @@ static void a_masked_step_does_not_end_a_run(void **state)
     }
 }
 
-/* Strong in steps 5 and 7, and nothing is known of step 6, which speaks for nothing. */
+/* Strong in steps 5 and 7; step 6 is unknown, which is no evidence. */
 static void a_step_of_which_nothing_is_known(void **state)
 {
     for (int blank = 0; blank <= 1; blank++) {
@@ -98,7 +98,9 @@ static void a_step_of_which_nothing_is_known(void **state)
     }
 }
 
-/* An end with less than a quarter of the strongest step is another matter, and so does not weaken the run. */
+/*
+ * An end with less than a quarter of the strongest step is something else, and does not weaken the sequence.
+ */
 static void weak_ends_are_dropped(void **state)
 {
     struct strength strength = start(RANKS);
@@ -123,7 +125,7 @@ static void is_run(const struct suspect *run, int32_t first_step, int32_t last_s
     assert_int_equal(run->total_ns, total_ns);
 }
 
-/* An end of several steps is a run by itself: a fault that lasted beside a moment that was far worse. */
+/* An end of several steps is a sequence by itself: a lasting fault next to a moment that was far worse. */
 static void several_weak_ends_are_a_run(void **state)
 {
     struct strength strength = start(RANKS);
@@ -140,7 +142,7 @@ static void several_weak_ends_are_a_run(void **state)
     free(suspects.items);
 }
 
-/* Also over a step between them that is worth nothing. */
+/* Also over a step between them that is below the minimum. */
 static void an_end_behind_a_weak_step(void **state)
 {
     struct strength strength = start(RANKS);

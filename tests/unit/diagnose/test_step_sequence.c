@@ -9,7 +9,7 @@
 
 /*
  * One rank that calls AllReduce (R), AllGather (G) and Send (S) on one communicator. A small letter was lost:
- * its number is missing from the sequence.
+ * its sequence number is missing.
  */
 enum { MOST = 128, STEPS = 6 };
 
@@ -67,7 +67,7 @@ static void what_most_steps_have(void **state)
     assert_int_equal(played.operations[canonical.first + 2].function, FUNCTION_ALL_GATHER);
 }
 
-/* Most have lost one, and next to a lost one nothing is sure; the two in the middle are whole. */
+/* Most steps have lost one, and next to a lost one nothing is certain; the two in the middle are complete. */
 static void a_whole_one_where_some_are_lost(void **state)
 {
     struct played played;
@@ -79,7 +79,10 @@ static void a_whole_one_where_some_are_lost(void **state)
         assert_int_equal(played.stretches[step].has_gap == 0, step == 2 || step == 3);
 }
 
-/* What lies between two numbers with another one missing may have lost it; and the last step its end. */
+/*
+ * An operation between two numbers with another one missing may be the lost one; and the last step may have
+ * lost its end.
+ */
 static void a_gap_over_several(void **state)
 {
     struct played played;
@@ -92,7 +95,7 @@ static void a_gap_over_several(void **state)
         assert_false(played.stretches[step].has_gap);
 }
 
-/* None is whole: the one that most steps have all the same, and it says so. Sends have no numbers. */
+/* None is complete: the most frequent one is used nevertheless, and marked. Sends have no numbers. */
 static void none_that_is_whole(void **state)
 {
     struct played played;
@@ -102,7 +105,7 @@ static void none_that_is_whole(void **state)
     assert_true(canonical.has_gap);
 }
 
-/* Whatever order signatures are in. */
+/* In any order of signatures. */
 static void the_earliest_of_equals(void **state)
 {
     struct played played;

@@ -4,7 +4,7 @@
 #include "job/job.h"
 #include "support/cmocka_all.h"
 
-/* A late operation of the rank in its steps, or a transfer that is the rank's fault; nothing else. */
+/* A late operation of the rank in its steps, or a transfer for which the rank is blamed; nothing else. */
 static void what_a_suspicion_has(void **state)
 {
     const struct suspect late = {.kind = FINDING_HOST, .rank = 1, .first_step = 3, .last_step = 5},

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which ranks may be at fault as one: eight, on two hosts where their clocks say so. */
+/* Which ranks may be at fault together: eight ranks, on two hosts if their clocks show it. */
 
 enum { RANKS = 8 };
 
@@ -39,7 +39,7 @@ static void blocks(void **state)
     partitions_release(&partitions);
 }
 
-/* Ranks that the network joins are on two hosts: 2 and 3 are in no block of two. */
+/* Ranks that use the network between them are on two hosts: 2 and 3 are in no block of two. */
 static void no_edge_of_the_network_within_a_block(void **state)
 {
     struct partitions partitions;
@@ -85,7 +85,7 @@ static size_t count_hosts(const char *const *names, const int *clocks)
     return hosts;
 }
 
-/* Where clocks do not tell; but not where one has no name, nor where each has its own. */
+/* If clocks do not show it; but not if one has no name, nor if each has its own. */
 static void hosts_by_their_names(void **state)
 {
     const char *const two[RANKS] = {"a", "a", "a", "a", "b", "b", "b", "b"};

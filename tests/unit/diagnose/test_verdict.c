@@ -4,9 +4,9 @@
 #include "support/judged.h"
 #include <string.h>
 
-/* What a finding says, and whether there is one, but for its confidence (test_confidence.c). */
+/* The content of findings, and whether there is one; confidence is in test_confidence.c. */
 
-/* The only finding there is, without what it owns. */
+/* The only finding, without what it owns. */
 static struct finding told(struct suspect suspect, const struct besides *besides)
 {
     struct findings findings = {0};
@@ -37,13 +37,13 @@ static struct suspect two_steps(enum finding_kind kind, int64_t gain_ns)
                             .ahead = 30};
 }
 
-/* Some rule leaves it at low confidence. */
+/* Some rule limits it to low confidence. */
 static void doubt(struct suspect *suspect)
 {
     suspect_ask(suspect, RULE_WAITED_FOR_OTHER, 1);
 }
 
-/* Half of 3 % of two steps; or what partners waited for it. */
+/* Half of 3 % of two steps; or the wait of partners for it. */
 static void what_is_worth_saying(void **state)
 {
     struct suspect suspect = two_steps(FINDING_COMPUTE, 30);
@@ -54,7 +54,10 @@ static void what_is_worth_saying(void **state)
     assert_int_equal(count_told(suspect), 1);
 }
 
-/* What noise is expected to do at least once is said where it is five times as much as any other step. */
+/*
+ * A fault that noise is expected to make at least once is reported if it is five times as strong as any other
+ * step.
+ */
 static void what_noise_does(void **state)
 {
     struct suspect suspect = two_steps(FINDING_COMPUTE, 600);
@@ -68,7 +71,7 @@ static void what_noise_does(void **state)
     assert_int_equal(count_told(suspect), 1);
 }
 
-/* The gain, 600, but no more than its two steps were longer; and no less, where it is believed. */
+/* The gain, 600, but at most the excess of its two steps; and no less, if it is believed. */
 static void what_it_cost(void **state)
 {
     struct suspect suspect = two_steps(FINDING_COMPUTE, 600);
@@ -76,7 +79,7 @@ static void what_it_cost(void **state)
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1300}).lost_ns, 600);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 800);
-    /* Only a network holds what nobody recorded. */
+    /* Only a network delays operations that are not recorded. */
     suspect.hides_pairs = 1;
     assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 600);
     doubt(&suspect);
@@ -84,7 +87,7 @@ static void what_it_cost(void **state)
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
 }
 
-/* Its two steps were longer by more than five times the 160 that it amounts to, or by no more. */
+/* Its two steps were longer by more than five times its excess of 160, or by no more. */
 static void a_little_of_what_made_steps_longer(void **state)
 {
     struct suspect suspect = two_steps(FINDING_COMPUTE, 100);
@@ -93,7 +96,10 @@ static void a_little_of_what_made_steps_longer(void **state)
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 800);
 }
 
-/* Partners waited 600, the replay gains 100: it does not know how waiting is passed on. The steps do. */
+/*
+ * Partners waited 600, the replay gains 100: it does not know how the wait propagates. The step times show
+ * it.
+ */
 static void what_it_cost_where_pairs_are_not_recorded(void **state)
 {
     struct suspect suspect = two_steps(FINDING_HOST, 100);
@@ -108,9 +114,9 @@ static void what_it_cost_where_pairs_are_not_recorded(void **state)
 }
 
 /*
- * Its two steps were longer by 200 each, give or take 82: two standard errors, of the median distance of 20
- * that the others have from 1000, times 1.4826, in whole ones 29. Partners waited 600, which another stage
- * may have covered.
+ * Its two steps were longer by 200 each, within 82: two standard errors, from the median distance of 20 of
+ * the others from 1000, times 1.4826, rounded to 29. Partners waited 600, which another stage may have
+ * hidden.
  */
 static void what_it_cost_between_stages(void **state)
 {
@@ -120,7 +126,10 @@ static void what_it_cost_between_stages(void **state)
     assert_int_equal(told(suspect, &besides).lost_ns, 482);
     besides.in_stages = 1;
     assert_int_equal(told(suspect, &besides).lost_ns, 400);
-    /* Where all that is waited by is recorded the replay says it, as far as steps may have been longer. */
+    /*
+     * If everything on which ranks wait is recorded, the replay gives the cost, as far as steps may have been
+     * longer.
+     */
     suspect.gain_ns = 600;
     besides.blind_to_pairs = 0;
     assert_int_equal(told(suspect, &besides).lost_ns, 482);
@@ -135,8 +144,8 @@ static void what_it_cost_between_stages(void **state)
 }
 
 /*
- * Its two steps were longer by 200 each, most hosts late by 150 in each of them: once it is believed, the
- * others may have been late for it; what is not believed may have cost what is left.
+ * Its two steps were longer by 200 each, with most hosts late by 150 in each of them: if it is believed, the
+ * others may have been late because of it; if not, the rest may be its cost.
  */
 static void what_it_cost_where_all_hosts_were_late(void **state)
 {
@@ -148,7 +157,7 @@ static void what_it_cost_where_all_hosts_were_late(void **state)
     assert_int_equal(told(suspect, &(struct besides){.hosts_late_ns = 150}).lost_ns, 400);
 }
 
-/* Where the replay knows nothing of it, more than half of what partners waited has to show, of its own. */
+/* If the replay does not know it, more than half of the wait of partners must show as its own. */
 static void whether_steps_show_it_where_all_hosts_were_late(void **state)
 {
     struct suspect suspect = two_steps(FINDING_HOST, 0);
@@ -161,7 +170,7 @@ static void whether_steps_show_it_where_all_hosts_were_late(void **state)
     assert_int_equal(told(suspect, &besides).confidence, CONFIDENCE_LOW);
 }
 
-/* What a network of 1500 cost, told beside another suspicion of 250. */
+/* The cost of a network of 1500, reported together with another suspicion of 250. */
 static int64_t cost_beside(struct suspect other)
 {
     struct findings findings = {0};
@@ -173,7 +182,7 @@ static int64_t cost_beside(struct suspect other)
     return lost_ns;
 }
 
-/* Unrecorded sends of the same rank that it held are its, too. */
+/* Unrecorded sends of the same rank that it delayed belong to it, too. */
 static void what_a_network_cost_beside_its_hidden_sends(void **state)
 {
     struct suspect held = two_steps(FINDING_COMPUTE, 250);
@@ -193,7 +202,7 @@ static void what_a_network_cost_beside_its_hidden_sends(void **state)
     assert_int_equal(cost_beside(held), 1500);
 }
 
-/* What it receives is slow where more than half of the waiting is of edges that it receives by. */
+/* Its receives are slow if more than half of the wait is on links over which it receives. */
 static void whether_it_receives(void **state)
 {
     const struct slow much = {5, 2};
@@ -219,18 +228,21 @@ static int32_t peer_told(const struct besides *besides)
     return peer;
 }
 
-/* The other ends of what the sentence speaks of, though edges of the other direction were slow as well. */
+/* The other ends of the links in the sentence, although links of the other direction were slow as well. */
 static void whose_other_ends(void **state)
 {
     const struct slow much = {5, 2};
     assert_int_equal(peer_told(&(struct besides){.slow = &much}), 2);
     assert_int_equal(peer_told(&(struct besides){.slow = &much, .received = 1}), 2);
     assert_int_equal(peer_told(&(struct besides){.slow = &much, .received = 2}), 3);
-    /* Not of what others waited for, nor of what another one is to blame for. */
+    /* Not the waits of others, nor what another rank is blamed for. */
     assert_int_equal(peer_told(&(struct besides){.slow = &much, .others = 1}), 2);
 }
 
-/* Of five steps with the link that it sends by and one with the one that it receives by, or as many. */
+/*
+ * Five steps with the link over which it sends and one with the link over which it receives, or as many of
+ * each.
+ */
 static void what_that_direction_waited(void **state)
 {
     static const char *const said[] = {
@@ -247,7 +259,7 @@ static void what_that_direction_waited(void **state)
     }
 }
 
-/* Edges count that waited longer than usual by a quarter of what they waited. */
+/* Links count if they waited longer than their baseline by a quarter of their wait. */
 static void whose_other_ends_waited(void **state)
 {
     for (int wait = 133; wait <= 134; wait++) {
@@ -259,7 +271,7 @@ static void whose_other_ends_waited(void **state)
     }
 }
 
-/* What a link took longer for some members counts with the shortest duration: twice as long is believed. */
+/* The excess of a link for some members counts with the shortest duration: twice as long is believed. */
 static void slow_for_some_members(void **state)
 {
     const struct slow twice = {1, 2}, less = {1, 1.9};
@@ -271,8 +283,8 @@ static void slow_for_some_members(void **state)
 }
 
 /*
- * Two steps of 2500 and another suspicion in them that cost 500: of the 2000 that no gain explains it has its
- * part, half where it gained as much.
+ * Two steps of 2500 and another suspicion in them that cost 500: it has its part of the 2000 that no gain
+ * explains, half if it gained as much.
  */
 static int64_t cost_of_twin(int64_t gain_ns, const struct suspect *other)
 {
@@ -293,7 +305,7 @@ static void its_part_of_what_no_gain_explains(void **state)
     assert_int_equal(cost_of_twin(500, NULL), 3000);
 }
 
-/* What is asked of it afterwards: by how much it was slow, and whether the next step shows it. */
+/* Questions about it afterwards: how slow it was, and whether the next step shows it. */
 static void what_it_was_slow_by(void **state)
 {
     const struct slow much = {5, 2};
@@ -308,8 +320,8 @@ static void what_it_was_slow_by(void **state)
 }
 
 /*
- * Two suspicions, of which the second was not weighed: it counts where it is believed for what partners
- * waited, or would be for all it amounts to.
+ * Two suspicions, of which the second was not replayed: if it is believed, it counts with the wait of
+ * partners, or otherwise with its whole excess.
  */
 static size_t not_replayed(int64_t margin_ns, int64_t total_ns, size_t count)
 {
@@ -329,7 +341,7 @@ static void what_was_not_weighed(void **state)
 {
     assert_int_equal(not_replayed(0, 60, 1), 1);
     assert_int_equal(not_replayed(60, 60, 1), 1);
-    /* Too little, however that is. */
+    /* Too little in any case. */
     assert_int_equal(not_replayed(0, 59, 1), 0);
     assert_int_equal(not_replayed(0, 60, 0), 0);
 }

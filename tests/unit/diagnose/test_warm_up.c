@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Steps of a job, of 10 ns usually, whose step 0 is warm-up: how many after it are, too. */
+/* The steps of a job, normally of 10 ns, of which step 0 is warm-up: returns how many after it are, too. */
 static int32_t started(int64_t *step_ns)
 {
     struct baseline baseline = {.first_step = 1, .step_count = 8, .step_ns = step_ns, .median_step_ns = 10};
@@ -18,7 +18,7 @@ static int32_t started(int64_t *step_ns)
     return baseline.started_step;
 }
 
-/* They last more than twice as long as usual, four at most: what goes on for longer is how the job is. */
+/* They take more than twice the baseline, at most four of them: what continues longer belongs to the job. */
 static void long_steps_that_a_job_begins_with(void **state)
 {
     assert_int_equal(started((int64_t[]){90, 10, 10, 10, 10, 10, 10, 10}), 1);

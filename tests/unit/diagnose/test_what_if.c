@@ -10,18 +10,18 @@
 
 #include <stdlib.h>
 
-/* What the job would gain without each suspicion. */
+/* The gain of the job without each suspicion. */
 
 /*
- * Three ranks, each AllReduce takes 10. All meet in S; then ranks 0 and 1 in M, to which rank 1 is late by
- * 400; then all in W, to which it is late by 400 again:
+ * Three ranks, each AllReduce takes 10. All ranks join S; then ranks 0 and 1 join M, for which rank 1 is late
+ * by 400; then all join W, for which it is late by 400 again:
  *
  *            rank 0          rank 1          rank 2
  *   S        0 - 10          0 - 10          0 - 10
  *   M        110 - 520       510 - 520
  *   W        620 - 1030      1020 - 1030     710 - 1030
  *
- * Were rank 1 late once only, W would begin at 710 all the same, as it would were it never late.
+ * If rank 1 were late only once, W would begin at 710, the same as if it were never late.
  */
 enum { S_0, M_0, W_0, S_1, M_1, W_1, S_2, W_2, OPERATIONS };
 enum { S, M, W, INSTANCES };
@@ -99,7 +99,7 @@ static void release_steps(struct job *job)
     free(job->step_end);
 }
 
-/* Returns how many were not weighed. */
+/* Returns the number of suspicions that were not replayed. */
 static size_t weigh(struct tiny *tiny, struct suspect *suspects, size_t count)
 {
     struct suspects all = {.items = suspects, .count = count};
@@ -114,8 +114,7 @@ static size_t weigh(struct tiny *tiny, struct suspect *suspects, size_t count)
     return all.not_replayed;
 }
 
-/* Without either, W begins at 710 instead of 1020; where the other one is gone already, it does without both.
- */
+/* Without either, W begins at 710 instead of 1020; if the other one is gone already, it does without both. */
 static void either_of_two_in_a_row(void **state)
 {
     struct tiny tiny;
@@ -128,7 +127,7 @@ static void either_of_two_in_a_row(void **state)
     assert_int_equal(suspects[1].gain_ns, 1020 - 710);
 }
 
-/* Rank 2 is late to W as well, and W begins no sooner without rank 1's lateness: only after both are gone. */
+/* Rank 2 is late for W as well, and W begins no earlier without rank 1's delay: only when both are gone. */
 static void two_that_hide_each_other(void **state)
 {
     struct tiny tiny;
@@ -144,7 +143,7 @@ static void two_that_hide_each_other(void **state)
     assert_int_equal(suspects[1].gain_ns, 1020 - 320);
 }
 
-/* What noise is expected to do is not weighed. */
+/* Suspicions that noise is expected to cause are not replayed. */
 static void noise_gains_nothing(void **state)
 {
     struct tiny tiny;
@@ -155,7 +154,10 @@ static void noise_gains_nothing(void **state)
     assert_int_equal(suspect.gain_ns, 0);
 }
 
-/* The 64 greatest are weighed, wherever they stand: rank 1's gain beside so many others that gain nothing. */
+/*
+ * The 64 largest are replayed, wherever they are in the list: rank 1's gain with many others that gain
+ * nothing.
+ */
 static int64_t gain_beside(size_t others, int64_t others_ns)
 {
     struct tiny tiny;
@@ -181,8 +183,8 @@ static void the_greatest_are_weighed(void **state)
 }
 
 /*
- * No operation says when it ran. Steps last for 1000, but for those told; in steps 2 and 3 rank 1's network
- * was slow by 300 and 200, and rank 0's by 5000.
+ * Operations have no times. Steps take 1000, except the given ones; in steps 2 and 3 rank 1's network was
+ * slow by 300 and 200, and rank 0's by 5000.
  */
 static int64_t gain_by_steps(int32_t step_count, int64_t second_ns, int64_t third_ns, int64_t fourth_ns)
 {
@@ -205,8 +207,8 @@ static int64_t gain_by_steps(int32_t step_count, int64_t second_ns, int64_t thir
 }
 
 /*
- * What its step was longer, or the next one where the host runs a step ahead, but no more than it was slow:
- * so much as well where no length is known.
+ * The excess of its step, or of the next one if the host runs a step ahead, but at most its slowness; that is
+ * also the value if no duration is known.
  */
 static void by_the_length_of_steps(void **state)
 {
@@ -220,7 +222,9 @@ static void by_the_length_of_steps(void **state)
     assert_int_equal(gain_by_steps(4, 1000, 1000, 1000), 200);
 }
 
-/* The 120 that one step was longer are the one transfer's or the other's; 350 are enough for 300, and 50. */
+/*
+ * The 120 by which one step was longer belong to one transfer or the other; 350 are enough for 300, and 50.
+ */
 static void one_step_is_longer_once(void **state)
 {
     assert_int_equal(gain_by_steps(5, 1000, 1120, 1000), 120);

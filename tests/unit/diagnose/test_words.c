@@ -44,7 +44,9 @@ static void pieces_of_json(void **state)
     buffer_release(&json);
 }
 
-/* An AllReduce of two ranks that left a trace, of three; a send; what has no number and no known name. */
+/*
+ * An AllReduce of two ranks with a trace, of three; a send; an operation without a number and a known name.
+ */
 static void operations(void **state)
 {
     struct job_rank ranks[] = {{.name = (char[]){"4"}}, {.name = (char[]){"7"}}};

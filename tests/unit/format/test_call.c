@@ -27,7 +27,7 @@ static void check_call(const struct event *event)
     assert_int_equal(event->origin.pid, COUNT_UNKNOWN);
 }
 
-/* Prefixes of launchers, two ranks at once, text behind. */
+/* Prefixes of launchers, two ranks at once, text after it. */
 static void what_stands_around_it(void **state)
 {
     static const char *const lines[] = {CALL,
@@ -52,7 +52,7 @@ static void what_stands_around_it(void **state)
     }
 }
 
-/* Keys in any order, and those of some calls only. */
+/* Keys in any order, and keys that only some calls have. */
 static void what_only_some_have(void **state)
 {
     static const char text[] =
@@ -78,7 +78,7 @@ static void what_only_some_have(void **state)
     recording_release(&recording);
 }
 
-/* Cut behind any byte: it is read whole, or told as damage where its line of the program can be seen. */
+/* Truncated after any byte: it is read completely, or reported as damage if its source line is visible. */
 static void cut_anywhere(void **state)
 {
     static const char key[] = "\"source_line\"";
@@ -117,7 +117,7 @@ static void what_is_none(void **state)
     }
 }
 
-/* Other formats that read text hand descriptions over, too. */
+/* Other formats that read text also report descriptions. */
 static void among_lines_of_others(void **state)
 {
     static const char *const heads[] = {"node1:7:7 [0] NCCL INFO Bootstrap: Using eth0\n",

@@ -25,7 +25,7 @@ static void assert_interval(struct interval_ns got, int64_t begin_ns, int64_t en
     assert_int_equal(got.end_ns, end_ns);
 }
 
-/* What a dump has to hold, by the counts in its folder's TRUTH. */
+/* The content of a dump, according to the counts in its folder's TRUTH. */
 struct expected {
     const char *path;
     const char *dialect;
@@ -60,7 +60,7 @@ static void every_dialect_is_read_without_damage(void **state)
     }
 }
 
-/* Values read off the file by eye. */
+/* Values copied from the file by hand. */
 static void a_collective_of_2_29(void **state)
 {
     struct recording recording;
@@ -101,7 +101,7 @@ static void a_collective_of_2_29(void **state)
     recording_release(&recording);
 }
 
-/* Its kernel never tells the end on channel 1, so that the proxy's stands in. */
+/* Its kernel has no end on channel 1, so the proxy's end is used. */
 static void a_send_of_2_30(void **state)
 {
     struct recording recording;
@@ -153,7 +153,7 @@ static void states_of_api_v1(void **state)
     recording_release(&recording);
 }
 
-/* Up to 2.27 a record's end is that of its last proxy or kernel event: not that of enqueueing. */
+/* Up to 2.27 the end of a record is that of its last proxy or kernel event, not that of the enqueue. */
 static void the_end_of_enqueueing_is_not_guessed(void **state)
 {
     struct recording recording;
@@ -163,7 +163,7 @@ static void the_end_of_enqueueing_is_not_guessed(void **state)
     recording_release(&recording);
 }
 
-/* There the group around operations is what one kernel launch does: they were issued when it began. */
+/* The group around operations is one kernel launch: they were issued when it started. */
 static void what_shares_a_kernel_was_issued_together(void **state)
 {
     struct recording recording;
@@ -199,12 +199,12 @@ static void tags_are_taken_as_they_stand(void **state)
         if (tags[i])
             assert_string_equal(event->tag.text, tags[i]);
     }
-    /* No operation: the file's name still makes its process a rank of the communicator. */
+    /* There is no operation, but the file name makes its process a rank of the communicator. */
     assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 1);
     recording_release(&recording);
 }
 
-/* Who writes is in the file's name, whatever else is in it. */
+/* The file name identifies the process, whatever the file contains. */
 static void names_of_files(void **state)
 {
     static const char tag[] =
@@ -275,7 +275,7 @@ static void damage_is_told_and_passed_over(void **state)
     recording_release(&recording);
 }
 
-/* The job hangs: the records end with the enqueueing, kernels and proxies never do. */
+/* The job hangs: records end with the enqueue; kernels and proxies never end. */
 static void pending_operations_are_unfinished(void **state)
 {
     struct recording recording;
@@ -317,7 +317,7 @@ static void pending_operations_are_unfinished(void **state)
 #define CALL \
     "\"count\": 1, \"datatype\": \"ncclInt8\", \"root\": 0, \"GraphCaptured\": 0, \"Stream\": \"(nil)\""
 
-/* Reads an operation in its call, where `before` is `after`. */
+/* Reads an operation in its call, with `before` replaced by `after`. */
 static void read_changed(struct recording *recording, const char *before, const char *after)
 {
     static const char trace[] =
@@ -332,7 +332,7 @@ static void read_changed(struct recording *recording, const char *before, const 
     recording_of_bytes(recording, "dump_5_0.json", text, strlen(text));
 }
 
-/* What is there and cannot be read is told; what is null or says "none" was never known. */
+/* A value that is there and cannot be read is reported; null or "none" means unknown. */
 static void values_that_cannot_be_read(void **state)
 {
     static const struct {
@@ -382,7 +382,7 @@ static void values_that_cannot_be_read(void **state)
     }
 }
 
-/* A tag that is printed as it is, too, ends at its first NUL. */
+/* A tag that is printed unescaped also ends at its first NUL. */
 static void a_tag_with_a_nul(void **state)
 {
     static const char trace[] =
@@ -396,7 +396,7 @@ static void a_tag_with_a_nul(void **state)
     recording_release(&recording);
 }
 
-/* An end is that of the begin with the same id only. */
+/* An end belongs only to the begin with the same ID. */
 static void begin_and_end_share_an_id(void **state)
 {
     static const char trace[] = "[\n" EVENT("ProgressSend", "PROXY", "b", "1", "10.000000", PROXY_ARGUMENTS)
@@ -409,7 +409,7 @@ static void begin_and_end_share_an_id(void **state)
     recording_release(&recording);
 }
 
-/* Proxy operations for another process stand outside of any operation and belong to none. */
+/* Proxy operations for another process are outside any operation and belong to none. */
 static void detached_proxy_operations(void **state)
 {
     static const char trace[] = "[\n" EVENT("ScheduleSend", "PROXY", "b", "1", "9.000000", PROXY_ARGUMENTS)
@@ -430,7 +430,7 @@ static void detached_proxy_operations(void **state)
     recording_release(&recording);
 }
 
-/* What its slot held before: the end is not known, and that is told. */
+/* The previous content of its slot: the end is unknown, and that is reported. */
 static void ends_before_begins_are_left_over(void **state)
 {
     static const char trace[] =

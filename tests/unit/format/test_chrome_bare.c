@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Calls of the API below which no operation stands. */
+/* API calls without an operation below them. */
 
 #define LINE(name, category, phase, rest)                                  \
     "{\"name\": \"" name "\", \"cat\": \"" category "\", \"ph\": \"" phase \
@@ -31,7 +31,7 @@ static const char *const reasons[] = {"call without operation", "call without op
 
 enum reason { UNKNOWN, CAPTURED, NO_DATA, ONE_RANK, NONE };
 
-/* That the lines have one such call, or none, and no damage. */
+/* Checks that the lines have one such call, or none, and no damage. */
 static void check(const char *lines, enum reason reason)
 {
     char text[8192];
@@ -51,7 +51,9 @@ static void calls_without_operations(void **state)
     check(CALL("Send", "P2P_API", "4", "0", ""), UNKNOWN);
     check(CALL("AllReduce", "COLL_API", "4", "1", ""), CAPTURED);
     check(CALL("AllReduce", "COLL_API", "0", "0", ""), NO_DATA);
-    /* A graph's replays move what it was told to, and a call that was not read in full says nothing. */
+    /*
+     * The replays of a graph move what was captured, and a call that was not read completely means nothing.
+     */
     check(CALL("AllReduce", "COLL_API", "0", "1", ""), CAPTURED);
     check(LINE("AllReduce", "COLL_API", "b", "") END("AllReduce", "COLL_API"), UNKNOWN);
     check("{\"cat\": \"COLL_API\", \"ph\": \"b\"},\n{\"cat\": \"COLL_API\", \"ph\": \"e\"},\n", UNKNOWN);
@@ -72,7 +74,7 @@ static void calls_with_operations(void **state)
                LINE("AllGather", "CE_COLL", "b", ", \"args\": {\"count\": 4, \"datatype\": \"ncclFloat32\"}")
                    LINE("AllGather", "CE_COLL", "e", "")),
           NONE);
-    /* The one before says nothing of the next. */
+    /* The previous call does not matter for the next. */
     check(CALL("AllReduce", "COLL_API", "4", "0", COLLECTIVE("AllReduce"))
               CALL("AllReduce", "COLL_API", "4", "0", ""),
           UNKNOWN);
@@ -81,7 +83,7 @@ static void calls_with_operations(void **state)
           UNKNOWN);
 }
 
-/* Where something stands below that cannot be read, or the end is missing, nothing is known to be missing. */
+/* If an unreadable event is below it, or the end is missing, nothing is reported as missing. */
 static void calls_that_are_damaged(void **state)
 {
     static const char *const lines[] = {

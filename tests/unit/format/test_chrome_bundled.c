@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lines as man/ncclprof-plugin.7 describes them. */
+/* Lines as described in man/ncclprof-plugin.7. */
 #define NOTE(name, phase, ts, arguments)                               \
     "{\"name\": \"" name "\", \"cat\": \"NCCLPROF\", \"ph\": \"" phase \
     "\", \"pid\": 7, \"tid\": 1, \"ts\": " ts ", \"args\": {" arguments "}},\n"
@@ -50,7 +50,7 @@ static void read_lines(struct recording *recording, const char *lines)
     assert_string_equal(recording->dialect, "chrome-ncclprof");
 }
 
-/* What the plugin knows of where its process runs; it may be next to nothing. */
+/* The facts that the plugin knows about host and GPU; there may be almost none. */
 static void where_it_runs(void **state)
 {
     struct recording recording;
@@ -139,14 +139,19 @@ static void notes_of_any_phase(void **state)
     }
 }
 
-/* The host noticed a kernel's start 3 ms late; the GPU's clock on the host's says when it was. Whether the
- * fast reader or the patient one reads the line makes no difference. */
+/*
+ * The host noticed the start of a kernel 3 ms late; the GPU clock, converted to the host clock, has the true
+ * time. The fast reader and the general reader agree.
+ */
 static void kernels_by_the_clock_of_the_gpu(void **state)
 {
     static const char *const starts[] = {
         "30.250000, \"StopHost\": 38.250000", "0.000000, \"StopHost\": 0.000000",
         "3500.000000, \"StopHost\": 3508.000000", "5.000000, \"StopHost\": 13.000000"};
-    /* Known; not known; later than noticed, which cannot be; before the operation was enqueued, likewise. */
+    /*
+     * Known; unknown; later than noticed, which is impossible; before the operation was enqueued, which is
+     * impossible, too.
+     */
     static const struct interval_ns wanted[] = {
         {30250, 38250}, {3030000, 3040000}, {3030000, 3040000}, {20000, 20000}};
     for (size_t i = 0; i < 2 * sizeof starts / sizeof *starts; i++) {
@@ -189,7 +194,9 @@ static void losses_are_what_came_on_top(void **state)
     recording_release(&recording);
 }
 
-/* Told twice while pending, never whole: one unfinished operation. Told and then whole: only the whole one.
+/*
+ * Reported twice as pending, never complete: one unfinished operation. Reported and then complete: only the
+ * complete one.
  */
 static void pending_operations(void **state)
 {
@@ -224,7 +231,7 @@ static void pending_operations(void **state)
     assert_true(event->origin.communicator_hash == 18446744073709551614U);
     recording_release(&recording);
 
-    /* Its kernel had started by the second time. */
+    /* Its kernel had started by the second report. */
     read_lines(&recording,
                PENDING("1000.0", "50.000000") NOTE(
                    "PendingOperation", "i", "2000.0",
@@ -255,7 +262,7 @@ static void pending_operations(void **state)
     recording_release(&recording);
 }
 
-/* What the bundled plugin says beside events is read later than its line, and counts likewise. */
+/* Additional data of the bundled plugin is read later than its line, and counts in the same way. */
 static void values_that_cannot_be_read(void **state)
 {
     struct recording recording;
@@ -296,7 +303,7 @@ static void read_buffer(struct recording *recording, struct buffer *text)
     buffer_release(text);
 }
 
-/* However many were pending before and have ended, who is pending at the end is told, in order. */
+/* However many were pending before and have ended, those pending at the end are reported in order. */
 static void pending_operations_make_room(void **state)
 {
     enum { ENDED = (1 << 16) + 1, PENDING = 3 };
@@ -325,7 +332,7 @@ static void pending_operations_make_room(void **state)
     recording_release(&recording);
 }
 
-/* More at once than are kept: that is damage, but for those that are kept and told again. */
+/* More at once than are kept: that is damage, except for those that are kept and reported again. */
 static void too_many_pending_operations(void **state)
 {
     enum { MOST = 1 << 16 };
@@ -352,7 +359,9 @@ static void a_killed_process(void **state)
     recording_release(&recording);
 }
 
-/* Of what was being written the begin is there, and its end is no loss; what is damaged before it still is.
+/*
+ * For an event that was being written, the begin is there, and the missing end is no loss; earlier damage
+ * still is.
  */
 static void a_killed_process_in_the_middle_of_an_operation(void **state)
 {
@@ -378,7 +387,7 @@ static void assert_stopped(const struct recording *recording, const char *detail
     assert_int_equal(recording_damage(recording), 0);
 }
 
-/* Its process went on: nothing of that is damage, and when and why is told. */
+/* Its process continued: this is no damage, and the time and the reason are reported. */
 static void recording_that_stopped(void **state)
 {
     static const struct {
@@ -407,7 +416,7 @@ static void recording_that_stopped(void **state)
     }
 }
 
-/* Over the last lines of a disk that ran full: the operation that they cut off did not hang. */
+/* After the last lines on a full disk: the operation that was truncated did not hang. */
 static void recording_that_stopped_within_an_operation(void **state)
 {
     struct recording recording;

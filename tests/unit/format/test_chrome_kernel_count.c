@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Kernels whose times are those of another operation, as NCCL's host left some out of its count. */
+/* Kernels with the times of another operation, because NCCL's host omitted some from its count. */
 
 #define EVENT(name, category, phase, ts, more)                             \
     "{\"name\": \"" name "\", \"cat\": \"" category "\", \"ph\": \"" phase \
@@ -33,7 +33,7 @@
 static const char after_self[] = "kernel channel of another operation";
 static const char after_broadcast[] = "kernel channel of another operation after a Broadcast";
 
-/* Which operations have the times of their kernels: a digit for each, 1 or 0. */
+/* Which operations have the times of their kernels: one digit for each, 1 or 0. */
 static void check_as(const char *name, const char *lines, const char *believed, const char *reason)
 {
     char text[16384];
@@ -70,7 +70,7 @@ static void after_a_send_to_itself(void **state)
           "1-0011", after_self);
 }
 
-/* As in an all-to-all of which NCCL tells all kernels. */
+/* As in an all-to-all for which NCCL reports all kernels. */
 static void a_send_to_itself_that_is_counted(void **state)
 {
     check(SENT("5", "1", "1", KERNEL("1")) SENT("5", "2", "2", KERNEL("2")) SENT("5", "3", "3", KERNEL("3"))
@@ -85,7 +85,7 @@ static void after_a_broadcast(void **state)
           "1-001", after_broadcast);
 }
 
-/* The kernel of one Broadcast was lost by the recorder: the next one's tells that NCCL counts them. */
+/* The recorder lost the kernel of one Broadcast: the next one shows that NCCL counts them. */
 static void a_broadcast_whose_kernel_was_lost(void **state)
 {
     check(COLLECTIVE("Broadcast", "5", "2", "1", "") SUMMED("5", "2", "2")
@@ -93,7 +93,7 @@ static void a_broadcast_whose_kernel_was_lost(void **state)
           "-011", after_broadcast);
 }
 
-/* So does an operation of another function without one: the recorder loses them as well. */
+/* The same for an operation of another function without one: the recorder loses these, too. */
 static void a_recorder_that_loses_kernels(void **state)
 {
     check(COLLECTIVE("Broadcast", "5", "2", "1", "") COLLECTIVE("AllGather", "5", "2", "2", "")
@@ -101,7 +101,7 @@ static void a_recorder_that_loses_kernels(void **state)
           "--1", NULL);
 }
 
-/* NCCL may report no operation of a Broadcast at all: then the communicator is that of the file. */
+/* NCCL may report no operation for a Broadcast at all: then the communicator is that of the file. */
 static void after_a_broadcast_without_an_operation(void **state)
 {
     check_as("trace_5_2.json", BARE("Broadcast", "4") SUMMED("5", "2", "1"), "0", after_broadcast);
@@ -110,7 +110,7 @@ static void after_a_broadcast_without_an_operation(void **state)
     check_as("trace.json", BARE("Broadcast", "4") SUMMED("5", "2", "1"), "1", NULL);
 }
 
-/* All of an operation's kernel began before it; of the next one a channel of two did. */
+/* The complete kernel of an operation began before it; of the next one, one of two channels did. */
 static void kernels_that_began_before_their_operation(void **state)
 {
     static const char trace[] = "[\n" COLLECTIVE("AllReduce", "5", "2", "2", KERNEL("1"))
@@ -128,7 +128,7 @@ static void kernels_that_began_before_their_operation(void **state)
           ", \"args\": {\"Channel\": 0, \"StartGpuClk\": 1500, \"StopGpuClk\": 90000}") \
     EVENT(name, category, "e", "99.0", "")
 
-/* Names that no known version has: inside a kernel, before it, after it; of whatever category. */
+/* Names of no known version: inside a kernel, before it, after it; in any category. */
 static void names_that_a_category_does_not_have(void **state)
 {
     static const char *const named[] = {NAMED("KernelStep", "GPU"), NAMED("Foo", "GPU"),
@@ -165,7 +165,7 @@ static void names_that_a_category_does_not_have(void **state)
 #define PROXY(phase, ts) \
     EVENT("ProgressSend", "PROXY", phase, ts, ", \"args\": {\"Channel\": 0, \"Peer\": 1, \"Steps\": 2}")
 
-/* Counted where the proxy operation has ended: else the job still waits for them. */
+/* Counted if the proxy operation has ended: else the job still waits for them. */
 static void steps_that_never_end(void **state)
 {
     static const char ended[] =

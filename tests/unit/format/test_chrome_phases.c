@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Phases of kernels, as the example plugin of NCCL 2.31 prints them: complete events below a channel's
- * kernel. */
+/*
+ * Phases of kernels, as the example plugin of NCCL 2.31 prints them: complete events below the kernel of a
+ * channel.
+ */
 
 #define LINE(name, category, phase, rest)                                  \
     "{\"name\": \"" name "\", \"cat\": \"" category "\", \"ph\": \"" phase \
@@ -37,8 +39,7 @@ static void read(struct recording *recording, const char *lines)
     assert_int_equal(recording->status, 0);
 }
 
-/* The initial sync of the only operation of these lines, about which so many notes of a reason are to be
- * made. */
+/* The initial sync of the only operation in these lines, with the given number of notes of a reason. */
 static void check(const char *lines, int64_t initial_sync_ns, const char *reason, size_t notes)
 {
     struct recording recording;
@@ -73,12 +74,12 @@ static void phases_below_their_channel(void **state)
 
 static void phases_in_other_places(void **state)
 {
-    /* After the channel's end, and of the channel before. */
+    /* After the end of the channel, and of the previous channel. */
     check(OPERATION KERNEL("0", "100", "900") KERNEL_END SYNC("0", "100", "350") END, 250, NULL, 0);
     check(OPERATION KERNEL("0", "100", "900") KERNEL_END KERNEL("1", "100", "900") SYNC("0", "100", "350")
               KERNEL_END END,
           250, NULL, 0);
-    /* Of a channel that the operation has not. */
+    /* Of a channel that the operation does not have. */
     check(OPERATION KERNEL("0", "100", "900") SYNC("3", "100", "350") KERNEL_END END, 0,
           "kernel phase without a channel", 1);
     check(OPERATION KERNEL("0", "100", "900") KERNEL_END END SYNC("0", "100", "350"), 0,
@@ -93,9 +94,9 @@ static void phases_without_both_ends(void **state)
           "kernel phase without both ends", 1);
     check(OPERATION KERNEL("0", "100", "900") SYNC("0", "300", "100") KERNEL_END END, 0,
           "kernel phase without both ends", 1);
-    /* A kernel whose own stop is not known has its phases all the same. */
+    /* A kernel whose own stop is unknown still has its phases. */
     check(OPERATION KERNEL("1", "100", "0") SYNC("1", "100", "160") KERNEL_END END, 60, NULL, 0);
-    /* 64 bits without a sign. */
+    /* 64 bits, unsigned. */
     check(OPERATION KERNEL("0", "18446744073709551000", "18446744073709551600")
               SYNC("0", "18446744073709551000", "18446744073709551015") KERNEL_END END,
           15, NULL, 0);
@@ -114,7 +115,7 @@ static void leftovers_of_other_kernels(void **state)
 
 static void phases_that_are_not_known(void **state)
 {
-    /* A number or a name alone will do; what contradicts itself is neither. */
+    /* A number or a name alone is enough; contradictory ones are neither. */
     check(OPERATION KERNEL("0", "100", "900") PHASE("phase", "0", "0", "100", "350") KERNEL_END END, 250,
           NULL, 0);
     check(OPERATION KERNEL("0", "100", "900")
@@ -129,7 +130,7 @@ static void phases_that_are_not_known(void **state)
           other_phase, 1);
 }
 
-/* They leave what is open around them alone. */
+/* They do not change the open events around them. */
 static void phases_are_not_nested(void **state)
 {
     struct recording recording;

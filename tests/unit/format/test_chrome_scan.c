@@ -16,12 +16,12 @@ struct readers {
     struct chrome_scanner scanner;
 };
 
-/* Whether the scanner takes the line; if so, it has to read what the decoder reads. */
+/* Whether the scanner accepts the line; if so, it must read the same as the decoder. */
 static int scan_and_compare(struct readers *readers, const char *text, size_t length)
 {
     struct chrome_line quick;
     struct chrome_line patient;
-    /* An allocation of the exact size, so that a sanitizer sees reading past the end. */
+    /* An allocation of the exact size, so that a sanitizer detects reading beyond the end. */
     char *copy = malloc(length ? length : 1);
     assert_non_null(copy);
     memcpy(copy, text, length);
@@ -40,7 +40,7 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
     return taken;
 }
 
-/* Has the scanner learn from a line of which nothing is lost; 0: it is none. */
+/* Makes the scanner learn from a line of which nothing is lost; 0: it is none. */
 static int learn(struct readers *readers, const char *text, size_t length)
 {
     const struct json *json = &readers->json;
@@ -69,7 +69,7 @@ static void end(struct readers *readers)
     chrome_scanner_release(&readers->scanner);
 }
 
-/* What the decoder makes of a line. */
+/* The result of the decoder for a line. */
 static struct chrome_line read_patiently(struct readers *readers, const char *text, size_t length)
 {
     struct chrome_line line;
@@ -78,8 +78,10 @@ static struct chrome_line read_patiently(struct readers *readers, const char *te
     return line;
 }
 
-/* Whether the scanner takes begin and end of a wait at once; if so, they are what the decoder reads of the
- * two. */
+/*
+ * Whether the scanner accepts begin and end of a wait together; if so, they must equal the decoder's result
+ * for the two.
+ */
 static int scan_wait_and_compare(struct readers *readers, const char *text, size_t length)
 {
     struct chrome_line quick;
@@ -109,7 +111,7 @@ struct counts {
     size_t lines, taken, learnt;
 };
 
-/* Calls back for every object in a file of one object a line. */
+/* Calls back for every object in a file with one object per line. */
 static void each_object(const char *path,
                         void (*visit)(struct readers *, const char *, size_t, struct counts *),
                         struct counts *counts)
@@ -129,7 +131,7 @@ static void each_object(const char *path,
     free(bytes);
 }
 
-/* What was learnt from is taken. */
+/* A line from which it learned is accepted. */
 static void visit_as_it_is(struct readers *readers, const char *text, size_t length, struct counts *counts)
 {
     counts->lines++;
@@ -141,8 +143,10 @@ static void visit_as_it_is(struct readers *readers, const char *text, size_t len
     counts->learnt += (size_t)scan_and_compare(readers, text, length);
 }
 
-/* Each dialect is scanned, all of it but tags, copy-engine operations and what the bundled plugin notes; no
- * file has lines of more than fifty layouts. */
+/*
+ * Each dialect is scanned, except tags, copy-engine operations and notes of the bundled plugin; no file has
+ * lines of more than fifty layouts.
+ */
 static void all_dialects_are_scanned(void **state)
 {
     static const char *const patterns[] = {"fixtures/dialect-*/dump*", "fixtures/*clean/dump*",
@@ -163,7 +167,7 @@ static void all_dialects_are_scanned(void **state)
             free(bytes);
             each_object(found.gl_pathv[n], visit_as_it_is, &counts);
             if (counts.taken + counts.learnt + tags != counts.lines || counts.learnt > 50)
-                fail_msg("%s: %zu of %zu lines scanned, %zu learnt", found.gl_pathv[n], counts.taken,
+                fail_msg("%s: %zu of %zu lines scanned, %zu learned", found.gl_pathv[n], counts.taken,
                          counts.lines, counts.learnt);
         }
         globfree(&found);
@@ -212,7 +216,7 @@ static void visit_changed(struct readers *readers, const char *text, size_t leng
     }
 }
 
-/* Lines changed at random, some of them learnt from: what is taken still means the same. */
+/* Lines changed at random, and learned from some of them: accepted lines still mean the same. */
 static void changed_lines_mean_the_same(void **state)
 {
     glob_t found;
@@ -227,7 +231,10 @@ static void changed_lines_mean_the_same(void **state)
     assert_true(counts.taken < counts.lines / 2);
 }
 
-/* Waits are told by what came behind such a line the last time, so that the scanner has to see all lines. */
+/*
+ * Waits are predicted from the line that followed such a line the last time, so the scanner must see all
+ * lines.
+ */
 static void visit_waits(const char *path, struct counts *counts)
 {
     struct readers readers;
@@ -274,7 +281,7 @@ static void waits_are_their_two_lines(void **state)
     "{\"name\": \"RecvWait\", \"cat\": \"NET\", \"ph\": \"b\", \"id\": " id \
     ", \"pid\": 1, \"tid\": 1, \"ts\": " ts ", \"args\": {\"Step\": " step "}}"
 
-/* Numbers at the edge of what fits, and spellings that JSON does not have. */
+/* Numbers at the limits of their range, and spellings that JSON does not have. */
 static void odd_numbers(void **state)
 {
     static const char *const taken[] = {NET("0", "0.000000", "0"),
@@ -311,7 +318,7 @@ static void odd_numbers(void **state)
     ", \"Count\": " count                                                                             \
     ", \"Datatype\": \"ncclInt8\", \"Algorithm\": \"RING\", \"Protocol\": \"LL\", \"nChannels\": 1}}"
 
-/* What cannot be below 0 is left to the decoder where it is; -1 says that there is none. */
+/* Values that cannot be negative are left to the decoder if they are; -1 means that there is none. */
 static void negative_numbers(void **state)
 {
     static const char *const taken[] = {SUM("3", "0", "8"), SUM("3", "-1", "8")};
@@ -330,7 +337,7 @@ static void negative_numbers(void **state)
     "{\"name\": \"KernelLaunch\", \"cat\": \"KERNEL_LAUNCH\", \"ph\": \"b\", \"id\": 5, " \
     "\"pid\": 1, \"tid\": 1, \"ts\": 0.000000, \"args\": {\"groupId\": 0, \"Stream\": " stream "}}"
 
-/* Pointers as printf has them; the default stream's is NULL. */
+/* Pointers as printf writes them; the default stream is NULL. */
 static void addresses_of_streams(void **state)
 {
     static const struct {
@@ -356,7 +363,7 @@ static void addresses_of_streams(void **state)
     end(&readers);
 }
 
-/* Another process in the same file: what is remembered of the line before does not stick. */
+/* Another process in the same file: remembered values of the previous line are not reused. */
 static void processes_in_turn(void **state)
 {
     static const char other[] =
@@ -376,7 +383,7 @@ static void processes_in_turn(void **state)
     end(&readers);
 }
 
-/* Lines that another program has written anew, with its own order and spaces. */
+/* Lines that another program has rewritten, with its own order and spaces. */
 static void other_orders_are_learnt(void **state)
 {
     static const char learnt[] =
@@ -402,7 +409,7 @@ static void other_orders_are_learnt(void **state)
 #define EVENT(more) \
     "{\"name\": \"RecvWait\", \"cat\": \"NET\", \"ph\": \"b\", \"id\": 5, \"ts\": 1.000000" more "}"
 
-/* The first of several members under one key counts, whatever comes after it. */
+/* The first of several members with the same key counts, whatever follows. */
 static void what_comes_twice_is_read_once(void **state)
 {
     static const struct {
@@ -428,7 +435,7 @@ static void what_comes_twice_is_read_once(void **state)
     }
 }
 
-/* A key with escapes, two members that fill the same, what is no event of NCCL's: these are not learnt. */
+/* A key with escapes, two members for the same field, events that are not NCCL's: no learning from these. */
 static void some_lines_are_not_learnt(void **state)
 {
     static const char *const lines[] = {
@@ -450,7 +457,7 @@ static void some_lines_are_not_learnt(void **state)
     end(&readers);
 }
 
-/* More layouts than are kept: the newest are. */
+/* More layouts than are kept: the newest are kept. */
 static void many_layouts(void **state)
 {
     enum { MANY = 2 * CHROME_LAYOUTS + 3 };

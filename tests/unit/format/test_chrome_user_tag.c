@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Numbers that an application gives single operations as their tag, from NCCL 2.31 on, and what they are
- * called. */
+/* Numbers that an application gives single operations as their tag, from NCCL 2.31 on, and their names. */
 
 #define LINE(name, category, phase, rest)                                  \
     "{\"name\": \"" name "\", \"cat\": \"" category "\", \"ph\": \"" phase \
@@ -39,7 +38,7 @@ static void read(struct recording *recording, const char *lines)
     assert_int_equal(recording->status, 0);
 }
 
-/* The tag of the only operation of these lines; NULL: it has none. */
+/* The tag of the only operation in these lines; NULL: it has none. */
 static void check(const char *lines, const char *tag)
 {
     struct recording recording;
@@ -64,7 +63,7 @@ static void tags_of_operations(void **state)
     check(COLLECTIVE(""), NULL);
 }
 
-/* That of the operation itself comes first; that of a call ends with it. */
+/* That of the operation itself is preferred; that of a call ends with it. */
 static void tags_of_calls(void **state)
 {
     check(CALL("AllReduce", "COLL_API", ", \"UserTag\": 18446744073709551614") COLLECTIVE("")
@@ -122,7 +121,7 @@ static void a_name_of_nothing_is_damage(void **state)
     }
 }
 
-/* What the bundled plugin tells of one that is pending has it, too. */
+/* The report of the bundled plugin on a pending operation has it, too. */
 static void a_pending_operation(void **state)
 {
     check(LINE("PendingOperation", "NCCLPROF", "i",

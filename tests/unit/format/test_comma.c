@@ -21,7 +21,7 @@ static void read_text(struct recording *recording, const char *text)
     recording_of_bytes(recording, "latency-7.txt", text, strlen(text));
 }
 
-/* The first line of the fixture, by its TRUTH: 8 x 2 proxy operations of 2 steps a rank. */
+/* The first line of the fixture, according to its TRUTH: 8 x 2 proxy operations of 2 steps per rank. */
 static void an_operation_with_its_proxy_operations(void **state)
 {
     struct recording recording;

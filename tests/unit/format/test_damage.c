@@ -30,7 +30,7 @@ static int has(const char *line, const char *end, const char *what)
     return memmem(line, (size_t)(end - line), what, strlen(what)) != NULL;
 }
 
-/* An event is complete with this line, and handed over with it or with the next. */
+/* An event is complete with this line, and reported with it or with the next. */
 static int completes_event(const char *line, const char *end)
 {
     int is_end = has(line, end, "\"ph\": \"e\"");
@@ -40,7 +40,7 @@ static int completes_event(const char *line, const char *end)
     return has(line, end, "_perf\"") || has(line, end, "USER_TAG") || (is_end && (is_operation || is_proxy));
 }
 
-/* How many events are complete in the first `length` bytes, counting whole lines only. */
+/* The number of events that are complete in the first `length` bytes, counting complete lines only. */
 static size_t complete_events(const char *bytes, size_t length)
 {
     size_t count = 0;
@@ -51,14 +51,14 @@ static size_t complete_events(const char *bytes, size_t length)
     return count;
 }
 
-/* The first `count` events are as they were in the whole file. */
+/* The first `count` events are the same as in the complete file. */
 static void assert_same_beginning(const struct recording *whole, const struct recording *part, size_t count)
 {
     struct recording left = *whole;
     struct recording right = *part;
     assert_true(part->event_count >= count);
     left.event_count = right.event_count =
-        count > 0 ? count - 1 : 0; /* the last may have lost its call's end */
+        count > 0 ? count - 1 : 0; /* the last may have lost the end of its call */
     left.note_count = right.note_count = 0;
     memcpy(right.dialect, left.dialect, sizeof right.dialect);
     assert_same_events(&left, &right);
@@ -84,7 +84,7 @@ static void cut_anywhere(void **state)
     }
 }
 
-/* A byte that is wrong costs the events of its line at most, and what belongs to them. */
+/* A wrong byte costs at most the events of its line, and those that belong to them. */
 static void one_wrong_byte(void **state)
 {
     for (int i = 0; i < TRACES; i++) {
@@ -226,8 +226,10 @@ static void other_layouts_say_the_same(void **state)
     assert_layouts_say_the_same("fixtures/inspector-v4.4/node0-pid1001.log");
 }
 
-/* Two records, the first cut: only that is lost. Where an object might have come next, it took the other's
- * place. */
+/*
+ * Two records, the first truncated: only that is lost. If an object could have come next, it is replaced by
+ * the other.
+ */
 static void assert_cut_costs_itself(const char *record, size_t length, size_t cut)
 {
     struct recording recording;
@@ -277,8 +279,10 @@ static struct buffer with_lines_lost(const char *bytes, size_t length)
     return out;
 }
 
-/* Lines are read at a stretch where each ends with its comma, and one by one where commas come first:
- * whatever is lost between them, both say the same. */
+/*
+ * Lines are read in bulk if each ends with its comma, and one by one if commas come first: whatever is lost
+ * between them, both give the same result.
+ */
 static void both_ways_lose_the_same(void **state)
 {
     static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
@@ -300,7 +304,7 @@ static void both_ways_lose_the_same(void **state)
     free(bytes);
 }
 
-/* With a byte order mark all is the same, three bytes further on: also that the array does not end. */
+/* With a byte order mark the result is the same, three bytes further on, also that the array does not end. */
 static void a_byte_order_mark(void **state)
 {
     for (int i = 0; i < TRACES; i++) {
@@ -325,8 +329,10 @@ static void a_byte_order_mark(void **state)
     }
 }
 
-/* One event a line, its name behind all else: {"cat": ..., "name": "KernelCh"}, as a tool that sorts keys has
- * it. */
+/*
+ * One event per line, with its name after all other members: {"cat": ..., "name": "KernelCh"}, as a tool that
+ * sorts keys writes it.
+ */
 static struct buffer with_names_last(const char *bytes, size_t length)
 {
     struct buffer out = BUFFER_INIT;
@@ -357,7 +363,7 @@ static struct buffer repeated(const struct buffer *line, int times)
     return text;
 }
 
-/* Megabytes on one line, cut in pieces on the way: nothing is lost where pieces meet. */
+/* Megabytes on one line, split into pieces: nothing is lost at the boundaries. */
 static void assert_long_line_is_read(const char *path, const char *bytes, size_t length)
 {
     enum { REPEATED = 800 };
@@ -388,7 +394,7 @@ static void a_very_long_line(void **state)
     free(bytes);
 }
 
-/* On one line or many, also where one event of them is unreadable. */
+/* On one line or many, also if one event is unreadable. */
 static void other_orders_of_keys_say_the_same(void **state)
 {
     static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";

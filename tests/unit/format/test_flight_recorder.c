@@ -59,7 +59,7 @@ static void a_call_is_an_operation(void **state)
     assert_true(event->origin.communicator_is_named);
     assert_int_equal(op->function, FUNCTION_REDUCE_SCATTER);
     assert_int_equal(op->sequence, 7);
-    assert_int_equal(op->bytes, 12); /* of what the rank gets */
+    assert_int_equal(op->bytes, 12); /* of the received data */
     assert_int_equal(op->datatype, DATATYPE_BFLOAT16);
     assert_true(op->api.begin_ns == 1780000000000000123);
     assert_true(op->device.begin_ns == 1780000000000000500);
@@ -144,7 +144,7 @@ static void the_content_rules_out_a_rank(void **state)
     recording_release(&recording);
 }
 
-/* Numbers of pg_status and names of pg_config both count groups as they are made. */
+/* Numbers in pg_status and names in pg_config both count groups in order of creation. */
 static void a_status_is_known_without_entries(void **state)
 {
     struct recording recording;
@@ -192,7 +192,7 @@ static void members_have_the_state_of_their_launch(void **state)
     recording_release(&recording);
 }
 
-/* Of active entries alone: the closing entry of the first launch has completed and is not listed. */
+/* For active entries only: the closing entry of the first launch has completed and is not listed. */
 static void launches_without_their_closing_entry(void **state)
 {
     struct recording recording;
@@ -240,7 +240,7 @@ static void later_versions_are_told(void **state)
     recording_release(&recording);
 }
 
-/* Where a rank could not be dumped, its name and the reason are all there is. */
+/* If a rank could not be dumped, only its name and the reason are there. */
 static void a_dump_that_failed(void **state)
 {
     struct recording recording;
@@ -258,8 +258,10 @@ static void a_dump_that_failed(void **state)
     recording_release(&recording);
 }
 
-/* Of a group whose calls are all retired and none completed, nothing is told of their ends; where one
- * completed, it is. */
+/*
+ * For a group whose calls are all retired and none completed, the ends are unknown; if one completed, they
+ * are known.
+ */
 static void calls_that_are_retired_when_issued(void **state)
 {
 #define RETIRED(state, retired)                                                                     \
@@ -280,7 +282,7 @@ static void calls_that_are_retired_when_issued(void **state)
     recording_release(&recording);
 }
 
-/* An entry that is cut is left out, the one before it is not. */
+/* A truncated entry is skipped, the one before it is not. */
 static void what_is_cut_is_told_with_its_offset(void **state)
 {
     static const char text[] = DUMP(GROUP("0", "[0, 1]"), "",

@@ -18,7 +18,7 @@ static const struct event *event(const struct recording *recording, size_t n)
     return found;
 }
 
-/* The first line of the first file of i_base, read by eye. */
+/* The first line of the first file of i_base, read by hand. */
 static void a_verbose_collective(void **state)
 {
     struct recording recording;
@@ -83,7 +83,7 @@ static const char pair[] =
     "\"event_trace_ts\":{\"p2p_start_ts\":1000,\"p2p_stop_ts\":1016,\"kernel_events\":[{\"channel_id\":0,"
     "\"kernel_start_ts\":0,\"kernel_stop_ts\":0,\"kernel_record_ts\":0}]}}}\n";
 
-/* Timed from the call to the last sign of life: a host's figure, and marked as one. */
+/* Measured from the call to the last event: a host time, and marked as one. */
 static void a_send_timed_by_the_host(void **state)
 {
     struct recording recording;
@@ -127,7 +127,7 @@ static void the_same_line_twice_counts_once(void **state)
     recording_release(&recording);
 }
 
-/* Whichever way a line is read: with a carriage return before its newline it is not the quick one. */
+/* Whichever reader is used: with a carriage return before its newline it is not the fast one. */
 static void a_line_repeats_one_read_in_another_way(void **state)
 {
     char text[7 * sizeof pair] = "";
@@ -143,7 +143,9 @@ static void a_line_repeats_one_read_in_another_way(void **state)
     recording_release(&recording);
 }
 
-/* A line that lies across the windows in which a file is read, with its like before and behind it. */
+/*
+ * A line across the boundary of the windows in which a file is read, with similar lines before and after it.
+ */
 static void lines_repeat_across_windows(void **state)
 {
     enum { LINES = 4000 };
@@ -163,7 +165,7 @@ static void lines_repeat_across_windows(void **state)
     free(text);
 }
 
-/* Two records on one line, then one that is cut, then words that are no number. */
+/* Two records on one line, then a truncated one, then words that are no number. */
 static void damage_and_nan(void **state)
 {
     struct recording recording;
@@ -193,7 +195,7 @@ static void damage_and_nan(void **state)
     "{\"coll_start_ts\": 1, \"coll_stop_ts\": 2, \"kernel_events\": [{\"channel_id\": 0, "    \
     "\"kernel_start_ts\": 3, \"kernel_stop_ts\": 4}]}}"
 
-/* Reads a line in which `before` is `after`. */
+/* Reads a line with `before` replaced by `after`. */
 static void read_changed(struct recording *recording, const char *before, const char *after)
 {
     static const char line[] = HEADER COLLECTIVE "}";
@@ -204,7 +206,7 @@ static void read_changed(struct recording *recording, const char *before, const 
     recording_of_bytes(recording, "h-pid7.log", text, strlen(text));
 }
 
-/* What its slot held before: the end is not known, and that is told. */
+/* The previous content of its slot: the end is unknown, and that is reported. */
 static void ends_before_begins_are_left_over(void **state)
 {
     struct recording recording;
@@ -223,7 +225,7 @@ static void ends_before_begins_are_left_over(void **state)
     recording_release(&recording);
 }
 
-/* What is there and cannot be read is told, once a record, which counts all the same. */
+/* A value that cannot be read is reported, once per record; the record still counts. */
 static void values_that_cannot_be_read(void **state)
 {
     static const char *const changes[][2] = {
@@ -272,7 +274,7 @@ static void values_that_cannot_be_read(void **state)
     }
 }
 
-/* What is not there, or null, or not a number of a time, was never known; nor does it matter elsewhere. */
+/* A value that is missing, null, or no valid time is unknown, and does not affect others. */
 static void values_that_are_not_there(void **state)
 {
     static const char *const changes[][2] = {
@@ -297,7 +299,7 @@ static void values_that_are_not_there(void **state)
     }
 }
 
-/* An operation that nothing is said of is none. */
+/* An operation without any data is none. */
 static void records_that_are_none(void **state)
 {
     static const char *const records[] = {"null", "5", "[]", "\"\""};
@@ -312,7 +314,7 @@ static void records_that_are_none(void **state)
     }
 }
 
-/* More channels than there is room for: those that are kept are the first. */
+/* More channels than fit: the first ones are kept. */
 static void more_channels_than_any(void **state)
 {
     struct buffer text = BUFFER_INIT;
@@ -337,7 +339,7 @@ static void more_channels_than_any(void **state)
     buffer_release(&text);
 }
 
-/* Only between two whole records of lines of their own that differ, wherever the bytes begin. */
+/* Only between two complete records on lines of their own that differ, wherever the bytes begin. */
 static void where_files_are_cut(void **state)
 {
 #define RECORD(number) "{\"header\":{\"rank\":1},\"coll_perf\":{\"coll_sn\":" number "}}"
@@ -346,7 +348,7 @@ static void where_files_are_cut(void **state)
     static const char damaged[] = "{\"header\":{\"a\":?}}\n", strange[] = "{\"header\":{\"a\":1}}\n";
     static const struct {
         const char *parts[5];
-        size_t at; /* 0: nowhere; else after so many parts */
+        size_t at; /* 0: nowhere; else after this number of parts */
     } cases[] = {
         {{"ader\":1}}\n", a, b}, 2},
         {{"}\n", a, a, b}, 3},
@@ -358,7 +360,7 @@ static void where_files_are_cut(void **state)
         {{"}\n", a, "{\"header\":{"}, 0},
         {{"\n", a, b, a}, 2},
         {{""}, 0},
-        /* What comes next may repeat what came before these. */
+        /* The next ones may repeat those before these. */
         {{"\n", a, damaged, a}, 0},
         {{"\n", damaged, a, b}, 3},
         {{"\n", a, strange, a}, 0},

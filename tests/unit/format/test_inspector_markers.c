@@ -10,7 +10,7 @@
 
 extern const struct format format_inspector;
 
-/* From format v4.3 on only markers say whose the lines after them are. */
+/* From format v4.3 on, only markers identify the communicator of the following lines. */
 #define WHO(id, rank, version)                                                                             \
     "{\"header\":{\"id\":\"0x" id "\",\"comm_name\":\"unknown\",\"rank\":" rank                            \
     ",\"n_ranks\":2,\"nnodes\":1},"                                                                        \
@@ -78,7 +78,7 @@ static void ways_are_kept(void **state)
     recording_release(&recording);
 }
 
-/* Where the log was cut in front, nobody knows whose the first lines are. */
+/* If the beginning of the log is missing, the owner of the first lines is unknown. */
 static void lines_before_any_marker_are_damage(void **state)
 {
     struct recording recording;
@@ -92,7 +92,7 @@ static void lines_before_any_marker_are_damage(void **state)
     recording_release(&recording);
 }
 
-/* A marker says how many lines are its own: what comes on top belonged to one that is lost. */
+/* A marker has the number of its lines: further lines belonged to a lost marker. */
 static void lines_beyond_the_count_are_damage(void **state)
 {
     struct recording recording;
@@ -104,7 +104,7 @@ static void lines_beyond_the_count_are_damage(void **state)
     recording_release(&recording);
 }
 
-/* The marker of b is cut: what follows is not a's. A line of a that is cut costs itself. */
+/* The marker of b is truncated: the following lines are not a's. A truncated line of a loses only itself. */
 static void a_damaged_marker_ends_the_one_before(void **state)
 {
     struct recording recording;
@@ -117,7 +117,7 @@ static void a_damaged_marker_ends_the_one_before(void **state)
     recording_release(&recording);
 }
 
-/* A line that has its own header says so for itself only. */
+/* A line with its own header describes only itself. */
 static void own_headers_end_a_marker(void **state)
 {
     struct recording recording;
@@ -147,7 +147,7 @@ static void nobody_is_no_communicator(void **state)
     "\"coll_records\":0,\"coll_dropped_total\":" coll ",\"coll_dropped_since_last_dump\":" since \
     ",\"p2p_dropped_total\":0,\"p2p_dropped_since_last_dump\":0,\"proxy_pxn_skipped_process_total\":" pxn
 
-/* Totals, of which the greatest counts: told when they grow. */
+/* Totals, of which the largest counts: reported when they grow. */
 static void drops_are_told_as_totals(void **state)
 {
     struct recording recording;
@@ -180,7 +180,7 @@ static void drops_that_contradict_each_other(void **state)
     recording_release(&recording);
 }
 
-/* The first marker of a log that was cut in front says what was dropped before. */
+/* The first marker of a log without its beginning shows what was dropped before. */
 static void a_first_marker_may_say_more(void **state)
 {
     struct recording recording;
@@ -215,7 +215,7 @@ static void newer_versions_are_said_once(void **state)
     }
 }
 
-/* What a later version puts behind its markers counts among their lines, and is noted. */
+/* Lines that a later version adds after its markers count among their lines, and are noted. */
 static void unknown_records_of_a_marker(void **state)
 {
     struct recording recording;
@@ -251,7 +251,7 @@ static void events_hold_channels(void **state)
     recording_release(&recording);
 }
 
-/* What carries times and has no place is counted, with its name. */
+/* Times without a known place are counted, with their name. */
 static void times_that_are_not_kept(void **state)
 {
     static const struct {
@@ -277,7 +277,7 @@ static void times_that_are_not_kept(void **state)
     }
 }
 
-/* Reading may begin anew at a marker, and nowhere between one and the next. */
+/* Reading may start again at a marker, and nowhere between one and the next. */
 static void where_files_with_markers_are_cut(void **state)
 {
     static const char m[] = MARKER("a", "2"), p[] = PAYLOAD("1"), q[] = PAYLOAD("2");
@@ -285,7 +285,7 @@ static void where_files_with_markers_are_cut(void **state)
     static const char own[] = WHO("b", "1", "v4.1") "," PERF("1");
     static const struct {
         const char *parts[5];
-        size_t at; /* 0: nowhere; else after so many parts */
+        size_t at; /* 0: nowhere; else after this number of parts */
     } cases[] = {
         {{"}\n", p, q, m, p}, 3},    {{"}\n", p, q, p}, 0},    {{"}\n", p, m, p, m}, 2},
         {{"}\n", m, m, p}, 0},       {{"}\n", m, p, p, m}, 4}, {{"}\n", p, own, own, p}, 2},
@@ -303,7 +303,7 @@ static void where_files_with_markers_are_cut(void **state)
     }
 }
 
-/* A log whose beginning is gone, marker and all, is still one. */
+/* A log whose beginning, including its marker, is missing is still recognized. */
 static void cut_logs_are_recognised(void **state)
 {
     static const char *const texts[] = {"12,\"a\":1}}\n" PAYLOAD("1"),
@@ -313,7 +313,7 @@ static void cut_logs_are_recognised(void **state)
     assert_int_equal(format_inspector.sniff("a \"coll_perf\" of\n", 17, "x"), 0);
 }
 
-/* Of the bundled plugin: what it dropped in its whole process, and that it stopped. */
+/* From the bundled plugin: the drops of its whole process, and that it stopped. */
 static void the_recorder_about_itself(void **state)
 {
     struct recording recording;

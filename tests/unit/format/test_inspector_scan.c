@@ -18,7 +18,7 @@ struct readers {
     struct inspector_line patient;
 };
 
-/* Whether the scanner takes the line; if so, it has to read what the decoder reads. */
+/* Whether the scanner accepts the line; if so, it must read the same as the decoder. */
 static int scan_and_compare(struct readers *readers, const char *text, size_t length)
 {
     char *copy = malloc(length ? length : 1);
@@ -61,8 +61,10 @@ static int is_operation(const char *line, size_t length)
     return memmem(line, length, "_perf\"", 6) != NULL;
 }
 
-/* All operations of all versions are scanned, verbose or not; markers and proxy records are left to the
- * decoder. */
+/*
+ * All operations of all versions are scanned, verbose or not; markers and proxy records are left to the
+ * decoder.
+ */
 static void all_versions_are_scanned(void **state)
 {
     glob_t found;
@@ -128,7 +130,7 @@ static void changed_lines_mean_the_same(void **state)
     assert_true(taken > 100 && taken < tried);
 }
 
-/* More communicators than the scanner remembers, in turn: none is taken for another. */
+/* More communicators than the scanner remembers, in turn: none is mistaken for another. */
 static void many_communicators(void **state)
 {
     struct readers *readers = new_readers();
@@ -144,7 +146,7 @@ static void many_communicators(void **state)
     free_readers(readers);
 }
 
-/* A line of the fixture with another number in the place of the one behind those words. */
+/* A line of the fixture with another number after those words. */
 static int scan_with(struct readers *readers, const char *words, const char *number)
 {
     char line[4096];
@@ -161,15 +163,16 @@ static int scan_with(struct readers *readers, const char *words, const char *num
     return scan_and_compare(readers, line, (size_t)written);
 }
 
-/* Times of sixteen digits have a way of their own: those beside them, and what is none, mean what they mean
- * to the decoder.
+/*
+ * Times of sixteen digits have a path of their own: similar ones and invalid ones have the same meaning as
+ * for the decoder.
  */
 static void times_of_all_lengths(void **state)
 {
     static const struct {
         const char *number;
-        int is_time;   /* in whole microseconds, of which 2^62 ns is the most */
-        int is_number; /* that somebody may pass over */
+        int is_time;   /* in whole microseconds, of which 2^62 ns is the maximum */
+        int is_number; /* that a reader might skip */
     } numbers[] = {
         {"0", 1, 1},
         {"7", 1, 1},
@@ -199,7 +202,7 @@ static void times_of_all_lengths(void **state)
     free_readers(readers);
 }
 
-/* What cannot be below 0 is left to the decoder where it is. */
+/* Values that cannot be negative are left to the decoder if they are. */
 static void negative_numbers_are_refused(void **state)
 {
     static const char *const words[] = {
@@ -234,7 +237,7 @@ static void lists_have_commas(void **state)
     free_readers(readers);
 }
 
-/* -1 is how the bundled plugin writes what NCCL up to 2.26 tells it nothing of. */
+/* -1 is what the bundled plugin writes for values that NCCL up to 2.26 does not report. */
 static void sizes_may_be_unknown(void **state)
 {
     static const char *const words[] = {"\"n_ranks\":", "\"nnodes\":"};

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Proxy operations of Inspector files: put together from their records, and their operations found. */
+/* Proxy operations of Inspector files: built from their records, and matched with their operations. */
 
 static void put(struct buffer *text, const char *format, ...)
 {
@@ -100,7 +100,7 @@ static void assert_wait(const struct proxy_step *step, enum wait_kind kind, int6
     assert_int_equal(step->wait[kind].end_ns, end_us < 0 ? TIME_UNKNOWN : end_us * 1000);
 }
 
-/* Each state lasts until the next is entered. */
+/* Each state lasts until the next one begins. */
 static void steps_and_their_end(void **state)
 {
     struct buffer text = BUFFER_INIT;
@@ -134,8 +134,7 @@ static void steps_and_their_end(void **state)
     recording_release(&recording);
 }
 
-/* A state that was not noted leaves open how long the one before it lasted; so does a clock that goes back.
- */
+/* A missing state leaves the duration of the previous one unknown; so does a clock that goes back. */
 static void receiving_steps(void **state)
 {
     static const struct {
@@ -176,7 +175,7 @@ static void receiving_steps(void **state)
     }
 }
 
-/* Functions count apart: of two operations of one number it is the one that was under way. */
+/* Functions are counted separately: of two operations with one number it is the one that was running. */
 static void operations_of_one_number(void **state)
 {
     struct buffer text = BUFFER_INIT;
@@ -200,7 +199,7 @@ static void operations_of_one_number(void **state)
     recording_release(&recording);
 }
 
-/* The operation is written a dump after its proxy operation: another of its number is not taken for it. */
+/* The operation is written one dump after its proxy operation: another one with its number is not used. */
 static void an_operation_that_comes_later(void **state)
 {
     struct buffer text = BUFFER_INIT;
@@ -217,7 +216,7 @@ static void an_operation_that_comes_later(void **state)
     recording_release(&recording);
 }
 
-/* Files that are not verbose say no times of operations: where one only has the number, it is that. */
+/* Files that are not verbose have no times of operations: if only one has the number, it is that. */
 static void without_times(void **state)
 {
     struct buffer text = BUFFER_INIT;
@@ -268,7 +267,7 @@ static void parts_of_a_proxy_operation(void **state)
     recording_release(&recording);
 }
 
-/* Begun and not ended is what a hang looks like; where records were dropped, its end may be among them. */
+/* A begin without an end is a hang; if records were dropped, its end may be among them. */
 static void what_never_ended(void **state)
 {
     static const char *const stats[] = {"\"proxy_dropped_total\":0", "\"proxy_dropped_total\":4"};
@@ -292,7 +291,7 @@ static void what_never_ended(void **state)
     }
 }
 
-/* Steps whose proxy operation is not told: it lasted from the first to the last of them. */
+/* Steps without their proxy operation: it lasted from the first to the last of them. */
 static void steps_alone(void **state)
 {
     struct buffer text = BUFFER_INIT;
@@ -342,7 +341,7 @@ static void records_that_say_too_little(void **state)
     }
 }
 
-/* Durations without the times that they lie between. */
+/* Durations without the times between which they lie. */
 static void durations_alone_are_not_kept(void **state)
 {
     struct buffer text = BUFFER_INIT;
@@ -357,7 +356,7 @@ static void durations_alone_are_not_kept(void **state)
     recording_release(&recording);
 }
 
-/* More than are held back at once: they go without what they awaited, and none is lost. */
+/* More than are kept back: they are reported without what they waited for, and none is lost. */
 static void memory_is_bounded(void **state)
 {
     enum { MANY = TRANSFERS_HELD + 10 };
@@ -372,7 +371,7 @@ static void memory_is_bounded(void **state)
     recording_release(&recording);
 }
 
-/* A long one comes in several records, of which only the last has an end. */
+/* A long one has several records, of which only the last has an end. */
 static void more_steps_than_a_record_holds(void **state)
 {
     enum { MANY = FORMAT_STEPS_AT_ONCE + 3 };
@@ -394,7 +393,7 @@ static void more_steps_than_a_record_holds(void **state)
     recording_release(&recording);
 }
 
-/* Flat or nested, the same comes of them. */
+/* Flat or nested, the result is the same. */
 static void fixtures_say_the_same(void **state)
 {
     struct recording flat, nested;

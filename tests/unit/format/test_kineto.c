@@ -26,7 +26,7 @@ static size_t count(const struct recording *recording, enum function function)
     return found;
 }
 
-/* The first of rank 2's, read by eye: base 1790857026 s and 4710888375.746118 s more. */
+/* The first of rank 2's, read by hand: base 1790857026 s plus 4710888375.746118 s. */
 static void a_kernel_with_its_call(void **state)
 {
     static const int64_t members[] = {0, 1, 2, 3};
@@ -77,7 +77,7 @@ static void a_kernel_with_its_call(void **state)
     recording_release(&recording);
 }
 
-/* What a kernel of 7 ms took before the first operation of step 6 is all but little of the gap. */
+/* A kernel of 7 ms before the first operation of step 6 fills almost all of the gap. */
 static void what_else_the_gpu_did_is_known(void **state)
 {
     struct recording recording;
@@ -90,7 +90,10 @@ static void what_else_the_gpu_did_is_known(void **state)
     recording_release(&recording);
 }
 
-/* Counts and pairs by TRUTH: 24 sends to stage 2 and receives from stage 0, a kernel each or one for both. */
+/*
+ * Counts and pairs according to TRUTH: 24 sends to stage 2 and receives from stage 0, with one kernel each or
+ * one for both.
+ */
 static void calls_of_one_group_share_its_kernel(void **state)
 {
     struct recording recording;
@@ -132,7 +135,10 @@ static void kernels_of_a_graph_name_no_operation(void **state)
     recording_release(&recording);
 }
 
-/* "Input Dims": [[[4194304]], ...]; the kernel's name has the rest. Whole microseconds since the epoch. */
+/*
+ * "Input Dims": [[[4194304]], ...]; the rest is in the name of the kernel. Whole microseconds since the
+ * epoch.
+ */
 static void before_torch_2_2_shapes_and_names_are_all(void **state)
 {
     struct recording recording;
@@ -176,7 +182,7 @@ static void damage_has_a_place(void **state)
     recording_release(&recording);
 }
 
-/* Events made up: an operator's call around its launch, and its kernel. */
+/* Invented events: an operator's call around its launch, and its kernel. */
 static const char kernel[] =
     "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"pid\": 9, \"tid\": 9, \"ts\": "
     "1000.5,"
@@ -201,7 +207,7 @@ static void read_made_up(struct recording *recording, const char *path, const ch
     buffer_release(&text);
 }
 
-/* Elements of one rank, as the model counts bytes (semantics of functions in model/event.h). */
+/* Elements of one rank, as the model counts bytes (see the functions in model/event.h). */
 static void sizes_are_those_of_one_rank(void **state)
 {
     static const struct {
@@ -244,7 +250,7 @@ static void assert_rank(const char *path, const char *before, const char *behind
     recording_release(&recording);
 }
 
-/* Of a group of ranks 2, 4, 6, 8. */
+/* For a group of ranks 2, 4, 6, 8. */
 static void the_rank_is_told_in_several_places(void **state)
 {
     static const char ranks[] = ", \"Process Group Ranks\": \"[2, 4, 6, 8]\"";
@@ -260,7 +266,7 @@ static void the_rank_is_told_in_several_places(void **state)
     assert_rank("x.json", "\"deviceProperties\": [],", "", ranks, COUNT_UNKNOWN);
 }
 
-/* 30 ranks are shown at most: pg_config has the others, as a list or, in traces on demand, as text. */
+/* At most 30 ranks are listed: pg_config has the others, as a list or, in traces on demand, as text. */
 static void lists_that_are_cut_are_completed(void **state)
 {
     static const char cut[] = ", \"Process Group Name\": \"p\", \"Process Group Ranks\": \"[5, 7, ...]\"";
@@ -280,7 +286,10 @@ static void lists_that_are_cut_are_completed(void **state)
     }
 }
 
-/* Peers are global ranks from torch 2.5 on; before, the annotation inside the call has them by group. */
+/*
+ * Peers are global ranks from torch 2.5 on; before, the annotation inside the call has them as ranks of the
+ * group.
+ */
 static void the_peer_is_told_or_annotated(void **state)
 {
     static const char annotated[] = "\"deviceProperties\": [], \"traceName\": \"x\"";
@@ -310,7 +319,7 @@ static void the_peer_is_told_or_annotated(void **state)
     recording_release(&recording);
 }
 
-/* wait and init move nothing; a call without a kernel in the trace was made all the same. */
+/* wait and init move no data; a call without a kernel in the trace was made nevertheless. */
 static void calls_that_move_nothing_are_none(void **state)
 {
     static const char *const names[] = {"wait", "init", "allreduce"};
@@ -332,8 +341,8 @@ static void calls_that_move_nothing_are_none(void **state)
 }
 
 /*
- * A kernel without arguments whose launch is not there, where launches are recorded, was launched before the
- * recording began; where none is recorded, or it names its group, it is an operation.
+ * A kernel without arguments whose launch is missing, while launches are recorded, was launched before the
+ * recording began; if no launch is recorded, or it names its group, it is an operation.
  */
 static void kernels_from_before_the_recording_are_none(void **state)
 {
@@ -395,7 +404,7 @@ static void annotations_around_a_call_are_its_tag(void **state)
     buffer_release(&text);
 }
 
-/* A profiler plugin's Chrome trace has other categories, and other JSON none of these. */
+/* The Chrome trace of a profiler plugin has other categories, and other JSON has none of these. */
 static void traces_of_others_are_not_taken(void **state)
 {
     static const char *const others[] = {
@@ -412,7 +421,7 @@ static void traces_of_others_are_not_taken(void **state)
     }
 }
 
-/* Any cut gives what came before it, and says where the rest is. */
+/* Wherever it is truncated, the events before are read, and the place of the rest is reported. */
 static void a_file_may_end_anywhere(void **state)
 {
     size_t length;
@@ -432,7 +441,7 @@ static void a_file_may_end_anywhere(void **state)
 #define HEAD(category, name) \
     "{\n    \"ph\": \"X\", \"cat\": \"" category "\", \"name\": \"" name "\", \"pid\": 7, \"tid\": 8,\n    "
 
-/* Each differs in one thing from what torch prints, and still is read as any JSON is. */
+/* Each differs from torch's format in one detail, and is still read as any JSON. */
 static void the_quick_reading_is_the_patient_one(void **state)
 {
     static const char *const texts[] = {
@@ -473,8 +482,7 @@ static void the_quick_reading_is_the_patient_one(void **state)
     assert_memory_equal(event.arguments.collective.text, "send", 4);
 }
 
-/* A name that is no text is none, and an event without a name is of no interest: also where another name was
- * before. */
+/* A name that is no text counts as none, and an event without a name is ignored, also after another name. */
 static void an_event_without_a_name(void **state)
 {
     static const char *const texts[][2] = {
@@ -498,7 +506,9 @@ static void an_event_without_a_name(void **state)
         }
 }
 
-/* The name of a kernel tells its algorithm on symmetric memory alone (src/device/symmetric/generate.py). */
+/*
+ * The name of a kernel contains its algorithm only for symmetric memory (src/device/symmetric/generate.py).
+ */
 static void algorithms_of_kernels(void **state)
 {
     static const struct {

@@ -23,7 +23,7 @@ static const struct registration *registration(const struct recording *recording
 #define ENTRY(action, address, time) \
     "{\"action\": \"" action "\", \"addr\": " address ", \"size\": 2097152, \"time_us\": " time "}"
 
-/* What came and went, what was there before its history began, and what is there still. */
+/* Segments that were allocated and freed, those from before its history, and those that still exist. */
 static void segments_come_and_go(void **state)
 {
     struct recording recording;
@@ -38,19 +38,19 @@ static void segments_come_and_go(void **state)
     assert_int_equal(registration(&recording, 0)->kind, REGISTRATION_SNAPSHOT);
     assert_int_equal(registration(&recording, 0)->global_rank, 3);
     assert_int_equal(registration(&recording, 0)->alive.end_ns, 4000000);
-    /* Listed, and never told of. */
+    /* Listed, but not in the history. */
     assert_true(registration(&recording, 1)->address == 8388608);
     assert_int_equal(registration(&recording, 1)->alive.begin_ns, TIME_UNKNOWN);
     assert_int_equal(registration(&recording, 1)->alive.end_ns, TIME_UNKNOWN);
     assert_int_equal(registration(&recording, 1)->device, 1);
-    /* Came, and is there. */
+    /* Allocated, and still there. */
     assert_true(registration(&recording, 2)->address == 4194304);
     assert_int_equal(registration(&recording, 2)->kind, REGISTRATION_SEGMENT);
     assert_int_equal(registration(&recording, 2)->bytes, 2097152);
     assert_int_equal(registration(&recording, 2)->alive.begin_ns, 1000000);
     assert_int_equal(registration(&recording, 2)->alive.end_ns, TIME_UNKNOWN);
     assert_int_equal(registration(&recording, 2)->device, 1);
-    /* Was there before, and went; came again, and went. */
+    /* Was there before, and was freed; allocated again, and freed again. */
     assert_int_equal(registration(&recording, 3)->alive.begin_ns, TIME_UNKNOWN);
     assert_int_equal(registration(&recording, 3)->alive.end_ns, 2000000);
     assert_int_equal(registration(&recording, 4)->alive.begin_ns, 3000000);
@@ -95,7 +95,7 @@ static void a_pickle(void **state)
     recording_release(&recording);
 }
 
-/* Sizes that are none are damage; a file that stops is read as far as it goes. */
+/* Invalid sizes are damage; a truncated file is read as far as possible. */
 static void hostile_snapshots(void **state)
 {
     struct recording recording;

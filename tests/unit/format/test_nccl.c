@@ -65,7 +65,7 @@ static void which_gpu_a_rank_has(void **state)
     recording_release(&recording);
 }
 
-/* Whatever launchers put before lines of all ranks, and programs between them. */
+/* Whatever launchers put before the lines of all ranks, and whatever programs print between them. */
 static void all_ranks_in_one_file(void **state)
 {
     struct recording recording;
@@ -82,7 +82,7 @@ static void all_ranks_in_one_file(void **state)
     recording_release(&recording);
 }
 
-/* A line that another's cuts in two is put together again; one that is cut for good is a loss. */
+/* A line that another line splits in two is joined again; a truncated one is a loss. */
 static void lines_that_are_torn(void **state)
 {
     struct recording recording;
@@ -101,8 +101,10 @@ static void lines_that_are_torn(void **state)
     recording_release(&recording);
 }
 
-/* What is no call: how it was tuned, memory that was registered. A call whose communicator the log does not
- * name is counted. */
+/*
+ * Lines that are no calls: tuning, registered memory. A call whose communicator the log does not name is
+ * counted.
+ */
 static void what_is_no_call(void **state)
 {
     struct recording recording;
@@ -132,7 +134,7 @@ static const struct event *loss_of(const struct recording *recording, size_t n, 
     return event;
 }
 
-/* NCCL below 2.18 tells no commId. One process may drive several GPUs. */
+/* NCCL below 2.18 has no commId. One process may use several GPUs. */
 static void communicators_without_a_name(void **state)
 {
     struct recording recording;
@@ -161,7 +163,7 @@ static void communicators_without_a_name(void **state)
     recording_release(&recording);
 }
 
-/* A line that is cut behind its commId is torn, as before. */
+/* A line that is truncated after its commId is incomplete, as before. */
 static void an_init_line_that_is_torn(void **state)
 {
     struct recording recording;
@@ -171,7 +173,7 @@ static void an_init_line_that_is_torn(void **state)
     recording_release(&recording);
 }
 
-/* RCCL's own trace of kernels, beside calls. */
+/* RCCL's own trace of kernels, in addition to calls. */
 static void kernels_of_rccl_are_counted(void **state)
 {
     struct recording recording;
@@ -192,7 +194,7 @@ static const struct registration *registration(const struct recording *recording
 
 #define LINE(message) "node1:4107:4147 [3] NCCL INFO " message "\n"
 
-/* What was registered, when, of which the calls tell that came before; buffers of calls. */
+/* Registrations, with the number of calls before them; buffers of calls. */
 static void registered_memory(void **state)
 {
     struct recording recording;
@@ -220,7 +222,7 @@ static void registered_memory(void **state)
     recording_release(&recording);
 }
 
-/* Lines behind a call say that it used what was registered, once for each way, or could not. */
+/* Lines after a call report that it used a registration, once for each way, or could not. */
 static void what_calls_use(void **state)
 {
     static const struct {
@@ -265,7 +267,7 @@ static void what_calls_use(void **state)
     }
 }
 
-/* Another thread's call, another rank's, another buffer: nobody's. */
+/* Another thread's call, another rank's, another buffer: they belong to no call. */
 static void what_nobody_uses(void **state)
 {
     struct recording recording;
@@ -279,7 +281,7 @@ static void what_nobody_uses(void **state)
     recording_release(&recording);
 }
 
-/* What a call had used ended: by the network's handle, or by where the memory begins. */
+/* The end of a registration that a call had used: by the handle of the network, or by the address. */
 static void registrations_that_end(void **state)
 {
     struct recording recording;

@@ -59,7 +59,7 @@ static void what_nobody_launched_is_no_call(void **state)
     recording_release(&recording);
 }
 
-/* A hostile count is no reason to hand over as many calls. */
+/* A hostile count must not create as many calls. */
 static void far_ahead(void **state)
 {
     struct recording recording;
@@ -102,7 +102,9 @@ static void damaged(void **state)
     recording_release(&recording);
 }
 
-/* NCCL 2.28.7 to 2.28.9 leave a comma out; a raw answer has "OK" before it, and a script's may have the time.
+/*
+ * NCCL 2.28.7 to 2.28.9 omit a comma; a raw answer has "OK" before it, and that of a script may have the
+ * time.
  */
 static void what_stands_around_a_dump(void **state)
 {
@@ -126,7 +128,7 @@ static void what_stands_around_a_dump(void **state)
     }
 }
 
-/* Of a communicator whose counts are all 0 nothing is known, but that its ranks answered. */
+/* For a communicator whose counts are all 0, only the fact that its ranks answered is known. */
 static void counts_that_are_all_0(void **state)
 {
     struct recording recording;
@@ -145,7 +147,7 @@ static void counts_that_are_all_0(void **state)
     recording_release(&recording);
 }
 
-/* One after the other in one file: the operations are those of the last that has counts. */
+/* One after the other in one file: the operations are those of the last report that has counts. */
 static void several_dumps_in_one_file(void **state)
 {
 #define DUMP(first, second) \
@@ -240,7 +242,7 @@ static void a_report_of_ranks_ahead(void **state)
     recording_release(&recording);
 }
 
-/* Up to NCCL 2.25 all collectives are one count. */
+/* Up to NCCL 2.25 all collectives have one count. */
 static void a_report_of_all_collectives(void **state)
 {
     struct recording recording;
@@ -274,7 +276,7 @@ static void a_report_of_ranks_that_do_not_answer(void **state)
     recording_release(&recording);
 }
 
-/* Who is in two groups that are only counted is not known, nor is what states of ranks mean. */
+/* Ranks of two groups that are only counted are unknown, and so is the meaning of ranks' states. */
 static void what_a_report_does_not_tell(void **state)
 {
     struct recording recording;
@@ -303,7 +305,7 @@ static void check_error(const struct recording *recording, size_t at, int64_t ra
     assert_int_equal(event->warning.calls, COUNT_UNKNOWN);
 }
 
-/* One rank's on its line, several ranks' on the line before them. */
+/* One rank's on its line, those of several ranks on the line before them. */
 static void errors_of_a_report(void **state)
 {
     static const char text[] =
@@ -335,7 +337,7 @@ static void errors_of_a_report(void **state)
     recording_release(&recording);
 }
 
-/* Processes that are in no communicator that is told of, and the only one of them where ranks lack theirs. */
+/* Processes that are in no reported communicator, and the only one of them if ranks lack theirs. */
 static void processes_that_are_gone(void **state)
 {
     struct recording recording;
@@ -376,7 +378,7 @@ static void processes_that_are_gone(void **state)
     recording_release(&recording);
 }
 
-/* Rank 0 of the communicators as the report has them: whether it is one process. */
+/* Rank 0 of the reported communicators: whether it is one process. */
 static int is_one_process(const char *warnings_of_two)
 {
     struct recording recording;
@@ -438,7 +440,7 @@ static void errors_of_a_dump(void **state)
     recording_release(&recording);
 }
 
-/* A few bytes that claim a million ranks, again and again; numbers that are none; a file that is cut. */
+/* A few bytes that claim a million ranks, repeatedly; invalid numbers; a truncated file. */
 static void hostile_reports(void **state)
 {
     static const char claim[] = REPORT("", MISMATCH DIFFERENT("AllReduce") "  999999 ranks have launched up to operation 9\n"

@@ -35,7 +35,7 @@ static void seconds_as_nanoseconds(void **state)
         assert_int_equal(text_seconds_ns(text_of(cases[i].text)), cases[i].ns);
 }
 
-/* As 2.22 prints it, and 2.23 and later. */
+/* As printed by 2.22, and by 2.23 and later. */
 static void parts_of_the_making(void **state)
 {
     struct timings timings;
@@ -76,7 +76,7 @@ static void check_warning(const char *message, enum warning_kind kind, int64_t s
     assert_true(text_is(words.peer, peer));
 }
 
-/* In the words of the versions' sources. */
+/* The texts are those of the versions' sources. */
 static void what_warnings_are_about(void **state)
 {
     check_warning(
@@ -107,7 +107,7 @@ static void what_warnings_are_about(void **state)
                   COUNT_UNKNOWN, "", "node3");
 }
 
-/* Of kinds that have neither a card nor a peer. */
+/* Kinds without a network card and without a peer. */
 static void what_healthy_jobs_print_is_harmless(void **state)
 {
     struct warning_words words;
@@ -128,7 +128,7 @@ static void check_kind(const char *message, enum warning_kind kind)
     check_warning(message, kind, COUNT_UNKNOWN, "", "");
 }
 
-/* Of aws-ofi-nccl, in the words of its versions. */
+/* From aws-ofi-nccl, with the texts of its versions. */
 static void what_requests_of_a_plugin_say(void **state)
 {
     check_warning(
@@ -168,7 +168,7 @@ static void what_ranks_report_of_themselves(void **state)
         WARNING_MISMATCH);
 }
 
-/* Others failed, and it is told. */
+/* Others failed, and that is reported. */
 static void what_is_an_effect(void **state)
 {
     check_warning(
@@ -181,7 +181,10 @@ static void what_is_an_effect(void **state)
     check_kind("Comm 0x55d0 is in abort state", WARNING_ABORTED);
 }
 
-/* The words of a socket are an echo in each text; others only in an error, or in an exception alone. */
+/*
+ * The texts of a socket error are an effect in any message; others only in an error, or in an exception
+ * alone.
+ */
 static void which_words_are_an_echo_in_which_text(void **state)
 {
     static const struct {
@@ -276,7 +279,7 @@ static const struct start_up *start(const struct recording *recording, size_t n,
     return &event->start_up;
 }
 
-/* Two threads of one process, whose lines come mixed, and of which one tells no times to the microsecond. */
+/* Two threads of one process, whose lines are mixed, one of them without times in microseconds. */
 static void times_are_of_their_threads_communicator(void **state)
 {
     static const char log[] =
@@ -300,7 +303,9 @@ static void times_are_of_their_threads_communicator(void **state)
     recording_release(&recording);
 }
 
-/* A split says its parent; what a log breaks off in was never complete; lines may have times. */
+/*
+ * A split names its parent; init that was running at the end of the log is incomplete; lines may have times.
+ */
 static void splits_and_what_breaks_off(void **state)
 {
     static const char log[] =
@@ -326,7 +331,7 @@ static void check_record(const struct recording *recording, size_t n, enum warni
     assert_string_equal(event->warning.text, text);
 }
 
-/* What no word of a warning tells, NCCL tells behind it; of another thread it is not. */
+/* What no word of a warning shows, NCCL's result after it shows; but not that of another thread. */
 static void results_behind_a_warning(void **state)
 {
     static const char log[] =
@@ -346,7 +351,7 @@ static void results_behind_a_warning(void **state)
     recording_release(&recording);
 }
 
-/* What was tried while a communicator was made, and did not keep it from being made, is no error. */
+/* Failed attempts during the init of a communicator that succeeded are no error. */
 static void what_a_communicator_got_over(void **state)
 {
     static const char tried[] = MADE(
@@ -383,7 +388,7 @@ static void what_a_communicator_got_over(void **state)
     recording_release(&recording);
 }
 
-/* Plugins in C++ name their function with its signature. */
+/* Plugins in C++ print the function with its signature. */
 static void warnings_of_long_functions(void **state)
 {
     static const char log[] =
@@ -399,7 +404,7 @@ static void warnings_of_long_functions(void **state)
     recording_release(&recording);
 }
 
-/* With when, of whom, and no more of the text than is worth keeping. */
+/* With time and subject, and not more of the text than is useful. */
 static void warnings_are_records(void **state)
 {
     char log[4096];

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The fixture's first step of rank 1, by its SQL: the recording began at 1780000000 s, the step 100 ms later.
+/*
+ * The first step of rank 1 in the fixture, according to its SQL: the recording began at 1780000000 s, the
+ * step 100 ms later.
  */
 static void calls_with_their_kernels(void **state)
 {
@@ -40,7 +42,7 @@ static void calls_with_their_kernels(void **state)
     recording_release(&recording);
 }
 
-/* The group's end launches one kernel for its send and its receive. */
+/* The end of the group launches one kernel for its send and its receive. */
 static void a_group_shares_a_kernel(void **state)
 {
     struct recording recording;
@@ -75,7 +77,7 @@ static void a_payload_in_its_layout(void **state)
     assert_int_equal(payload.value[NSYS_BYTES], 1024);
     assert_int_equal(payload.value[NSYS_ROOT], -2);
     assert_int_equal(payload.is_there[NSYS_PEER], 0);
-    blob.length = 32 + 19; /* a byte short of the last value */
+    blob.length = 32 + 19; /* one byte less than the last value needs */
     nsys_payload_take(&layouts, &blob, &payload);
     assert_int_equal(payload.is_there[NSYS_BYTES], 1);
     assert_int_equal(payload.is_there[NSYS_ROOT], 0);
@@ -113,13 +115,13 @@ static int64_t link_two(uint64_t first_hash, uint64_t second_hash, int64_t launc
 static void which_call_a_launch_is_of(void **state)
 {
     int64_t first, second;
-    assert_int_equal(link_two(1, 1, 150, &first, &second), 0); /* behind both: their group's */
+    assert_int_equal(link_two(1, 1, 150, &first, &second), 0); /* after both: their group's */
     assert_int_equal(first, 0);
     assert_int_equal(second, 0);
-    assert_int_equal(link_two(1, 1, 130, &first, &second), 0); /* within the second */
+    assert_int_equal(link_two(1, 1, 130, &first, &second), 0); /* during the second */
     assert_int_equal(first, -1);
     assert_int_equal(second, 0);
-    assert_int_equal(link_two(1, 2, 150, &first, &second), 1); /* of two communicators: nobody knows */
+    assert_int_equal(link_two(1, 2, 150, &first, &second), 1); /* of two communicators: unknown */
     assert_int_equal(first, -1);
     assert_int_equal(second, -1);
     assert_int_equal(link_two(1, 1, 90, &first, &second), 1); /* before both */

@@ -43,7 +43,7 @@ static int64_t least_of(const char *size)
     return sample.least_bytes;
 }
 
-/* Units are powers of 1024: of 65536 bytes Inspector writes 64-65KB. */
+/* Units are powers of 1024: for 65536 bytes Inspector writes 64-65KB. */
 static void sizes(void **state)
 {
     assert_int_equal(least_of("64-65KB"), 65536);
@@ -78,7 +78,7 @@ static void labels_of_a_sample(void **state)
     buffer_release(&texts);
 }
 
-/* Bandwidth and time of the same labels are one sample, wherever they stand. */
+/* Bandwidth and time with the same labels are one sample, in any order. */
 static void a_file(void **state)
 {
     static const char text[] =

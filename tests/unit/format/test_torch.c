@@ -95,7 +95,7 @@ static void ranks_by_who_launched_them(void **state)
     }
 }
 
-/* The last status counts; a call is told where the rank waits, and none of one whose peer was lost. */
+/* The last status counts; a call is reported if the rank waits in it, but not if its peer was lost. */
 static void what_a_file_tells(void **state)
 {
     static const char text[] = HEAD
@@ -117,7 +117,7 @@ static void what_a_file_tells(void **state)
     recording_release(&recording);
 }
 
-/* Of a file of these lines: the warnings of a kind, and the first of them. */
+/* For a file with these lines: the number of warnings of a kind, and the first of them. */
 static size_t warned(struct recording *recording, const char *text, enum warning_kind kind,
                      const struct event **first)
 {
@@ -142,7 +142,7 @@ static size_t warned(struct recording *recording, const char *text, enum warning
     "]  failure detected by watchdog at work sequence id: " #number                                     \
     " PG status: last enqueued work: 99, last completed work: 7\n"
 
-/* A text in lines of a width, each behind what a launcher puts before it. */
+/* A text broken into lines of a given width, each after the prefix of a launcher. */
 static void break_lines(const char *text, size_t width, const char *before, char *out, size_t size)
 {
     size_t length = 0;
@@ -151,8 +151,10 @@ static void break_lines(const char *text, size_t width, const char *before, char
     snprintf(out + length, size - length, "%sepoch 3\n", before);
 }
 
-/* Broken at any width by a terminal, and by a launcher that puts its mark before each piece: in a number,
- * too. */
+/*
+ * Broken at any width by a terminal, and by a launcher that puts its prefix before each piece; also inside a
+ * number.
+ */
 static void lines_that_were_broken(void **state)
 {
     static const char record[] =
@@ -175,7 +177,9 @@ static void lines_that_were_broken(void **state)
     }
 }
 
-/* Where lines are broken at a width, a number at the end of one goes on in the next; else it does not. */
+/*
+ * If lines are broken at a fixed width, a number at the end of one continues in the next; else it does not.
+ */
 static void a_number_at_the_end_of_a_line(void **state)
 {
     static const char head[] =
@@ -197,7 +201,7 @@ static void a_number_at_the_end_of_a_line(void **state)
     assert_true(width > 40);
 }
 
-/* What goes in and comes out of a gather tells how many ranks there are; what contradicts itself does not. */
+/* The input and output sizes of a gather show the number of ranks; contradictory ones do not. */
 static void how_many_ranks_a_group_has(void **state)
 {
     static const struct {
@@ -216,7 +220,9 @@ static void how_many_ranks_a_group_has(void **state)
     }
 }
 
-/* Lines without a group are of one where each rank waits in the same; else each is of its own. */
+/*
+ * Lines without a group belong to one group if each rank waits in the same operation; else each to its own.
+ */
 static void works_without_a_group(void **state)
 {
     struct recording recording;
@@ -231,7 +237,7 @@ static void works_without_a_group(void **state)
     assert_string_not_equal(recording_event(&recording, EVENT_OPERATION, 0)->origin.communicator_name,
                             recording_event(&recording, EVENT_OPERATION, 1)->origin.communicator_name);
     recording_release(&recording);
-    /* A rank whose own line of the group is not there waits in the work that others of the group do. */
+    /* A rank without its own line on the group waits in the operation in which others of the group wait. */
     static const char mixed[] = WORK(0, 8, 100, 100) STATUS(0, 8) WORK(2, 8, 100, 100);
     recording_of_bytes(&recording, "stderr", mixed, strlen(mixed));
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 2);
@@ -265,7 +271,10 @@ static void a_watchdog_that_is_stuck(void **state)
     HEAD "[Rank 3] Collective WorkNCCL(SeqNum=8, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, " \
          "Timeout(ms)=15000) raised the following async exception: "
 
-/* An error of a rank's own, and one that it gets as another is gone, which only its last error may tell. */
+/*
+ * An error of the rank itself, and one that it gets because another rank is gone, which only its last error
+ * may show.
+ */
 static void an_error_of_nccl(void **state)
 {
     static const char own[] = FAILED
@@ -289,7 +298,7 @@ static void an_error_of_nccl(void **state)
     assert_int_equal(recording_notes(&recording, "other output"), 1);
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
     recording_release(&recording);
-    /* It is not known what it would have called. */
+    /* It is unknown what it would have called. */
     assert_int_equal(warned(&recording, echo, WARNING_CLOSED, &first), 1);
     assert_int_equal(recording_count(&recording, EVENT_WARNING), 1);
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 0);
@@ -306,7 +315,7 @@ static void an_error_of_nccl(void **state)
     "[rank0]:[E1125 01:03:54.9 ProcessGroupNCCL.cpp:1937] Rank 0\n\t - [0] Timeout at collective: " \
     "ALLREDUCE, #31\n" lines STATUS(0, 8)
 
-/* A desync report accuses who did not join what others did; it lists all ranks. */
+/* A desync report accuses ranks that did not join what others did; it lists all ranks. */
 static void a_desync_report(void **state)
 {
     static const char lagging[] = REPORT(
@@ -342,7 +351,7 @@ static void a_desync_report(void **state)
     recording_release(&recording);
 }
 
-/* An exception of a rank's program; none that it gets from torch.distributed, nor after it had waited. */
+/* An exception of a rank's program; but not one from torch.distributed, nor one after it had waited. */
 static void an_exception_of_the_program(void **state)
 {
 #define RAISED(rank, error)                                            \
@@ -368,8 +377,10 @@ static void an_exception_of_the_program(void **state)
     recording_release(&recording);
 }
 
-/* What a program makes of the exception that another rank's end raised is no error of its own; its own before
- * that, and another rank's, are. */
+/*
+ * An exception that a program raises because another rank ended is no error of its own; its own earlier one,
+ * and another rank's, are.
+ */
 static void an_exception_behind_that_of_others(void **state)
 {
     static const char echo[] = RAISED(5, "torch.distributed.DistBackendError: NCCL error in: x");
@@ -393,7 +404,10 @@ static void an_exception_behind_that_of_others(void **state)
     }
 }
 
-/* What a rank raises that waited for others in vain, and what holds a like word and is its own. */
+/*
+ * The exceptions of a rank that waited for others in vain, and those that contain a similar word but are its
+ * own.
+ */
 static void an_exception_that_others_cause(void **state)
 {
     static const struct {
@@ -431,7 +445,7 @@ static void an_exception_that_others_cause(void **state)
     }
 }
 
-/* What launchers say of processes that were killed; none that ended for another one. */
+/* What launchers report on killed processes; but not those that were ended because of another one. */
 static void a_process_that_its_launcher_saw_end(void **state)
 {
     static const struct {

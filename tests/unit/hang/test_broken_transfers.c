@@ -10,7 +10,7 @@
 
 enum { RANKS = 8, MOST = 300 };
 
-/* Ranks 0 to 7, four on each of two hosts, and what they warn of. */
+/* Ranks 0 to 7, four on each of two hosts, and their warnings. */
 struct played {
     struct job job;
     struct job_rank ranks[RANKS];
@@ -55,7 +55,7 @@ static void no_answer(struct played *played, int32_t rank, const char *nic, cons
     warn(played, rank, WARNING_COMPLETION, 12, nic, peer);
 }
 
-/* All others lose peers, and say so. */
+/* All others lose peers and report it. */
 static void close_others(struct played *played, int32_t but)
 {
     unsigned char has_warned[RANKS] = {0};
@@ -98,7 +98,7 @@ static void one_card_that_found_no_answer(void **state)
     findings_release(&played.findings);
 }
 
-/* A process that died answers no longer, and warns of nothing. */
+/* A dead process no longer answers, and warns of nothing. */
 static void a_peer_that_may_have_died(void **state)
 {
     struct played played;
@@ -118,7 +118,7 @@ static void a_peer_that_may_have_died(void **state)
     findings_release(&played.findings);
 }
 
-/* Two cards of one host cannot reach the same other one: that is what they have in common. */
+/* Two network cards of one host cannot reach the same other card, which is what they have in common. */
 static void a_host_that_none_could_reach(void **state)
 {
     struct played played;
@@ -135,7 +135,7 @@ static void a_host_that_none_could_reach(void **state)
     findings_release(&played.findings);
 }
 
-/* Each cannot reach the other: which of the two ends it was nobody knows. */
+/* Each cannot reach the other: it is unknown which of the two ends is at fault. */
 static void both_ends_found_no_answer(void **state)
 {
     struct played played;
@@ -154,7 +154,9 @@ static void both_ends_found_no_answer(void **state)
     findings_release(&played.findings);
 }
 
-/* Either end of a link, where a rank at the other one says nothing; who gave up says nothing of whose fault.
+/*
+ * Either end of a link, if a rank at the other end logs nothing; the rank that gave up is not necessarily at
+ * fault.
  */
 static void a_link_and_who_is_silent_at_its_other_end(void **state)
 {
@@ -175,7 +177,7 @@ static void a_link_and_who_is_silent_at_its_other_end(void **state)
     findings_release(&played.findings);
 }
 
-/* A plugin's request tells its rank and no peer; one that was cancelled tells nothing. */
+/* A request of a plugin shows its rank and no peer; a cancelled one shows nothing. */
 static void a_request_of_a_plugin(void **state)
 {
     struct played played;
@@ -198,7 +200,7 @@ static void a_request_of_a_plugin(void **state)
     findings_release(&played.findings);
 }
 
-/* Other failures than of reaching the peer are told where there are none of those. */
+/* Failures other than reaching the peer count if there are none of those. */
 static void other_failures_of_transfers(void **state)
 {
     struct played played;
@@ -220,7 +222,10 @@ static void other_failures_of_transfers(void **state)
     findings_release(&played.findings);
 }
 
-/* A card that warns of its own port was it, at whichever end. All processes of its host hear of that. */
+/*
+ * A card that warns about its own port is at fault, at either end. All processes of its host get that
+ * warning.
+ */
 static void a_card_that_warns_of_itself(void **state)
 {
     struct played played;
@@ -240,7 +245,7 @@ static void a_card_that_warns_of_itself(void **state)
     findings_release(&played.findings);
 }
 
-/* Healthy jobs warn of much; ports come back; and a job that goes on was not broken. */
+/* Healthy jobs have many warnings; ports come back; and a job that continues was not broken. */
 static void what_accuses_nobody(void **state)
 {
     struct played played;
@@ -260,7 +265,7 @@ static void what_accuses_nobody(void **state)
     findings_release(&played.findings);
 }
 
-/* Of so many that they are no longer held against each other, none is the one. */
+/* With so many that they are no longer compared with each other, none is blamed. */
 static void all_of_a_network(void **state)
 {
     struct played played;
@@ -286,7 +291,7 @@ static struct finding *miss(struct played *played, int32_t rank, enum confidence
     return finding;
 }
 
-/* Whoever never came is to blame, and not who could not reach it any more. */
+/* A rank that never joined is at fault, not the rank that could no longer reach it. */
 static void beside_a_rank_that_never_came(void **state)
 {
     struct played played;
@@ -298,8 +303,10 @@ static void beside_a_rank_that_never_came(void **state)
     assert_int_equal(played.findings.count, 1);
     assert_non_null(strstr(played.findings.items[0].evidence.data, "Transfers also failed: 1 transfer"));
     findings_release(&played.findings);
-    /* Who did not get on since its own transfers failed; and who lost its peers, and is hardly thought to be
-     * missing. */
+    /*
+     * A rank that made no progress since its own transfers failed; and a rank that lost its peers, for which
+     * "missing" is unlikely.
+     */
     miss(&played, 6, CONFIDENCE_MEDIUM);
     miss(&played, 3, CONFIDENCE_LOW);
     assert_int_equal(found(&played)->kind, FINDING_NETWORK);

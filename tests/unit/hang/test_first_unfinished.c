@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * Four ranks of one role, of which only what finished is listed. In each step an AllReduce and an AllGather
- * of all, then a ReduceScatter and an AllReduce of ranks 0 and 3, and of 1 and 2.
+ * Four ranks of one role with finished operations only. In each step an AllReduce and an AllGather of all
+ * ranks, then a ReduceScatter and an AllReduce of ranks 0 and 3, and of 1 and 2.
  */
 enum { RANKS = 4, LENGTH = 4, STEPS = 4, COMMUNICATORS = 3, PER_RANK = LENGTH * STEPS };
 
@@ -42,7 +42,7 @@ static int32_t communicator_of(int32_t rank, int32_t position)
     return position < 2 ? 0 : rank == 0 || rank == 3 ? 1 : 2;
 }
 
-/* The operations of a rank up to a place of it; the instances are those that somebody finished. */
+/* The operations of a rank up to a place; the instances are those that some rank finished. */
 static void finish(struct stopped *stopped, int32_t rank, int32_t count)
 {
     struct job *job = &stopped->job;
@@ -113,7 +113,9 @@ static void stopped_init(struct stopped *stopped, const int32_t finished[RANKS])
     seat_all(stopped);
 }
 
-/* `expected`: of each finding its kind, rank, confidence and step. The evidence of the first goes to `text`.
+/*
+ * `expected`: for each finding its kind, rank, confidence and step. The evidence of the first is returned in
+ * `text`.
  */
 static void check_found(struct stopped *stopped, const char *expected, char *text, size_t size)
 {
@@ -140,7 +142,7 @@ static void check_found(struct stopped *stopped, const char *expected, char *tex
         free(stopped->communicators[i].member_list);
 }
 
-/* Up to which place each of the ranks has records, all steps counted. */
+/* Up to which place each rank has records, over all steps. */
 static void check(int32_t zero, int32_t one, int32_t two, int32_t three, const char *expected)
 {
     struct stopped stopped;
@@ -157,13 +159,13 @@ static void who_never_came_or_waits(void **state)
     check(12, 12, 12, 12, "");
 }
 
-/* The AllGather of the third step was finished with rank 1, which has no record of it. */
+/* The AllGather of the third step finished with rank 1, which has no record of it. */
 static void who_alone_lost_the_end_of_its_record(void **state)
 {
     check(12, 9, 10, 12, "ended_early 1 medium 2 ");
     check(12, 8, 10, 12, "ended_early 1 medium 2 ");
     check(12, 10, 9, 12, "ended_early 2 medium 2 ");
-    /* Two lost it; or one that finished its step. */
+    /* Two ranks lost it; or one that finished its step. */
     check(12, 9, 9, 12, EITHER);
     check(11, 10, 10, 12, EITHER);
     check(11, 9, 10, 12, EITHER);

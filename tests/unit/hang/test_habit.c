@@ -5,8 +5,8 @@
 #include "support/cmocka_all.h"
 
 /*
- * Two communicators taking turns on one rank; in every step communicator 0 is called four times: an AllReduce
- * of 4, an AllGather of 8, an AllReduce of 4, a Broadcast of 1.
+ * Two communicators in turn on one rank; in every step communicator 0 has four calls: an AllReduce of 4, an
+ * AllGather of 8, an AllReduce of 4, a Broadcast of 1.
  */
 enum { STEPS = 5, A_STEP = 8, OPERATIONS = STEPS * A_STEP };
 
@@ -59,7 +59,7 @@ static void another_size_or_function(void **state)
         }
 }
 
-/* What comes instead of a call that was left out is what usually comes after it. */
+/* In place of an omitted call, the call comes that usually follows it. */
 static void a_call_left_out(void **state)
 {
     struct rank rank;
@@ -71,7 +71,7 @@ static void a_call_left_out(void **state)
     assert_int_equal(call_pattern_at(&rank.job, rank.positions, 3 * A_STEP + 2), CALL_PATTERN_BROKEN);
 }
 
-/* Without positions an AllReduce of 4 is followed by an AllGather as often as by a Broadcast. */
+/* Without positions, an AllReduce of 4 is followed by an AllGather as often as by a Broadcast. */
 static void without_positions(void **state)
 {
     struct rank rank;

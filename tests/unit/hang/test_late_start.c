@@ -45,7 +45,7 @@ static void play(struct played *played, size_t count, const double *waits)
     }
 }
 
-/* The one finding; NULL. */
+/* The only finding; NULL if there is none. */
 static const struct finding *found(struct played *played)
 {
     job_judge_starts(&played->job);
@@ -71,7 +71,7 @@ static void who_the_others_waited_for(void **state)
     findings_release(&played.findings);
 }
 
-/* All ranks of a host come as late: they are one. */
+/* All ranks of a host are equally late: they are one unit. */
 static void a_host_that_was_late(void **state)
 {
     struct played played;
@@ -89,13 +89,13 @@ static void a_host_that_was_late(void **state)
     findings_release(&played.findings);
 }
 
-/* One that came early waits for the rest of the job, which is not late for that. */
+/* One that arrived early waits for the rest of the job, which is not late because of that. */
 static void one_that_was_early(void **state)
 {
     struct played played;
     play(&played, RANKS, (const double[]){60, 0.1, 0.2, 0.3, 0.1, 0.2, 0.05, 0.1});
     assert_null(found(&played));
-    /* Of two, who waited is clear. */
+    /* With two ranks, it is clear which one waited. */
     play(&played, 2, (const double[]){60, 0.1});
     assert_non_null(found(&played));
     findings_release(&played.findings);
@@ -112,7 +112,7 @@ static void how_late_is_late(void **state)
     assert_null(found(&played));
 }
 
-/* Where all came far apart, one came last. */
+/* If all arrived far apart, the last one is late. */
 static void one_of_many_that_came_apart(void **state)
 {
     struct played played;
@@ -129,7 +129,7 @@ static void one_of_many_that_came_apart(void **state)
     findings_release(&played.findings);
 }
 
-/* What is made later may be late for what held its rank up before. */
+/* A later communicator may be late because of what delayed its rank before. */
 static void only_what_a_rank_makes_first(void **state)
 {
     static const double waits[] = {21.3, 21.4, 21.3, 21.5, 21.3, 21.3, 0.03, 21.4};
@@ -159,7 +159,7 @@ static void says(struct played *played, const char *words)
     findings_release(&played->findings);
 }
 
-/* Called later, or held up by its own kernels. */
+/* Called later, or delayed by its own kernels. */
 static void what_it_was_late_by(void **state)
 {
     static const double waits[] = {21.3, 21.4, 21.3, 21.5, 21.3, 21.3, 0.03, 21.4};

@@ -1,25 +1,25 @@
 #include "support/cmocka_all.h"
 #include "support/played.h"
 
-/* With another size than most; of two halves, who is not used to it. */
+/* With another size than most; of two halves, the one that did not use it before. */
 static void who_called_with_another_size(void **state)
 {
     check("r|r!", "r|r*!", "r|r!", "r|r!", "mismatch 1 high 1 < ");
     check("r|r|r!", "r|r|r*!", "r|r|r*!", "r|r|r!", "mismatch 1 medium 2 < mismatch 2 medium 2 < ");
-    /* Nobody knows what ranks 1 and 2 are used to. */
+    /* What ranks 1 and 2 did before is unknown. */
     check("r|r|r!", ".r|.r|r*!", ".r|.r|r*!", "r|r|r!", "mismatch 0/1/2/3 low 2 < ");
-    /* Nor what ranks 0 and 3 are, who may not be used to theirs either. */
+    /* So is what ranks 0 and 3 did, which may not have used theirs either. */
     check("r?|r?|r!", "r|r|r*!", "r|r|r*!", "r?|r?|r!", "mismatch 0/1/2/3 low 2 < ");
-    /* Who sends less than the others wait for is done, and so is who can do with less. */
+    /* A rank that sends less than the others expect finishes, and so does a rank that needs less. */
     check("r|r*!", "r|r", "r|r*!", "r|r*!", "mismatch 1 high 1 < ");
     check("r|r*!", "r|r", "r|r*", "r|r*!", "mismatch 1 high 1 < ");
-    /* What holds somebody up is told, not what went well before. */
+    /* The call that blocks a rank is reported, not earlier ones that finished. */
     check("r|r|r!", "r|r*|r*!", "r|r|r!", "r|r|r!", "mismatch 1 high 2 < ");
-    /* It went well; what comes after the first is no news. */
+    /* It finished; calls after the first mismatch are not reported. */
     check("r|r|r", "r|r*|r*", "r|r|r", "r|r|r", "mismatch 1 low 1 < ");
 }
 
-/* A size that cannot be read is no other size, and has no say in which one is. */
+/* A size that cannot be read is not a different size, and does not count for the majority. */
 static void sizes_that_are_not_known(void **state)
 {
     check("r|r!", "r|r?!", "r|r!", "r|r!", "");
@@ -43,7 +43,7 @@ static void who_called_in_another_order(void **state)
     check("rg|r!g!", "rg|g!r!", "rg|r!g!", "rg|r!g!", "mismatch 1 high 1 < ");
     check("rg|gr!", "rg|r!g", "rg|r!g", "rg|r!g", "mismatch 0 high 1 < ");
     check("rg|r!g!", "rg|r!g!", "rg|g!r!", "rg|g!r!", "mismatch 0/1/2/3 low 1 < ");
-    /* On communicators that share no stream, everyone has its own order. */
+    /* On communicators that share no stream, every rank may have its own order. */
     check("rP|Pr", "r|r", "r|r", "rP|rP", "");
 }
 
@@ -54,19 +54,16 @@ static void who_is_not_used_to_its_order(void **state)
           "mismatch 2 medium 2 < mismatch 3 medium 2 < ");
     check("rg|rg|g!r!", "rg|rg|g!r!", "rg|rg|r!g!", "rg|rg|r!g!",
           "mismatch 0 medium 2 < mismatch 1 medium 2 < ");
-    /* It went well: only who it was. */
+    /* It finished, so only the rank is reported. */
     check("rg|rg|rg", "rg|rg|rg", "rg|rg|gr", "rg|rg|gr", "mismatch 2 low 2 < mismatch 3 low 2 < ");
-    /* Each half is used to its order; of one it is not known; each half has somebody who is not used to it.
-     */
+    /* Each half used its order before; for one it is unknown; each half has a rank that did not use it. */
     check("rg|rg|r!g!", "rg|rg|r!g!", "gr|gr|g!r!", "gr|gr|g!r!", "mismatch 0/1/2/3 low 2 < ");
     check("rg|rg|r!g!", "rg|rg|r!g!", ".r.g|.r.g|g!r!", ".r.g|.r.g|g!r!", "mismatch 0/1/2/3 low 2 < ");
     check("rg|rg|r!g!", "gr|gr|r!g!", "rg|rg|g!r!", "rg|rg|g!r!", "mismatch 0/1/2/3 low 2 < ");
     check("rg|rg|g!r!", "rg|rg|g!r!", "rg|rg|r!g!", "gr|gr|r!g!", "mismatch 0/1/2/3 low 2 < ");
 }
 
-/* What disagreed in the step in which somebody is held up later may have led there; in another one it went
- * well.
- */
+/* A mismatch in the step in which a rank is blocked later may be the cause; one in another step finished. */
 static void what_disagreed_before_in_the_step(void **state)
 {
     check("r|rg!", "r|r*g!", "r|rg!", "r|rg!", "mismatch 1 high 1 < ");
@@ -74,7 +71,7 @@ static void what_disagreed_before_in_the_step(void **state)
     check("rP|rP!", "r|r*", "r|r", "rP|rP!", "mismatch 1 low 1 < ");
 }
 
-/* What finished, listed by its time; all of it lasts until so long after the next one began. */
+/* What finished, in order of time; every operation lasts until this long after the next one began. */
 static void play_finished(struct played *played, int64_t overlap_ns)
 {
     play(played, (const char *const[]){"rg|rg", "rg|gr", "rg|rg", "rg|rg"});
@@ -83,7 +80,7 @@ static void play_finished(struct played *played, int64_t overlap_ns)
         played->operations[i].end_ns += overlap_ns;
 }
 
-/* The one has to be over when the other begins. */
+/* One must be over when the other begins. */
 static void orders_of_what_finished(void **state)
 {
     struct played played;
@@ -109,7 +106,7 @@ static int32_t *member_of(struct played *played, int32_t instance, int32_t rank)
     return at;
 }
 
-/* Two operations of a rank change their numbers, as where the clock of a record is off. */
+/* The numbers of two operations of a rank are exchanged, as if the clock of a record is off. */
 static void exchange_numbers(struct played *played, int32_t one, int32_t other)
 {
     struct job_operation *first = &played->operations[one], *second = &played->operations[other];
@@ -120,7 +117,7 @@ static void exchange_numbers(struct played *played, int32_t one, int32_t other)
     second->instance = instance;
 }
 
-/* A record that is listed behind a later one of its sequence has the wrong time: no order is told by it. */
+/* A record after a later one of its sequence has a wrong time, so it shows no order. */
 static void orders_by_a_time_that_is_off(void **state)
 {
     struct played played;
@@ -134,7 +131,7 @@ static void orders_by_a_time_that_is_off(void **state)
     check_found(&played, "");
 }
 
-/* What is called as one has no order; of what is lost nothing is known. */
+/* Operations of one call have no order; the order of lost ones is unknown. */
 static void orders_that_say_nothing(void **state)
 {
     struct played played;

@@ -3,8 +3,8 @@
 #include "support/spoken.h"
 
 /*
- * Rank 1 sends to rank 2 and receives from rank 0 in one call, each step: of the sends no end is recorded,
- * and rank 2 left no trace. That the next call began says that both are over.
+ * Rank 1 sends to rank 2 and receives from rank 0 in one call per step. The sends have no recorded end, and
+ * rank 2 left no trace. The start of the next call shows that both are over.
  */
 static void what_was_called_as_one(void **state)
 {
@@ -18,7 +18,7 @@ static void what_was_called_as_one(void **state)
     check_found(&played, "missing 2 medium 2 <013 ");
 }
 
-/* Whoever waits for them is named with them. */
+/* Ranks that wait for them are named, too. */
 static void who_never_came(void **state)
 {
     check("r|rg!", "r|r", "r|rg!", "r|rg!", "missing 1 high 1 <023 ");
@@ -26,20 +26,23 @@ static void who_never_came(void **state)
     check("r|rg", "r|rg", "r|rg", "r|rg", "");
 }
 
-/* Rank 2 waits for rank 1, and is not to blame for what it does not come to meanwhile. */
+/* Rank 2 waits for rank 1, and is not at fault for operations that it does not join in the meantime. */
 static void who_waits_elsewhere(void **state)
 {
     check("rPg!", "r", "rR!", "rPg!", "missing 1 high 0 <2 ");
 }
 
-/* Of what a rank is missing from, the first in the job: rank 0 tells of a later one, and is read before. */
+/*
+ * Of the operations that a rank did not join, the first in the job: rank 0 has a later one, and is read
+ * before.
+ */
 static void the_first_it_is_missing_from(void **state)
 {
     check("rP|r!", "r", "rR!", "rP|r!", "missing 1 high 0 <2 ");
     check("rPg!", "r", "rR!", "rPg!", "missing 1 high 0 <2 ");
 }
 
-/* Whoever got past an operation met all of its members, whatever was recorded of them. */
+/* A rank that got past an operation shows that all members joined, whatever their records. */
 static void who_only_lost_a_record(void **state)
 {
     check("r|r", "r|r", "r|.r", "r|r", "");
@@ -47,7 +50,10 @@ static void who_only_lost_a_record(void **state)
     check("b|b!", "b|.b|b", "b|b!", "b|b!", "");
 }
 
-/* The leaf of a tree notes its stop, whoever is missing; who is done with a Broadcast waited for nobody. */
+/*
+ * The leaf of a tree records its stop, whichever rank is missing; a rank that finished a Broadcast waited for
+ * no other.
+ */
 static void an_end_beside_others_that_never_came(void **state)
 {
     check("r|r", "r|r!", "r", "r|r!", "missing 2 high 1 <013 ");
@@ -56,7 +62,10 @@ static void an_end_beside_others_that_never_came(void **state)
     check("r|rg", "r|r!", "r", "r|r!", "");
 }
 
-/* Of kernels whose stop the plugin never sees, the last is no more pending than those before it. */
+/*
+ * Of kernels whose stop the plugin never sees, the last is not more likely to be pending than those before
+ * it.
+ */
 static void ends_that_are_never_recorded(void **state)
 {
     check("r!r!r!", "r!r!r!", "r!r!r!", "", "");
@@ -66,10 +75,10 @@ static void ends_that_are_never_recorded(void **state)
     check("r!r*r!", "r!r*r!", "r!r*r!", "", "");
     check("r!r!r*!", "r!r!r*!", "r!r!r*!", "", "missing 3 medium 0 <012 ");
     check("b!b!b!", "b!b!b!", "b!b!b!", "", "");
-    /* The last of its kind says it, whatever others before it. */
+    /* The last of its kind decides, whatever the previous ones show. */
     check("rrr!r!", "rrr!r!", "rrr!r!", "", "");
     check("r!r!rr!", "r!r!rr!", "r!r!rr!", "", "missing 3 medium 0 <012 ");
-    /* Who is known to have stopped before it is. */
+    /* If the rank that stopped before it is known. */
     check("r!r!r!", "r!r!r!", "r!r!r!", "r!r!", "missing 3 high 0 <012 ");
 }
 
@@ -77,33 +86,37 @@ static void who_left_no_trace(void **state)
 {
     check("r!", "r!", "r!", "", "missing 3 medium 0 <012 ");
     check("r!", "r!", "", "", "missing 2/3 low 0 <01 ");
-    /* The only one that can be at the other place. */
+    /* The only one that can be in the other place. */
     check("rP!", "r", "r", "", "missing 3 medium 0 <0 ");
     check("rP!", "r", "", "", "");
-    /* More that are not there than are: what is there was kept of the job. */
+    /* More ranks without a trace than with one: only a part of the job was kept. */
     check("r!", "", "", "", "");
-    /* Another that stopped is enough to hold the rest up. */
+    /* Another rank that stopped is enough to explain the rest. */
     check("rr!", "rr!", "r", "", "missing 2 high 0 <01 ");
 }
 
-/* Others got past what a rank has no record of: it was there, and where it stopped is not known. */
+/*
+ * Others got past an operation of which a rank has no record: it did join, and it is unknown where it
+ * stopped.
+ */
 static void whose_record_ends_before_the_others(void **state)
 {
     check("r|r|r|r!", "r|r|r|r!", "r", "r|r|r|r!", "ended_early 2 high 3 <013 ");
     check("r|r|r|r!", "r|r|r", "r", "r|r|r|r!", "missing 1 high 3 <03 ");
     check("r|r|r|r!", "r", "r", "r|r|r|r!", "ended_early 1/2 low 3 <03 ");
     check("r|r|r|r!", "r|r|r|r!", "r", "", "missing 2/3 low 3 <01 ");
-    /* It lost the file of the communicator; of the other it has one. */
+    /* It lost the file of the communicator; it has one of the other. */
     check("r|r|r!", "rR|rR|r!", "R|R", "r|r|r!", "ended_early 2 high 2 <013 ");
-    /* What was pending is not sure. */
+    /* Pending operations are not certain. */
     check("r!r!r!r!", "r!r!r!r!", "r!", "r!r!r!r!", "");
-    /* Broadcasts end without all: it may be there that it stopped. */
+    /* Broadcasts end without all ranks: it may have stopped there. */
     check("b|b|b!", "b|b|b!", "b", "b|b|b!", "missing 2 high 2 <013 ");
 }
 
 /*
- * Of rank 3's file of all there is the beginning, of that with rank 0 all: it is absent where the first that
- * it is missing from is, and that is whose record counts, whichever is looked at first.
+ * Rank 3's file of the communicator of all ranks has only the beginning, that of the one with rank 0 is
+ * complete: it is absent from the first operation that it did not join, and the record of that communicator
+ * counts, whichever is examined first.
  */
 static void whether_the_first_it_is_missing_from_is_lost(void **state)
 {
@@ -111,7 +124,7 @@ static void whether_the_first_it_is_missing_from_is_lost(void **state)
     check("r|r|r!", "r|rR!", "r", "r|r|r!", "missing 2 high 1 <1 ");
 }
 
-/* What did not end was done all the same where the next began: rank 3 only lost the record of it. */
+/* Operations without an end are over if the next one began: rank 3 only lost their records. */
 static void what_others_went_on_from(void **state)
 {
     check("r|b!r", "r|b!r", "r|b!r", "r|.br", "");
@@ -126,8 +139,10 @@ static void whose_trace_is_cut(void **state)
     check_found(&played, "ended_early 1 high 1 <023 ");
 }
 
-/* How sure it is that ranks never came where most traces stop like that; `seen_until`: the recorders were
- * there so long. */
+/*
+ * The confidence that ranks never joined if most traces stop like that; `seen_until`: the recorders were
+ * active until then.
+ */
 static void check_cut(const char *two, enum cut most, int32_t last_step, int64_t seen_until,
                       const char *expected)
 {
@@ -144,9 +159,9 @@ static void check_cut(const char *two, enum cut most, int32_t last_step, int64_t
 enum { LONG = 1000 };
 
 /*
- * A job that was killed while it hung leaves no ends either, but its recorders were there longer than any
- * operation takes. Else it may have been stopped while one rank was a little late; several at once, or files
- * that are cut midway, or others that had gone on for three steps, say nothing.
+ * A job that was killed while it hung has no ends either, but its recorders were active for longer than any
+ * operation takes. Otherwise it may have been stopped while one rank was slightly late. Several ranks at
+ * once, truncated files, or others that had continued for three steps prove nothing.
  */
 static void where_most_traces_are_cut(void **state)
 {
@@ -159,7 +174,10 @@ static void where_most_traces_are_cut(void **state)
     check_cut("r", CUT_AT_END, 1, LONG, "missing 1 high 1 <03 missing 2 high 1 <03 ");
 }
 
-/* What a host enqueued many steps ahead, while its GPU waits, is not what others had gone on to. */
+/*
+ * Operations that a host enqueued many steps ahead, while its GPU waits, do not show that others had
+ * continued.
+ */
 static void where_hosts_ran_ahead(void **state)
 {
     struct played played;
@@ -171,7 +189,7 @@ static void where_hosts_ran_ahead(void **state)
     check_found(&played, "missing 1 high 1 <023 ");
 }
 
-/* Rank 3's process is also `other`'s, and they cannot be told apart. */
+/* Rank 3's process is also `other`'s, and they cannot be distinguished. */
 static void check_parts(const char *const calls[RANKS], int other, const char *expected)
 {
     struct played played;
@@ -187,13 +205,15 @@ static void who_may_wait_as_another(void **state)
     const char *const calls[] = {"rP!", "r", "rR!", "r"};
     check_parts(calls, 2, "missing 1 high 0 <2 missing 3 low 0 <0 ");
     check_parts(calls, 1, "missing 1 high 0 <2 missing 3 high 0 <0 ");
-    /* Where nobody else is missing from an operation of all, all others wait; one of the most is none of all.
+    /*
+     * If no other rank is missing from an operation of all ranks, all others wait; one of most ranks is not
+     * one of all.
      */
     check_parts((const char *const[]){"rr!", "rr!", "rr!", "r"}, 2, "missing 3 high 0 <012 ");
     check_parts((const char *const[]){"P", "RR!", "R", "PP!"}, 2, "missing 0 high 0 <3 missing 2 low 0 <1 ");
 }
 
-/* If all others wait for rank 3 it is not one of them. */
+/* If all others wait for rank 3, it is not one of them. */
 static void who_cannot_be_another_since_all_wait(void **state)
 {
     check_parts((const char *const[]){"rr!", "rr!", "rr!", "r"}, 2, "missing 3 high 0 <012 ");
@@ -201,7 +221,7 @@ static void who_cannot_be_another_since_all_wait(void **state)
                 "missing 1 high 0 <02 missing 3 low 0 <02 ");
 }
 
-/* That nothing at all is recorded of a rank is not for a cut. */
+/* A rank of which nothing is recorded was not truncated. */
 static void who_left_no_trace_where_most_are_cut(void **state)
 {
     struct played played;
@@ -210,7 +230,10 @@ static void who_left_no_trace_where_most_are_cut(void **state)
     check_found(&played, "missing 3 medium 1 <012 ");
 }
 
-/* When plugins wrote of ranks last: of 2 after so many seconds, of 1 after others, of all else after 30. */
+/*
+ * When the plugins last wrote for ranks: for 2 after that many seconds, for 1 after others, for all others
+ * after 30.
+ */
 static void write_until(struct played *played, int64_t two_s, int64_t one_s, enum clock_method method)
 {
     enum { SECOND = 1000000000 };
@@ -226,9 +249,9 @@ static void write_until(struct played *played, int64_t two_s, int64_t one_s, enu
 }
 
 /*
- * A rank whose plugin stopped writing long before those of all that wait died before they were stopped; not
- * one that is as long behind one of them only, or that another recorder tells of, or by clocks that nothing
- * links.
+ * A rank whose plugin stopped writing long before those of all waiting ranks died before they were stopped;
+ * but not a rank that is as far behind only one of them, or that another recorder covers, or whose clock is
+ * not linked to theirs.
  */
 static void who_was_outlived(void **state)
 {
@@ -254,7 +277,10 @@ static void who_was_outlived(void **state)
     }
 }
 
-/* A file that alone is cut in the middle of an operation says a little, and more if it ends long before. */
+/*
+ * A file that alone is truncated in the middle of an operation is weak evidence, and stronger if it ends long
+ * before the others.
+ */
 static void by_how_long_it_was_outlived(void **state)
 {
     for (int one_s = 15; one_s <= 16; one_s++) {
@@ -274,7 +300,7 @@ static void by_how_long_it_was_outlived(void **state)
     }
 }
 
-/* So do those of which not even that is recorded, alone or with one more. */
+/* The same for ranks of which not even that is recorded, alone or with one more. */
 static void where_records_end_before_and_most_are_cut(void **state)
 {
     static const struct {
@@ -293,44 +319,47 @@ static void where_records_end_before_and_most_are_cut(void **state)
     }
 }
 
-/* Some wait in one operation and some in another: the smaller side; of equal ones who is not used to it. */
+/*
+ * Some wait in one operation and some in another: the smaller side is at fault; of equal sides the one that
+ * did not call it before.
+ */
 static void who_called_something_else(void **state)
 {
     check("r|r!", "r|r!", "r|g!", "r|r!", "mismatch 2 high 1 <013 ");
     check("rg|rg|rg!", "rg|rg|rr!", "rg|rg|rg!", "rg|rg|rr!",
           "mismatch 1 medium 2 <02 mismatch 3 medium 2 <02 ");
     check("r!", "r!", "g!", "g!", "mismatch 0/1/2/3 low 0 < ");
-    /* Rank 3 came to neither. */
+    /* Rank 3 joined neither. */
     check("r|r!", "r|r!", "r|g!", "r", "missing 3 high 1 <01 ");
     /* Ranks 1 and 2 wait for each other, but not on one communicator. */
     check("r!", "R!", "r!", "r!", "");
 }
 
-/* Of two equal sides, where what one is used to is not known, or neither is used to it. */
+/* Of two equal sides, if it is unknown what one did before, or neither called it before. */
 static void who_called_something_else_by_habit(void **state)
 {
     check("rg|rg|rg!", ".r.g|.r.g|rr!", "rg|rg|rg!", ".r.g|.r.g|rr!", "mismatch 1/3 low 2 <02 ");
     check("rg|rg|rb!", "rg|rg|rr!", "rg|rg|rb!", "rg|rg|rr!", "mismatch 0/1/2/3 low 2 < ");
 }
 
-/* Their hosts called it all; the GPU of one is busy with something else for good. */
+/* Their hosts called everything; the GPU of one is busy with something else forever. */
 static void who_never_began_what_its_host_called(void **state)
 {
     check("rg|r!g~", "rg|r~g~", "rg|r!g~", "rg|r!g~", "missing 1 high 1 <023 ");
     /* Ranks 0 and 3 wait for 1 and 2, of which 2 waits for 1. */
     check("Pr|Pr!", "Rr|R~r~", "Rr|R!r~", "Pr|Pr!", "missing 1 high 1 <2 ");
     check("rr|r!", "rr|r~", "rr|r~", "rr|r!", "missing 1/2 low 1 <03 ");
-    /* Nobody waits; nobody's starts are known; of the first of its kind no start is known to be recorded. */
+    /* No rank waits; no rank's starts are known; no start of this kind is known to be recorded. */
     check("r|r~", "r|r~", "r|r~", "r|r~", "");
     check("r|r!", "r~|r~", "r|r!", "r|r!", "");
     check("r|g!", "r|g~", "r|g!", "r|g!", "");
-    /* Whom the host keeps away is told by that. */
+    /* If the host explains the absence, that finding is enough. */
     check("rr|r!", "rr", "rr|r~", "rr|r!", "missing 1 high 1 <023 ");
 }
 
 /*
- * Rank 3 called P, to which rank 0's host never came: its kernel of the AllReduce before waits, as the GPU of
- * rank 1 never began that.
+ * Rank 3 called P, which rank 0's host never did: its kernel of the AllReduce before waits, because the GPU
+ * of rank 1 never started that.
  */
 static void who_waits_on_its_gpu(void **state)
 {
@@ -338,16 +367,18 @@ static void who_waits_on_its_gpu(void **state)
     struct played played;
     play(&played, calls);
     check_found(&played, "missing 1 high 1 <023 ");
-    /* Of a start that is only inferred it is not known. */
+    /* For a start that is only inferred it is unknown. */
     play(&played, calls);
     played.operations[3].inferred = 1;
     check_found(&played, "missing 0 high 1 <3 ");
-    /* Where all began, as far as starts are recorded, and nobody got past, all wait, for what is not
-     * recorded; where one did, all can. */
+    /*
+     * If all started, as far as starts are recorded, and none got past, all wait for something that is not
+     * recorded; if one got past, all can.
+     */
     check("Prr|r!", "rr|r!", "rr|r!", "Prr|r!P~", "");
     check("Prr|r!", "r~r|r~", "rr|r!", "Prr|r!P~", "");
     check("Prr|r!", "rr|r", "rr|r!", "Prr|r!P~", "missing 0 high 1 <3 ");
-    /* Nor does a rank wait whose own GPU never began it. */
+    /* A rank whose own GPU never started it does not wait either. */
     check("Prr|r~", "rr|r~", "rr|r!", "Prr|r!P~", "missing 0 high 1 <3 ");
 }
 
@@ -380,7 +411,7 @@ static void traces_that_do_not_tell_who_never_began(void **state)
     check_found(&played, "");
 }
 
-/* What did not finish is not listed: who is missing there says nothing. */
+/* Unfinished operations are not listed, so absence from them proves nothing. */
 static void where_only_finished_operations_are_listed(void **state)
 {
     struct played played;
@@ -389,50 +420,56 @@ static void where_only_finished_operations_are_listed(void **state)
     check_found(&played, "");
 }
 
-/* Of a send with its receive, the one that is not there. */
+/* Of a send and its receive, the missing one. */
 static void a_send_or_receive_alone(void **state)
 {
     check("rs!", "r", "r", "r", "missing 1 high 0 <0 ");
     check("r", "rv!", "r", "r", "missing 0 high 0 <1 ");
-    /* Rank 1 waits for 0 and 0 for 1: nothing tells who took the wrong turn, and it is no other operation. */
+    /*
+     * Rank 1 waits for 0 and 0 for 1: nothing shows which one departed from the program, and it is no
+     * mismatch.
+     */
     check("rg!", "rv!", "rg!", "rg!", "");
     check("rs!", "rg!", "rg!", "rg!", "");
 }
 
-/* Rank 0 left its send out, and waits in what comes next for who waits for the send. */
+/* Rank 0 omitted its send, and waits in the next operation for the rank that waits for the send. */
 static void who_departs_from_its_own_programme(void **state)
 {
     check("sr|sr|r!", "vr|vr|v!", "r|r|r!", "r|r|r!", "mismatch 0 high 2 <1 ");
     check("r|r|r!", "sr|sr|s!", "vr|vr|r!", "r|r|r!", "mismatch 2 high 2 <1 ");
-    /* Of two that wait for each other on two communicators, who took the wrong turn. */
+    /* Of two ranks that wait for each other on two communicators, the one that departed from its program. */
     check("r|r|r!", "Rr|Rr|R!", "Rr|Rr|r!", "r|r|r!", "mismatch 2 high 2 <1 ");
-    /* A call that went through, and what it led to: it may be by design, and is named where nothing else is.
+    /*
+     * A call that finished, and its consequence: it may be by design, and is named only if nothing else is.
      */
     check("Pr|Pr|Pr!", "Rr|Rr|R!r~", "sRr|sRr|s!R~r~", "vPr|vPr|Pv!r~", "mismatch 3 medium 2 < ");
-    /* What it did besides is no mistake where it is done. */
+    /* An additional call that finished is no mistake. */
     check("r|r|r!", "Rr|Rr|R!", "Rr|Rr|bR!", "r|r|r!", "");
-    /* One earlier step is no programme; and a job that does something new as a whole departs nowhere. */
+    /*
+     * One earlier step is no program; and if the whole job does something new, no rank departs from anything.
+     */
     check("sr|r!", "vr|v!", "r|r!", "r|r!", "");
     check("r|r|b!", "r|r|b!", "r|r|b!", "r|r|b!", "");
     check("r|r|rg!", "r|r|r", "r|r|rg!", "r|r|rg!", "missing 1 high 2 <023 ");
 }
 
-/* Who called what no other has in its programme waits for its own mistake: nobody is missing there. */
+/* A rank with a call that no other rank has waits because of its own mistake: no rank is missing there. */
 static void who_waits_for_its_own_mistake(void **state)
 {
     check("r|r|r!", "r|r|s!", "r|r|r", "r|r|r!", "mismatch 1 high 2 <03 ");
 }
 
-/* Whose file is lost does not matter where the mistake is known. */
+/* Lost files of other ranks do not matter if the mistake is known. */
 static void a_mistake_and_a_lost_file(void **state)
 {
     check("rg|rg|rg!", "rg|rg|rr!", "rg|rg|rg!", "", "mismatch 1 high 2 <02 ");
-    /* Of a pair the only one that is there: it may be either. */
+    /* The only recorded rank of a pair: either may be at fault. */
     check("", "Rr|Rr|r!", "", "", "");
     check("r|r|r!", "r|r|r!", "r|r|g!", "", "mismatch 2 high 2 <01 ");
 }
 
-/* The only record is whole and ends in the middle of a step. */
+/* The only record is complete and ends in the middle of a step. */
 static void who_left_in_the_middle_of_a_step(void **state)
 {
     struct played played;
@@ -440,7 +477,7 @@ static void who_left_in_the_middle_of_a_step(void **state)
     check("", "rgr|rgr|rg", "", "", "ended_early 1 medium 2 < ");
     check("", "rgr|rgr|rg!", "", "", "");
     check("", "rgr|rgr|rgr", "", "", "");
-    /* The steps may begin elsewhere: the record begins within one. */
+    /* Steps may begin elsewhere: the record begins inside one. */
     check("", "gr|rgr|rgr|rg", "", "", "");
     check("rgr|rgr|rg", "rgr|rgr|rg", "", "", "");
     play(&played, calls);
@@ -454,7 +491,7 @@ static void who_left_in_the_middle_of_a_step(void **state)
     check_found(&played, "");
 }
 
-/* Nothing was ever seen of the like of what has no end: it says nothing of who is not there. */
+/* Operations of this kind never had an end, so a missing end shows no missing rank. */
 static void of_which_nothing_is_ever_seen(void **state)
 {
     check("r~r~", "r~r~", "r~r~", "", "");

@@ -10,7 +10,7 @@
 
 enum { RANKS = 5, MOST = 16 };
 
-/* Ranks 0 to 4: rank 0 waits in a call; of the others nothing is recorded. */
+/* Ranks 0 to 4: rank 0 waits in a call; nothing is recorded of the others. */
 struct played {
     struct job job;
     struct job_rank ranks[RANKS];
@@ -76,7 +76,7 @@ static void who_did_not_join(void **state)
     findings_release(&played.findings);
 }
 
-/* Its own record, in which it waits in nothing, says the same. */
+/* Its own record, in which it waits in nothing, confirms it. */
 static void who_left_a_record(void **state)
 {
     struct played played;
@@ -128,7 +128,7 @@ static void reports_that_differ(void **state)
     findings_release(&played.findings);
 }
 
-/* Its own record shows that it came, or the rank is none of the job. */
+/* Its own record shows that it joined, or the rank is not in the job. */
 static void who_waits_as_well(void **state)
 {
     struct played played;
@@ -140,8 +140,10 @@ static void who_waits_as_well(void **state)
     assert_int_equal(played.findings.count, 0);
 }
 
-/* Evidence where records accuse the rank, nothing where they accuse another one surely, and in place of
- * candidates. */
+/*
+ * The reports are evidence if records accuse the rank, are ignored if records surely accuse another one, and
+ * replace candidates.
+ */
 static void what_records_say(void **state)
 {
     struct played played;

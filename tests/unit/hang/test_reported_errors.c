@@ -10,7 +10,7 @@
 
 enum { RANKS = 4, MOST = 16, CALLS = 100 };
 
-/* Ranks 0 to 3, and what they warn of. */
+/* Ranks 0 to 3, and their warnings. */
 struct played {
     struct job job;
     struct job_rank ranks[RANKS];
@@ -104,7 +104,7 @@ static void several_ranks_with_errors_are_candidates(void **state)
     findings_release(&played.findings);
 }
 
-/* On one host, whose clock tells; what comes a second later may have come at once. */
+/* On one host, whose clock decides; an error in the next second may have occurred at the same time. */
 static void the_first_of_several_on_one_host(void **state)
 {
     static char host[] = "node0", other[] = "node1";
@@ -149,7 +149,10 @@ static void what_weighs_less_is_not_told_beside_it(void **state)
     findings_release(&played.findings);
 }
 
-/* What need not end a job is not told beside who ended it, and leaves candidates as they are. */
+/*
+ * Errors that need not end a job are not reported if the rank that ended it is known, and do not change
+ * candidates.
+ */
 static void settings_beside_a_rank_that_is_missing(void **state)
 {
     struct played played;
@@ -170,7 +173,7 @@ static void settings_beside_a_rank_that_is_missing(void **state)
     findings_release(&played.findings);
 }
 
-/* A rank that uses another network than most; where no network is most ranks', none. */
+/* A rank that uses another network than most; none if no network is used by most ranks. */
 static void a_rank_with_another_network(void **state)
 {
     struct played played;
@@ -191,7 +194,7 @@ static void a_rank_with_another_network(void **state)
     assert_null(found(&played));
 }
 
-/* Two ranks differ, and one logs so: unless another's error came long before on the same host. */
+/* Two ranks differ, and one logs it: unless the error of another one came long before on the same host. */
 static void whom_an_invalid_use_names(void **state)
 {
     struct played played;
@@ -220,7 +223,7 @@ static void whom_an_invalid_use_names(void **state)
     findings_release(&played.findings);
 }
 
-/* Of each card of each rank by itself, in whatever order the log tells. */
+/* For each card of each rank separately, in any order of the log. */
 static void ports_that_went_more_often_than_they_came_back(void **state)
 {
     struct played played;
@@ -241,7 +244,7 @@ static void ports_that_went_more_often_than_they_came_back(void **state)
     assert_null(found(&played));
 }
 
-/* A port that went for good; that of another card came back. */
+/* A port that did not come back; that of another card did. */
 static void a_port_that_went(void **state)
 {
     struct played played;
@@ -255,7 +258,7 @@ static void a_port_that_went(void **state)
     findings_release(&played.findings);
     played.warnings[1].nic = "mlx5_0";
     assert_null(found(&played));
-    /* What failed because of it is told with it. */
+    /* Failures because of it are reported with it. */
     played.warnings[1].nic = "mlx5_1";
     struct finding *broken = findings_add(&played.findings);
     assert_non_null(broken);
@@ -266,7 +269,7 @@ static void a_port_that_went(void **state)
     findings_release(&played.findings);
 }
 
-/* A job that got over its first calls has its connections, and one that goes on has no fatal setting. */
+/* A job that got past its first calls has its connections, and a job that continues has no fatal setting. */
 static void settings_matter_at_the_start(void **state)
 {
     struct played played;
@@ -301,7 +304,7 @@ static void a_job_that_went_on_was_not_ended_by_it(void **state)
     assert_null(found(&played));
     played.ranks[1].count = CALLS + 1024;
     assert_non_null(found(&played));
-    /* A log that lists no calls does not tell when it was. */
+    /* A log without calls does not show when it was. */
     findings_release(&played.findings);
     played.ranks[1].count = CALLS + 1025;
     played.warnings[0].calls = COUNT_UNKNOWN;
@@ -309,7 +312,7 @@ static void a_job_that_went_on_was_not_ended_by_it(void **state)
     findings_release(&played.findings);
 }
 
-/* Where that rank is found missing already, what it logged says why. */
+/* If that rank is already known to be missing, its log gives the reason. */
 static void what_a_missing_rank_reports_is_evidence(void **state)
 {
     struct played played;
@@ -346,8 +349,10 @@ static void who_reports_an_error_is_no_longer_one_of_several(void **state)
     findings_release(&played.findings);
 }
 
-/* Which network a rank uses is worth a finding where it differs, and yet no failure; that a port is back, and
- * what RAS asks, neither. */
+/*
+ * A rank that uses a different network is a finding, but no failure; that a port is back, and RAS requests,
+ * are neither.
+ */
 static void which_kinds_are_failures(void **state)
 {
     static const enum warning_kind none[] = {WARNING_OTHER,     WARNING_SILENT,  WARNING_DEAD,

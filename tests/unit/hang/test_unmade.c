@@ -12,7 +12,7 @@
 
 enum { RANKS = 6, CALLS = 17 };
 
-/* Ranks 0 to 5, a communicator of all, and how far each came with making it. */
+/* Ranks 0 to 5, a communicator of all ranks, and the progress of each with its init. */
 struct played {
     struct job job;
     struct job_rank ranks[RANKS];
@@ -25,7 +25,7 @@ struct played {
 static char label[] = "0-5";
 static char names[RANKS][2] = {"0", "1", "2", "3", "4", "5"};
 
-/* Of each rank: 'c' complete, 's' started, 'b' started and past the bootstrap, '-' no line. */
+/* For each rank: 'c' complete, 's' started, 'b' started and past the bootstrap, '-' no line. */
 static void play(struct played *played, const char *states)
 {
     *played =
@@ -50,7 +50,7 @@ static void play(struct played *played, const char *states)
         played->instances[i] = (struct job_instance){.members = 2};
 }
 
-/* The one finding; NULL. */
+/* The only finding; NULL if there is none. */
 static const struct finding *found(struct played *played)
 {
     findings_release(&played->findings);
@@ -86,7 +86,7 @@ static void some_get_through_and_some_do_not(void **state)
     findings_release(&played.findings);
 }
 
-/* No rank leaves the bootstrap before all have come. */
+/* No rank leaves the bootstrap before all have arrived. */
 static void one_rank_never_came(void **state)
 {
     struct played played;
@@ -100,7 +100,7 @@ static void one_rank_never_came(void **state)
     assert_quiet(&finding->rule_results, RULE_STUCK_IN_START);
     assert_quiet(&finding->rule_results, RULE_NO_TRACE);
     check_text(&played, "rank 4 never joined the initialization of a communicator that other ranks wait in");
-    /* Its log may merely not be given. */
+    /* Its log may merely not have been ingested. */
     played.ranks[4].process_id = -1;
     finding = found(&played);
     assert_speaks(&finding->rule_results, RULE_NO_TRACE);
@@ -109,7 +109,7 @@ static void one_rank_never_came(void **state)
     check_text(&played,
                "rank 4 has no log line about the initialization of a communicator that other ranks wait in");
     findings_release(&played.findings);
-    /* Those that met it wait for something else. */
+    /* The ranks that joined with it wait for something else. */
     play(&played, "sbss-s");
     finding = found(&played);
     assert_int_equal(finding->creation_fault, CREATION_STUCK);
@@ -117,7 +117,7 @@ static void one_rank_never_came(void **state)
     findings_release(&played.findings);
 }
 
-/* Of a communicator of some ranks the log does not tell which one lacks: not those that wait in it. */
+/* For a communicator of some ranks, the log does not show which one is missing: not those that wait in it. */
 static void one_of_the_ranks_elsewhere(void **state)
 {
     struct played played;
@@ -136,7 +136,7 @@ static void one_of_the_ranks_elsewhere(void **state)
     findings_release(&played.findings);
 }
 
-/* The first that the log has is told, and how many more there are. */
+/* The first one in the log is reported, and the number of others. */
 static void several_communicators(void **state)
 {
     struct played played;
@@ -155,7 +155,7 @@ static void several_communicators(void **state)
     findings_release(&played.findings);
 }
 
-/* What was made, or used, was no trouble: lines of logs are lost. */
+/* A communicator that was created or used was no problem: lines of logs can be lost. */
 static void what_accuses_nobody(void **state)
 {
     struct played played;

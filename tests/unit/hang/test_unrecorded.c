@@ -10,7 +10,7 @@
 
 enum { MOST = 16 };
 
-/* A job of so many ranks in one communicator, of which the first ones left a record of their calls. */
+/* A job of this many ranks in one communicator, of which the first ones have records of their calls. */
 struct played {
     struct job job;
     struct job_rank ranks[MOST];
@@ -36,7 +36,7 @@ static void play(struct played *played, int64_t size, int32_t recorded, int is_s
     assert_int_equal(unrecorded_init(&played->unrecorded, &played->job), 0);
 }
 
-/* Half of the ranks where it is known how many there are; else three quarters. */
+/* Half of the ranks if their number is known; else three quarters. */
 static void how_many_records_it_takes(void **state)
 {
     static const struct {
@@ -56,7 +56,7 @@ static void how_many_records_it_takes(void **state)
     }
 }
 
-/* Of a pair of a larger job, most of whose ranks left no record, nobody is named. */
+/* In a pair of a larger job, most of whose ranks left no record, no rank is named. */
 static void few_records_of_the_job(void **state)
 {
     struct played played;
@@ -96,7 +96,7 @@ static void how_sure_it_is(void **state)
     findings_release(&findings);
 }
 
-/* A rank of which a line is there, and none of its calls, left no record of them; yet it is there. */
+/* A rank with lines but without calls has no record of them; but it exists. */
 static void a_process_without_calls(void **state)
 {
     struct played played;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* A rank's calls as letters: each letter a function and size of its own. */
+/* The calls of a rank as letters: each letter is a different function and size. */
 static int32_t next_after(const char *letters)
 {
     struct job job = {.rank_count = 1};
@@ -30,7 +30,7 @@ static int32_t next_after(const char *letters)
 
 static void the_longest_run_of_like_calls_tells(void **state)
 {
-    /* After "ab" came c, after "xb" d: the calls before tell which. */
+    /* After "ab" came c, after "xb" d: the previous calls decide. */
     assert_int_equal(next_after("abcxbdab"), 2);
     assert_int_equal(next_after("abcxbdxb"), 5);
 }

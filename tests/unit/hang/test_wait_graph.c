@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 /*
- * Collectives on the communicator of all ranks, as Flight Recorder tells of them. A letter a rank: 'w' made
- * the last and waits in it, 'i' did not make it, 'd' has it done, '-' left no record. Each of the others has
- * one that has ended before.
+ * Collectives on the communicator of all ranks, as Flight Recorder lists them. One letter per rank: 'w'
+ * called the last one and waits in it, 'i' did not call it, 'd' has finished it, '-' left no record. Each of
+ * the others has an earlier one that has ended.
  */
 struct made_job {
     struct job job;
@@ -78,12 +78,14 @@ static void who_is_with_whom(void **state)
     struct made_job made;
     struct wait_graph graph;
     make(&made, "wiwd-w", 6);
-    /* The record of rank 4 is lost, and nothing tells that its place is in it: it is that of all. */
+    /*
+     * The record of rank 4 is lost, and nothing shows which communicators it is in except that of all ranks.
+     */
     assert_int_equal(wait_graph_init(&graph, &made.job), 0);
     assert_int_equal(graph.call_count, 1);
     for (int32_t rank = 0; rank < 6; rank += rank == 2 ? 3 : 2) {
         const struct waiter *waiter = &graph.waiters[rank];
-        assert_int_equal(waiter->with, 2); /* of three that wait, the others */
+        assert_int_equal(waiter->with, 2); /* of three waiting ranks, the others */
         assert_int_equal(waiter->done, 1);
         assert_int_equal(waiter->count, 2); /* for ranks 1 and 4 */
         assert_true(waiter->is_sure);       /* of rank 1 */
@@ -115,7 +117,7 @@ static void who_called_first(void **state)
     made_release(&made);
 }
 
-/* As many waits as ranks that are waited for, however many wait: not their product. */
+/* The cost is that of the waiting ranks plus that of the ranks waited for, not their product. */
 static void no_larger_than_its_calls(void **state)
 {
     enum { WAITING = 3000, IDLE = 3000, ALL = WAITING + IDLE };

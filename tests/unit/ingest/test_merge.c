@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* More than are open at once. */
+/* More than can be open at the same time. */
 enum { SHARDS = 70 };
 
 static const struct interval_ns UNKNOWN = {TIME_UNKNOWN, TIME_UNKNOWN};
@@ -50,7 +50,7 @@ static int hand_on(void *context, struct batch **batch, struct error *error)
     return 0;
 }
 
-/* One operation of rank `rank`, as one that stands behind the first part of a great file. */
+/* One operation of rank `rank`, as one after the first part of a large file. */
 static void write_file(struct writer *writer, int rank, const char *path, const char *digest,
                        int64_t first_ordinal)
 {
@@ -90,7 +90,7 @@ static void write_file(struct writer *writer, int rank, const char *path, const 
     batch_release(&batch);
 }
 
-/* Shard `number` of SHARDS with one file, whose path comes last of the first shard's. */
+/* Shard `number` of SHARDS with one file; the paths of the first shard come last. */
 static void make_shard(int number)
 {
     char path[64], digest[64], none[] = "", host[] = "node";
@@ -110,7 +110,7 @@ static void make_shard(int number)
     store_close(store);
 }
 
-/* Who asked for the merge, and stops it after so many files. */
+/* The caller of the merge, which stops it after this many files. */
 struct listener {
     size_t most;
     size_t told;
@@ -188,7 +188,7 @@ static void test_many_shards(void **state)
     assert_int_equal(number(state, "SELECT count(*) FROM shard WHERE state = 'whole'"), SHARDS);
 }
 
-/* What it has brought stays; until it is completed, no shard passes for whole. */
+/* Merged files stay; until the merge is completed, no shard counts as complete. */
 static void test_stopped(void **state)
 {
     struct listener listener = {.most = 2};
@@ -205,7 +205,7 @@ static void test_stopped(void **state)
     assert_int_equal(number(state, "SELECT count(*) FROM shard WHERE state = 'missing'"), SHARDS - 4);
 }
 
-/* One that cannot be read is lost, the others are merged; it is found when it is there. */
+/* A shard that cannot be read is missing, the others are merged; it is merged when it is readable. */
 static void test_lost(void **state)
 {
     struct listener listener = {.most = SIZE_MAX};

@@ -1,7 +1,7 @@
-/* Where files are cut: parts lie end to end, begin with a line, and nothing but the content decides. */
+/* Where files are split: parts are adjacent, begin with a line, and depend only on the content. */
 #include "support/cmocka_all.h"
 
-/* The program's own parts are too long for a test: this is the same source with shorter ones. */
+/* The parts of the program are too long for a test: this is the same source with shorter ones. */
 #define PART_BYTES (UINT64_C(16) << 10)
 #include "base/base.h"
 #include "format/format.h"
@@ -16,7 +16,7 @@
 
 extern const struct format format_inspector;
 
-/* A line of Inspector's, always as long. */
+/* A line of Inspector, always of the same length. */
 static const char line_format[] =
     "{\"header\":{\"id\":\"0xa6\",\"rank\":0,\"n_ranks\":2,\"nnodes\":1},\"metadata\":{"
     "\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"\",\"dump_timestamp_us\":1700000000000000,"
@@ -40,7 +40,7 @@ static int clean(void **state)
     return rmdir(top);
 }
 
-/* How long a line is. */
+/* The length of a line. */
 static uint64_t write_lines(const char *path, int count)
 {
     FILE *file = fopen(path, "w");
@@ -102,7 +102,7 @@ static void a_great_file_is_cut_between_lines(void **state)
     uint64_t line = write_lines("log", LINES), size = LINES * line;
     struct ingest ingest = asked();
     struct parts parts = plan_log(&ingest);
-    /* Each part but the last, which may be up to twice as long, has the length of a part. */
+    /* Each part has the length of a part, except the last, which may be up to twice as long. */
     assert_int_equal(parts.count, size / PART_BYTES);
     assert_int_equal(parts.items[0].begin, 0);
     for (size_t i = 0; i < parts.count; i++) {
@@ -113,7 +113,7 @@ static void a_great_file_is_cut_between_lines(void **state)
         assert_string_equal(part->format->name, "inspector");
         assert_int_equal(part->begin % line, 0);
         assert_int_equal(part->end, i + 1 < parts.count ? parts.items[i + 1].begin : size);
-        /* The first place from there on: a line that is whole comes before it. */
+        /* The first possible place from there on: a complete line comes before it. */
         assert_true(part->begin >= i * PART_BYTES);
         assert_true(part->begin <= i * PART_BYTES + 2 * line);
     }
@@ -132,7 +132,7 @@ static void a_smaller_one_is_not(void **state)
     parts_release(&parts);
 }
 
-/* Records are numbered by where they stand: the same content is to give the same numbers. */
+/* Records are numbered by their position: the same content must give the same numbers. */
 static void the_content_alone_decides(void **state)
 {
     static const char *const paths[] = {"log", "other"};
@@ -188,7 +188,7 @@ static void the_store_is_not_looked_into(void **state)
     assert_in_one(&ingest);
 }
 
-/* What the store says of the log at its real path, as it is now. */
+/* The present entry of the store for the log at its real path. */
 static struct known_file known_log(char **path)
 {
     struct known_file file = {.bytes = LINES * write_lines("log", LINES)};
@@ -239,7 +239,7 @@ static void known_content_is_not_cut(void **state)
     free(path);
 }
 
-/* The user does not wait until great files have been read for their digests. */
+/* The user need not wait until large files have been read for their digests. */
 static void nothing_is_known_once_interrupted(void **state)
 {
     char *path;

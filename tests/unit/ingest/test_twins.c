@@ -1,4 +1,6 @@
-/* The plugin's Inspector lines beside its Chrome trace: left out where the trace says more, and not else. */
+/*
+ * The plugin's Inspector lines next to its Chrome trace: skipped if the trace contains more, and only then.
+ */
 #include "base/base.h"
 #include "ingest/ingest.h"
 #include "input/input.h"
@@ -70,7 +72,7 @@ static size_t left_out(struct walk *walk, const struct known *known)
     return count;
 }
 
-/* Of a folder with everything that a test has written. */
+/* For a folder with everything that a test has written. */
 static size_t left_out_of_folder(void)
 {
     static const char *const here[] = {"."};
@@ -79,7 +81,7 @@ static size_t left_out_of_folder(void)
     assert_int_equal(walk.count, before - count);
     for (size_t i = 0; i < walk.count && count; i++)
         assert_null(strstr(walk.files[i].path, ".jsonl"));
-    /* Somebody has to know that the folder is not without traces. */
+    /* The caller must know that the folder is not without traces. */
     assert_int_equal(walk.starts[0].has_known, count > 0);
     walk_release(&walk);
     return count;
@@ -92,7 +94,7 @@ static void lines_beside_a_trace_are_left_out(void **state)
     assert_int_equal(left_out_of_folder(), 1);
 }
 
-/* What a name says of packing does not matter to what is in the file. */
+/* The suffix of a name does not decide whether a file is compressed. */
 static void packed_or_not(void **state)
 {
     static const char *const pairs[][2] = {
@@ -105,7 +107,7 @@ static void packed_or_not(void **state)
     }
 }
 
-/* NVIDIA's Inspector tells of its own. */
+/* NVIDIA's Inspector has no such mark. */
 static void lines_of_others_stay(void **state)
 {
     write_file("0.json", chrome);
@@ -121,7 +123,7 @@ static void lines_beside_no_trace_stay(void **state)
     assert_int_equal(left_out_of_folder(), 0);
     write_file("0.json", "");
     assert_int_equal(left_out_of_folder(), 0);
-    write_file("0.json", "[\n{\"name\": \"AllRe"); /* cut at once */
+    write_file("0.json", "[\n{\"name\": \"AllRe"); /* truncated at the beginning */
     assert_int_equal(left_out_of_folder(), 0);
 }
 
@@ -134,7 +136,7 @@ static void each_rank_has_its_own(void **state)
     assert_int_equal(left_out_of_folder(), 2);
 }
 
-/* A trace that lies beside the lines, but that nobody asked for. */
+/* A trace next to the lines that was not requested. */
 static void only_what_comes_in_counts(void **state)
 {
     static const char *const lines[] = {"0.jsonl"};

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "hello\nworld\n" and "again\n", each packed by gzip -n. */
+/* "hello\nworld\n" and "again\n", each compressed with gzip -n. */
 static const unsigned char member_one[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0xcb,
                                            0x48, 0xcd, 0xc9, 0xc9, 0xe7, 0x2a, 0xcf, 0x2f, 0xca, 0x49, 0xe1,
                                            0x02, 0x00, 0xff, 0x5d, 0xc5, 0xc4, 0x0c, 0x00, 0x00, 0x00};
@@ -87,7 +87,7 @@ static void lines_and_their_offsets(void **state)
     input_close(input);
 }
 
-/* It is passed over at the beginning only, and only whole. */
+/* It is skipped only at the beginning, and only if complete. */
 static void byte_order_marks(void **state)
 {
     const char *bytes;
@@ -115,7 +115,7 @@ static void byte_order_marks(void **state)
     input_close(input);
 }
 
-/* What is read in parts has it in the first. */
+/* If a file is read in parts, the first part has it. */
 static void parts_and_byte_order_marks(void **state)
 {
     struct error error = ERROR_INIT;
@@ -150,7 +150,7 @@ static void zeros_inside_a_line(void **state)
     input_close(input);
 }
 
-/* Who takes lines by himself and who asks for them see the same ones. */
+/* Pulling lines and being called with lines give the same lines. */
 static void lines_taken_ahead(void **state)
 {
     static const char text[] = "one\ntwo\r\nthree\nfour\nfi";
@@ -173,7 +173,7 @@ static void lines_taken_ahead(void **state)
     input_close(input);
 }
 
-/* In the middle of a line there is no line ahead. */
+/* In the middle of a line there is no line to look ahead at. */
 static void nothing_ahead_inside_a_line(void **state)
 {
     struct buffer text = BUFFER_INIT;
@@ -197,7 +197,7 @@ static void nothing_ahead_inside_a_line(void **state)
     buffer_release(&text);
 }
 
-/* Lines around the size of a piece, and one of several pieces: all bytes come out, in order. */
+/* Lines around the size of a block, and one of several blocks: all bytes are delivered, in order. */
 static void long_lines_come_in_pieces(void **state)
 {
     static const size_t lengths[] = {INPUT_LINE_BYTES - 1, INPUT_LINE_BYTES, INPUT_LINE_BYTES + 1,
@@ -245,7 +245,7 @@ static void gzip_members_are_one_stream(void **state)
     input_close(input);
 }
 
-/* As many zeros as are read at once, one more, and none at all hide nothing. */
+/* As many zeros as are read at once, one more, and none at all do not hide what follows. */
 static void zeros_between_members(void **state)
 {
     static const size_t zeros[] = {0, 1, 512, (64 << 10) - sizeof member_one, 64 << 10, 200001};
@@ -277,7 +277,7 @@ static void assert_fails(struct input *input, const char *with)
     assert_non_null(strstr(error.cause[0], path));
 }
 
-/* What could be unpacked comes out before the failure is told. */
+/* What could be unpacked is delivered before the failure is reported. */
 static void cut_gzip(void **state)
 {
     struct input *input = open_bytes(member_one, sizeof member_one - 10, NULL);
@@ -297,14 +297,14 @@ static void damaged_gzip(void **state)
     assert_line(input, "hello", 0, 1);
     assert_fails(input, "damaged");
     input_close(input);
-    /* Text behind the packed data is no padding. */
+    /* Text after the compressed data is no padding. */
     unsigned char trailing[sizeof member_one + 4];
     memcpy(trailing, member_one, sizeof member_one);
     memcpy(trailing + sizeof member_one, "text", 4);
     input = open_bytes(trailing, sizeof trailing, NULL);
     assert_fails(input, "damaged");
     input_close(input);
-    /* Nor is it behind zeros. */
+    /* Nor is text after zeros. */
     unsigned char behind[sizeof member_one + 10] = {0};
     memcpy(behind, member_one, sizeof member_one);
     memcpy(behind + sizeof member_one + 6, "text", 4);
@@ -319,7 +319,7 @@ static void unpacking_has_limits(void **state)
     struct input *input = open_bytes(member_one, sizeof member_one, &limits);
     assert_fails(input, "unpacks to more than");
     input_close(input);
-    /* What comes behind is not read. */
+    /* What follows is not read. */
     enum { LONG_BYTES = 1 << 20 };
     unsigned char *bytes = calloc(1, LONG_BYTES);
     assert_non_null(bytes);
@@ -331,7 +331,7 @@ static void unpacking_has_limits(void **state)
     free(bytes);
 }
 
-/* The digest is that of the raw bytes, also where unpacking failed half way. */
+/* The digest is that of the raw bytes, also if unpacking failed half-way. */
 static void digest_of_the_whole_file(void **state)
 {
     struct digest digest;
@@ -380,7 +380,7 @@ static void digest_of_what_is_unpacked(void **state)
     input_close(input);
 }
 
-/* Twenty times "hello\n" by gzip, and zeros to the same length: it is packed all the same. */
+/* Twenty times "hello\n" in gzip, and zeros up to the same length: it still counts as compressed. */
 static void packed_to_its_own_size(void **state)
 {
     static const unsigned char bytes[120] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03,

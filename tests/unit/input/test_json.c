@@ -182,7 +182,7 @@ static void numbers_that_do_not_fit_are_known(void **state)
     assert_false(fit("[-Inf]", JSON_INVALID));
 }
 
-/* A string with a NUL inside ends there: that something is lost is known. */
+/* A string with a NUL inside ends there, and the loss is reported. */
 static void strings_end_at_a_nul(void **state)
 {
     static const struct {
@@ -205,7 +205,7 @@ static void strings_end_at_a_nul(void **state)
 
 static void assert_same(const char *text, size_t length)
 {
-    char *copy = malloc(length ? length : 1); /* of the exact size: reading past the end shows */
+    char *copy = malloc(length ? length : 1); /* of the exact size, to detect reading beyond the end */
     assert_non_null(copy);
     memcpy(copy, text, length);
     const char *difference = difference_from_cjson(copy, length);
@@ -214,7 +214,7 @@ static void assert_same(const char *text, size_t length)
     free(copy);
 }
 
-/* Puts something into a text, which has room for it, or takes something out. */
+/* Inserts into a text, which has space for it, or removes from it. */
 static size_t change(char *text, size_t length)
 {
     static const char *const pieces[] = {"\\u0000",    "\\ud83d\\ude00",

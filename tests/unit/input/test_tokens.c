@@ -34,7 +34,9 @@ static struct input *open_text(const char *text, size_t length)
     return input;
 }
 
-/* "path key=value" of each, "!text" of damage, "~text" of what is too long, "<text" where it is cut. */
+/*
+ * "path key=value" for each, "!text" for damage, "~text" for what is too long, "<text" where it is truncated.
+ */
 static void append(struct buffer *seen, const struct tokens_value *value)
 {
     static const char signs[] = {[TOKENS_DAMAGE] = '!', [TOKENS_TOO_LONG] = '~', [TOKENS_CUT] = '<'};
@@ -47,7 +49,7 @@ static void append(struct buffer *seen, const struct tokens_value *value)
     buffer_append_byte(seen, ';');
 }
 
-/* What is pulled; the bytes at each offset are those of the value. */
+/* The pulled tokens; the bytes at each offset are those of the value. */
 static struct buffer pull(const char *text, size_t length, const char *const *paths)
 {
     struct buffer seen = BUFFER_INIT;
@@ -122,7 +124,7 @@ static void damage_in_a_list_within_ends_with_it(void **state)
                   "1 =\"a\";!\"b\"]},;2 =1;");
 }
 
-/* A thousand items of a few hundred bytes, and one of 700 KiB: longer than what is read at once. */
+/* A thousand items of a few hundred bytes, and one of 700 KiB, which is longer than one read. */
 static void values_reach_over_what_is_read_at_once(void **state)
 {
     struct buffer text = BUFFER_INIT;
@@ -205,7 +207,7 @@ static void escapes_are_resolved(void **state)
     buffer_release(&buffer);
 }
 
-/* Texts one behind the other in a file: each begins anew where the one before has ended. */
+/* Texts one after the other in a file: each begins where the previous one ended. */
 static void texts_that_follow_each_other(void **state)
 {
     static const char text[] = "{\"a\": 1}\n{\"a\": 2}  [3]";

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A pickle being read, with its bytes written out as a C string. */
+/* A pickle being read, with its bytes written as a C string. */
 struct pickle {
     struct values values;
     struct value root;
@@ -41,7 +41,7 @@ static void assert_refused(const char *bytes, size_t length, const char *what, u
 
 #define ASSERT_REFUSED(bytes, what, offset) assert_refused(bytes, sizeof(bytes) - 1, what, offset)
 
-/* As torch's C++ pickler writes: every container from a MARK, its number in the memo after it. */
+/* As torch's C++ pickler writes: every container after a MARK, with its number in the memo after it. */
 static void what_torch_writes_is_read(void **state)
 {
     struct pickle pickle;
@@ -55,12 +55,12 @@ static void what_torch_writes_is_read(void **state)
     assert_int_equal(list->count, 2);
     assert_int_equal(value_member(&list->items[0], "version")->kind, VALUE_NULL);
     assert_true(number(value_member(&list->items[0], "2.10")) == (int64_t)0x8007060504030201U);
-    /* Of a key that comes twice the last counts. */
+    /* Of a key that occurs twice the last value counts. */
     assert_true(value_member(&pickle.root, "entries")->number == 42.0);
     values_release(&pickle.values);
 }
 
-/* pickle.dumps({"a": [1, -2, True, ("x",)], 3: 300}, protocol=5) of CPython 3.11, and once with 2. */
+/* pickle.dumps({"a": [1, -2, True, ("x",)], 3: 300}, protocol=5) of CPython 3.11, and the same with 2. */
 static void what_cpython_writes_is_read(void **state)
 {
     struct pickle pickle;
@@ -103,11 +103,11 @@ static void containers_never_come_to_hold_themselves(void **state)
 {
     ASSERT_REFUSED("\x80\x02]q\0(h\0e.", "inside itself", 8);
     ASSERT_REFUSED("\x80\x02}q\0(K\1h\0u.", "inside itself", 10);
-    /* Two lists, each in the other. */
+    /* Two lists, each contained in the other. */
     ASSERT_REFUSED("\x80\x02]q\0]q\1h\0ah\1a.", "inside itself", 13);
 }
 
-/* 2^40 elements by reference, a few bytes each level: as many values as are written. */
+/* 2^40 elements by reference, with a few bytes per level: as many values as are written. */
 static void shared_containers_are_shared(void **state)
 {
     struct pickle pickle;
@@ -176,7 +176,7 @@ static void the_stack_is_never_taken_from_below_a_mark(void **state)
     ASSERT_REFUSED("\x80\x06N.", "protocol", 0);
 }
 
-/* Cut in the second entry: the first is whole, and what was open says that it is cut. */
+/* Truncated in the second entry: the first is complete, and open containers are marked as truncated. */
 static void what_was_read_before_damage_is_kept(void **state)
 {
     struct pickle pickle;

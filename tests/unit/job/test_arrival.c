@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* One operation of three ranks, each in its place. */
+/* One operation of three ranks, each at its place. */
 enum { MEMBERS = 3 };
 
 struct meeting {
@@ -57,7 +57,7 @@ static void make(struct meeting *meeting, enum function function, const int64_t 
     meeting->instance.transfer_ns = arrival_transfer_ns(&meeting->job, &meeting->instance);
 }
 
-/* Who came last, -1 where nobody is known to; *waited_ns: what the others waited for it. */
+/* The rank that arrived last, -1 if unknown; *waited_ns: how long the others waited for it. */
 static int32_t last_of(const struct meeting *meeting, int64_t *waited_ns)
 {
     struct error error = ERROR_INIT;
@@ -77,7 +77,7 @@ static int32_t last_of(const struct meeting *meeting, int64_t *waited_ns)
     return last;
 }
 
-/* Nobody leaves before all have come: who was there shortest came last. */
+/* No rank leaves before all have arrived: the rank with the shortest duration arrived last. */
 static void durations_tell(void **state)
 {
     static const int64_t durations_ns[] = {500, 200, 250};
@@ -91,8 +91,8 @@ static void durations_tell(void **state)
 }
 
 /*
- * Rank 0 came last: its barrier took the 10 that it takes. Rank 2's kernel is long because of what it does
- * behind that, and rank 1's is the shortest though it waited for 100.
+ * Rank 0 arrived last: its barrier took its minimum of 10. Rank 2's kernel is long because of its work after
+ * the barrier, and rank 1's is the shortest although it waited for 100.
  */
 static void durations_lie(void **state)
 {
@@ -104,11 +104,11 @@ static void durations_lie(void **state)
     assert_int_equal(arrival_stay_ns(&meeting.job, 2), 60);
     assert_int_equal(last_of(&meeting, &waited_ns), 0);
     assert_int_equal(waited_ns, 100 + 50);
-    /* What each took without its waiting: 400, 210, 850. */
+    /* The durations without wait: 400, 210, 850. */
     assert_int_equal(meeting.instance.transfer_ns, 210);
 }
 
-/* One whose own phase is not known, as of another kernel, leaves all to durations. */
+/* If the phase of one rank is unknown, for example of another kernel, durations decide for all. */
 static void all_members_have_to_say(void **state)
 {
     static const int64_t durations_ns[] = {400, 310, 900}, syncs_ns[] = {10, 0, 60};
@@ -121,7 +121,7 @@ static void all_members_have_to_say(void **state)
     assert_int_equal(meeting.instance.transfer_ns, 310);
 }
 
-/* A barrier is one whatever comes behind it; without one, who does not wait for all tells nothing. */
+/* A barrier is one whatever comes after it; without one, a rank that does not wait for all shows nothing. */
 static void any_function_may_begin_with_a_barrier(void **state)
 {
     static const int64_t durations_ns[] = {500, 200, 250}, syncs_ns[] = {10, 310, 60};
@@ -134,7 +134,7 @@ static void any_function_may_begin_with_a_barrier(void **state)
     assert_int_equal(waited_ns, 300 + 50);
 }
 
-/* Waiting is known without when a kernel stopped; the transfer from those that say. */
+/* The wait time is known without the stop of a kernel; the transfer time from those with a stop. */
 static void stops_are_not_needed(void **state)
 {
     static const int64_t durations_ns[] = {TIME_UNKNOWN, 310, TIME_UNKNOWN}, syncs_ns[] = {10, 110, 60};

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /*
- * A rank with two communicators, on which it calls in turn every millisecond; each kernel begins half of that
- * later, but for those of the first communicator which are `early_ns` before that.
+ * A rank with two communicators, on which it calls in turn every millisecond. Each kernel begins half a
+ * millisecond later, except those of the first communicator, which begin `early_ns` before their call.
  */
 enum { OPERATIONS = 200, EACH_NS = 1000000, BEGIN_NS = 500000 };
 
@@ -73,14 +73,17 @@ static int64_t timed_after(int64_t early_ns, int early_count)
     return count;
 }
 
-/* All of the communicator goes where a part began before its call; the other one has a count of its own. */
+/*
+ * If a part began before its call, all operations of the communicator lose their times; the other one has its
+ * own count.
+ */
 static void kernels_that_begin_before_their_call(void **state)
 {
     assert_int_equal(timed_after(EACH_NS + BEGIN_NS, OPERATIONS / 2), 0);
     assert_int_equal(timed_after(EACH_NS + BEGIN_NS, OPERATIONS / 2 / 10), 0);
 }
 
-/* A few may be launches that were noted late; and a little early the clocks may have it. */
+/* A few may be launches that were recorded late; and a little early is within the error of the clocks. */
 static void what_clocks_and_hosts_do(void **state)
 {
     assert_int_equal(timed_after(EACH_NS + BEGIN_NS, 2), OPERATIONS / 2);
@@ -109,7 +112,7 @@ static void a_clock_that_jumps(void **state)
     job_drafts_release(&recorded.job.drafts);
 }
 
-/* By the host's clock alone so many begin too early that the rest is not believed either. */
+/* On the host's clock alone, so many begin too early that the others are not trusted either. */
 static void kernels_that_begin_before_by_the_host(void **state)
 {
     static const struct {

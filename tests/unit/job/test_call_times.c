@@ -25,8 +25,7 @@ static int32_t place(int rank, int step, int call)
     return (rank * STEPS + step) * CALLS + call;
 }
 
-/* Rank 1 is 300 late to all first calls of a step, which take 100; steps are called `apart_ns` from each
- * other. */
+/* Rank 1 is 300 late for all first calls of a step, which take 100; steps are called `apart_ns` apart. */
 static void lay_out(struct play *play, int32_t other, int64_t apart_ns)
 {
     memset(play, 0, sizeof *play);
@@ -65,7 +64,9 @@ static void lay_out(struct play *play, int32_t other, int64_t apart_ns)
     assert_int_equal(job_time_calls(&play->job), 0);
 }
 
-/* Rank 0 began when it called and waited for rank 1, that came 300 later, or 200 where it left 100 sooner. */
+/*
+ * Rank 0 began when it called and waited for rank 1, which arrived 300 later, or 200 if it left 100 earlier.
+ */
 static void hosts_that_wait_each_step_place_operations(void **state)
 {
     struct play play;
@@ -93,7 +94,7 @@ static void assert_untimed(const struct play *play)
     assert_true(play->job.calls_lack_gpu_times);
 }
 
-/* What lies between the two communicators' operations may be waiting in one of them. */
+/* The time between the operations of two communicators may be a wait in one of them. */
 static void several_communicators_place_none(void **state)
 {
     struct play play;

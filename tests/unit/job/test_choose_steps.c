@@ -5,8 +5,9 @@
 
 #include <stdlib.h>
 
-/* Which steps of a run are loaded: 1,000 of them, 50 operations in each, of 4 ranks that are there to the
- * end. */
+/*
+ * Which steps of a run are loaded: 1,000 steps with 50 operations each, of 4 ranks that are there to the end.
+ */
 
 enum { STEPS = 1000, RANKS = 4, EACH = 50, FIRST = 12, LAST = 8 };
 
@@ -23,7 +24,7 @@ static struct run *make(void)
     assert_non_null(run);
     for (int i = 0; i < STEPS; i++) {
         run->operations[i] = EACH;
-        /* Healthy jobs are not quiet. */
+        /* Healthy jobs have some noise. */
         run->stands_out[i] = 0.5 + 0.5 * (i * 7919 % 101) / 101;
     }
     for (int i = 0; i < RANKS; i++)
@@ -47,15 +48,15 @@ static struct chosen_steps choose(const struct run *run, int64_t most_operations
         const struct step_round *here = &chosen.rounds[round];
         for (size_t i = 0; i < here->count; i++) {
             assert_true(here->excerpts[i].first < here->excerpts[i].end);
-            /* None touch, and none is in two rounds but the first step. */
+            /* No two blocks touch, and no step is in two rounds except the first. */
             assert_true(!i || here->excerpts[i - 1].end < here->excerpts[i].first);
             for (int32_t step = here->excerpts[i].first; step < here->excerpts[i].end; step++)
                 assert_true(!taken[step]++ || !step);
         }
-        /* Each begins with the run. */
+        /* Each begins with the first step of the run. */
         assert_int_equal(here->excerpts[0].first, 0);
     }
-    /* And the first ends with it. */
+    /* And the first ends with the last step. */
     assert_int_equal(chosen.rounds[0].excerpts[chosen.rounds[0].count - 1].end, STEPS);
     return chosen;
 }
@@ -98,7 +99,7 @@ static void they_fit_and_are_spread(void **state)
     assert_in_range(count(&chosen), 150, 200);
     assert_true(has(&chosen, 0, FIRST - 1));
     assert_true(has(&chosen, STEPS - LAST, STEPS - 1));
-    /* No two hundred steps in a row go unseen, and no row is too short to say what is usual. */
+    /* No two hundred consecutive steps are skipped, and no block is too short for a baseline. */
     const struct step_round *round = &chosen.rounds[0];
     for (size_t i = 1; i < round->count; i++)
         assert_true(round->excerpts[i].first - round->excerpts[i - 1].end < 200);
@@ -136,7 +137,7 @@ static void ends_of_the_run_are_taken_whatever_they_need(void **state)
     free(run);
 }
 
-/* Two at each end, and the others in one row. */
+/* Two blocks at each end, and the others as one block. */
 static void little_room_goes_to_one_row(void **state)
 {
     struct run *run = make();
@@ -149,7 +150,7 @@ static void little_room_goes_to_one_row(void **state)
     free(run);
 }
 
-/* Where a round holds few steps, what stands out has rounds of its own, half of which are usual steps. */
+/* If a round holds few steps, unusual steps have their own rounds, half of which are usual steps. */
 static void little_room_is_used_again(void **state)
 {
     struct run *run = make();
@@ -161,7 +162,7 @@ static void little_room_is_used_again(void **state)
     assert_int_equal(chosen.unusual, 3);
     assert_int_equal(chosen.left_out, 0);
     assert_int_equal(chosen.count, 4);
-    /* By how much they stand out, changes first. */
+    /* In order of how unusual they are, changes first. */
     assert_true(round_has(&chosen, 1, 400, 405) || round_has(&chosen, 1, 653, 658));
     assert_true(round_has(&chosen, 2, 400, 405) || round_has(&chosen, 2, 653, 658));
     assert_true(has(&chosen, 400, 405));
@@ -173,8 +174,10 @@ static void little_room_is_used_again(void **state)
     free(run);
 }
 
-/* As many steps beside a place as there is room for, up to those that tell what is usual there; none where a
- * round holds too few. */
+/*
+ * As many steps next to a place as fit, up to the number needed for a baseline there; none if a round holds
+ * too few.
+ */
 static void a_round_is_filled(void **state)
 {
     struct run *run = make();
@@ -195,7 +198,7 @@ static void a_round_is_filled(void **state)
     free(run);
 }
 
-/* A fault shorter than what tells changes apart: its other end is looked for. */
+/* For a fault that is shorter than the distance of changes, its other end is looked for. */
 static void where_a_change_is_undone_is_looked_at(void **state)
 {
     struct run *run = make();
@@ -209,7 +212,7 @@ static void where_a_change_is_undone_is_looked_at(void **state)
     free(run);
 }
 
-/* Who wants one round has one row where most is to be seen. */
+/* With one round there is one block, where most can be seen. */
 static void one_round_takes_what_it_can(void **state)
 {
     struct run *run = make();
@@ -328,7 +331,7 @@ static void what_is_in_no_step_takes_room_too(void **state)
     free(run);
 }
 
-/* Whatever was measured, also what no clock can have told. */
+/* Whatever was measured, also values that no clock can have. */
 static void anything_is_survived(void **state)
 {
     struct run *run = make();

@@ -6,9 +6,9 @@
 #include "support/cmocka_all.h"
 
 /*
- * An AllReduce of two ranks by a tree, then one by a ring. Rank 0, the root, comes at 1000 and stops at 1100;
- * rank 1, a leaf whose clock is 50 behind, came at 0 by its own and stopped at 10. Its next operation starts
- * at `next_ns`.
+ * An AllReduce of two ranks by a tree, then one by a ring. Rank 0, the root, arrives at 1000 and stops at
+ * 1100. Rank 1, a leaf whose clock is 50 behind, arrived at 0 on its own clock and stopped at 10. Its next
+ * operation starts at `next_ns`.
  */
 struct small {
     struct job job;
@@ -78,7 +78,7 @@ static void not_after_the_next_began(void **state)
     assert_int_equal(small.operations[LEAF].end_ns, 1040);
 }
 
-/* Whoever is read first; and where nothing follows on its stream, or follows before its own stop. */
+/* In any order of reading; and if nothing follows on its stream, or something follows before its own stop. */
 static void as_late_as_the_last_member(void **state)
 {
     struct small small;
@@ -91,13 +91,13 @@ static void as_late_as_the_last_member(void **state)
     assert_int_equal(small.operations[LEAF].end_ns, 1050);
     assert_int_equal(small.operations[ROOT].end_ns, 1100);
     assert_int_equal(small.free_ns[ROOT], 1100);
-    /* They ended at once. */
+    /* They ended at the same time. */
     small_init(&small, 1150);
     small.operations[LEAF].end_ns = 1050;
     assert_false(correct(&small));
 }
 
-/* Without a common clock, of a ring, or where somebody is missing, nothing is known better. */
+/* Without a common clock, for a ring, or if a rank is missing, the end is not corrected. */
 static void else_as_recorded(void **state)
 {
     struct small small;
@@ -113,7 +113,10 @@ static void else_as_recorded(void **state)
     assert_int_equal(small.operations[LEAF].end_ns, 10);
 }
 
-/* Where the algorithm is not told: no member is done before all are there, as far as the clocks can tell. */
+/*
+ * If the algorithm is unknown: no member finishes before all have arrived, within the precision of the
+ * clocks.
+ */
 static int64_t ended_untold(int64_t next_ns, int64_t uncertainty_ns, int64_t start_ns)
 {
     struct small small;
@@ -132,18 +135,18 @@ static int64_t ended_untold(int64_t next_ns, int64_t uncertainty_ns, int64_t sta
 static void an_early_stop_tells_a_tree(void **state)
 {
     assert_int_equal(ended_untold(1150, 0, 1000), 950);
-    /* The clocks may be apart by as much, or the next operation began before. */
+    /* The clocks may be off by as much, or the next operation began before. */
     assert_int_equal(ended_untold(1150, 100, 1000), 850);
     assert_int_equal(ended_untold(900, 0, 1000), 900);
-    /* All were there before its stop, or may have been, or nobody knows. */
+    /* All had arrived before its stop, or may have, or it is unknown. */
     assert_int_equal(ended_untold(1150, 0, 60), 10);
     assert_int_equal(ended_untold(1150, 1000, 1000), 10);
     assert_int_equal(ended_untold(1150, 0, TIME_UNKNOWN), 10);
 }
 
 /*
- * An AllReduce by a ring, rank 1 from 0 to 10 by its own clock and by the one channel that tells its stop;
- * rank 0 ended at 1100, `begin_ns` before that. Returns when rank 1's stream was free.
+ * An AllReduce by a ring; rank 1 from 0 to 10 on its own clock, by the one channel with a stop. Rank 0 ended
+ * at 1100, and began `begin_ns` before that. Returns when rank 1's stream was free.
  */
 static int64_t freed(int64_t begin_ns, int64_t next_ns, int64_t uncertainty_ns, int incomplete)
 {
@@ -166,16 +169,21 @@ static void an_open_channel_is_held_as_long_as_the_last(void **state)
 {
     assert_int_equal(freed(1100, 1150, 0, 1), 1050);
     assert_int_equal(freed(1100, 1150, 0, 0), 10);
-    /* It began something else before, or the clocks do not tell. */
+    /* It began something else before, or the clocks are too imprecise. */
     assert_int_equal(freed(1100, 900, 0, 1), 10);
     assert_int_equal(freed(1100, 1150, 1040, 1), 10);
     assert_int_equal(freed(1100, 1000, 60, 1), 1000);
-    /* Half of what the last one took, or more: less is how far apart ranks end. */
+    /*
+     * At least half of the duration on the last rank; less is the normal difference between the ends of
+     * ranks.
+     */
     assert_int_equal(freed(2080, 1150, 0, 1), 1050);
     assert_int_equal(freed(2082, 1150, 0, 1), 10);
 }
 
-/* Whoever is read first; how long the last one took has to be known, and that nobody else may have been it.
+/*
+ * In any order of reading; the duration on the last rank must be known, and that no other rank may be the
+ * last.
  */
 static void held_as_long_as_the_last(void **state)
 {
@@ -199,9 +207,9 @@ static void held_as_long_as_the_last(void **state)
 }
 
 /*
- * No kernel of a ring says how long it was held, but rank 0's stream took data until 1100, by its network,
- * and rank 1's began nothing before that: both were held, rank 1 by the clocks. Not where that was no longer
- * than ranks end apart.
+ * No kernel of a ring shows how long it was occupied, but rank 0's stream took data until 1100, by its
+ * network steps, and rank 1's began nothing before that: both were occupied, rank 1 within the clocks. Not if
+ * that was no longer than the normal difference between ends.
  */
 static void a_stream_that_took_data_says_it_too(void **state)
 {
@@ -226,8 +234,8 @@ static void a_stream_that_took_data_says_it_too(void **state)
 }
 
 /*
- * Rank 0's stream took data until 1500, as its network has it, but began the next operation when that is
- * told to have begun, or before its own stop: rank 1 was held until then, or that stop, 50 less by its clock.
+ * Rank 0's stream took data until 1500, by its network steps, but the next operation began at its recorded
+ * start, or before its own stop: rank 1 was occupied until then, or until that stop, 50 less on its clock.
  */
 static void no_longer_than_the_last_ones_stream(void **state)
 {
@@ -249,8 +257,8 @@ static void no_longer_than_the_last_ones_stream(void **state)
 }
 
 /*
- * What the rank began on another stream within the doubt of the clocks began after that; not what it began
- * before that, or later.
+ * Operations that the rank began on another stream within the error of the clocks began after that; not those
+ * that began before, or later.
  */
 static void what_began_on_another_stream_came_after(void **state)
 {
@@ -275,7 +283,7 @@ static void what_began_on_another_stream_came_after(void **state)
     }
 }
 
-/* As above: of the 64 that were issued next the last is looked at, the one after it is told. */
+/* As above: of the 64 operations issued next the last is examined, the following one is only counted. */
 static void what_began_after_many_others(void **state)
 {
     for (int many = 64; many <= 65; many++) {
@@ -302,9 +310,9 @@ static void what_began_after_many_others(void **state)
 }
 
 /*
- * A send and a receive of one group call each way. By the clocks the receive of rank 1 ended at 60 while rank
- * 0 came at 1000: it did not end before 1000, 950 on its own clock, and no kernel says how long after. Alone
- * in its call, it has the stop of its kernel.
+ * A send and a receive of one group call in each direction. By the clocks the receive of rank 1 ended at 60
+ * while rank 0 arrived at 1000: it did not end before 1000, 950 on its own clock, and no kernel shows how
+ * long after. If it is alone in its call, it has the stop of its kernel.
  */
 static void receive_init(struct small *small, int64_t next_ns, int grouped)
 {
@@ -335,8 +343,8 @@ static void a_receive_ends_after_its_sender_came(void **state)
 }
 
 /*
- * The end of a receive whose sender came 940 after it, where the clocks are this far off, or the sender's is
- * not known; its stream goes on then.
+ * The end of a receive whose sender arrived 940 after it, if the clocks are off by this much, or the sender's
+ * clock is unknown; its stream continues then.
  */
 static int64_t received_at(int64_t next_ns, int64_t uncertainty_ns, int known)
 {
@@ -350,7 +358,7 @@ static int64_t received_at(int64_t next_ns, int64_t uncertainty_ns, int known)
     return small.operations[LEAF].end_ns;
 }
 
-/* As for a tree, no longer than until the next began; and by more than the clocks may be off. */
+/* As for a tree, no longer than until the next one began, and more than the error of the clocks. */
 static void how_far_a_receive_is_moved(void **state)
 {
     assert_int_equal(received_at(TIME_UNKNOWN, 0, 1), 950);
@@ -361,7 +369,7 @@ static void how_far_a_receive_is_moved(void **state)
     assert_int_equal(received_at(2000, 0, 0), 10);
 }
 
-/* Of own time, what had passed when the operation was handed over: none of it, some, or all. */
+/* The part of own time that had passed when the operation was enqueued: none of it, some, or all. */
 static void lateness_is_a_part_of_own_time(void **state)
 {
     static const struct {
@@ -385,7 +393,10 @@ static void lateness_is_a_part_of_own_time(void **state)
     }
 }
 
-/* What ended on another stream meanwhile may have held it; what ended before or runs on did not. */
+/*
+ * An operation that ended on another stream in the meantime may have occupied it; one that ended before or
+ * continues did not.
+ */
 static void other_streams_may_hold(void **state)
 {
     struct job_rank rank = {.count = 5, .has_streams = 1};
@@ -402,7 +413,7 @@ static void other_streams_may_hold(void **state)
     rank.has_streams = 0;
     assert_int_equal(job_idle_time(&job, &operations[4]), 100);
     assert_int_equal(job_lateness(&job, &operations[4]), 60);
-    /* Called as one with it. */
+    /* Called together with it. */
     rank.has_streams = 1;
     operations[4].group = operations[1].group = 1;
     assert_int_equal(job_idle_time(&job, &operations[4]), 100);
@@ -410,7 +421,7 @@ static void other_streams_may_hold(void **state)
     assert_int_equal(job_idle_time(&job, &operations[4]), TIME_UNKNOWN);
 }
 
-/* One that let go of its stream later than it ended, by what a list says of those that did. */
+/* One whose stream was free later than it ended, according to the list of such operations. */
 static void one_that_held_its_stream(void **state)
 {
     struct job_rank rank = {.count = 4, .has_streams = 1};

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* When kernels are taken to have ended that note no stop. All ranks share a clock. */
+/* The estimated ends of kernels without a recorded stop. All ranks share a clock. */
 
 enum { RANKS = 3, CALLS = 3, ALL = RANKS * CALLS };
 
@@ -69,7 +69,7 @@ static struct job_operation *at(struct play *play, int rank, int call)
     return &play->operations[rank * CALLS + call];
 }
 
-/* Rank 1 is late for the second: the others' begin tells when the first was over for it, too. */
+/* Rank 1 is late for the second: the starts of the others show when the first was over for it, too. */
 static void the_first_to_go_on_tells(void **state)
 {
     struct play play;
@@ -83,12 +83,12 @@ static void the_first_to_go_on_tells(void **state)
         assert_int_equal(play.free_ns[rank * CALLS], 1000);
         assert_int_equal(at(&play, rank, 0)->ends, ENDS_ESTIMATED);
         assert_int_equal(at(&play, rank, 1)->end_ns, 2000);
-        /* Nothing began after the last. */
+        /* No operation began after the last. */
         assert_int_equal(at(&play, rank, 2)->end_ns, TIME_UNKNOWN);
     }
 }
 
-/* What is told stays, and tells of the others. */
+/* Recorded ends stay, and are evidence for the others. */
 static void a_member_that_tells_its_end(void **state)
 {
     struct play play;
@@ -103,7 +103,7 @@ static void a_member_that_tells_its_end(void **state)
     assert_int_equal(at(&play, 1, 0)->end_ns, 300);
 }
 
-/* Nobody ends before it began, whatever clocks say. */
+/* No operation ends before it began, whatever the clocks show. */
 static void not_before_its_begin(void **state)
 {
     struct play play;
@@ -115,7 +115,9 @@ static void not_before_its_begin(void **state)
     assert_int_equal(at(&play, 1, 0)->end_ns, 1200);
 }
 
-/* Where clocks are not aligned, a member is not recorded, or a function lets ranks go, nothing is estimated.
+/*
+ * If clocks are not aligned, a member is not recorded, or a function lets ranks go early, nothing is
+ * estimated.
  */
 static void where_nothing_tells(void **state)
 {
@@ -138,7 +140,7 @@ static void where_nothing_tells(void **state)
     }
 }
 
-/* Where half of the kernels tell an end, or more, the others are left as they are. */
+/* If at least half of the kernels have an end, the others are not changed. */
 static void where_most_tell(void **state)
 {
     struct play play;
@@ -152,8 +154,8 @@ static void where_most_tell(void **state)
 }
 
 /*
- * An exchange between all, each a group of two pairs: of each pair both are done when the first goes on, and
- * of a group when the last of its pairs is. Rank 1 is 400 later than the next.
+ * An exchange between all ranks, each a group of two pairs: both ranks of a pair have finished when the first
+ * continues, and a group when its last pair has. Rank 1 is 400 later than the next.
  */
 static void a_group_of_pairs(void **state)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of a run of 40 that are loaded, and their numbers in the job, where a break takes one. */
+/* The loaded steps of a run of 40, and their numbers in the job, where a break takes one number. */
 
 enum { STEPS = 40 };
 
@@ -20,7 +20,7 @@ static struct job make(void)
     return job;
 }
 
-/* The job's steps as the run's; negative: a break before that step of the run. */
+/* The steps of the job as steps of the run; negative: a break before that step of the run. */
 static const int32_t run_steps[] = {0, 1, 2, -3, 10, 11, 12, 13, -14, 15, -16, 38, 39};
 
 enum { LOADED = sizeof run_steps / sizeof *run_steps };

@@ -9,7 +9,7 @@
 
 /*
  * Four ranks: a world of all and two pairs, 0 with 1 and 2 with 3. Each text names the ranks whose files of a
- * communicator are there; of the result, those that may lack one.
+ * communicator exist; the result names those that may lack one.
  */
 enum { RANKS = 4, COMMUNICATORS = 3 };
 
@@ -54,13 +54,13 @@ static void who_left_a_place(void **state)
     assert_may_lack((const char *const[]){"0123", "01", "23"}, "");
     assert_may_lack((const char *const[]){"0123", "01", "2"}, "3");
     assert_may_lack((const char *const[]){"0123", "1", "2"}, "03");
-    /* Ranks in fewer communicators than others may be so by design, where none has a place for them. */
+    /* Ranks in fewer communicators than others may be so by design, if no communicator has a free place. */
     assert_may_lack((const char *const[]){"0123", "01", ""}, "");
 }
 
 /*
- * Global ranks ascend with the numbers in a communicator: who is above its last member are ranks above that
- * one's; above the lesser, where two have such places.
+ * Global ranks ascend with the ranks in a communicator: ranks above its last member have higher global ranks;
+ * above the lower one, if two have such places.
  */
 static void who_is_above_a_last_member(void **state)
 {
@@ -68,7 +68,7 @@ static void who_is_above_a_last_member(void **state)
     assert_may_lack((const char *const[]){"0123", "", "2"}, "3");
 }
 
-/* Where nobody has a global rank, a place left fits any, be it above a last member or below. */
+/* If no rank has a global rank, a free place fits any, whether above the last member or below. */
 static void who_left_a_place_without_numbers(void **state)
 {
     assert_may_lack_where((const char *const[]){"0123", "0", ""}, 0, "123");
@@ -76,14 +76,14 @@ static void who_left_a_place_without_numbers(void **state)
     assert_may_lack_where((const char *const[]){"0123", "01", ""}, 0, "");
 }
 
-/* A rank that left nothing may have been the other one of a pair of which nothing is left. */
+/* A rank without files may have been in a pair of which nothing is left. */
 static void who_may_have_met_a_silent_rank(void **state)
 {
     assert_may_lack((const char *const[]){"012", "01", ""}, "2");
     assert_may_lack((const char *const[]){"012", "01", "2"}, "");
 }
 
-/* What one rank is in at most, all may be in, however many lost theirs. */
+/* The maximum number of communicators of a rank may be that of all ranks, however many lost their files. */
 static void where_most_lost_theirs(void **state)
 {
     assert_may_lack((const char *const[]){"0123", "1", ""}, "0");

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 /*
- * A rank whose AllReduce on one stream is over at 10 by the one channel that tells its stop, and on another
- * stream an operation before it that ended at 5, and one after it that began at 120. By its network steps the
- * AllReduce took data until `free_ns`; the next of its stream began at 500. How long the rank was idle before
+ * A rank whose AllReduce on one stream is over at 10 by the one channel with a stop. On another stream, an
+ * operation before it ended at 5, and one after it began at 120. By its network steps the AllReduce took data
+ * until `free_ns`; the next operation of its stream began at 500. Returns how long the rank was idle before
  * the other stream's operation.
  */
 static int64_t idle_after(struct store *store, int64_t free_ns)
@@ -63,14 +63,17 @@ static int64_t idle_after(struct store *store, int64_t free_ns)
     return idle_ns;
 }
 
-/* A stream that took data for most of the operation was held that long; less is how ranks end apart. */
+/*
+ * A stream that took data for most of the operation was occupied that long; less is the normal difference
+ * between the ends of ranks.
+ */
 static void one_that_held_its_stream_counts_on_others(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
     assert_int_equal(idle_after(store, 100), 20);
     assert_int_equal(idle_after(store, 20), 100);
     assert_int_equal(idle_after(store, 19), 110);
-    /* Until after that began, which nobody can tell: then its end counts. */
+    /* Until after that one began, which is contradictory: then its recorded end counts. */
     assert_int_equal(idle_after(store, 121), 110);
     assert_int_equal(idle_after(store, 10), 110);
     store_close(store);

@@ -5,9 +5,9 @@
 #include "support/cmocka_all.h"
 
 /*
- * Two ranks that call a function once a step on each of two communicators. Of what rank 1 did on each there
- * is a record of some steps only; rank 0's GPU began so many operations. From which step on rank 1 lacks
- * something.
+ * Two ranks that call a function once per step on each of two communicators. Only some steps of rank 1's
+ * operations on each are recorded; rank 0's GPU began the given number of operations. Returns from which step
+ * on rank 1 lacks something.
  */
 enum { RANKS = 2, STEPS = 6, COMMUNICATORS = 2, EACH = STEPS * COMMUNICATORS };
 
@@ -63,7 +63,7 @@ static int32_t tail_where(int first, int second)
         (struct played){.function = FUNCTION_ALL_REDUCE, .recorded = {first, second}, .began = EACH});
 }
 
-/* What the other one got past it took part in; the last of all nobody got past. */
+/* Rank 1 took part in operations that the other rank got past; no rank got past the last one. */
 static void where_the_record_ends_before_the_others(void **state)
 {
     assert_int_equal(tail_where(STEPS, STEPS), INT32_MAX);
@@ -74,7 +74,7 @@ static void where_the_record_ends_before_the_others(void **state)
     assert_int_equal(tail_where(3, 2), 1);
 }
 
-/* Hosts enqueue ahead: that is no record of what went on. */
+/* Hosts enqueue ahead: this shows no progress. */
 static void not_where_the_other_one_waits(void **state)
 {
     struct played played = {.function = FUNCTION_ALL_REDUCE, .recorded = {2, 2}, .began = 5};

@@ -9,15 +9,15 @@
 #include <string.h>
 
 /*
- * Three ranks, each by a clock of its own, that had an AllReduce until 1000 by a common one, then send to
- * each other twice, in one call each time, and go on. They really start and end, by the common clock:
+ * Three ranks, each with its own clock, that had an AllReduce until 1000 on a common clock, then send to each
+ * other twice, in one call each time, and continue. Their true starts and ends on the common clock:
  *
  *            rank 0          rank 1          rank 2          all there
- *   call 0   1100            1400            1100            1400
- *   call 1   1450            1450            1650            1650
- *   next     1700            1690            1680
+ * call 0   1100            1400            1100            1400
+ * call 1   1450            1450            1650            1650
+ * next     1700            1690            1680
  *
- * Each kernel notes its stop 10 after its start.
+ * Each kernel records its stop 10 after its start.
  */
 enum { RANKS = 3, CALLS = 2, PAIRS = 2 * (RANKS - 1), EACH = 1 + CALLS * PAIRS + 1 };
 enum { OPERATIONS = RANKS * EACH, INSTANCES = 2 + CALLS * RANKS * RANKS, MET_NS = 1000, NOTED_NS = 10 };
@@ -40,7 +40,7 @@ static int collective_of(int rank, int is_last)
     return rank * EACH + (is_last ? EACH - 1 : 0);
 }
 
-/* Of a rank's call with a peer: what it sends, or what it receives. */
+/* From a rank's call with a peer: the send, or the receive. */
 static int pair_of(int call, int rank, int peer, int is_receive)
 {
     int place = peer - (peer > rank);
@@ -124,7 +124,7 @@ static int correct(struct exchange *exchange)
     return mended;
 }
 
-/* When what a rank received from a peer ended, by the common clock. */
+/* When the data that a rank received from a peer had arrived, on the common clock. */
 static int64_t received_at(const struct exchange *exchange, int call, int rank, int peer)
 {
     int number = pair_of(call, rank, peer, 1);
@@ -140,10 +140,10 @@ static void a_receive_ends_when_its_sender_came(void **state)
     assert_int_equal(received_at(&exchange, 0, 0, 1), 1400);
     assert_int_equal(received_at(&exchange, 0, 2, 1), 1400);
     assert_int_equal(received_at(&exchange, 1, 0, 2), 1650);
-    /* Rank 1 was told the end of its first call, by its own stop: 10 after all were there. */
+    /* Rank 1 has the end of its first call from its own stop: 10 after all were there. */
     assert_int_equal(received_at(&exchange, 1, 1, 2), 1650 + NOTED_NS);
     assert_int_equal(exchange.operations[pair_of(1, 1, 2, 1)].ends, ENDS_BY_SENDER);
-    /* From whom was there, and by who came last: as noted. */
+    /* From peers that were there, and from the rank that arrived last: as recorded. */
     assert_int_equal(received_at(&exchange, 0, 0, 2), 1100 + NOTED_NS);
     assert_int_equal(received_at(&exchange, 0, 1, 0), 1400 + NOTED_NS);
     assert_int_equal(received_at(&exchange, 1, 2, 0), 1650 + NOTED_NS);
@@ -159,8 +159,10 @@ static void not_after_the_next_began(void **state)
     assert_int_equal(received_at(&exchange, 1, 0, 2), 1600);
 }
 
-/* A channel without a stop tells no end: then its data came with its sender, if that came later; else as
- * before. */
+/*
+ * A channel without a stop has no end: then its data came with its sender, if that arrived later; else as
+ * before.
+ */
 static void without_a_stop(void **state)
 {
     struct exchange exchange;
@@ -174,12 +176,14 @@ static void without_a_stop(void **state)
     assert_true(correct(&exchange));
     assert_int_equal(received_at(&exchange, 1, 1, 2), 1650 + NOTED_NS);
     assert_int_equal(exchange.operations[pair_of(0, 1, 0, 1)].end_ns, TIME_UNKNOWN);
-    /* Rank 0 came as much later as rank 1 had left the first call later, by its own stop. */
+    /*
+     * Rank 0 arrived later by the same amount by which rank 1 had left the first call later, by its own stop.
+     */
     assert_int_equal(received_at(&exchange, 1, 1, 0), 1450 + NOTED_NS);
     assert_int_equal(exchange.operations[pair_of(0, 1, 2, 1)].ends, ENDS_UNKNOWN);
 }
 
-/* The network tells when its data came. */
+/* The network steps show when its data arrived. */
 static void what_is_told_stays(void **state)
 {
     struct exchange exchange;
@@ -199,7 +203,7 @@ static void send_to_itself(struct exchange *exchange, int call, int number)
     exchange->instances[instance].sender = exchange->instances[instance].receiver = operation->rank;
 }
 
-/* Without a collective before, nobody knows how far apart they were when they began. */
+/* Without an earlier collective, it is unknown how far apart they were when they began. */
 static void who_did_not_meet_cannot_be_compared(void **state)
 {
     struct exchange exchange;
@@ -209,7 +213,7 @@ static void who_did_not_meet_cannot_be_compared(void **state)
         exchange.operations[collective_of(rank, 0)].function = FUNCTION_BROADCAST;
     correct(&exchange);
     assert_int_equal(received_at(&exchange, 0, 0, 1), 1100 + NOTED_NS);
-    /* Nor in a ring, where each sends to the next: who it received from may have waited for somebody else. */
+    /* Nor in a ring, in which each sends to the next: the sender may have waited for another rank. */
     exchange_init(&exchange);
     for (int call = 0; call < CALLS; call++)
         for (int rank = 0; rank < RANKS; rank++) {

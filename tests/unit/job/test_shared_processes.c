@@ -10,8 +10,9 @@
 enum { RANKS = 4 };
 
 /*
- * Two processes of two ranks each, every rank in the world, and perhaps a fifth rank of the first, by itself;
- * `uses` says which of the five have operations. Of the result, those of a process not told apart.
+ * Two processes of two ranks each, every rank in the world, and perhaps a fifth rank of the first process,
+ * alone; `uses` are the ranks of the five that have operations. The result has the ranks of a process that
+ * cannot be distinguished.
  */
 static void assert_parts(const char *uses, const char *expected)
 {
@@ -39,9 +40,9 @@ static void assert_parts(const char *uses, const char *expected)
 static void who_is_not_told_apart(void **state)
 {
     assert_parts("01234", "014");
-    /* A communicator that nobody used hides nobody's operations. */
+    /* A communicator without operations hides none. */
     assert_parts("0123", "");
-    /* What one did in the world and another elsewhere may be one GPU's. */
+    /* Operations of one rank in the world and of another elsewhere may be those of one GPU. */
     assert_parts("1234", "014");
     assert_parts("234", "");
 }

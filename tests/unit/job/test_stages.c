@@ -11,7 +11,7 @@
 enum { RANKS = 6, MOST = 4 };
 
 struct meeting {
-    int32_t ranks[3]; /* -1: none; the last may be silent */
+    int32_t ranks[3]; /* -1: none; the last may have no records */
     int silent;
 };
 
@@ -49,15 +49,15 @@ static void who_meets_is_of_one_stage(void **state)
 {
     const struct meeting two[] = {{{0, 1, -1}, 0}, {{1, 2, -1}, 0}, {{3, 4, 5}, 0}};
     check(two, 3, "aaabbb");
-    /* What joins both. */
+    /* The communicators that join both. */
     const struct meeting one[] = {{{0, 1, -1}, 0}, {{1, 2, -1}, 0}, {{3, 4, 5}, 0}, {{0, 5, -1}, 0}};
     check(one, 4, "aaaaaa");
-    /* By way of a rank that left no trace. */
+    /* Through a rank that left no trace. */
     const struct meeting silent[] = {{{0, 1, 2}, 1}, {{3, 2, -1}, 0}};
     check(silent, 2, "aaaabc");
 }
 
-/* Nothing tells stages where all meet in all, or where communicators are of one rank only. */
+/* There are no stages if all ranks join in all operations, or if communicators have only one rank. */
 static void nothing_tells(void **state)
 {
     const struct meeting alone[] = {{{3, -1, -1}, 0}};

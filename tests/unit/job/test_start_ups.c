@@ -11,7 +11,7 @@ enum { RANKS = 4 };
 
 static const int64_t SECOND_NS = 1000000000;
 
-/* One communicator of four, of which so many are told of. */
+/* One communicator of four ranks, with logs of the given number. */
 struct made_job {
     struct job job;
     struct job_communicator communicator;
@@ -37,7 +37,7 @@ static void set_bootstraps(struct made_job *made, const double *seconds)
         made->starts[i].told.parts_ns[START_BOOTSTRAP] = (int64_t)(seconds[i] * 1e9);
 }
 
-/* Who came last, as bits; -1: it cannot be told. */
+/* The ranks that arrived last, as bits; -1: unknown. */
 static int last_of(const struct made_job *made)
 {
     int last = 0;
@@ -74,7 +74,7 @@ static void who_comes_as_late_as_the_log_tells_came_last_as_well(void **state)
     assert_int_equal(last_of(&made), -1);
 }
 
-/* The one that is not told of may have come last. */
+/* The rank without a log may have arrived last. */
 static void not_all_ranks_are_told_of(void **state)
 {
     struct made_job made;
@@ -85,7 +85,7 @@ static void not_all_ranks_are_told_of(void **state)
     assert_int_equal(made.starts[0].late_ns, TIME_UNKNOWN);
 }
 
-/* In a split ranks wait where all of the parent tell each other of it, too. */
+/* In a split, ranks also wait where all ranks of the parent exchange information. */
 static void splits_wait_in_what_is_left(void **state)
 {
     struct made_job made;
@@ -111,7 +111,10 @@ static void set_lines(struct made_job *made, const int64_t *tenths)
     }
 }
 
-/* Without parts the times of lines tell, to a second where they have whole ones; each of its own clock. */
+/*
+ * Without parts, the times of the lines decide, with a precision of a second if they have whole seconds; each
+ * on its own clock.
+ */
 static void times_of_lines(void **state)
 {
     struct made_job made;
@@ -129,7 +132,7 @@ static void times_of_lines(void **state)
     assert_int_equal(last_of(&made), 1 << 1);
 }
 
-/* What is measured otherwise, or broke off, cannot be held against the others. */
+/* Values that were measured differently, or are incomplete, cannot be compared. */
 static void measures_that_differ(void **state)
 {
     struct made_job made;

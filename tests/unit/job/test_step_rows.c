@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Rows of steps of a run, and what is loaded of each. */
+/* Blocks of steps of a run, and the loaded steps of each. */
 
 enum { STEPS = 40, MOST_ROWS = 8 };
 
@@ -27,7 +27,7 @@ static int is_loaded(const struct job *job, int32_t run_step)
     return run_step < 0 || run_step >= STEPS || job_loaded_step(job, run_step) >= 0;
 }
 
-/* How often each step is in a row, with what is beside it; [STEPS]: what has none. */
+/* How often each step is in a block, and its context; [STEPS]: how many have none. */
 static void count_steps(const struct step_rows *rows, int *times)
 {
     for (size_t row = 0; row < rows->count; row++) {
@@ -75,7 +75,10 @@ static int64_t needed(int64_t each, int32_t steps, int64_t with_each, int64_t mo
     return step_rows_needed(&sizes, most);
 }
 
-/* A row has room for what is left of the memory beside what is loaded with each, and three steps. */
+/*
+ * A block has space for what is left of the memory besides the steps that are loaded with each, and three
+ * steps.
+ */
 static void rows_are_as_few_as_memory_holds(void **state)
 {
     (void)state;
@@ -84,7 +87,7 @@ static void rows_are_as_few_as_memory_holds(void **state)
     assert_int_equal(needed(99, 1000, 4700, 15000), 10);
 }
 
-/* Each row takes a pass over the whole run. */
+/* Each block takes a pass over the whole run. */
 static void rows_are_few_whatever_is_loaded_with_each(void **state)
 {
     (void)state;

@@ -3,7 +3,10 @@
 #include "model/model.h"
 #include "support/cmocka_all.h"
 
-/* A send of rank 0 and its receive by rank 1, which began at 1000 and ended at 1200, by `ends`. */
+/*
+ * A send of rank 0 and its receive by rank 1, which began at 1000 and ended at 1200, with the end source
+ * `ends`.
+ */
 static int64_t received_ns(enum function function, enum end_kind ends, int64_t end_ns, int is_grouped,
                            int incomplete)
 {
@@ -23,7 +26,7 @@ static int64_t received_ns(enum function function, enum end_kind ends, int64_t e
     return job_received_ns(&job, &instance);
 }
 
-/* How long the receiver was there, whatever its sender waited for it before. */
+/* How long the receiver was there, however long its sender waited for it. */
 static void how_long_a_receive_lasted(void **state)
 {
     assert_int_equal(received_ns(FUNCTION_SEND, ENDS_BY_KERNEL, 1200, 0, 0), 200);
@@ -37,8 +40,8 @@ static void how_long_a_receive_lasted(void **state)
 }
 
 /*
- * Three ranks send to each other in one call. Rank 2 comes at 3000, and the transfers take 400 from then on.
- * `stops` tells when rank 0's kernel ends for what it has from rank 1, and for what it has from rank 2.
+ * Three ranks send to each other in one call. Rank 2 arrives at 3000, and the transfers take 400 from then
+ * on. `stops` has the stops of rank 0's kernel for the data from rank 1 and from rank 2.
  */
 enum { RANKS = 3, PAIRS = RANKS * (RANKS - 1), LATE_NS = 3000, TOOK_NS = 400 };
 
@@ -93,13 +96,13 @@ static int64_t transfer_from_1_to_0(int64_t end_ns, int is_aligned)
     return exchange.instances[RANKS - 1].transfer_ns;
 }
 
-/* One stop for all tells when the last had come; one of its own tells of its pair. */
+/* One stop for all shows when the last had arrived; separate stops show it for each pair. */
 static void a_stop_that_several_pairs_share(void **state)
 {
     assert_int_equal(transfer_from_1_to_0(LATE_NS + TOOK_NS, 1), TOOK_NS);
     assert_int_equal(transfer_from_1_to_0(LATE_NS + TOOK_NS + 32, 1), TOOK_NS + 32);
     assert_int_equal(transfer_from_1_to_0(2 * LATE_NS, 1), LATE_NS + TOOK_NS - 10 + (LATE_NS - TOOK_NS));
-    /* Where clocks do not tell, it was no longer than who stayed for the shortest. */
+    /* If clocks do not show it, it took no longer than the shortest stay. */
     assert_int_equal(transfer_from_1_to_0(LATE_NS + TOOK_NS, 0), TOOK_NS);
 }
 

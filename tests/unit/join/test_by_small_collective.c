@@ -23,18 +23,18 @@ static void check(const char *steps)
     letters_check(steps, find_three);
 }
 
-/* However many micro-batches they are, and whatever else comes between. */
+/* However many micro-batches there are, and whatever comes between them. */
 static void a_norm_in_each_step(void **state)
 {
     check(" 11AA11AAm 11AA11AAml 11AA11AAm 11AA11AAml");
     check(" 11AAm 11AAmo 11AAm111o 11AAmo 11AAm 11AAmo111o 11AAm 11AAmo 11AAm111o 11AAm");
-    /* Of a communicator that is not known to be that of all ranks it says nothing. */
+    /* A collective of a communicator that may not be that of all ranks shows no step. */
     check("11AAl11AAl11AAl11AAl");
-    /* What sets up a job is none. */
+    /* Operations that set up a job are no step. */
     check("Ct 11AAm 11AAm 11AAm 11AAm");
 }
 
-/* Of those that do, the one of most steps is taken; but enough of them have to be there. */
+/* If several kinds fit, the one with the most steps is used; but there must be enough of them. */
 static void of_several(void **state)
 {
     check(" ABm ABmo ABm ABmo ABm ABmo");
@@ -42,63 +42,66 @@ static void of_several(void **state)
     letters_check("ABmABmABmABm", find_five);
 }
 
-/* A norm looks the same as the loss at a step's end: what it comes after tells them apart. */
+/* A norm looks the same as the loss at the end of a step: the operations before it distinguish them. */
 static void in_the_middle_of_a_step(void **state)
 {
     check(" Am1 Am1m Am1 Am1m Am1 Am1 Am1m");
     letters_check(" 1Am2 3Am2m 1Am1 2Am3 2Am2m 3Am1 1Am3 1Am2m 2Am2 3Am1m 1Am1", find_by_calls);
 }
 
-/* Of operations that share a moment the order may differ, and of a step that is longer the rest is. */
+/* Operations at the same time may change their order, and in a longer step the rest may, too. */
 static void not_quite_alike(void **state)
 {
     check(" 1tAuBm 1tAuBm 1AtuBm 1tAuBm 1tuABm 1tAuBm");
     check(" 11AAm 11AAmAAA 11AAm 11AAm 11AAmA 11AAm");
     check(" 11AAm 11AA1m 11AAm 11AAm 11AAm");
     check(" 11AAm 11AAm 1A1AAAAm 11AAm 11AAm");
-    /* An evaluation longer than a step ends the one before; twice a step's body is none, */
+    /*
+     * An evaluation longer than a step belongs to the end of the previous step; one of two step lengths does
+     * not,
+     */
     check(" 11AAm 11AAm111111 11AAm 11AAm 11AAm 11AAm 11AAm 11AAm");
     check(" 11AAm 11AAm11AA11AAm 11AAm 11AAm 11AAm 11AAm 11AAm");
-    /* and what is not alike is less than a third of all. */
+    /* and the operations that do not fit are less than a third of all. */
     check(" 11AAm1m 11AAm1m 11AAm1m 11AAm1m");
     check("11AAmAAmAm11AAmAAmAm11AAmAAmAm11AAm");
 }
 
-/* Sums of activations on one communicator and a norm of all: that may be a micro-batch. */
+/* Sums of activations on one communicator and a norm of all ranks: that may be a micro-batch. */
 static void what_may_be_a_micro_batch(void **state)
 {
     check("ttttmttttmottttmttttmottttmttttmo");
     check("rttsmrttsmorttsmrttsmorttsmrttsmo");
-    /* Several in one body are a step, and so is what is summed up elsewhere, too. */
+    /* Several of them in one period are a step, and so are sums on other communicators. */
     check(" rttsrttsm rttsrttsmo rttsrttsm rttsrttsmo rttsrttsm");
     check(" ttAm ttAmo ttAm ttAmo ttAm");
 }
 
-/* However many others come before, or now and then. */
+/* However many others come before, or occasionally. */
 static void among_many_others(void **state)
 {
     check("efghpqvwxyz1efghpqvwxyz 11AAm 11AAmo 11AAmefgh 11AAm 11AAmpqv 11AAmwxyz 11AAm");
 }
 
-/* Of two as frequent the one is taken by which the first step begins sooner. */
+/* Of two that are equally frequent, the one with the earlier first step is used. */
 static void the_one_that_begins_sooner(void **state)
 {
     check(" 1111m1A1A1Am 1111m1A1A1Am 1111m1A1A1Am 1111m1A1A1Am 1111m1A1A1Am");
 }
 
-/* More than half of a step is one, less is not; nor is what came between steps before. */
+/* More than half of a step is a step, less is not; nor are operations that came between steps before. */
 static void at_the_end(void **state)
 {
     check(" 11AAm 11AAm 11AAm 11AAm 11A");
     check(" 11AAm 11AAm 11AAm 11AAm11");
     check(" 1111AAm 1111AAm1111o 1111AAm 1111AAm 1111AAm1111o 1111AAm1111");
     check(" 11AAm 11AAm 11AAm 11AAmAAA");
-    /* The step before ends after its norm. */
+    /* The previous step ends after its norm. */
     check(" A1m2 A1m2 A1m2 A1m2 A1m");
     check(" A1m2 A1m2 A1m2 A1m2 A1m2");
 }
 
-/* The gradients come once in a step, whatever its micro-batches have. */
+/* The gradients come once per step, whatever its micro-batches contain. */
 static void nothing_else_comes_in_each(void **state)
 {
     check("tu1mtu1mtu1mABtu1mtu1mtu1mABtu1mtu1mtu1mABtu1mtu1mtu1mAB");
@@ -108,7 +111,7 @@ static void nothing_else_comes_in_each(void **state)
         " ABm ABm ABm ABm ABmt ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABmt ABm ABm ABm ABm ABm ABm"
         " ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABmt ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm"
         " ABm ABm ABm");
-    /* which makes no micro-batch of it. */
+    /* which does not make the others micro-batches. */
     check("ABmABmABmABmABmtABmABmABmABmABmABmABmABmABmABmABmtABmABmABmABmABmABmABmABmABmABmABmtABmABm");
 }
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * One rank, one class of operations, one file of descriptions. Moments are given in seconds, from 1 on; 0 is
- * none. Which operation each description gets follows from what is told of order and times, by hand.
+ * One rank, one class of operations, one file of descriptions. Times are in seconds, from 1 on; 0 is none.
+ * The operation of each description follows by hand from the known order and times.
  */
 enum { MOST = 8 };
 
@@ -17,11 +17,11 @@ static const int64_t SECOND_NS = 1000000000;
 struct situation {
     const char *name;
     int are_marks;
-    int calls[MOST];        /* when they were said; ended by -1 */
+    int calls[MOST];        /* when they were printed; ended by -1 */
     int correlations[MOST]; /* from 1; 0 none */
     int operations[MOST];   /* when they were issued; ended by -1 */
-    int first_number;       /* of the operations, which follow each other; -1: not known */
-    int expected[MOST];     /* of each description: which operation, -1 none, -2: several fit */
+    int first_number;       /* of the operations, which follow each other; -1: unknown */
+    int expected[MOST];     /* for each description: its operation, -1 none, -2: several fit */
 };
 
 static size_t length(const int *list)
@@ -68,7 +68,7 @@ static void check(const struct situation *situation)
     for (size_t i = 0; i < call_count; i++) {
         int expected = situation->expected[i];
         if (calls[i].operation_id != (expected < 0 ? 0 : 100 + expected))
-            print_message("%s: description %zu is of %d\n", situation->name, i,
+            print_message("%s: description %zu was matched with operation %d\n", situation->name, i,
                           (int)calls[i].operation_id - 100);
         assert_int_equal(calls[i].operation_id, expected < 0 ? 0 : 100 + expected);
         assert_true(expected < 0 ? calls[i].reason != NULL : calls[i].reason == NULL);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The period of a sequence of operations or tags, against its definition. */
+/* The period of a sequence of operations or tags, compared with its definition. */
 
 enum { TRAILING = 8 };
 
@@ -38,7 +38,8 @@ static void plain_repetition(void **state)
     check_starts("fbgofbgofbgo", (size_t[]){0, 4, 8}, 3);
 }
 
-/* A first step that differs in places: the cycles are cut where they look like it, and it keeps its number.
+/*
+ * A first step that differs in places: cycles are cut at the places that match it, and it keeps its number.
  */
 static void an_irregular_first_cycle(void **state)
 {
@@ -47,7 +48,7 @@ static void an_irregular_first_cycle(void **state)
     check_starts("fxgofbgofbgofbgo", (size_t[]){0, 4, 8, 12}, 4);
 }
 
-/* Three micro-batches that are the same: the cycle begins with the first, not with one that looks like it. */
+/* Three identical micro-batches: the cycle begins with the first, not with one that looks like it. */
 static void parts_that_look_alike(void **state)
 {
 #define PART "abcdefghijklmnopq"
@@ -55,7 +56,7 @@ static void parts_that_look_alike(void **state)
                  (size_t[]){0, 53, 106, 159}, 4);
 }
 
-/* Whole cycles up to the end: what sets up a job moves nothing. */
+/* Complete cycles up to the end: the setup of the job shifts nothing. */
 static void after_a_beginning_of_its_own(void **state)
 {
     check_starts("xxyfbgofbgofbgo", (size_t[]){0, 3, 7, 11}, 4);
@@ -94,7 +95,7 @@ static int is_period(const uint64_t *symbols, size_t first, size_t end, size_t p
     return 1;
 }
 
-/* The longest stretch with two periods or more that ends at most TRAILING - 1 symbols before the end. */
+/* The longest part with at least two periods that ends at most TRAILING - 1 symbols before the end. */
 static size_t longest_by_definition(const uint64_t *symbols, size_t count)
 {
     size_t longest = 0;
@@ -128,7 +129,7 @@ static void random_sequences(void **state)
     }
 }
 
-/* A million symbols: quadratic work would not come back. */
+/* A million symbols: quadratic work would never finish. */
 static void long_sequences(void **state)
 {
     enum { COUNT = 1000000, PERIOD = 1999 };
@@ -171,8 +172,8 @@ static void a_pause_in_warm_up_begins_no_step(void **state)
 }
 
 /*
- * Three buckets a step. The host paused in warm-up, was late before step 1, and again before step 5 and the
- * last one: their cycles came right after those before them.
+ * Three buckets per step. The host paused during warm-up, was late before step 1, and again before step 5 and
+ * the last one: their cycles came directly after those before them.
  */
 static void a_late_host_takes_no_break(void **state)
 {
@@ -184,7 +185,7 @@ static void a_late_host_takes_no_break(void **state)
         assert_int_equal(starts[i], 30 * i);
 }
 
-/* Warm-up has one more: it is not cut in two. */
+/* Warm-up has one more: it is not split in two. */
 static void a_longer_warm_up_is_one_step(void **state)
 {
     int64_t gaps[] = {0, 10, 12, 9, 500, 11, 9, 520, 10, 10, 480, 12, 11};
@@ -194,7 +195,7 @@ static void a_longer_warm_up_is_one_step(void **state)
     assert_int_equal(starts[3], 100);
 }
 
-/* Among the buckets of step 1 one comes late: gaps fall into three kinds, of which one is spaced evenly. */
+/* One bucket of step 1 is late: gaps fall into three kinds, of which one is evenly spaced. */
 static void gaps_of_three_kinds(void **state)
 {
     int64_t gaps[] = {0,  4189, 28,    33, 48706, 32, 801,   46, 20069, 35, 37,    33, 20220, 35,
@@ -214,7 +215,7 @@ static void what_is_no_bucket_stays(void **state)
     /* Long gaps at uneven distances are accidents, not steps. */
     int64_t uneven[] = {0, 500, 12, 9, 510, 9, 12, 10, 10, 490, 500, 11};
     assert_int_equal(merge(starts, uneven, 12), 12);
-    /* One outlier makes no kind. */
+    /* A single outlier is not a kind. */
     int64_t outlier[] = {0, 10, 12, 9, 11, 9, 12, 900, 10, 11, 12, 11};
     assert_int_equal(merge(starts, outlier, 12), 12);
     assert_int_equal(merge(starts, (int64_t[]){0, 500, 10, 500, 10}, 5), 5);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Cycles of tags of which some were lost. A letter is a tag; a space: a step has to begin. */
+/* Cycles of tags, some of which were lost. A letter is a tag; a space: a step must begin there. */
 static void check(const char *steps, char begin)
 {
     uint64_t symbols[512] = {0};
@@ -26,7 +26,7 @@ static void nothing_lost(void **state)
     check("fbfbfbgo fbfbfbgo fbfbfbgo fbfbfbgo", 'f');
 }
 
-/* A hole in the middle is no cycle of two halves; holes at the ends of steps join none. */
+/* A gap in the middle does not split a cycle in two; gaps at the ends of steps do not join two. */
 static void holes(void **state)
 {
     check("fbgo fbgo fbgo fbgo fbgo fbgo fbg fbgo fbgo fbgo fbgo fbgo", 'f');
@@ -34,13 +34,13 @@ static void holes(void **state)
     check("fbgo fbgo bgo fbgo fbgo fbgo go fbgo fbgo fbo fbgo fbgo", 'f');
 }
 
-/* Two micro-batches and more: a forward after a backward is none of the next step. */
+/* Two or more micro-batches: a forward after a backward does not belong to the next step. */
 static void micro_batches(void **state)
 {
     check("fbfbgo fbfbg fbfbgo fbfbgo fbbgo fbfbgo fbfbgo fbfbgo fbfbgo fbfbo fbfbgo fbfbgo", 'f');
 }
 
-/* What others begin with counts, not what this one lost its beginning before. */
+/* The beginning of the other cycles counts, not the tag before which this one lost its beginning. */
 static void the_beginning_was_lost(void **state)
 {
     check("bgo fbgo fbgo fbgo fbgo fbgo fbgo", 'f');
@@ -48,7 +48,7 @@ static void the_beginning_was_lost(void **state)
     check("bgof bgof bgof bgof bgof bgof bgo", 'x');
 }
 
-/* Set-up and evaluations start nothing, but what is half a cycle or more keeps the first step's number. */
+/* Setup and evaluations start no step, but half a cycle or more keeps the number of the first step. */
 static void what_is_none_of_it(void **state)
 {
     check("fbgo fbgo fbgoe fbgo fbgo fbgo fbgo fbgoe fbgo fbgo", 'f');

@@ -7,14 +7,14 @@
 
 #include <stdio.h>
 
-/* What becomes of a process's logs: the order of its files, doubles, its clock. */
+/* The logs of a process after the join: the order of its files, duplicates, its clock. */
 
 enum { MOST = 64 };
 
-/* A record: of rank 0's log unless told, an AllReduce that took 1 us. */
+/* A record: from rank 0's log unless given, an AllReduce that took 1 us. */
 struct record {
     int64_t number;
-    int64_t at_us; /* when it was issued; 0: not told. Its kernel begins 10 us later */
+    int64_t at_us; /* when it was issued; 0: unknown. Its kernel begins 10 us later */
     enum function function;
     int rank;
     int64_t duration_ns;
@@ -102,7 +102,7 @@ static void correct(struct store *store)
     assert_int_equal(store_commit(store, NULL), 0);
 }
 
-/* Numbers from first on, 100 us apart from at_us on; 0: no times. */
+/* Sequence numbers from `first` on, 100 us apart from at_us on; 0: no times. */
 static size_t series(struct record *records, int64_t first, size_t count, int64_t at_us)
 {
     for (size_t i = 0; i < count; i++)
@@ -111,7 +111,7 @@ static size_t series(struct record *records, int64_t first, size_t count, int64_
     return count;
 }
 
-/* A file of such a series. */
+/* A file of such a sequence. */
 static void put_series(struct store *store, const char *path, int64_t first, size_t count, int64_t at_us)
 {
     struct record records[MOST];
@@ -140,7 +140,7 @@ static void files_are_numbered_in_order(void **state)
     store_close(store);
 }
 
-/* As where the wall clock was put back between two parts. */
+/* As if the wall clock was set back between two parts. */
 static void numbers_say_more_than_times(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -148,7 +148,9 @@ static void numbers_say_more_than_times(void **state)
     put_series(store, "/t/b", 0, 10, 900000);
     correct(store);
     assert_int_equal(NUMBER(falls), 0);
-    /* It is taken to go on at once: the first of the later part begins when the last of the former had ended.
+    /*
+     * It is assumed to continue immediately: the first operation of the later part begins when the last of
+     * the earlier had ended.
      */
     assert_int_equal(NUMBER("SELECT step_ns FROM clock_step"), -(900911 - 5010) * INT64_C(1000));
     assert_int_equal(NUMBER("SELECT is_measured FROM clock_step"), 0);
@@ -175,7 +177,7 @@ static void what_is_told_twice_counts_once(void **state)
     store_close(store);
 }
 
-/* The traffic of what was left out goes with it, and comes back with it. */
+/* The traffic of dropped operations is dropped with them, and comes back with them. */
 static void traffic_counts_once(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -208,7 +210,7 @@ static void sends_are_told_by_peer_and_number(void **state)
     store_close(store);
 }
 
-/* Counters that begin anew: here and there one happens to be alike. */
+/* Counters that start again: some records happen to be equal. */
 static void other_contents_are_no_doubles(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -237,7 +239,9 @@ static void directories_of_one_process(void **state)
     store_close(store);
 }
 
-/* Rank 1, on another host, ends with rank 0; that one's clock steps by so much before operation 10. */
+/*
+ * Rank 1, on another host, ends together with rank 0, whose clock is set by this amount before operation 10.
+ */
 static void put_stepped(struct store *store, int64_t by_us)
 {
     struct record near[MOST], far[MOST];
@@ -269,7 +273,7 @@ static void times_go_on_after_a_step(void **state)
         assert_int_equal(NUMBER("SELECT is_measured FROM clock_step"), 1);
         assert_int_equal(NUMBER(steady), 19);
         assert_int_equal(NUMBER("SELECT sequence FROM operation JOIN clock_step USING (operation_id)"), 10);
-        /* What was recorded is still there, and is what the next join begins with. */
+        /* The recorded values are still there, and the next join starts from them. */
         assert_int_equal(store_execute(store,
                                        "INSERT OR IGNORE INTO changed_process SELECT process_id FROM process",
                                        NULL),
@@ -283,7 +287,7 @@ static void times_go_on_after_a_step(void **state)
     }
 }
 
-/* All ranks pause: the clock did not step. */
+/* All ranks pause: the clock was not set. */
 static void a_pause_of_all_is_none(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);

@@ -3,7 +3,7 @@
 
 #include "support/cmocka_all.h"
 
-/* What `table` says of one operation after the other. */
+/* The result of `table` for one operation after the other. */
 static int64_t collective(struct series_table *table, int32_t member, int64_t sequence)
 {
     const struct issued_operation issued_operation = {
@@ -29,7 +29,7 @@ static void what_only_rises_repeats_nothing(void **state)
     series_table_release(&table);
 }
 
-/* Sends and receives of each peer are counted for themselves. */
+/* Sends and receives of each peer are counted separately. */
 static void pairs_are_counted(void **state)
 {
     struct series_table table;
@@ -43,7 +43,9 @@ static void pairs_are_counted(void **state)
     series_table_release(&table);
 }
 
-/* A replayed graph shows the same numbers again: on the second pass each is told apart by how often it came.
+/*
+ * A replayed graph has the same numbers again: in the second pass each is distinguished by how often it
+ * occurred.
  */
 static void repeated_numbers_are_counted_in_a_second_pass(void **state)
 {
@@ -63,7 +65,7 @@ static void repeated_numbers_are_counted_in_a_second_pass(void **state)
     series_table_release(&table);
 }
 
-/* The same numbers at two members are no repetition, in whatever order the two take turns. */
+/* The same numbers on two members are no repetition, in any order. */
 static void members_share_numbers(void **state)
 {
     struct series_table table;
@@ -75,7 +77,7 @@ static void members_share_numbers(void **state)
     series_table_release(&table);
 }
 
-/* What one member repeats is nothing to the others. */
+/* Repetitions of one member do not affect the others. */
 static void members_are_apart(void **state)
 {
     struct series_table table;

@@ -8,9 +8,9 @@
 #include <string.h>
 
 /*
- * What is loaded, as text. Communicators stand between bars: the hash, behind / the size where it is told,
- * behind ^ the greatest rank that somebody sent to, behind = the name; and after a colon the members, each a
- * process, by its letter, and its rank; behind @ host clock minus GPU clock, where that is known.
+ * The loaded data as text. Communicators are separated by bars: the hash; after / the size, if recorded;
+ * after ^ the highest rank to which data was sent; after = the name; after a colon the members, each a
+ * process, by its letter, and its rank; after @ host clock minus GPU clock, if known.
  */
 enum { PROCESSES = 6, COMMUNICATORS = 8, MEMBERS = 32, TEXT = 256 };
 
@@ -50,7 +50,7 @@ static const char *read_member(struct work *work, const char *text)
     return end;
 }
 
-/* Of each process the directory is the letter of its number in `sets`. */
+/* The directory of each process is the letter of its number in `sets`. */
 static void load(struct work *work, const char *text, const char *sets)
 {
     *work = (struct work){.process_count = PROCESSES};
@@ -82,7 +82,7 @@ static void find(struct work *work, const char *text, const char *sets)
     assert_int_equal(work_find_ranks(work, &error), 0);
 }
 
-/* The names of all members' ranks, a bar between communicators. */
+/* The names of all members' ranks, with a bar between communicators. */
 static void write_names(const struct work *work, char *text)
 {
     *text = '\0';
@@ -95,7 +95,7 @@ static void write_names(const struct work *work, char *text)
     }
 }
 
-/* Who they are, and how many ranks there should have been. */
+/* The ranks, and the expected number of ranks. */
 static void assert_found(const char *text, const char *names, int64_t expected_ranks)
 {
     struct work work;
@@ -107,33 +107,38 @@ static void assert_found(const char *text, const char *names, int64_t expected_r
     work_release(&work);
 }
 
-/* The communicator that every rank is in; of several the greatest, and then that of the lesser hash. */
+/* The communicator that contains every rank; of several the largest, and then that with the lower hash. */
 static void who_gives_global_ranks(void **state)
 {
     assert_found("1: A0 B1 | 2: A2 B1 C0", "2 1 | 2 1 0", 3);
     assert_found("5: A0 B1 | 3: A1 B0", "1 0 | 1 0", 2);
     assert_found("3: A1 B0 | 5: A0 B1", "1 0 | 1 0", 2);
     assert_found("3/2: A0 B1 | 5/3: A1 B0", "1 0 | 1 0", 3);
-    /* Files whose hash is not known say nothing of it; nor do those left where another one is wider. */
+    /*
+     * Files with an unknown hash do not matter; nor do those that remain if another communicator is larger.
+     */
     assert_found("0: A0 B1", "h:0 h:1", 2);
     assert_found("1: A0 B1 | 2: B4", "h:0 h:1 | h:1", 2);
     assert_found("1: A0 B1 | 0: B4", "0 1 | 1", 2);
-    /* Nor does one of which there is nothing. */
+    /* Nor does a communicator without files. */
     assert_found("1: A0 B1 | 7:", "0 1", 2);
 }
 
-/* Its file may be lost where the numbers leave one place for it; of two ranks each other one would do. */
+/*
+ * Its file may be lost if the numbers leave one free place for it; with two such ranks, either could be in
+ * the other one.
+ */
 static void one_without_its_file(void **state)
 {
     assert_found("1/3: A0 B2 | 2: B0 C1", "0 2 | 2 1", 3);
     assert_found("1/4: A0 B2 | 2: B0 C1", "h:0 h:1 | h:1 h:2", 3);
     assert_found("1/4: A0 B2 | 2: B0 C1 | 3: C0 D1", "h:0 h:1 | h:1 h:2 | h:2 h:3", 4);
     assert_found("1/2: A1 | 2/2: A0 B1", "0 | 0 1", 2);
-    /* What is no number of so many ranks leaves its rank over. */
+    /* A number outside the size leaves its rank over. */
     assert_found("1/2: A0 B5", "0 1", 2);
 }
 
-/* As declared; else the greatest number of a member or of who it sent to. */
+/* As recorded; else the highest rank of a member or of a destination. */
 static void how_many_are_in_one(void **state)
 {
     static const struct {
@@ -149,7 +154,10 @@ static void how_many_are_in_one(void **state)
     }
 }
 
-/* Who shares a communicator, by others too; without hashes, who wrote into one directory. */
+/*
+ * Processes that share a communicator, also through others; without hashes, those that wrote to one
+ * directory.
+ */
 static void who_is_of_one_job(void **state)
 {
     static const struct {
@@ -168,19 +176,25 @@ static void who_is_of_one_job(void **state)
     }
 }
 
-/* A process that is several times in one is as many ranks; not where no hash says that it is one. */
+/*
+ * A process that occurs several times in one is as many ranks; not if no hash shows that it is one
+ * communicator.
+ */
 static void several_ranks_of_a_process(void **state)
 {
     assert_found("1: A0 A1 B2", "0 1 2", 3);
-    /* The same numbers in a duplicate of the world, which no clock tells apart. */
+    /* The same numbers in a duplicate of the world, which no clock distinguishes. */
     assert_found("1: A0 A1 B2 | 2: A0 A1 B2", "0 1 2 | 0 1 2", 3);
     assert_found("0: A0 A1 B2", "h:0 h:0 h:1", 2);
-    /* Nor the shape of a job whose world is lost; each that is unlike them counts as another rank. */
+    /* Nor does the shape of a job whose world is lost; each that differs counts as another rank. */
     assert_found("1: A0 A1 B2 | 2: A0 A1 B2 | 3: B7", "h:0 h:0 h:1 | h:0 h:0 h:1 | h:1", 3);
     assert_found("1: A0 A1 B2 | 2: A1 B0 | 3: B7", "h:0 h:0 h:1 | h:0 h:1 | h:1", 4);
 }
 
-/* Where it is not known which rank each member is, numbers name nobody: the next of their kind does. */
+/*
+ * If it is unknown which rank each member is, numbers identify no rank: the next communicator of their kind
+ * does.
+ */
 static void a_world_of_which_no_clock_tells(void **state)
 {
     assert_found("2: A0@100 A1@200 | 1: A0 A1", "0 1 | 0 1", 2);
@@ -188,7 +202,10 @@ static void a_world_of_which_no_clock_tells(void **state)
     assert_found("2: A0@100 A1@200 | 1: A0@100 A1", "0 1 | 0 1", 2);
 }
 
-/* One that could be any of several goes with none of them, nor do two of a communicator that would be one. */
+/*
+ * One that could be any of several is joined with none of them, nor are two of a communicator that would be
+ * one.
+ */
 static void members_that_could_be_anybodys(void **state)
 {
     assert_found("1: A0@100 A1@200 A2@900 A3@2000 | 2: A0@100 A1@200 | 3: A0@900 A1@2000 | 4: A0 A1",
@@ -200,8 +217,8 @@ static void members_that_could_be_anybodys(void **state)
 }
 
 /*
- * Everybody seen is in the world, whose size is not told: a place left elsewhere is that of a rank beyond it,
- * since nothing runs in a communicator of one.
+ * All seen ranks are in the world, whose size is not recorded: a free place elsewhere is that of a rank
+ * beyond it, because a communicator of one rank has no operations.
  */
 static void ranks_of_which_there_is_nothing(void **state)
 {
@@ -211,28 +228,30 @@ static void ranks_of_which_there_is_nothing(void **state)
     assert_found("1: A0 B1 C2 | 2: A0 B1 | 0: C0", "0 1 2 | 0 1 | 2", 3);
     assert_found("1: A0 B1 C2 | 2: A0 B1 | 0^9: C0", "0 1 2 | 0 1 | 2", 3);
     assert_found("1: A0 B1 C2 D3 | 2: A0 B1 | 3: C0 | 4: D0", "0 1 2 3 | 0 1 | 2 | 3", 6);
-    /* Where none has a place left the world need not be a multiple of them. */
+    /* If none has a free place, the world need not be a multiple of them. */
     assert_found("1: A0 B1 C2 | 2: A0 B1", "0 1 2 | 0 1", 3);
     /* One of four has, and four divide a world of eight. */
     assert_found("1: A0 B1 C2 D3 E4 | 2: A0 B1 C2 D3 | 3^3: E0", "0 1 2 3 4 | 0 1 2 3 | 4", 8);
     assert_found("1: A0 B1 C2 D3 E4 | 2: A0 B1 C2 D3 | 3: E3", "0 1 2 3 4 | 0 1 2 3 | 4", 8);
-    /* Rank 3 is in fewer than the others: its file is lost, and nobody else is missing. */
+    /* Rank 3 is in fewer than the others: its file is lost, and no other rank is missing. */
     assert_found("1: A0 B1 C2 D3 | 2: A0 B1 | 3^1: C0", "0 1 2 3 | 0 1 | 2", 4);
 }
 
-/* Rank 3 is the first of its two, and ranks of a communicator ascend: the other one is 4, whatever gaps are.
+/*
+ * Rank 3 is the first of its two, and the ranks of a communicator ascend: the other one is 4, whatever gaps
+ * there are.
  */
 static void ranks_above_a_last_member(void **state)
 {
     assert_found("1: A0 B3 | 2^1: A0 | 3^1: B0", "0 3 | 0 | 3", 5);
     assert_found("1: A0 B3 | 2^1: A0 | 3: B1", "0 3 | 0 | 3", 4);
     assert_found("1/4: A0 B3 | 2^1: A0 | 3^1: B0", "0 3 | 0 | 3", 4);
-    /* Of two members it is the second that is the last. */
+    /* Of two members the second is the last. */
     assert_found("1: A0 B3 C5 | 2^2: B0 C1", "0 3 5 | 3 5", 7);
     assert_found("1: A0 B3 C5 | 2^2: C1 B0", "0 3 5 | 5 3", 7);
 }
 
-/* Of a claim of so many ranks two spoke: 1024 more are named, of more nobody is. */
+/* For a claimed size of which only two ranks have records, at most 1024 more are named. */
 static void ranks_that_are_only_claimed(void **state)
 {
     static const struct {
@@ -252,7 +271,7 @@ static void ranks_that_are_only_claimed(void **state)
     }
 }
 
-/* Its name; else its ranks, or its hash where they have no numbers; the second of a name by its hash. */
+/* Its name; else its ranks, or its hash if they have no numbers; the second one of a name by its hash. */
 static void what_they_are_called(void **state)
 {
     static const struct {
@@ -269,7 +288,7 @@ static void what_they_are_called(void **state)
     }
 }
 
-/* Of process A's members the numbers of the ranks that clocks tell, or dots; bars between communicators. */
+/* For the members of process A, the ranks that clocks identify, or dots; bars between communicators. */
 static void assert_split(const char *text, const char *expected)
 {
     struct work work;
@@ -288,8 +307,7 @@ static void assert_split(const char *text, const char *expected)
     work_release(&work);
 }
 
-/* The members of the communicator that has most of them are a rank each, and of others of as many the widest.
- */
+/* The members of the communicator with the most members are one rank each; of several the largest. */
 static void whose_members_are_the_ranks(void **state)
 {
     assert_split("1: A0@100 A1@200 A2@900", "012");
@@ -300,7 +318,7 @@ static void whose_members_are_the_ranks(void **state)
     assert_split("1: A0@100 A1@200 | 2: A0@200 B1 C2", "01|1..");
 }
 
-/* Every other member goes to the rank whose value is clearly nearest and that is not there already. */
+/* Every other member belongs to the rank whose value is clearly nearest and that is not there already. */
 static void which_rank_is_nearest(void **state)
 {
     static const struct {
@@ -316,11 +334,11 @@ static void which_rank_is_nearest(void **state)
         snprintf(expected, sizeof expected, "01234|%s", cases[i].expected);
         assert_split(text, expected);
     }
-    /* Whatever order they come in. */
+    /* In any order. */
     assert_split(
         "1: A0@2000 A1@100 A2@1500 A3@200 A4@900 A5@-700 A6@-100 | 2: A0@-99 A1@-699 A2@901 A3@2001 A4@99",
         "0123456|65401");
-    /* Where one of them has no value, or two have the same, none is the nearest. */
+    /* If one of them has no value, or two have the same, none is nearest. */
     assert_split("1: A0@100 A1 A2@900 | 2: A0@100 A1@900", "012|..");
     assert_split("1: A0@100 A1@100 A2@900 | 2: A0@100 A1@900", "012|.2");
 }
@@ -338,8 +356,7 @@ static void assert_labels(const char *text, const char *sets, const char *expect
     work_release(&work);
 }
 
-/* Where hashes do not tell them apart, who is in them does: host, process and rank, whoever was read first.
- */
+/* If hashes do not distinguish them, their members do: host, process and rank, in any order of reading. */
 static void which_of_a_label_is_the_first(void **state)
 {
     assert_labels("0: A0 | 0: B0 | 0: C0", "aaaaaa", "0 0#2 0#3");
@@ -348,7 +365,7 @@ static void which_of_a_label_is_the_first(void **state)
     assert_labels("0: B5 A1 | 0: B0 A0", "aaaaaa", "0#2 0");
 }
 
-/* A directory's files without hashes are one job, whatever was read between them. */
+/* The files of a directory without hashes are one job, whatever was read between them. */
 static void who_is_of_one_directory(void **state)
 {
     static const char *const texts[] = {"0: A0 | 0: B0 | 0: C0 | 0: D0", "0: A0 | 0: C0 | 0: D0 | 0: B0"};
@@ -362,7 +379,7 @@ static void who_is_of_one_directory(void **state)
     }
 }
 
-/* By the files that speak of them, not by who was read first. */
+/* By the files that contain them, not by the order of reading. */
 static void how_jobs_are_numbered(void **state)
 {
     struct work work;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * Processes 1, 2, 3... of which run each is and in which folder its files lie: "0 /a/b, 1 /c". Runs are in
- * the order in which the join found them.
+ * For processes 1, 2, 3 ...: the run of each, and the folder of its files: "0 /a/b, 1 /c". Runs are in the
+ * order in which the join found them.
  */
 enum { PROCESSES = 8 };
 
@@ -38,7 +38,7 @@ static void load(struct work *work, const char *text)
     }
 }
 
-/* What runs are called, "NUMBER NAME, ..."; `earlier` is SQL that says what they were called before. */
+/* The names of runs, "NUMBER NAME, ..."; `earlier` is SQL for their earlier names. */
 static void check(void **state, const char *earlier, const char *processes, const char *expected)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -69,7 +69,7 @@ static void test_new_runs_are_called_after_their_folders(void **state)
     check(state, NULL, "0 /a/traces; 1 /a/other; 1 /a/other", "1 traces, 2 other");
 }
 
-/* A folder for each host, or rank: what they lie in. */
+/* One folder per host or rank: the folder that contains them. */
 static void test_the_folder_of_all_its_files(void **state)
 {
     check(state, NULL, "0 /a/night/node1; 0 /a/night/node2", "1 night");
@@ -86,7 +86,7 @@ static void test_no_two_runs_have_one_name(void **state)
     check(state, NULL, "0 /a/t; 1 /b/t; 2 /c/t-2; 3 /d/t", "1 t, 2 t-2, 3 t-2-2, 4 t-3");
 }
 
-/* It has to be told from a number and from an option, and stand in a list. */
+/* A name must differ from a number and from an option, and must fit in a list. */
 static void test_what_a_name_may_not_be(void **state)
 {
     check(state, NULL, "0 /jobs/4711; 1 /jobs/-x; 2 /jobs/a b,c\x1b", "1 run-4711, 2 run--x, 3 a_b_c_");
@@ -98,7 +98,7 @@ static void test_number_and_name_stay(void **state)
           "0 /a/new; 1 /a/b; 2 /a/c", "7 x, 4 old, 10 c");
 }
 
-/* Its number is another's never again, though it is gone. */
+/* Its number is never used again, although the run is gone. */
 static void test_a_new_run_takes_a_number_that_no_run_had(void **state)
 {
     check(state, LAST(3), "0 /a/b", "4 b");
@@ -116,14 +116,16 @@ static void test_a_run_that_falls_apart(void **state)
           "6 b, 5 five");
 }
 
-/* A store that an earlier version joined has numbers only, and a new run does not get an old one's name. */
+/*
+ * A store that an earlier version joined has only numbers, and a new run does not get the name of an old one.
+ */
 static void test_names_are_given_to_runs_that_have_none(void **state)
 {
     check(state, RUN(2, "NULL") RUN(1, "'t'") PROCESS(1, 2) PROCESS(2, 1) LAST(2), "0 /x/t; 1 /y/z",
           "2 t-2, 1 t");
 }
 
-/* Numbers that no join gives, two runs of one name, a last number that was lost. */
+/* Numbers that no join assigns, two runs of one name, a last number that was lost. */
 static void test_a_damaged_store(void **state)
 {
     check(state,

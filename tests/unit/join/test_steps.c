@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tags as letters, one every ten nanoseconds, or operations; a space: a step has to begin. */
+/* Tags as letters, one every ten nanoseconds, or operations; a space: a step must begin there. */
 static void check_tags_at(const char *steps, int of_operations)
 {
     struct moments moments = {.of_operations = of_operations};
@@ -42,7 +42,10 @@ static void tags_that_recur(void **state)
     check_tags("ffbo ffbo ffbo");
 }
 
-/* Nothing repeats up to the end: a step begins where a tag is no later than the one before it. */
+/*
+ * Nothing repeats up to the end: a step begins where a tag does not come later in the order than the previous
+ * one.
+ */
 static void tags_with_holes(void **state)
 {
     check_tags("fbo fo fb fbo bo fo");
@@ -69,7 +72,7 @@ static void tags_that_do_not_recur(void **state)
     moments_release(&moments);
 }
 
-/* What comes before the first belongs to step 0. */
+/* Operations before the first belong to step 0. */
 static void steps_begin_at_times(void **state)
 {
     int64_t times[] = {100, 200, 300};
@@ -122,7 +125,7 @@ static int make_ends(void **state)
     return 0;
 }
 
-/* The end itself is of the step that it ends. */
+/* The end itself belongs to the step that it ends. */
 static void steps_end_with_shared_operations(void **state)
 {
     struct step_locator locator = {.ends = ends, .end_count = 2, .shared = &only};
@@ -135,7 +138,7 @@ static void steps_end_with_shared_operations(void **state)
     assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 29), 2);
 }
 
-/* Where the record of the end was lost, the first one beyond it tells that the step is over. */
+/* If the record of the end was lost, the first operation after it shows that the step is over. */
 static void an_end_was_lost(void **state)
 {
     struct step_locator locator = {.ends = ends, .end_count = 2, .shared = &only};
@@ -155,7 +158,7 @@ static void ends_in_a_row_were_lost(void **state)
     assert_int_equal(step_of(&locator, 0, FUNCTION_ALL_REDUCE, 20), 2);
 }
 
-/* What tells it may be of any function; of one that the first two steps have not, it is beyond both. */
+/* It may be of any function; one that the first two steps do not have comes after both. */
 static void another_function_tells_that_an_end_was_lost(void **state)
 {
     struct step_locator locator = {.ends = ends, .end_count = 2, .shared = &only};
@@ -166,7 +169,7 @@ static void another_function_tells_that_an_end_was_lost(void **state)
     assert_int_equal(step_of(&locator, 0, FUNCTION_BROADCAST, 0), 2);
 }
 
-/* A checkpoint's Broadcast after the second step, as that step's end, which this rank lost. */
+/* A checkpoint's Broadcast after the second step, as the end of that step, which this rank lost. */
 static void an_end_that_comes_but_once_was_lost(void **state)
 {
     struct step_end three[] = {ends[0], ends[1], ends[1]};

@@ -10,7 +10,7 @@ static void check(const char *steps)
     letters_check(steps, stretches_find);
 }
 
-/* One stretch is as recurrence.h finds it. */
+/* One stretch of steps, as recurrence.h finds it. */
 static void one_stretch(void **state)
 {
     check(" ABl ABl ABl ABl");
@@ -20,14 +20,14 @@ static void one_stretch(void **state)
     check("tttttttttttttttnttttttttttttttttttttntttttttttttttttttttttttttttttnttt");
 }
 
-/* Micro-batches ramp up. Of which stretch the steps at the border are, their begins and ends tell. */
+/* Micro-batches ramp up. The begins and ends of the steps at the border show to which stretch they belong. */
 static void batches_that_ramp_up(void **state)
 {
     check(" tAB tAB tAB tAB tAB tAB ttAB ttAB ttAB ttAB ttAB ttAB ttAB ttAB");
     check(" tAB tAB tAB tAB tAB tAB ttAB ttAB ttAB ttAB ttAB ttAB ttttAB ttttAB ttttAB ttttAB ttttAB ttttAB");
 }
 
-/* What comes later may go on as what came before does, or end as it does. */
+/* The later steps may begin as the earlier ones did, or end as they did. */
 static void borders(void **state)
 {
     check(" tA tA tA tA tA tA tAB tAB tAB tAB tAB tAB tAB");
@@ -39,13 +39,13 @@ static void sizes_that_grow(void **state)
     check(" 1A 1A 1A 1A 1A 1A 2A 2A 2A 2A 2A 2A 3A 3A 3A 3A 3A 3A");
 }
 
-/* Fewer steps than a stretch has are left to what comes after them. */
+/* Too few steps for a stretch belong to what comes after them. */
 static void too_few_for_a_stretch(void **state)
 {
     check("rsrsrs BCu BCu BCu BCu BCu BCu BCu BCu BCu BCu");
 }
 
-/* An evaluation calls nothing that the steps before it do not; after micro-batches come the gradients. */
+/* An evaluation has only calls that the steps before it have, too; after micro-batches come the gradients. */
 static void several_steps_in_a_cycle(void **state)
 {
     check(" 1tuA 1tuA 1tuA 1tuA1t 1tuA 1tuA 1tuA 1tuA1t 1tuA 1tuA 1tuA 1tuA1t");

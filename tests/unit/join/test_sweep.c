@@ -6,15 +6,15 @@
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
-/* The order in which operations pass by, and what of their numbers does. */
+/* The order in which operations are visited, and the effect of their sequence numbers. */
 
 enum { UNTIMED = 0, MOST = 5 * BLOCK_ROWS };
 
-/* An operation of a rank as it stands in its file, of communicator 1 unless told. */
+/* An operation of a rank as written in its file, of communicator 1 unless given. */
 struct call {
     enum function function;
     int64_t number;
-    int64_t at_ns; /* UNTIMED: the file does not tell */
+    int64_t at_ns; /* UNTIMED: not in the file */
     int in_second;
 };
 
@@ -29,7 +29,7 @@ static struct event event_of(const struct call *call, size_t line)
                       .function = call->function,
                       .sequence = call->number,
                       .count = COUNT_UNKNOWN,
-                      .bytes = (int64_t)line, /* what it is told by here */
+                      .bytes = (int64_t)line, /* how it is identified here */
                       .root = COUNT_UNKNOWN,
                       .peer = function_is_point_to_point(call->function) ? 1 : COUNT_UNKNOWN,
                       .api = unknown,
@@ -77,7 +77,7 @@ static void put_file(struct store *store, const struct call *calls, size_t count
     writer_free(putting.writer);
 }
 
-/* All that passes by, by line. Returns how many there were. */
+/* All visited operations, by line. Returns their number. */
 static size_t sweep_all(struct store *store, const uint64_t hashes[2],
                         struct issued_operation *issued_operation)
 {
@@ -105,7 +105,7 @@ static size_t sweep_all(struct store *store, const uint64_t hashes[2],
     return count;
 }
 
-/* `expected`: lines, in the order in which they pass by; after as many others as `before` says. */
+/* `expected`: the lines, in the order of the visit; after as many others as `before` gives. */
 static void check_by(void **state, const uint64_t hashes[2], size_t before, const struct call *calls,
                      size_t count, const int64_t *expected)
 {
@@ -138,7 +138,7 @@ static void check_after(void **state, size_t before, const struct call *calls, s
     check_by(state, (const uint64_t[]){1, 2}, before, calls, count, expected);
 }
 
-/* The same within a block, and where the next one of the store begins after the first of these. */
+/* The same within a block, and if the next block of the store begins after the first of these. */
 static void check(void **state, const struct call *calls, size_t count, const int64_t *expected)
 {
     check_after(state, 0, calls, count, expected);
@@ -146,7 +146,7 @@ static void check(void **state, const struct call *calls, size_t count, const in
     check_after(state, 4 * BLOCK_ROWS - 1, calls, count, expected);
 }
 
-/* Written as they ended. */
+/* Written in the order of their ends. */
 static void calls_of_one_moment_go_by_number(void **state)
 {
     check(state,
@@ -164,7 +164,7 @@ static void collectives_keep_their_place_among_them(void **state)
                                       {FUNCTION_RECV, 5, 9000, 0},
                                       {FUNCTION_SEND, 6, 9000, 0}},
                 4, (const int64_t[]){2, 1, 3, 0});
-    /* Of the next block it comes before the calls of both. */
+    /* An operation of the next block comes before the calls of both. */
     check_after(state, BLOCK_ROWS - 1,
                 (const struct call[]){{FUNCTION_SEND, 7, 9000, 0},
                                       {FUNCTION_ALL_REDUCE, 0, 9000, 0},
@@ -173,7 +173,7 @@ static void collectives_keep_their_place_among_them(void **state)
                 4, (const int64_t[]){1, 2, 3, 0});
 }
 
-/* Numbers do not say more than times. */
+/* Times take precedence over numbers. */
 static void calls_of_several_moments_go_by_time(void **state)
 {
     check(state, (const struct call[]){{FUNCTION_SEND, 7, 9000, 0}, {FUNCTION_RECV, 5, 9001, 0}}, 2,
@@ -182,7 +182,7 @@ static void calls_of_several_moments_go_by_time(void **state)
           (const int64_t[]){1, 0});
 }
 
-/* Where no times are told their numbers say what came first, as far as a block goes; else a file's lines. */
+/* Without times, numbers show the order within a block; else the lines of the file. */
 static void calls_without_times_go_by_number(void **state)
 {
     static const struct call calls[] = {
@@ -203,7 +203,7 @@ static void calls_without_numbers_go_by_line(void **state)
                 2, (const int64_t[]){0, 1});
 }
 
-/* Each communicator counts for itself: numbers of two say nothing of their order, nor do lines. */
+/* Each communicator counts separately: the numbers of two show no order, nor do lines. */
 static void two_communicators_go_by_hash(void **state)
 {
     check_after(state, 0,
@@ -217,8 +217,8 @@ static void two_communicators_go_by_hash(void **state)
 }
 
 /*
- * Calls of one moment, the last of them first, in five blocks: no more than three are open at once, of which
- * the least goes first.
+ * Calls at one time, the last of them first, in five blocks: at most three are open at once, and the smallest
+ * goes first.
  */
 static void a_moment_of_many_blocks(void **state)
 {

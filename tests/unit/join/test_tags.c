@@ -18,7 +18,7 @@ static int by_member(const void *a, const void *b)
     return (left->order > right->order) - (left->order < right->order);
 }
 
-/* Marks of one process in order of time, several of them at the same moment. */
+/* Marks of one process in order of time, several of them at the same time. */
 static void make_marks(struct work_mark *marks, size_t count, int32_t members)
 {
     int64_t at_ns = 0;
@@ -34,7 +34,9 @@ static void make_marks(struct work_mark *marks, size_t count, int32_t members)
     }
 }
 
-/* By definition: the marks that are this member's or everybody's, one after the other, from the first on. */
+/*
+ * By definition: the marks of this member and those of all members, one after the other, from the first on.
+ */
 static int32_t defined_tag(const struct work_mark *marks, size_t count, int32_t member, int64_t at_ns)
 {
     int32_t set[4], top = -1;
@@ -84,7 +86,10 @@ static void marks_of_each_member(void **state)
     }
 }
 
-/* Numbers that have a name go by it; text that looks like one does not, nor does what stands for nothing. */
+/*
+ * Numbers with a name are shown by it; text that looks like a number is not, nor is a number that means
+ * nothing.
+ */
 static void names_of_numbers(void **state)
 {
     enum { FORTY_TWO, SEVEN, FORWARD };

@@ -9,17 +9,19 @@
 
 enum { PROCESSES = 4, TEXT = 64 };
 
-/* Who is which rank of one communicator, in order of processes, and which global rank is told of each; -1. */
+/* The ranks of one communicator, in order of processes, and the global rank reported for each; -1: none. */
 struct jobs_files {
     int64_t numbers[PROCESSES]; /* -1: no process */
     int64_t told[PROCESSES];
     int64_t declared_job_size;
     int64_t declared_size;
-    int64_t members[PROCESSES]; /* with a size declared: those that files list, all 0: none */
+    int64_t members[PROCESSES]; /* with a recorded size: the ranks that files list, all 0: none */
 };
 
-/* Names of the ranks, a star for one without a record; then the ranks expected, and how often files
- * contradict. */
+/*
+ * The names of the ranks, with a star for one without records; then the expected ranks, and the number of
+ * contradictions between files.
+ */
 static void assert_ranks(struct jobs_files files, const char *wanted)
 {
     struct error error = ERROR_INIT;
@@ -65,24 +67,23 @@ static void assert_ranks(struct jobs_files files, const char *wanted)
     work_release(&work);
 }
 
-/* Whatever the numbers in the communicator are. */
+/* Whatever the ranks in the communicator are. */
 static void told_of_all_they_count(void **state)
 {
     assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {0, 1, 2}}, "0 1 2 of 3, 0 against");
     assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {2, 0, 1}}, "2 0 1 of 3, 3 against");
     assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {4, 5, 6}}, "4 5 6 of 3, 3 against");
-    /* Who has a place that nobody took is known where places and ranks have the same numbers. */
+    /* The rank at a free place is known if places and ranks have the same numbers. */
     assert_ranks((struct jobs_files){.numbers = {0, 2, -1}, .told = {0, 2}, .declared_size = 4},
                  "0 2 1* 3* of 4, 0 against");
     assert_ranks((struct jobs_files){.numbers = {0, 2, -1}, .told = {6, 2}, .declared_size = 4},
                  "6 2 of 4, 1 against");
-    /* The communicator of one process is that of none else. */
+    /* The communicator of one process contains no other rank. */
     assert_ranks((struct jobs_files){.numbers = {3, -1}, .told = {11}, .declared_job_size = 12},
                  "11 0* 1* 2* 3* 4* 5* 6* 7* 8* 9* 10* of 12, 1 against");
 }
 
-/* A number told of two, or of some only, and a communicator that gives other ones: the communicator counts.
- */
+/* A number reported for two or only for some, and a communicator with other ones: the communicator counts. */
 static void told_of_some_or_twice_they_do_not(void **state)
 {
     assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {0, -1, 2}}, "0 1 2 of 3, 0 against");
@@ -90,7 +91,7 @@ static void told_of_some_or_twice_they_do_not(void **state)
     assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {0, 0, 2}}, "0 1 2 of 3, 1 against");
 }
 
-/* Members that files list, without a file of their own; a size that nobody would make room for. */
+/* Members that files list, without a file of their own; a size for which no memory may be reserved. */
 static void who_recorded_nothing(void **state)
 {
     assert_ranks(

@@ -7,7 +7,10 @@ enum { CALLS = 40 };
 #define MS INT64_C(1000000)
 #define EPOCH (INT64_C(1780000000) * 1000 * MS)
 
-/* Calls `first` to CALLS - 1 of a program: in steps of 8 that are close together, told `lag_ns` late. */
+/*
+ * Calls `first` to CALLS - 1 of a program: in steps of 8 calls that are close together, recorded `lag_ns`
+ * late.
+ */
 static size_t record(struct recorded_call *calls, int first, int64_t lag_ns)
 {
     for (int i = first; i < CALLS; i++)
@@ -24,7 +27,7 @@ static int align(const struct recorded_call *one, size_t one_count, const struct
     return series_align(one, one_count, other, count, match);
 }
 
-/* A call of the other's is the one that came at its time, whatever each began with. */
+/* A call is matched with the other recorder's call at its time, whatever each began with. */
 static void calls_are_found_by_time(void **state)
 {
     for (int begin = 0; begin < 12; begin++) {
@@ -40,7 +43,7 @@ static void calls_are_found_by_time(void **state)
     }
 }
 
-/* Places that are left out are calls that were lost: the rest keeps its distance. */
+/* Omitted places are lost calls: the others keep their distance. */
 static void lost_calls_move_nothing(void **state)
 {
     struct recorded_call one[CALLS], other[CALLS];
@@ -67,7 +70,7 @@ static void other_times_are_other_calls(void **state)
     }
 }
 
-/* Where calls come as regularly as a clock ticks, all distances fit alike: the least lag is right. */
+/* If calls are perfectly regular, all distances fit equally: the smallest lag is right. */
 static void of_what_fits_alike_the_nearest_counts(void **state)
 {
     struct recorded_call one[CALLS], other[CALLS];
@@ -80,7 +83,7 @@ static void of_what_fits_alike_the_nearest_counts(void **state)
     assert_int_equal(match.shift, 0);
 }
 
-/* Sizes that alternate leave no doubt, and one that differs is counted. */
+/* Alternating sizes leave no doubt, and one that differs is counted. */
 static void sizes_tell_first(void **state)
 {
     struct recorded_call one[CALLS], other[CALLS];

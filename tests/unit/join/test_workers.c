@@ -13,7 +13,7 @@ struct tally {
     const struct worker_pool *worker_pool;
     atomic_int times[PIECES];
     atomic_int busy[HANDS];
-    atomic_int shared; /* a hand was used by two at once */
+    atomic_int shared; /* a worker state was used by two threads at once */
     size_t bad;        /* this piece fails */
 };
 
@@ -28,7 +28,7 @@ static int count_piece(void *context, struct pool_worker *pool_worker, size_t nu
     return number == tally->bad ? error_set(error, "piece %zu is bad", number) : 0;
 }
 
-/* How the pieces ended, counted. */
+/* The results of the pieces, counted. */
 static int do_pieces(void **state, size_t count, size_t bad, struct tally *tally, struct error *error)
 {
     struct work work = {.member_count = 0};
@@ -55,7 +55,10 @@ static void every_piece_is_done_once(void **state)
     }
 }
 
-/* One that fails ends it all: pieces before it are done, none twice, and nobody waits for the others. */
+/*
+ * One that fails ends everything: pieces before it are done, none twice, and the call does not wait for the
+ * others.
+ */
 static void a_failure_is_told(void **state)
 {
     for (size_t count = 1; count <= HANDS; count++) {

@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 2000 };
 
-/* A column is of one temper: steps of one length, small steps, anything. */
+/* A column is of one kind: steps of one length, small steps, or arbitrary values. */
 static int64_t random_value(unsigned temper, int64_t before)
 {
     switch (temper) {
@@ -62,7 +62,9 @@ static void test_columns_come_back(void **state)
     }
 }
 
-/* What is alike takes next to nothing, what is regular as well; a byte for what differs by up to 255. */
+/*
+ * Equal values take almost no space, and so do regular ones; values that differ by up to 255 take one byte.
+ */
 static void test_columns_are_short(void **state)
 {
     static const struct {
@@ -91,7 +93,7 @@ static const struct block_column columns[COLUMNS] = {
 };
 static const struct block_layout layout = {columns, COLUMNS, COLUMNS};
 
-/* Row i, of which every third value is absent, in each column another third. */
+/* Row i, with every third value absent, in each column another third. */
 static void put_row(struct block_writer *writer, int64_t i)
 {
     char name[8] = {'a', (char)('a' + i % 5)}, blob[3] = {0, (char)i, 'x'};
@@ -126,7 +128,7 @@ static void make_block(struct buffer *buffer, size_t rows)
 {
     struct block_writer writer;
     assert_int_equal(block_writer_init(&writer, &layout), 0);
-    /* The second use finds the writer empty. */
+    /* The writer is empty when it is used again. */
     for (int time = 0; time < 2; time++) {
         buffer_clear(buffer);
         for (size_t i = 0; i < rows; i++)
@@ -136,7 +138,7 @@ static void make_block(struct buffer *buffer, size_t rows)
     block_writer_release(&writer);
 }
 
-/* One row with one value, as the first form has it, of a table that has got columns since then. */
+/* One row with one value, in the first form, of a table that has got more columns since then. */
 static void test_older_blocks_lack_younger_columns(void **state)
 {
     static const struct block_column three[3] = {{.type = BLOCK_INTEGER}, {.minus = 1}, {.type = BLOCK_TEXT}};
@@ -153,7 +155,7 @@ static void test_older_blocks_lack_younger_columns(void **state)
     assert_int_equal(block_value(&reader, 1, 0, -1), -1);
     assert_null(block_text(&reader, 2, 0));
     block_reader_release(&reader);
-    /* One with more columns than are known is no block of the table. */
+    /* A block with more columns than are known does not belong to the table. */
     struct block_writer writer;
     struct buffer buffer = BUFFER_INIT;
     assert_int_equal(block_writer_init(&writer, &grown), 0);
@@ -179,7 +181,7 @@ static void test_blocks_come_back(void **state)
         make_block(&buffer, sizes[at]);
         assert_int_equal(block_open(&reader, buffer.data, buffer.length, &no_memory), 0);
         assert_int_equal(reader.count, sizes[at]);
-        /* Last first: what a column builds on comes by itself. */
+        /* In reverse order: columns on which another one depends are unpacked automatically. */
         for (int column = COLUMNS - 1; column >= 0; column--)
             assert_int_equal(block_column(&reader, column, &no_memory), 0);
         for (size_t i = 0; i < sizes[at]; i++)
@@ -189,7 +191,7 @@ static void test_blocks_come_back(void **state)
     buffer_release(&buffer);
 }
 
-/* Any bytes at all: never read outside, and what opens can be read to its end. */
+/* Arbitrary bytes: never read outside, and a block that can be opened can be read to its end. */
 static void test_damage_is_survived(void **state)
 {
     struct buffer buffer = BUFFER_INIT;

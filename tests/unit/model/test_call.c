@@ -4,7 +4,9 @@
 
 #include <math.h>
 
-/* Of n ranks that each give or get b bytes: what a description says (its docstrings), and nccl-tests' size.
+/*
+ * For n ranks that each give or get b bytes: the size in a description (see its docstrings), and that of
+ * nccl-tests.
  */
 static void message_sizes(void **state)
 {
@@ -33,7 +35,7 @@ static void message_sizes(void **state)
         assert_int_equal(call_kind_of(calls[i].name).function, function);
         assert_int_equal(call_message_bytes(function, B, N), calls[i].message);
         assert_int_equal(call_message_of_size(function, size, N), calls[i].message);
-        /* Both are the bytes that cross the bus, but for what header says of two of them. */
+        /* Both are the bytes on the bus, except for the two functions that the header describes. */
         double ours = (double)calls[i].message * call_bandwidth_factor(function, N);
         double theirs = (double)size * function_busbw_factor(function, N);
         double times = function == FUNCTION_REDUCE_SCATTER ? 1.0 / N

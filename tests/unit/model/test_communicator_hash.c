@@ -4,7 +4,7 @@
 
 static const int64_t even[] = {0, 2, 4, 6}, swapped[] = {2, 0, 4, 6};
 
-/* Who knows the same of it has the same hash. */
+/* Processes that know the same about it compute the same hash. */
 static void same_for_all_who_know_the_same(void **state)
 {
     static const int64_t copy[] = {0, 2, 4, 6};
@@ -13,7 +13,7 @@ static void same_for_all_who_know_the_same(void **state)
     assert_int_equal(communicator_hash_of("dp", NULL, 0), communicator_hash_of("dp", even, 0));
 }
 
-/* Another name, another member, another order, fewer of them: another communicator. */
+/* Another name, another member, another order, fewer members: another communicator. */
 static void differs_by_all_that_it_is_made_of(void **state)
 {
     uint64_t hash = communicator_hash_of("dp", even, 4);

@@ -9,7 +9,7 @@
 
 enum { ROUNDS = 2000, MOST_STEPS = 40, MOST_CHANNELS = 40 };
 
-/* Small, large, extreme and unknown times, in a mix. */
+/* A mix of small, large, extreme and unknown times. */
 static int64_t random_time(int64_t near)
 {
     switch (random_number() % 8) {
@@ -156,7 +156,7 @@ static void states_come_back_exactly(void **state)
     }
 }
 
-/* Reads everything there is in an exact-sized allocation, so that a sanitizer sees any overrun. */
+/* Reads everything from an allocation of the exact size, so that a sanitizer detects any overrun. */
 static int drain(const unsigned char *bytes, size_t length)
 {
     struct unpack unpack;

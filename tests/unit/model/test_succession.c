@@ -13,7 +13,7 @@ static void check(const struct communicator_life *lives, size_t count, const int
 
 static void one_after_the_other(void **state)
 {
-    /* Whatever their order; the last two are of other ranks. */
+    /* In any order; the last two have other ranks. */
     const struct communicator_life lives[] = {{7, 20, 29}, {7, 0, 9}, {7, 10, 19}, {8, 30, 39}, {8, 0, 9}};
     check(lives, 5, (const int32_t[]){1, 1, 1, 4, 4});
 }
@@ -24,14 +24,14 @@ static void side_by_side(void **state)
     check(lives, 3, (const int32_t[]){0, 1, 2});
 }
 
-/* Two of the same ranks, for two purposes, made anew in the same order. */
+/* Two of the same ranks, for two purposes, recreated in the same order. */
 static void in_the_order_of_their_begins(void **state)
 {
     const struct communicator_life lives[] = {{7, 1, 19}, {7, 0, 18}, {7, 21, 39}, {7, 20, 38}};
     check(lives, 4, (const int32_t[]){0, 1, 0, 1});
 }
 
-/* One lives on: only what is over is succeeded. */
+/* One continues to exist: only ended ones are succeeded. */
 static void what_lives_on_is_not_succeeded(void **state)
 {
     const struct communicator_life lives[] = {{7, 0, 99}, {7, 1, 49}, {7, 50, 98}};

@@ -10,7 +10,9 @@
 
 enum { BYTES = 64 };
 
-/* By definition: seven bits a byte, until one has no top bit. Returns how many bytes; 0: none stands there.
+/*
+ * By definition: seven bits per byte, until one has no top bit. Returns the number of bytes; 0: there is no
+ * number.
  */
 static size_t read_by_definition(const unsigned char *bytes, size_t length, uint64_t *value)
 {
@@ -69,7 +71,7 @@ static void signed_ones_are_folded(void **state)
     }
 }
 
-/* Longer than they have to be, too long, and cut. */
+/* Longer than necessary, too long, and truncated. */
 static void any_bytes_are_read_alike(void **state)
 {
     for (int round = 0; round < 20000; round++) {

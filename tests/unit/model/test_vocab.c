@@ -64,7 +64,7 @@ static void algorithms_and_protocols(void **state)
     assert_null(function_name(FUNCTION_COUNT));
 }
 
-/* nccl-tests' doc/PERFORMANCE.md, 8 ranks, 1000 bytes a rank. */
+/* nccl-tests' doc/PERFORMANCE.md, 8 ranks, 1000 bytes per rank. */
 static void sizes_and_bus_bandwidth(void **state)
 {
     assert_int_equal(function_size_bytes(FUNCTION_ALL_REDUCE, 1000, 8), 1000);
@@ -97,7 +97,7 @@ static enum algorithm kernel(const char *name)
     return algorithm_from_symmetric_kernel(name, strlen(name));
 }
 
-/* As src/sym_kernels.cc of NCCL 2.27 to 2.30 has them, and as their kernels are called. */
+/* As in src/sym_kernels.cc of NCCL 2.27 to 2.30, and as the names of their kernels. */
 static void kernels_on_symmetric_memory(void **state)
 {
     assert_int_equal(kernel("AllGather_LL"), ALGORITHM_SYMMETRIC_LL);

@@ -13,7 +13,7 @@
 static const struct column columns[] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
 static const struct view view = {.name = "some", .columns = columns, .column_count = 3};
 
-/* What becomes of the rows of a statement. */
+/* The file for the rows of a statement. */
 static void assert_csv(void **state, const char *sql, int64_t rows, const char *expected)
 {
     struct store *store = store_file_open(state, STORE_CREATE);

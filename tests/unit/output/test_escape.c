@@ -67,7 +67,7 @@ static void test_invalid_utf8(void **state)
     TERMINAL("\xc0\xaf", "\\xc0\\xaf");                   /* overlong */
     TERMINAL("\xed\xa0\x80", "\\xed\\xa0\\x80");          /* surrogate */
     TERMINAL("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* beyond U+10FFFF */
-    TERMINAL("ab\xe2\x82", "ab\\xe2\\x82");               /* cut */
+    TERMINAL("ab\xe2\x82", "ab\\xe2\\x82");               /* truncated */
     TERMINAL(
         "\xe2"
         "AB",

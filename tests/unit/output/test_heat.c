@@ -36,7 +36,7 @@ struct picture {
     struct html_heat heat;
 };
 
-/* Colours show what is longer than a usual step. */
+/* Colours show what is longer than a baseline step. */
 static int make(struct heat_map *map, const void *context, size_t layer, int is_whole)
 {
     const struct picture *picture = context;
@@ -57,7 +57,7 @@ static int make(struct heat_map *map, const void *context, size_t layer, int is_
     return 0;
 }
 
-/* A step lasts 10 ms; nobody waits, nobody is late. */
+/* A step takes 10 ms; no rank waits, none is late. */
 static void fill(struct picture *picture, size_t ranks, size_t steps, size_t on_a_host)
 {
     *picture =
@@ -92,10 +92,9 @@ static void a_late_rank_stands_out(void **state)
     picture->values[LENGTH][2 * 3 + 1] = 21000;
     picture->values[WAITING][0] = (double)NAN;
     assert_int_equal(html_add_heat(&page, &data, &picture->heat), 0);
-    assert_has(&page, "<path class=\"l4\" d=\"M1 2h1v1h-1z\"/>"); /* longer than usual by more than a step */
+    assert_has(&page, "<path class=\"l4\" d=\"M1 2h1v1h-1z\"/>"); /* more than one step above the baseline */
     assert_has(&page, "<path class=\"l3\" d=\"M1 2h1v1h-1z\"/>");
-    assert_has(&page,
-               "<path class=\"l0\" d=\"M1 0h2v1h-2zM0 1h3v1h-3z"); /* what is not known has no colour */
+    assert_has(&page, "<path class=\"l0\" d=\"M1 0h2v1h-2zM0 1h3v1h-3z"); /* unknown values have no colour */
     /* Each of the three pictures frames the two steps; each also has a sample in the legend. */
     assert_int_equal(count_of(page.data, "<rect class=\"frame\" x=\"302.7\""), 3);
     assert_has(&data, "\"marks\":[[2,3,4,\"compute <\"]]");
@@ -107,7 +106,7 @@ static void a_late_rank_stands_out(void **state)
     free(picture);
 }
 
-/* 100 ranks are 25 hosts in the picture that stands, and still 100 rows of data. */
+/* 100 ranks are 25 hosts in the static picture, and still 100 rows of data. */
 static void many_ranks_stand_by_host(void **state)
 {
     struct picture *picture = malloc(sizeof *picture);
@@ -122,7 +121,7 @@ static void many_ranks_stand_by_host(void **state)
     free(picture);
 }
 
-/* More cells than there is room for: four steps share one. */
+/* More cells than fit: four steps share one. */
 static void steps_share_cells(void **state)
 {
     struct picture *picture = malloc(sizeof *picture);

@@ -30,7 +30,7 @@ static void begin(struct table *table)
     assert_int_equal(table_add_columns(table, columns, COLUMNS, NULL), 0);
 }
 
-/* A row; a step lasts USUAL_US. `own_us` below 0: not known. */
+/* A row; a step takes USUAL_US. `own_us` below 0: unknown. */
 static void add(struct table *table, const char *process, const char *host, int64_t step, double own_us,
                 const char *finding)
 {
@@ -63,7 +63,7 @@ static void check_text(struct heat_maps *maps, size_t width, int utf8, const cha
     buffer_release(&text);
 }
 
-/* From which share on a level is reached, and what none is. */
+/* The share from which a level is reached, and values without a level. */
 static void test_levels(void **state)
 {
     const struct heat_map map = {.scale = &heat_share_of_step, .unit_us = 1000};
@@ -78,7 +78,7 @@ static void test_levels(void **state)
     assert_int_equal(heat_map_level(&nothing, 0), 0);
 }
 
-/* Cells that are marked, side by side; and how many ends share one of at most three places. */
+/* Marked cells side by side; and the number of ends that share one of at most three places. */
 static void test_spans_and_places(void **state)
 {
     struct heat_map map;
@@ -129,7 +129,7 @@ static void test_a_character_for_each_level(void **state)
     table_release(&table);
 }
 
-/* What is said of a rank stands below its row where that has no room. */
+/* The text for a rank is below its row if the row has no space. */
 static void test_steps_are_folded_to_the_width(void **state)
 {
     struct table table;
@@ -138,7 +138,7 @@ static void test_steps_are_folded_to_the_width(void **state)
     for (int64_t i = 0; i < 100; i++)
         add(&table, "0", NULL, 5 + i, i == 50 ? 1000 : i == 99 ? -1 : 0, i == 50 ? "host" : NULL);
     make(&maps, &table, 9);
-    /* 34 columns of 3 steps; step 55 is of column 16. The last holds a single one, which is not known. */
+    /* 34 columns of 3 steps; step 55 is in column 16. The last column has a single step, which is unknown. */
     check_text(&maps, 40, 0,
                "Late by itself, by rank and step; one\ncolumn per 3 steps: their largest value\n"
                "in % of the baseline step (1 ms):  .\nbelow 3  : 3  + 10  # 30  @ 100 and more\n"
@@ -166,7 +166,7 @@ static void check_row(const struct heat_map *map, size_t row, const char *label,
                          levels[i] == ' ' ? HEAT_UNKNOWN : levels[i] - '0');
 }
 
-/* Six ranks on two hosts that take turns. */
+/* Six ranks on two hosts, alternating. */
 static void test_ranks_of_a_host_are_one_row(void **state)
 {
     struct table table;
@@ -188,7 +188,7 @@ static void test_ranks_of_a_host_are_one_row(void **state)
     table_release(&table);
 }
 
-/* Also where hosts are too many, or one is not known. */
+/* Also if there are too many hosts, or one is unknown. */
 static void check_neighbours(const char *const hosts[5])
 {
     struct table table;
@@ -215,7 +215,7 @@ static void test_neighbours_are_one_row(void **state)
     check_neighbours((const char *const[]){"a", "a", "a", NULL, "a"});
 }
 
-/* Without a length of steps the largest value is what others are held against. */
+/* Without step times, values are compared with the largest one. */
 static void test_no_usual_step(void **state)
 {
     struct table table;
@@ -235,7 +235,7 @@ static void test_no_usual_step(void **state)
     table_release(&table);
 }
 
-/* Ranks without numbers: of two of one name each has a row. */
+/* Ranks without numbers: two with the same name have a row each. */
 static void test_two_ranks_of_one_name(void **state)
 {
     struct table table;
@@ -279,8 +279,7 @@ static size_t count_of(const char *text, const char *part)
     return count;
 }
 
-/* A colour for each level, nothing where a value is not known, a frame around a finding. Names are hostile.
- */
+/* A colour for each level, nothing for unknown values, a frame around a finding. Names are hostile. */
 static void test_svg(void **state)
 {
     struct table table;

@@ -36,7 +36,7 @@ static void test_what_is_no_number_is_left_out(void **state)
     assert_samples(METRIC_WAITING, run, (double)INFINITY, "");
 }
 
-/* A collector refuses a file with a sample twice. */
+/* A collector refuses a file that contains a sample twice. */
 static void test_each_once(void **state)
 {
     const struct metric_label other[] = {{"run", "b"}, {NULL, NULL}};

@@ -39,7 +39,7 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* How many files are in the folder, hidden ones too. */
+/* The number of files in the folder, including hidden ones. */
 static int count_files(void)
 {
     int count = 0;
@@ -110,7 +110,7 @@ static void a_symbolic_link_and_a_mode_stay(void **state)
     assert_int_equal(status.st_mode & 07777, 0640);
 }
 
-/* As on a disk that is full, at bytes that no buffer keeps back. */
+/* As on a full disk, at byte counts that no buffer holds back. */
 static void a_failed_write_leaves_what_was_there(void **state)
 {
     static char bytes[400 * 1000];
@@ -175,7 +175,7 @@ static void a_file_may_be_written_at_any_place(void **state)
     assert_null(output_open("/dev/null", OUTPUT_BY_DESCRIPTOR, &error));
 }
 
-/* More than the buffers hold, so that the stream is written in parts; zlib's reader is the second opinion. */
+/* More than the buffers hold, so that the stream is written in parts; zlib reads it for comparison. */
 static void gzip_unpacks_to_what_was_written(void **state)
 {
     enum { NUMBERS = 300 * 1000 };
@@ -213,7 +213,7 @@ static void a_long_text_is_printed_whole(void **state)
     assert_int_equal(status.st_size, sizeof text - 1 + 2);
 }
 
-/* For files that are to take their names together: what is left to do then is little. */
+/* For files that get their names together: little is left to do then. */
 static void flushed_bytes_are_in_the_file(void **state)
 {
     struct stat status;

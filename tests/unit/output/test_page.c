@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is written, into `content`. */
+/* Writes the page into `content`. */
 static void write_page(const struct html_page *page, char *content, size_t room)
 {
     struct error error = ERROR_INIT;
@@ -49,7 +49,7 @@ static void nothing_ends_the_data(void **state)
     html_page_release(&page);
 }
 
-/* The awk that makes C of them drops nothing. */
+/* The awk script that converts them to C drops nothing. */
 static void script_and_style_are_whole(void **state)
 {
     static const struct {

@@ -63,7 +63,7 @@ static void test_integers(void **state)
                    "\x18\x08\x00\x00\x00\x00\x00\x00\x00\x80\x00\x00");
 }
 
-/* The format: a least 0 is -0.0, a greatest one +0.0. */
+/* The format: a minimum of 0 is written as -0.0, a maximum as +0.0. */
 static void test_zeros_count_as_one(void **state)
 {
     parquet_bounds_init(&bounds, CELL_REAL);
@@ -89,7 +89,7 @@ static void test_reals(void **state)
                    "\x18\x08\x00\x00\x00\x00\x00\x00\xf0\xff\x00\x00");
 }
 
-/* Nothing can be said of what has no order. */
+/* There are no bounds for values without an order. */
 static void test_no_number(void **state)
 {
     parquet_bounds_init(&bounds, CELL_REAL);
@@ -99,7 +99,7 @@ static void test_no_number(void **state)
     ASSERT_WRITTEN(0, "\x1c\x36\x00\x00\x00");
 }
 
-/* By bytes without a sign, a text before those that go on from it. */
+/* By unsigned bytes; a text comes before longer ones that start with it. */
 static void test_texts(void **state)
 {
     parquet_bounds_init(&bounds, CELL_TEXT);

@@ -24,7 +24,7 @@ static void test_values_have_one_number_each(void **state)
     parquet_dictionary_release(&dictionary);
 }
 
-/* Zeros are bytes as others; what is longer is another value. */
+/* Zeros are bytes like others; a longer value is another value. */
 static void test_any_bytes(void **state)
 {
     static const char bytes[16] = {0};

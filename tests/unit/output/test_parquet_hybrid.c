@@ -21,7 +21,7 @@ static void assert_hybrid(const uint32_t *values, size_t count, unsigned width, 
     buffer_release(&buffer);
 }
 
-/* Encodings.md: 0 to 7 in three bits each are 10001000 11000110 11111010; one group of eight goes before. */
+/* Encodings.md: 0 to 7 in three bits each are 10001000 11000110 11111010; one group of eight comes first. */
 static void test_the_example_of_the_format(void **state)
 {
     const uint32_t values[] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -45,14 +45,14 @@ static void test_what_the_last_eight_lack_is_0(void **state)
     ASSERT_HYBRID(values, 1, "\x03\x05");
 }
 
-/* A run before which a group is filled up from it. */
+/* A run from which the group before it is filled. */
 static void test_packed_then_a_run(void **state)
 {
     const uint32_t values[] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     ASSERT_HYBRID(values, 1, "\x03\xfe\x14\x01");
 }
 
-/* What is left of it would not be worth a run. */
+/* The rest of it would be too short for a run. */
 static void test_short_runs_are_packed(void **state)
 {
     const uint32_t values[] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0};
@@ -78,7 +78,7 @@ static uint64_t read_varint(const unsigned char **at)
     }
 }
 
-/* Bit by bit, by the format's words. Returns how many values it had. */
+/* Bit by bit, by the specification of the format. Returns the number of values. */
 static size_t decode(const struct buffer *buffer, unsigned width, uint32_t *values, size_t most)
 {
     const unsigned char *at = (const unsigned char *)buffer->data, *end = at + buffer->length;

@@ -45,7 +45,7 @@ static void values_read_back(void **state)
     const double values[] = {(double)NAN, 0, -5, 0.9, 1, 3.7, 1000, 54321.5, 90000};
     enum { COUNT = sizeof values / sizeof *values };
     struct html_scale scale = html_scale_of(values, COUNT);
-    /* 0.9 is no hundred thousandth of the greatest. */
+    /* 0.9 is less than a hundred thousandth of the largest value. */
     assert_true(scale.least == 1 && scale.most == 90000);
     for (size_t i = 0; i < COUNT; i++) {
         unsigned char byte = html_scale_byte(&scale, values[i]);
@@ -61,7 +61,7 @@ static void values_read_back(void **state)
     assert_true(fabs(read_back(&scale, html_scale_byte(&scale, 5)) - 5) < 1e-9);
 }
 
-/* Two rows: bytes 0 255 255, then the same but for the last; zeros are counted. */
+/* Two rows: bytes 0 255 255, then the same except for the last; zeros are counted. */
 static void cells_are_differences(void **state)
 {
     const double values[] = {(double)NAN, 7, 7, (double)NAN, 7, 0};
@@ -80,7 +80,7 @@ static void cells_are_differences(void **state)
     free(many);
 }
 
-/* Two columns of the row's own level, one of the last, one that is not known. */
+/* Two columns with the row's own level, one with the last level, one unknown. */
 static void cells_that_touch_are_one_piece(void **state)
 {
     struct buffer page = BUFFER_INIT;
@@ -184,7 +184,10 @@ static void a_chart(void **state)
     assert_int_equal(page.length, 0);
 }
 
-/* More steps than dots share them; the greatest shows, and axes end though times are as long as times get. */
+/*
+ * If there are more steps than dots, a dot shows the largest value of several; axes end even with the largest
+ * possible times.
+ */
 static void a_chart_of_many_steps(void **state)
 {
     enum { STEPS = 1000 };
@@ -221,7 +224,9 @@ static void lanes_on_one_clock(void **state)
                                   .end_ns = 11000};
     struct buffer page = BUFFER_INIT, data = BUFFER_INIT;
     assert_int_equal(html_add_lanes(&page, &data, &of), 0);
-    /* 640 pixels are 10 us: the first bar waits for 1 us, moves for 3; the other is open for the last half.
+    /*
+     * 640 pixels are 10 us: the first bar waits for 1 us and moves data for 3; the other is unfinished in the
+     * last half.
      */
     assert_has(&page, "<path class=\"moving\" d=\"M64.0 21h192.0v14h-192.0z\"/>");
     assert_has(&page, "<path class=\"waiting\" d=\"M0.0 21h64.0v14h-64.0z\"/>");
@@ -238,7 +243,7 @@ static void lanes_on_one_clock(void **state)
     intern_release(&texts);
 }
 
-/* Of a median of 10 us: 1.5, 4 and 8 times that. */
+/* With a median of 10 us: 1.5, 4 and 8 times that. */
 static void a_matrix(void **state)
 {
     static const char *const ends[] = {"0", "1", "2<"};

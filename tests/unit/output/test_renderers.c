@@ -15,7 +15,7 @@ static const struct column columns[] = {
     {.name = "detail", .type = CELL_JSON, .hidden = 1},
 };
 
-/* Three rows: plain ones, one of nulls, one with what harms. */
+/* Three rows: a normal one, one of nulls, one with hostile text. */
 static void fill(struct table *table)
 {
     struct error error = ERROR_INIT;
@@ -114,7 +114,7 @@ static void test_table_fits_the_terminal(void **state)
     table_release(&table);
 }
 
-/* What tells files of one directory apart stands at the end; the cut falls between characters. */
+/* The part that distinguishes files of one directory is at the end; the cut is between characters. */
 static void test_paths_are_cut_at_the_front(void **state)
 {
     static const struct column of_files[] = {{.name = "path", .type = CELL_TEXT},
@@ -142,7 +142,9 @@ static void test_paths_are_cut_at_the_front(void **state)
     table_release(&table);
 }
 
-/* Times are shown in the unit of the longest of their column; what rounds to nothing is nothing. */
+/*
+ * Times are shown in the unit of the longest in their column; a value that rounds to zero is shown as zero.
+ */
 static void test_units_suit_the_values(void **state)
 {
     static const struct column times[] = {
@@ -170,7 +172,10 @@ static void test_units_suit_the_values(void **state)
     table_release(&table);
 }
 
-/* First what is empty goes, then names stand in several lines, then detail goes, and is named. */
+/*
+ * First empty columns are removed, then headings are broken into lines, then detail columns are removed and
+ * named.
+ */
 static void test_what_there_is_no_room_for(void **state)
 {
     static const struct column wide[] = {
@@ -230,7 +235,7 @@ static void test_empty_table_says_so(void **state)
     table_release(&table);
 }
 
-/* Beyond the rows that decide the widths, the head comes once and every row arrives. */
+/* After the rows that determine the widths, the head is printed once and every row follows. */
 static void test_long_tables_flow(void **state)
 {
     enum { ROWS = 5000 };

@@ -3,8 +3,10 @@
 
 #include "support/cmocka_all.h"
 
-/* Bytes by the compact protocol's specification: zigzag varints, a field's number as what it is beyond the
- * last. */
+/*
+ * Bytes by the specification of the compact protocol: zigzag varints, a field's number as the difference from
+ * the previous one.
+ */
 static void assert_bytes(struct thrift *thrift, const void *expected, size_t length)
 {
     assert_false(thrift->failed);
@@ -40,7 +42,7 @@ static void test_numbers_of_fields(void **state)
     thrift_init(&thrift);
     thrift_begin(&thrift);
     thrift_i32(&thrift, 15, 3);
-    thrift_i32(&thrift, 31, 3); /* 16 beyond it: told in full */
+    thrift_i32(&thrift, 31, 3); /* 16 more: written in full */
     thrift_i32(&thrift, 46, 3);
     thrift_end(&thrift);
     ASSERT_BYTES(&thrift, "\xf5\x06\x05\x3e\x06\xf5\x06\x00");

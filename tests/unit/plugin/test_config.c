@@ -1,7 +1,7 @@
-/* What the environment asks for, and what of it makes no sense. */
+/* Settings from the environment, valid and invalid. */
 #include "support/cmocka_all.h"
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/recorder/config.c"
 #include "plugin/recorder/recorder.h"
 #include "plugin/write/write.h"
@@ -24,7 +24,7 @@ static void masks(void **state)
     assert_int_equal(with("NCCL_PROFILE_EVENT_MASK", "10")->mask, 10);
     /* Decimal, as NVIDIA's plugin reads it. */
     assert_int_equal(with("NCCL_PROFILE_EVENT_MASK", "010")->mask, 10);
-    /* Bits that no event has. */
+    /* Bits of no event. */
     assert_int_equal(with("NCCLPROF_EVENT_MASK", "0x10002")->mask, 2);
     assert_int_equal(with("NCCLPROF_EVENT_MASK", "0x100000002")->mask, 2);
     static const char *const senseless[] = {"", "-1", "6 ", "coll", "0x", "0xg", "99999999999999999999"};
@@ -32,7 +32,7 @@ static void masks(void **state)
         assert_int_equal(with("NCCLPROF_EVENT_MASK", senseless[i])->mask, DEFAULT_MASK);
 }
 
-/* Bit 15, where it means kernel phases: nobody pays for those who did not ask for them. */
+/* Bit 15 where it means kernel phases: they cost time only if they were requested. */
 static void masks_with_phases(void **state)
 {
     (void)state;

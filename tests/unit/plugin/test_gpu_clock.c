@@ -1,4 +1,4 @@
-/* The offset between a GPU's clock and the host's, from what a poll can know. */
+/* The offset between a GPU clock and the host clock, from the data of a poll. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/tree/node.c"
 #include "plugin/tree/tree.h"
 

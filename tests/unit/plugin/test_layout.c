@@ -1,6 +1,6 @@
 /*
- * What the plugin takes NCCL's interface for, held against the figures that a compiler gave for NVIDIA's own
- * headers (tests/gen/nccl_figures.def says which): not against what the plugin's own header says of itself.
+ * The plugin's declarations of NCCL's interface, compared with figures that a compiler computed from NVIDIA's
+ * own headers (tests/gen/nccl_figures.def), not with the plugin's own header.
  */
 #include "support/cmocka_all.h"
 
@@ -17,7 +17,7 @@
 #define api_state_args_v7 api_state_args_v4
 #define api_state_args_v7_tags api_state_args_v4
 
-/* What version 7 took over is read by version 6's declaration. */
+/* Events that version 7 shares with version 6 are read with the declaration of version 6. */
 #define DECLARED_v1 api_descriptor_v1
 #define DECLARED_v2 api_descriptor_v2
 #define DECLARED_v3 api_descriptor_v3
@@ -93,7 +93,7 @@ static const struct figure events[] = {
 #define STATES_v5 ENTRY_STATES_V5
 #define STATES_v6 ENTRY_STATES_V6
 #define STATES_v7_tags ENTRY_STATES_V6
-/* Its last one goes with a kernel phase alone. */
+/* Its last one occurs only with a kernel phase. */
 #define STATES_v7 (ENTRY_STATES_V6 + 1)
 
 static const struct figure states[] = {
@@ -104,7 +104,7 @@ static void check(const struct figure *figures, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (figures[i].ours != figures[i].theirs)
-            fail_msg("%s: %zu, NVIDIA's %zu", figures[i].name, figures[i].ours, figures[i].theirs);
+            fail_msg("%s: %zu, in NVIDIA's headers %zu", figures[i].name, figures[i].ours, figures[i].theirs);
 }
 
 #define CHECK(figures) check(figures, sizeof(figures) / sizeof((figures)[0]))

@@ -1,5 +1,7 @@
-/* The writer's pool of events against a plain array: found while known, gone when removed, never more than
- * allowed. */
+/*
+ * The writer's pool of events compared with a plain array: an event is found until it is removed, and there
+ * are never more than allowed.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/tree/node.c"
 #include "plugin/tree/tree.h"
 

@@ -1,8 +1,12 @@
-/* What is pending is told when it begins to hang, when it gets on, and else at longer and longer intervals.
+/*
+ * Pending operations are reported when they begin to hang, when they continue, and otherwise at increasing
+ * intervals.
  */
 #include "support/cmocka_all.h"
 
-/* The plugin is a library of its own: the tool's does not hold it, but has a function of that name. */
+/*
+ * The plugin is a separate library; the tool's library does not contain it, but has a function of that name.
+ */
 #define chrome_note plugin_chrome_note
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
@@ -17,7 +21,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define HOUR_NS (3600 * SECOND_NS)
-/* How often the writer looks. */
+/* The interval at which the writer thread looks. */
 #define TICK_NS (SECOND_NS / 4)
 
 static bool has_room = true;
@@ -58,7 +62,7 @@ struct pending {
     uint64_t lines;
 };
 
-/* Lines are counted and thrown away. */
+/* Lines are counted and discarded. */
 void sink_flush(struct sink *sink, const char *ending)
 {
     (void)ending;
@@ -92,7 +96,7 @@ static void take(struct pending *pending, enum record_type type, uint64_t handle
     event_tree_add(&pending->tree, &record);
 }
 
-/* How many lines come until then. */
+/* The number of lines up to that time. */
 static uint64_t wait_for(struct pending *pending, uint64_t ns)
 {
     uint64_t lines = 0;
@@ -106,7 +110,7 @@ static uint64_t wait_for(struct pending *pending, uint64_t ns)
     return lines;
 }
 
-/* At 1, 2, 4, 8 s and so on, to an hour between two. */
+/* At 1, 2, 4, 8 s and so on, up to an interval of an hour. */
 static void intervals_grow(void **state)
 {
     (void)state;
@@ -116,7 +120,7 @@ static void intervals_grow(void **state)
     assert_int_equal(wait_for(&pending, SECOND_NS), 0);
     assert_int_equal(wait_for(&pending, SECOND_NS * 3 / 4), 1);
     assert_int_equal(wait_for(&pending, SECOND_NS), 1);
-    /* By the seconds that are looked at: 4, 8, 16, 32. */
+    /* By the seconds of the looks: 4, 8, 16, 32. */
     assert_int_equal(wait_for(&pending, 40 * SECOND_NS), 4);
     uint64_t first_hour = pending.lines + wait_for(&pending, HOUR_NS - 43 * SECOND_NS);
     assert_in_range(first_hour, 11, 13);
@@ -142,7 +146,7 @@ static void what_gets_on_is_told_within_a_second(void **state)
     end(&pending);
 }
 
-/* It may do so for hours, step by step: every 8 s. */
+/* It may continue step by step for hours: a line every 8 s. */
 static void what_moves_over_the_network_is_told_less_often(void **state)
 {
     (void)state;

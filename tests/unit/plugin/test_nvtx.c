@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/recorder/nvtx.c"
 #include "plugin/recorder/nvtx_abi.h"
 #include "plugin/recorder/recorder.h"
@@ -52,7 +52,7 @@ static void strings_of_kept_domains_are_remembered(void **state)
     assert_string_equal(pushed, "tw\xc3\xb6");
 }
 
-/* Each has a handle, as NVTX wants it, but none takes memory. */
+/* Each has a handle, as NVTX requires, but none takes memory. */
 static void strings_of_other_domains_are_not(void **state)
 {
     (void)state;

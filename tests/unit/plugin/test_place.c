@@ -1,4 +1,4 @@
-/* Where a process runs, by what a made-up system shows of it. */
+/* Host, GPU and network card of a process, read from a simulated system. */
 #include "support/cmocka_all.h"
 
 #include <ftw.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/write/files.c"
 #include "plugin/write/hardware.c"
 #include "plugin/write/path.c"
@@ -74,7 +74,7 @@ static struct place find(void)
     return place;
 }
 
-/* A GPU, as the driver tells of it. */
+/* A GPU, as the driver shows it. */
 static void make_gpu(const char *bus, int minor, const char *uuid, const char *model)
 {
     char path[128];
@@ -98,7 +98,7 @@ static void open_often(const char *device, int times)
     }
 }
 
-/* Two GPUs whose numbers are not in the order of their buses, open as often as told. */
+/* Two GPUs whose numbers are not in the order of their bus IDs, opened the given number of times. */
 static void two_gpus(const char *second_model, int first, int second)
 {
     make_file("/proc/self/fd/x", "");
@@ -120,7 +120,7 @@ static void the_one_with_a_context(void **state)
     assert_int_equal(place.gpu.number, 0);
     setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
     assert_int_equal(find().gpu.number, 0);
-    /* In another order than theirs nobody can tell without CUDA. */
+    /* In any other order, they cannot be identified without CUDA. */
     static const char *const others[] = {"1,0", "GPU-3b,GPU-of", "0,0", "0;1"};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         setenv("CUDA_VISIBLE_DEVICES", others[i], 1);
@@ -149,7 +149,7 @@ static void none_of_several(void **state)
     assert_int_equal(find().gpu.number, -1);
 }
 
-/* CUDA puts the fastest first, which is another question than the bus. */
+/* CUDA puts the fastest first, which is independent of the bus. */
 static void devices_that_differ(void **state)
 {
     (void)state;
@@ -187,7 +187,10 @@ static void a_machine_without_any(void **state)
     assert_string_equal(place.rank_name, "");
 }
 
-/* Torchrun is asked before whoever started it, and nobody for half of what another says. */
+/*
+ * Torchrun's variables are preferred to those of the launcher that started it; incomplete variables are not
+ * combined with others.
+ */
 static void what_launchers_say(void **state)
 {
     (void)state;
@@ -243,7 +246,7 @@ static const char *card_with(const char *name, const char *value)
     return place.nic;
 }
 
-/* Cards that are up and that NCCL's list allows, where only one is left. */
+/* Network cards that are up and that NCCL's list allows, if only one is left. */
 static void one_card(void **state)
 {
     (void)state;
@@ -275,7 +278,7 @@ static void one_interface(void **state)
     assert_string_equal(find().nic, "");
     assert_string_equal(card_with("NCCL_SOCKET_IFNAME", "ens"), "ens5");
     assert_string_equal(card_with("NCCL_SOCKET_IFNAME", "=ens"), "");
-    /* What the container cannot open is not used. */
+    /* A card that the container cannot open is not used. */
     char cards[256];
     make_card("mlx5_0", "4: ACTIVE\n");
     snprintf(cards, sizeof(cards), "%s/dev/infiniband/uverbs0", root);

@@ -1,4 +1,4 @@
-/* Rings and the threads that get one, or none. */
+/* Ring buffers, and threads that get one or none. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,13 +9,13 @@
 
 #include <cmocka.h>
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/ring/log.c"
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.c"
 #include "plugin/ring/ring.h"
 
-/* Whatever keys the job makes: a late one needs memory in each thread. */
+/* Whatever keys the job creates: a late key needs memory in each thread. */
 static void key_is_an_early_one(void **state)
 {
     (void)state;
@@ -35,7 +35,7 @@ static void *take_ring(void *got)
     return NULL;
 }
 
-/* A thread that comes and goes with the only ring there is. */
+/* A thread that starts and ends with the only ring buffer. */
 static void ring_comes_and_goes(void)
 {
     pthread_t thread;
@@ -52,7 +52,7 @@ static void refused_thread_takes_no_lock(void **state)
     ring_comes_and_goes();
     assert_null(ring_of_thread());
     assert_int_equal(dropped_in_all(), 1);
-    /* Whoever takes the lock now looks, and finds one. */
+    /* A thread that takes the lock now searches, and finds one. */
     atomic_store(&ring_at(0)->owner, RING_FREE);
     assert_null(ring_of_thread());
     atomic_store(&ring_at(0)->owner, RING_RETIRED);
@@ -71,7 +71,7 @@ static void refused_thread_gets_a_ring_that_becomes_free(void **state)
 static struct record *unreadable;
 static bool nested_pushed;
 
-/* Comes while the record is copied; the copy goes on afterwards. */
+/* Called while the record is copied; the copy continues afterwards. */
 static void push_nested(int number)
 {
     (void)number;
@@ -95,7 +95,7 @@ static void push_interrupted(struct ring *ring, const struct record *record)
     munmap(unreadable, 4096);
 }
 
-/* What a signal's handler pushes in the middle of another push is refused, and spoils nothing. */
+/* A push by a signal handler in the middle of another push is refused, and damages nothing. */
 static void push_within_a_push_is_refused(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void push_within_a_push_is_refused(void **state)
     push_interrupted(ring, &(struct record){.time_ns = 42, .handle = 43, .slots = 3});
     assert_false(nested_pushed);
     assert_int_equal(dropped_in_all(), dropped + 1);
-    /* For want of room none was. */
+    /* None was refused for lack of space. */
     assert_int_equal(ring_drop_counts().full, 0);
     assert_true(ring_next_range(ring, &at, &limit));
     assert_int_equal(limit - at, 3);
@@ -116,7 +116,7 @@ static void push_within_a_push_is_refused(void **state)
     assert_true(ring_push(ring, &copy, 3, RING_START));
 }
 
-/* Whatever wrote over the ring's figures: the reader says so, and goes on behind it. */
+/* If something overwrote the ring's counters, the reader reports it and continues after it. */
 static void nonsense_is_not_read(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void *leave_in_a_push(void *got)
     return take_ring(got);
 }
 
-/* A thread that a handler took out of the middle of a push, and that ended then, does not spoil its ring. */
+/* If a thread ended in a signal handler in the middle of a push, its ring is not damaged. */
 static void ring_of_a_broken_push_is_used_again(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void child_begins_with_no_drops(void **state)
     assert_non_null(ring_of_thread());
 }
 
-/* How many pages of its slots a ring has. */
+/* The number of pages of a ring's slots. */
 static size_t mapped_pages(const struct ring *ring)
 {
     enum { PAGES = 1 << 10 };
@@ -204,7 +204,7 @@ static size_t mapped_pages(const struct ring *ring)
     return count;
 }
 
-/* Whether this kernel gives memory in advance. */
+/* Whether this kernel maps memory in advance. */
 static bool can_map_ahead(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -215,7 +215,7 @@ static bool can_map_ahead(void)
     return can;
 }
 
-/* A thread that records a little keeps little memory; one that goes on finds all of its ring there. */
+/* A thread that records little keeps little memory; one that records more finds all of its ring mapped. */
 static void ring_in_use_is_mapped_ahead(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
 /*
- * What ends a file behind all that is written: there after the flush that asks for it, gone with whatever
- * comes next, also where that cannot be written.
+ * The end of a file after all written text: it is there after the flush that requests it, and removed by the
+ * next write, also if it cannot be written.
  */
 #include "support/cmocka_all.h"
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/write/path.c"
 #include "plugin/write/sink.c"
 #include "plugin/write/write.h"
@@ -19,7 +19,7 @@ static char folder[64];
 struct content {
     char text[1 << 16];
     size_t length;
-    bool is_whole; /* a compressed file: its end is there, and nothing behind it */
+    bool is_whole; /* a compressed file: its end is there, with nothing after it */
 };
 
 static void unpack(struct content *content, const unsigned char *packed, size_t length)
@@ -139,8 +139,9 @@ static void limit_files(off_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* As on a disk that is full: room for `more` bytes behind those there are, fewer than none for part of the
- * end. */
+/*
+ * As on a full disk: space for `more` bytes after the present ones; a negative number for a part of the end.
+ */
 static void fail_after(bool gzip, off_t more)
 {
     static const char before[] = "[\n{\"a\": 1},\n";
@@ -163,7 +164,7 @@ static void fail_after(bool gzip, off_t more)
     assert_memory_equal(content->text, before, strlen(before));
     assert_null(strstr(content->text, "]"));
     assert_memory_equal(content->text + content->length - 2, ",\n", 2);
-    /* A disk that is full has room for what was there already. */
+    /* A full disk has space for what was there before. */
     assert_true(content->is_whole || more < 0);
     close_sink(&sink);
 }
@@ -179,8 +180,10 @@ static void a_failing_write_leaves_no_end(void **state)
     signal(SIGXFSZ, before);
 }
 
-/* Of a slow job no write is long: the last line takes the place of a few lines, not of all since the last
- * long write, or of none where there never was one. */
+/*
+ * The writes of a slow job are short: the last line replaces a few lines, not all since the last long write,
+ * and none if there never was one.
+ */
 static void a_last_line_after_short_writes(void **state)
 {
     (void)state;
@@ -215,7 +218,7 @@ static void a_last_line_after_short_writes(void **state)
     signal(SIGXFSZ, before);
 }
 
-/* What the text so far takes in a compressed file, without its end. */
+/* The size of the text so far in a compressed file, without its end. */
 static off_t compressed_bytes(const struct sink *sink)
 {
     z_stream copy;
@@ -230,7 +233,7 @@ static off_t compressed_bytes(const struct sink *sink)
     return (off_t)(sizeof(bytes) - copy.avail_out);
 }
 
-/* Lines that found room, but not the end behind them, go again, and are counted. */
+/* If lines were written, but not the end after them, the lines are removed and counted. */
 static void lines_without_room_for_their_end(void **state)
 {
     (void)state;
@@ -258,7 +261,7 @@ static void lines_without_room_for_their_end(void **state)
     signal(SIGXFSZ, before);
 }
 
-/* No room for the whole end: none of it, and the lines before it stay as they are. */
+/* No space for the complete end: no part of it is written, and the lines before it stay. */
 static void an_end_that_does_not_fit(void **state)
 {
     (void)state;
@@ -303,7 +306,7 @@ static void a_strangers_file_is_left_alone(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-/* Some file systems tell of every file that it has no name. */
+/* Some file systems report for every file that it has no name. */
 static void a_file_is_deleted_or_not(void **state)
 {
     (void)state;
@@ -319,7 +322,7 @@ static void a_file_is_deleted_or_not(void **state)
     }
 }
 
-/* Another file without a name, under our descriptor's number. */
+/* Another file without a name, under the number of our descriptor. */
 static void a_strangers_file_is_not_ours_deleted(void **state)
 {
     (void)state;

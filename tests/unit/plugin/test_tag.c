@@ -1,4 +1,4 @@
-/* Tags that are set while the first communicator is made. */
+/* Tags that are set while the first communicator is created. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-/* However slow and busy the machine. */
+/* On any slow and busy machine. */
 #define LOCK_WAIT_NS 600000000000u
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/ncclprof_tag.h"
 #include "plugin/recorder/recorder.h"
 #include "plugin/recorder/tag.c"
@@ -27,7 +27,7 @@ static char recorded[RECORD_TEXT_MAX + 1];
 static bool recorded_truncated;
 static bool recorded_while_on;
 static uint64_t dropped;
-static void (*interrupt)(void); /* what a signal's handler does in the middle of the next tag */
+static void (*interrupt)(void); /* called by a signal handler in the middle of the next tag */
 
 void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
                   size_t length, bool truncated)
@@ -53,7 +53,7 @@ const struct config_tags *config_tags(void)
     return &tags;
 }
 
-/* Whatever keys the job makes: a late one needs memory in each thread. */
+/* Whatever keys the job creates: a late key needs memory in each thread. */
 static void key_is_an_early_one(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void key_is_an_early_one(void **state)
     assert_true(key < 32);
 }
 
-/* Whatever another thread sets once recording is on comes behind it. */
+/* Tags that another thread sets while recording is on come after it. */
 static void early_tag_comes_first(void **state)
 {
     (void)state;
@@ -103,7 +103,7 @@ static void tag_in_handler(void)
     ncclprof_tag("handler");
 }
 
-/* A handler interrupts the thread that tells the early tag: it would wait for what its own thread holds. */
+/* A handler interrupts the thread that reports the early tag: it would wait for a lock of its own thread. */
 static void tag_from_a_handler_while_recording_begins(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void tag_from_a_handler_while_recording_begins(void **state)
     assert_int_equal(dropped, 1);
 }
 
-/* Another thread held it when the process forked: in the child nobody does. */
+/* Another thread held the lock when the process forked; in the child no thread does. */
 static void tag_in_a_child(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void tag_in_a_child(void **state)
     assert_string_equal(recorded, "child");
 }
 
-/* It has none until it sets one, whoever has been recording. */
+/* It has none until it sets one, whichever thread has been recording. */
 static void early_tag_is_not_a_childs(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void range_in_handler(void)
     tag_pop(NULL);
 }
 
-/* Nor may it take away a range that is half gone. */
+/* Nor may it remove a range that is being popped. */
 static void range_of_a_handler_within_a_pop(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void push_text(const void *domain, const char *text)
     tag_push(domain, text, strlen(text));
 }
 
-/* Too deep a range of one domain must not be ended by another's. */
+/* Too deep a range of one domain must not be ended by a pop of another domain. */
 static void deep_ranges_keep_domains_apart(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void deep_ranges_keep_domains_apart(void **state)
     push_text(other_domain, "other");
     tag_pop(mine_domain);
     assert_int_equal(mine->depth, 63);
-    /* There is room again, but an outer one of its domain is not remembered. */
+    /* There is space again, but an outer range of its domain was not stored. */
     push_text(NULL, "deepest");
     assert_string_equal(recorded, "deep");
     for (int i = 0; i < 65; i++)
@@ -211,7 +211,7 @@ static const char *long_text(void)
     return text;
 }
 
-/* A long tag comes back as it was, from behind an inner range and from before recording began. */
+/* A long tag is restored unchanged after an inner range, and from before recording began. */
 static void long_tags_come_back_whole(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void *push_and_leave(void *depth)
     return NULL;
 }
 
-/* Each thread begins with none, and leaves nothing behind. */
+/* Each thread begins with no tag, and leaves nothing behind. */
 static void ranges_end_with_their_thread(void **state)
 {
     (void)state;
@@ -261,7 +261,7 @@ static void use_up_memory(struct rlimit *before)
     assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
 }
 
-/* A range that cannot be remembered is counted; its end takes no other's place. */
+/* A range that cannot be stored is counted; its end does not pop another one. */
 static void range_without_memory_is_counted(void **state)
 {
     (void)state;

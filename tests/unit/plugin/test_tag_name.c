@@ -1,4 +1,4 @@
-/* Names of numbers: what is kept of them, and who may set one when. */
+/* Names of numeric tags: which are kept, and which thread may set one when. */
 #include "support/cmocka_all.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/ncclprof_tag.h"
 #include "plugin/ring/log.c"
 #include "plugin/ring/ring.h"
@@ -65,14 +65,14 @@ static void long_names_are_cut(void **state)
     text[255] = '\0';
     ncclprof_tag_name(1, text);
     assert_int_equal(strlen(tag_name_of(1)), 255);
-    /* A letter of three bytes that begins at the 254th. */
+    /* A three-byte character that begins at byte 254. */
     memcpy(text + 253, "\xe2\x82\xac", 3);
     text[256] = '\0';
     ncclprof_tag_name(2, text);
     assert_int_equal(strlen(tag_name_of(2)), 253);
 }
 
-/* Also of numbers that fall on one place. */
+/* Also for numbers with the same hash. */
 static void more_than_there_is_room_for_are_counted(void **state)
 {
     (void)state;
@@ -85,12 +85,12 @@ static void more_than_there_is_room_for_are_counted(void **state)
     assert_int_equal(dropped, 3);
     assert_string_equal(tag_name_of((uint64_t)TAG_NAMES_MAX * PLACES << 32), "1024");
     assert_null(tag_name_of((uint64_t)(TAG_NAMES_MAX + 1) * PLACES << 32));
-    /* The same again takes no room. */
+    /* The same name again takes no space. */
     ncclprof_tag_name((uint64_t)PLACES << 32, "1");
     assert_int_equal(dropped, 3);
 }
 
-/* As a signal's handler would that interrupts its thread in the middle of a name. */
+/* As a signal handler that interrupts its thread in the middle of setting a name. */
 static void within_another_is_counted(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void within_another_is_counted(void **state)
     assert_string_equal(tag_name_of(42), "forward");
 }
 
-/* Whoever holds it is gone for ever: whoever wants it does not wait for that. */
+/* The holder of the lock is gone forever: other threads do not wait for it. */
 static void held_by_nobody_who_lives(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void fork_and_wait(void)
 static void fork_within_a_fork_leaves_it_free(void **state)
 {
     (void)state;
-    /* As a handler of the outer fork would, between the library's two. */
+    /* As a handler of the outer fork would, between the two handlers of the library. */
     before_fork();
     fork_and_wait();
     parent_after_fork();

@@ -1,4 +1,4 @@
-/* Text that goes into a trace: always valid JSON, whatever an application puts in. */
+/* Text that is written to a trace is always valid JSON, whatever an application passes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/write/text.c"
 #include "plugin/write/write.h"
 

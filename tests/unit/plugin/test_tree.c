@@ -1,4 +1,4 @@
-/* Records back together: what the writer's memory holds, and what it gives up when it is full. */
+/* Joins records into operations: what the writer's memory holds, and what it gives up when it is full. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-/* The plugin is a library of its own: the tool's does not hold it. */
+/* The plugin is a separate library; the tool's library does not contain it. */
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
 #include "plugin/tree/communicators.c"
@@ -43,9 +43,9 @@ uint32_t communicator_ends(void)
 
 struct done {
     uint64_t finished, unfinished;
-    /* of the tree that was the last */
+    /* of the last completed tree */
     uint64_t handle, start_ns, stop_ns;
-    uint64_t child; /* handle of the first below */
+    uint64_t child; /* handle of its first child */
     uint8_t type;
 };
 
@@ -74,7 +74,7 @@ static void start_group(struct tree *tree, uint64_t number)
     event_tree_add(tree, &record);
 }
 
-/* As many as there is room for, numbered from 1. */
+/* As many as fit, numbered from 1. */
 static void begin_full(struct tree *tree, struct done *done)
 {
     assert_int_equal(tree_init(tree, CAPACITY, UINT32_MAX, 77, 6), 0);
@@ -90,7 +90,7 @@ static void stop(struct tree *tree, uint64_t number)
     event_tree_add(tree, &record);
 }
 
-/* Looking for what is complete takes a look at everything: it must not happen with every event. */
+/* Searching for complete events visits all of them: it must not happen with every event. */
 static void gives_up_many_at_once(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void gives_up_more_where_little_is_complete(void **state)
     tree_release(&tree);
 }
 
-/* Without room at all, each is counted. */
+/* Without any space, each is counted. */
 static void what_finds_no_room_is_counted(void **state)
 {
     (void)state;
@@ -187,8 +187,8 @@ static void stop_at(struct tree *tree, uint64_t handle, uint64_t time_ns)
 }
 
 /*
- * A group call of two collectives on communicators 1 and 2, enqueued within a microsecond after one second:
- * 1 the group, 10 and 20 the calls, 11 and 21 the operations, 12 and 22 their kernels.
+ * A group call of two collectives on communicators 1 and 2, enqueued within a microsecond after one second: 1
+ * is the group, 10 and 20 the calls, 11 and 21 the operations, 12 and 22 their kernels.
  */
 static void start_group_of_two(struct tree *tree)
 {
@@ -215,7 +215,7 @@ static void sweep_twice(struct tree *tree, uint64_t now_ns)
     event_tree_flush(tree, now_ns + 1, false);
 }
 
-/* The job may be killed while the other hangs: what is over is handed over in its call and a group. */
+/* The job may be killed while the other one hangs: the finished one is written with its call and a group. */
 static void operation_that_is_over_leaves_a_group_that_hangs(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void operation_that_is_over_leaves_a_group_that_hangs(void **state)
     end(&tree);
 }
 
-/* In a pipeline one operation of a group waits for seconds when all is well: the group stays whole. */
+/* In a healthy pipeline one operation of a group can wait for seconds: the group stays complete. */
 static void group_that_waits_stays_whole(void **state)
 {
     (void)state;
@@ -261,7 +261,7 @@ static void group_that_waits_stays_whole(void **state)
     end(&tree);
 }
 
-/* Nor is one parted while its call has not returned: it may still have operations to launch. */
+/* It is not split before its call has returned either, because it may have more operations to launch. */
 static void group_that_has_not_returned_stays_whole(void **state)
 {
     (void)state;
@@ -278,7 +278,7 @@ static void group_that_has_not_returned_stays_whole(void **state)
     stop_at(&tree, 20, SECOND + 100);
     sweep_twice(&tree, 20 * SECOND);
     assert_int_equal(done.finished + done.unfinished, 0);
-    /* The second call has no operation yet, and what it is going to have finds it. */
+    /* The second call has no operation yet; operations that come later find it. */
     stop_at(&tree, 1, 20 * SECOND);
     start(&tree, TYPE_COLL, 21, 20, 1);
     stop_at(&tree, 21, 20 * SECOND);
@@ -292,7 +292,7 @@ static void group_that_has_not_returned_stays_whole(void **state)
     end(&tree);
 }
 
-/* An aborted communicator's operation is given up, whichever communicator its group call began with. */
+/* An operation of an aborted communicator is given up, whichever communicator its group call began with. */
 static void operation_of_an_aborted_communicator_is_given_up(void **state)
 {
     (void)state;
@@ -311,7 +311,7 @@ static void operation_of_an_aborted_communicator_is_given_up(void **state)
     }
 }
 
-/* Also where no ring had room for the record that tells. */
+/* Also if no ring buffer had space for the record that reports it. */
 static void end_without_a_record(void **state)
 {
     (void)state;
@@ -341,7 +341,7 @@ static void tag(struct tree *tree, enum tag_source source, const char *text)
     tree_tag(tree, record);
 }
 
-/* One that NCCL tells of a communicator without a number is not the process's. */
+/* An operation of a communicator without a number does not belong to the process. */
 static void tag_of_an_unknown_communicator(void **state)
 {
     (void)state;
@@ -356,7 +356,7 @@ static void tag_of_an_unknown_communicator(void **state)
     end(&tree);
 }
 
-/* Nothing of a group is given up while a communicator lives that one of its operations waits for. */
+/* Nothing of a group is given up while a communicator lives for which one of its operations waits. */
 static void operation_of_a_live_communicator_is_waited_for(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@ static void begin(struct report_groups *report)
     report->by[report->by_count++] = KEY_PROTOCOL;
 }
 
-/* `count` operations of this median, that lie `apart_ns` from each other. */
+/* `count` operations with this median, `apart_ns` from each other. */
 static void add(struct report_groups *report, int64_t algorithm, int64_t median_ns, int64_t apart_ns,
                 int64_t count, int64_t communicator)
 {
@@ -42,7 +42,7 @@ static struct report_comparison *compare(struct report_groups *report, size_t mi
     return comparisons;
 }
 
-/* Medians 100 and 150 us, 1 us from one to the next: apart. */
+/* Medians 100 and 150 us, 1 us between neighbours: different. */
 static void who_won_and_by_how_much(void **state)
 {
     struct report_groups report;
@@ -63,7 +63,7 @@ static void who_won_and_by_how_much(void **state)
     report_groups_release(&report);
 }
 
-/* The same medians, but 40 us from one to the next: their intervals meet. */
+/* The same medians, but 40 us between neighbours: their intervals overlap. */
 static void what_may_be_chance(void **state)
 {
     struct report_groups report;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two runs of twelve steps of 1000 us, on 8 ranks, that call the same. */
+/* Two runs of twelve steps of 1000 us, on 8 ranks, with the same calls. */
 struct pair {
     struct measured_run runs[2];
     struct comparisons all;
@@ -15,7 +15,7 @@ struct pair {
 
 enum { STEPS = 12, A = 0, B = 1 };
 
-/* Adds a figure whose steps lie about a level; by `noise` times these, which have a median of 0. */
+/* Adds a figure whose steps vary around a level, by `noise` times these values, which have a median of 0. */
 static struct step_series *add(struct measured_run *run, enum series_kind kind, const char *key, size_t steps,
                                double level, double noise)
 {
@@ -49,7 +49,7 @@ static void add_way(struct measured_run *run, uint64_t members, int over_network
     run->has_network = 1;
 }
 
-/* Step lengths of A and B, with the noise of both. */
+/* The step times of A and B, with the noise of both. */
 static void begin(struct pair *pair, double b, double noise)
 {
     for (int side = 0; side < 2; side++) {
@@ -84,7 +84,10 @@ static void end(struct pair *pair)
     measured_run_release(&pair->runs[B]);
 }
 
-/* The rule decides about a row, so that it does not differ; or does not, and it differs. Ends the pair. */
+/*
+ * The rule decides about a row, so that it does not differ; or it does not, and the row differs. Ends the
+ * pair.
+ */
 static void assert_decides(enum compare_rule rule, struct pair *pair, int kind, const char *key)
 {
     compare(pair);
@@ -105,7 +108,7 @@ static void assert_allows(enum compare_rule rule, struct pair *pair, int kind, c
     end(pair);
 }
 
-/* 100 us are ten per cent, and nothing stands in the way. */
+/* 100 us are ten per cent, and no rule prevents the comparison. */
 static void begin_apart(struct pair *pair)
 {
     begin(pair, 1100, 1);
@@ -161,7 +164,7 @@ static void other_placement(void **state)
     }
 }
 
-/* The same ranks on other hosts are placed alike as long as those that share one do. */
+/* The same ranks on other hosts have the same placement as long as ranks that share a host still do. */
 static void other_hosts(void **state)
 {
     struct pair pair;
@@ -214,7 +217,7 @@ static void chance(void **state)
     assert_allows(COMPARE_CHANCE, &pair, SERIES_STEP, "");
 }
 
-/* With many questions each is held against less: a difference that one alone would show is none of 40. */
+/* With many comparisons each must be clearer: a difference that would count alone does not count among 40. */
 static void questions_pay_for_their_number(void **state)
 {
     double noise[2];
@@ -234,7 +237,10 @@ static void questions_pay_for_their_number(void **state)
     assert_true(noise[1] > 1.5 * noise[0]);
 }
 
-/* The last third of A is 60 longer than the others: 55 between the runs are none, 65 are. */
+/*
+ * The last third of A is 60 longer than the others: a difference of 55 between the runs does not count, 65
+ * does.
+ */
 static void drift(void **state)
 {
     enum { LONG = 120, THIRD = 40 };
@@ -252,7 +258,7 @@ static void drift(void **state)
     }
 }
 
-/* Two per cent are none; of transfers five. */
+/* Two per cent do not count; for transfers five. */
 static void smallest(void **state)
 {
     struct pair pair;
@@ -271,7 +277,7 @@ static void smallest(void **state)
     }
 }
 
-/* Half of what the network takes: of an edge or a transfer that is all, of a step of 1000 us here 300. */
+/* Half of the network time: for a link or a transfer that is all, for a step of 1000 us here 300. */
 static void network_from_run_to_run(void **state)
 {
     struct pair pair;
@@ -292,7 +298,10 @@ static void network_from_run_to_run(void **state)
     }
 }
 
-/* A hundredth of a step of 1000 us, for a phase and for what a step has ten of; of own time 15 us. */
+/*
+ * A hundredth of a step of 1000 us, for a phase and for a figure that occurs ten times per step; for own time
+ * 15 us.
+ */
 static void worth(void **state)
 {
     struct pair pair;
@@ -326,7 +335,7 @@ static void worth(void **state)
     }
 }
 
-/* One whose peers became faster is not slow; nor is one of a job in which all became slower. */
+/* A rank whose peers became faster is not slow; nor is one in a job in which all became slower. */
 static void a_rank_changes_by_itself_and_beyond_its_peers(void **state)
 {
     static const struct {
@@ -347,7 +356,7 @@ static void a_rank_changes_by_itself_and_beyond_its_peers(void **state)
     }
 }
 
-/* What moves from one phase to another while steps stay as they are. */
+/* Time that moves from one phase to another while step times stay the same. */
 static void what_steps_do_not_show(void **state)
 {
     struct pair pair;
@@ -360,7 +369,7 @@ static void what_steps_do_not_show(void **state)
         else
             assert_allows(COMPARE_SHOWN, &pair, SERIES_PHASE, "backward");
     }
-    /* Of steps that cannot be judged nothing is known. */
+    /* If steps cannot be compared, nothing is known. */
     begin(&pair, 1021, 0.01);
     pair.runs[A].measured_by_calls = 1;
     add(&pair.runs[A], SERIES_PHASE, "backward", STEPS, 500, 0.01);
@@ -370,7 +379,7 @@ static void what_steps_do_not_show(void **state)
     end(&pair);
 }
 
-/* Own time has nothing to do with where ranks are, nor with how long the network takes. */
+/* Own time does not depend on the placement of ranks, nor on the network. */
 static void own_times_are_compared_wherever_ranks_are(void **state)
 {
     struct pair pair;
@@ -389,7 +398,7 @@ static void own_times_are_compared_wherever_ranks_are(void **state)
     }
 }
 
-/* Found in both, at 100 and 166 us a step: that is how well a cost is known. */
+/* Found in both, at 100 and 166 us per step: that is the accuracy of a cost. */
 static void findings_that_stayed(void **state)
 {
     struct pair pair;
@@ -445,7 +454,10 @@ static void answers_for_scripts(void **state)
     /* Noise that hides ten per cent hides five. */
     begin(&pair, 1000, 60);
     assert_int_equal(answer(&pair, 5), ANSWER_UNDECIDED);
-    /* What networks differ by from run to run is no reason not to judge: it would never be. */
+    /*
+     * The differences between networks from run to run do not prevent a comparison; otherwise none would be
+     * possible.
+     */
     begin(&pair, 1000, 0.01);
     pair.runs[A].items[0].network = 500;
     assert_int_equal(answer(&pair, 5), ANSWER_FINE);

@@ -11,19 +11,19 @@
 
 #include <stdlib.h>
 
-/* A whole diagnosis of a job that is made by hand: what each part of it says of the others' findings. */
+/* A complete diagnosis of a hand-made job: the effect of each part on the findings of the others. */
 
 /*
- * Eight ranks in a ring, three AllReduces a step, each of 1000 in which every rank sends to the next; a step
- * lasts for 10000. In steps 5 to 8 one link may be slow in each AllReduce, which all ranks show, and two
- * GPUs late for the first one.
+ * Eight ranks in a ring, three AllReduces per step, each of 1000, in which every rank sends to the next; a
+ * step takes 10000. In steps 5 to 8 one link may be slow in each AllReduce, which all ranks show, and two
+ * GPUs may be late for the first one.
  */
 enum { RANKS = 8, STEPS = 14, EACH = 3, INSTANCES = STEPS * EACH, FIRST_SLOW = 5, LAST_SLOW = 8 };
 
 struct ring {
     struct job job;
     struct job_rank ranks[RANKS];
-    struct job_communicator communicators[3]; /* the world, and a half of the ranks each */
+    struct job_communicator communicators[3]; /* the world, and one half of the ranks each */
     char label[8];
     struct communicator_set_member member_list[RANKS];
     struct job_operation operations[RANKS * INSTANCES];
@@ -61,7 +61,7 @@ static void put(struct ring *ring, int rank, int number, int64_t start_ns, int64
                                              .busy_ns = wait_ns};
 }
 
-/* By how much a link is slow in another step, once: that of rank 2 or 4 in the second or third AllReduce. */
+/* How slow a link is in another step, once: that of rank 2 or 4 in the second or third AllReduce. */
 static int64_t moment_ns(int number, int64_t slow_ns)
 {
     static const int moments[] = {2 * EACH + 1, 3 * EACH + 2, 10 * EACH + 1, 12 * EACH + 2};
@@ -72,8 +72,8 @@ static int64_t moment_ns(int number, int64_t slow_ns)
 }
 
 /*
- * The sends of ranks 0, 2 and 4 are slow by so much in the first, second and third AllReduce, and once in
- * some others by `elsewhere_ns`; ranks are late by so much for the first.
+ * The sends of ranks 0, 2 and 4 are slow by this much in the first, second and third AllReduce, and in some
+ * other steps once by `elsewhere_ns`; ranks are late by this much for the first.
  */
 static void ring_init(struct ring *ring, const int64_t *slow_ns, int64_t elsewhere_ns, const int64_t *late_ns)
 {
@@ -135,7 +135,7 @@ static void ring_init(struct ring *ring, const int64_t *slow_ns, int64_t elsewhe
     assert_int_equal(job_index_steps(&ring->job, &error), 0);
 }
 
-/* What is found; the caller releases it. */
+/* The findings; the caller releases them. */
 static void find(struct ring *ring, struct findings *findings)
 {
     struct baseline baseline = {0};
@@ -162,7 +162,10 @@ static const struct finding *finding_of(const struct findings *findings, int32_t
     return found;
 }
 
-/* A link that is slow by 6 % of a step beside one, or two, that are by less than is believed, 2.5 % each. */
+/*
+ * A link that is slow by 6 % of a step, with one or two others that are slow by less than the limit, 2.5 %
+ * each.
+ */
 static void slow_links_beside_a_slow_link(void **state)
 {
     for (int two = 0; two < 2; two++) {
@@ -186,7 +189,7 @@ static void slow_links_beside_a_slow_link(void **state)
     }
 }
 
-/* How sure it is that rank 6 is late. */
+/* The confidence that rank 6 is late. */
 static enum confidence confidence_of_late(struct ring *ring)
 {
     struct findings findings;
@@ -201,7 +204,9 @@ static enum confidence confidence_of_late(struct ring *ring)
     return confidence;
 }
 
-/* Where sends and receives are not recorded, they may exchange something: another is late by half as much. */
+/*
+ * If sends and receives are not recorded, ranks may have exchanged data: another one is late by half as much.
+ */
 static void late_beside_another_that_it_may_exchange_with(void **state)
 {
     for (int blind = 0; blind < 2; blind++)
@@ -214,7 +219,7 @@ static void late_beside_another_that_it_may_exchange_with(void **state)
         }
 }
 
-/* How sure it is that the network of rank 0 is slow. */
+/* The confidence that the network of rank 0 is slow. */
 static enum confidence confidence_of_network(struct ring *ring)
 {
     struct findings findings;
@@ -232,8 +237,8 @@ static enum confidence confidence_of_network(struct ring *ring)
 }
 
 /*
- * A slow network, other links having been slower for a moment. That its rank was late as well, where it may
- * have sent what is not recorded, and a rank of the other half where it may have received, is no noise.
+ * A slow network, after other links were slower for a moment. It is no noise that its rank was late as well,
+ * if it may have sent data without a record, and a rank of the other half, if it may have received it.
  */
 static void a_network_beside_sends_that_are_not_recorded(void **state)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What was told since the last look: "new rank 3, over rank 4". */
+/* The reports since the last poll: "new rank 3, over rank 4". */
 static char told[256];
 
 static int hear(void *context, enum change change, const struct finding_snapshot *finding_snapshot,
@@ -108,7 +108,7 @@ static void test_over_and_again(void **state)
     reported_findings_release(&difference);
 }
 
-/* Of files that are cut at odd places fewer steps can be told apart. */
+/* In files that are truncated at odd places, fewer steps can be distinguished. */
 static void test_a_look_that_saw_less(void **state)
 {
     struct difference difference = {.told = NULL};
@@ -124,7 +124,7 @@ static void test_a_look_that_saw_less(void **state)
     reported_findings_release(&difference);
 }
 
-/* A finding of every tenth step is not over between two of them. */
+/* A finding of every tenth step does not end between two of them. */
 static void test_periods(void **state)
 {
     struct difference difference = {.told = NULL};
@@ -138,7 +138,7 @@ static void test_periods(void **state)
     reported_findings_release(&difference);
 }
 
-/* In a long run, where the newest hundred steps are known of some ranks only. */
+/* In a long run, in which the newest hundred steps are known for some ranks only. */
 static void test_files_that_do_not_grow_in_step(void **state)
 {
     struct difference difference = {.told = NULL};
@@ -193,7 +193,7 @@ static void test_several(void **state)
     reported_findings_release(&difference);
 }
 
-/* Of a job that goes on, files of one rank may be a moment behind the others'. */
+/* In a running job, the files of one rank may be slightly behind the others'. */
 static void test_a_stop_is_believed_at_the_second_look(void **state)
 {
     struct difference difference = {.told = NULL};
@@ -212,7 +212,7 @@ static void test_a_stop_is_believed_at_the_second_look(void **state)
     reported_findings_release(&difference);
 }
 
-/* It may be gone with a little more of the job. */
+/* It may be gone after a little more of the job. */
 static void test_a_doubtful_one_is_believed_at_the_second_look(void **state)
 {
     struct difference difference = {.told = NULL};

@@ -48,7 +48,7 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* Which files are to be read: "ab". */
+/* The files that must be read: "ab". */
 static void assert_grown(struct growth *growth, const char *expected)
 {
     char found[8] = "";
@@ -74,7 +74,7 @@ static void test_only_what_grew(void **state)
     growth_release(&growth);
 }
 
-/* What a file is worth depends on those beside it. */
+/* The result for a file depends on those next to it. */
 static void test_all_where_one_comes_or_goes(void **state)
 {
     char path[96];
@@ -90,7 +90,7 @@ static void test_all_where_one_comes_or_goes(void **state)
     growth_release(&growth);
 }
 
-/* Of the same size, at another time or as another file. */
+/* With the same size, but at another time or as another file. */
 static void test_replaced(void **state)
 {
     char path[96], other[96];
@@ -116,7 +116,7 @@ static void test_waits(void **state)
 {
     assert_true(growth_wait_s(10, 0) == 10);
     assert_true(growth_wait_s(10, 0.1) == 10);
-    /* Two hundredths of a processor at most. */
+    /* At most two hundredths of a processor. */
     assert_true(1 / (growth_wait_s(10, 1) + 1) < 0.02);
     assert_true(growth_wait_s(10, 1) < 60);
 }

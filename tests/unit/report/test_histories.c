@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* One role of all ranks, as small_job.h has them: two places a step. */
+/* One role for all ranks, as in small_job.h: two places per step. */
 struct roles {
     struct role role;
     int32_t ranks[RANKS];
@@ -65,20 +65,20 @@ static void gap_beside_its_peers(void **state)
     check(&history, 3, TIME_UNKNOWN, 1000, 1000, 1000);
     assert_int_equal(step_history_known(&history), 2);
     step_history_release(&history);
-    /* The other place; two ranks at fault at once: the lower of two is the median. */
+    /* The other place; two ranks at fault at once: the lower of the two values is the median. */
     const int32_t ranks[] = {0, 1};
     at(&small, 0, 2, 0)->own_ns = 4000;
     assert_int_equal(place_history_init(&history, &small.job, &small.baseline, ranks, 2, 0, PLACE_GAP), 0);
     check(&history, 2, 1000, 1000, 1000, 1000);
     step_history_release(&history);
-    /* No such place. */
+    /* There is no such place. */
     assert_int_equal(place_history_init(&history, &small.job, &small.baseline, &rank, 1, 2, PLACE_GAP), 0);
     assert_int_equal(step_history_known(&history), 0);
     step_history_release(&history);
     small_release(&small);
 }
 
-/* What all ranks did together is nobody's peer. */
+/* What all ranks did together is not compared. */
 static void transfer_of_others_only(void **state)
 {
     struct small small;
@@ -97,7 +97,7 @@ static void transfer_of_others_only(void **state)
     small_release(&small);
 }
 
-/* Rank 0 sends to 1, and 1 to 2: in step 2 what 0 sends waits longer. */
+/* Rank 0 sends to 1, and 1 to 2: in step 2 the sends of 0 wait longer. */
 static void waits_of_senders_and_receivers(void **state)
 {
     struct small small;
@@ -114,7 +114,7 @@ static void waits_of_senders_and_receivers(void **state)
                                      .operation = sender * EACH + 2 * step,
                                      .steps = 4,
                                      .network_wait_ns = step == 2 && sender == 0 ? 4000 : 400};
-    /* What the other side recorded is another wait. */
+    /* The wait that the other side recorded is another one. */
     traffic[(size_t)2 * STEPS] = (struct job_traffic){
         .sender = 0, .receiver = 1, .by_receiver = 1, .steps = 1, .network_wait_ns = 1 << 20};
     small.job.traffic = traffic;
@@ -124,7 +124,7 @@ static void waits_of_senders_and_receivers(void **state)
     check(&history, 2, 1000, 100, 100, 100);
     step_history_release(&history);
     assert_int_equal(wait_history_init(&history, &small.job, &ranks[1], 1, 1), 0);
-    check(&history, 2, 1000, 100, 100, 100); /* what is sent to 1, beside what is sent to 2 */
+    check(&history, 2, 1000, 100, 100, 100); /* sends to 1, next to sends to 2 */
     step_history_release(&history);
     small_release(&small);
 }

@@ -16,7 +16,10 @@ static void errors_are_those_of_batches(void **state)
     assert_int_equal(level.steps, 10);
 }
 
-/* Steps that remember: runs of ten equal ones. Their plain standard error would take all 200 for new. */
+/*
+ * Steps that depend on earlier ones: runs of ten equal ones. The plain standard error would treat all 200 as
+ * independent.
+ */
 static void memory_is_not_taken_for_many_steps(void **state)
 {
     double remembered[200], plain = sqrt(35.0 / 200);
@@ -25,12 +28,12 @@ static void memory_is_not_taken_for_many_steps(void **state)
         remembered[i] = i / 10 * 7 % 20;
     assert_int_equal(level_measure(&level, remembered, 200), 0);
     assert_float_equal(level.freedom, 19, 0);
-    /* Each of 0 to 19 is there once in ten: a variance of 35 among 20 values. */
+    /* Each of 0 to 19 occurs once in ten: a variance of 35 among 20 values. */
     assert_float_equal(level.error, sqrt(35.0 / 20), 1e-9);
     assert_true(level.error > 3 * plain);
 }
 
-/* One step of a batch of four that takes a hundred times as long moves nothing. */
+/* One step of a batch of four that takes a hundred times as long changes nothing. */
 static void a_long_step_is_shrugged_off(void **state)
 {
     double values[40];
@@ -64,8 +67,10 @@ static void nothing_is_known_of_nothing(void **state)
     assert_float_equal(level.drift, 0, 0);
 }
 
-/* Equal errors of equal freedom: of the difference sqrt(2) times as great, with twice the freedom. The table
- * has 2.306 for 5 % and 8 degrees of freedom. */
+/*
+ * Equal errors with equal degrees of freedom: that of the difference is sqrt(2) times as large, with twice
+ * the degrees. The table has 2.306 for 5 % and 8 degrees of freedom.
+ */
 static void differences_by_welch(void **state)
 {
     const struct step_level a = {.median = 10, .error = 3, .freedom = 4},

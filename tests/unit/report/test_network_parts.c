@@ -2,7 +2,7 @@
 
 #include "support/cmocka_all.h"
 
-/* Transfers of six steps, and what own times are where computation goes on beside them. */
+/* Transfers of six steps, and own times in steps in which computation overlaps with them. */
 static double net_us[] = {100, 110, 95, 120, 105, 90};
 
 static double overlap_of(double slope, double noise)
@@ -23,7 +23,7 @@ static void own_times_tell_what_goes_on_beside_transfers(void **state)
     assert_float_equal(overlap_of(0.4, 0), 0, 1e-9);
 }
 
-/* The rougher the slope is known, the more may go on beside them. */
+/* The less exactly the slope is known, the more may overlap with them. */
 static void what_is_not_known_may_be(void **state)
 {
     assert_true(overlap_of(0, 1) > 0);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Packets, written out by hand from Perfetto's .proto files. */
+/* Packets, written by hand from Perfetto's .proto files. */
 
 static char path[64];
 static struct output *output;
@@ -15,7 +15,7 @@ static struct perfetto perfetto;
 static unsigned char content[4096];
 static size_t length;
 
-/* Processes stand in the order that their tracks say. */
+/* Processes are in the order of their tracks. */
 static const unsigned char root[] = {0x0a, 0x0c, 0x50, 0x01, 0x68, 0x03, 0xe2,
                                      0x03, 0x05, 0x08, 0x00, 0x98, 0x01, 0x01};
 
@@ -31,7 +31,7 @@ static int end(void **state)
     return unlink(path);
 }
 
-/* What was written behind the root's packet. */
+/* The bytes after the packet of the root. */
 static void finish(void)
 {
     perfetto_release(&perfetto);
@@ -60,7 +60,7 @@ static void test_slices(void **state)
     assert_int_equal(perfetto.slices, 2);
     finish();
     assert_behind_root(
-        /* timestamp, sequence, its flags, names that are new, the event */
+        /* timestamp, sequence, its flags, new names, the event */
         0x0a, 0x21, 0x40, 0xe8, 0x07, 0x50, 0x01, 0x68, 0x02, 0x62, 0x0e, 0x0a, 0x05, 0x08, 0x01, 0x12, 0x01,
         'c', 0x12, 0x05, 0x08, 0x01, 0x12, 0x01, 'n', 0x5a, 0x08, 0x48, 0x01, 0x58, 0x05, 0x18, 0x01, 0x50,
         0x01,
@@ -88,7 +88,7 @@ static void test_arguments_and_arrows(void **state)
                        /* the name, the key, the value: field 29 */
                        0x12, 0x05, 0x08, 0x01, 0x12, 0x01, 'm', 0x1a, 0x05, 0x08, 0x01, 0x12, 0x01, 'k', 0xea,
                        0x01, 0x05, 0x08, 0x01, 0x12, 0x01, 'v',
-                       /* a mark with two arguments and an arrow */
+                       /* an instant event with two arguments and an arrow */
                        0x5a, 0x1e, 0x48, 0x03, 0x58, 0x02, 0x50, 0x01, 0x22, 0x05, 0x08, 0x01, 0x88, 0x01,
                        0x01, 0x22, 0x05, 0x08, 0x01, 0x20, 0xac, 0x02, 0xf9, 0x02, 0x07, 0, 0, 0, 0, 0, 0, 0);
 }

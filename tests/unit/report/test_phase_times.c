@@ -4,7 +4,7 @@
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
 
-/* Two phases a step of 10000: one ends at 4000, the other at 10000; step 3's second one is 1500 longer. */
+/* Two phases per step of 10000: one ends at 4000, the other at 10000; step 3's second one is 1500 longer. */
 static void play(struct small *small)
 {
     small_init(small);
@@ -42,7 +42,7 @@ static void a_step_is_shared_out_without_a_rest(void **state)
     small_release(&small);
 }
 
-/* An operation that ended before the one before it adds nothing, and takes nothing away. */
+/* An operation that ended before the previous one adds nothing, and removes nothing. */
 static void what_ends_earlier_adds_nothing(void **state)
 {
     struct small small;

@@ -76,7 +76,7 @@ static void test_empty_message(void **state)
     assert_bytes(0x1a, 0x00);
 }
 
-/* From 128 bytes on a length takes two, from 16384 on three: what is in there moves. */
+/* From 128 bytes on a length takes two bytes, from 16384 on three: the content moves. */
 static void check_long(size_t length, const unsigned char *head, size_t head_bytes)
 {
     size_t outer, inner;

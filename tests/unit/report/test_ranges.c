@@ -4,7 +4,7 @@
 
 enum { MIB = 1 << 20 };
 
-/* Made before the `made`th AllReduce. */
+/* Created before the AllReduce with number `made`. */
 static void add_counted(struct ranges *ranges, uint64_t address, int64_t bytes, int64_t made, int64_t id)
 {
     int64_t calls[FUNCTION_COUNT] = {[FUNCTION_ALL_REDUCE] = made};
@@ -33,7 +33,7 @@ static enum coverage at_time(const struct ranges *ranges, uint64_t address, uint
     return ranges_cover(ranges, address, bytes, &place);
 }
 
-/* Two pieces next to each other, the second registered before AllReduce 3, none beyond. */
+/* Two adjacent ranges, the second registered before AllReduce 3, nothing beyond. */
 static void by_the_number_of_calls(void **state)
 {
     struct ranges ranges = {NULL};
@@ -48,12 +48,12 @@ static void by_the_number_of_calls(void **state)
     assert_int_equal(by_number(&ranges, 13 * MIB, 2 * MIB, 3), COVERED_PARTLY);
     assert_int_equal(by_number(&ranges, 9 * MIB, 2 * MIB, 3), COVERED_PARTLY);
     assert_int_equal(by_number(&ranges, 14 * MIB, 1, 3), COVERED_NOT);
-    /* Not known which came first: taken to be registered. */
+    /* Unknown which came first: counts as registered. */
     assert_int_equal(by_number(&ranges, 12 * MIB, 1, COUNT_UNKNOWN), COVERED);
     ranges_release(&ranges);
 }
 
-/* An end ends the piece that holds the address, of those that were told before it. */
+/* A deregistration ends the range that contains the address, of those registered before it. */
 static void an_end(void **state)
 {
     struct ranges ranges = {NULL};
@@ -69,7 +69,10 @@ static void an_end(void **state)
     ranges_release(&ranges);
 }
 
-/* NCCL prints no end: what comes again at the same address, of another size, had gone. */
+/*
+ * NCCL prints no deregistration: if the same address is registered again with another size, the old range is
+ * gone.
+ */
 static void what_comes_again(void **state)
 {
     struct ranges ranges = {NULL};
@@ -98,7 +101,7 @@ static void by_time(void **state)
     ranges_release(&ranges);
 }
 
-/* NCCL rounds what is registered to pages of the host, 4096 bytes at least. */
+/* NCCL rounds registrations to pages of the host, of at least 4096 bytes. */
 static void pages(void **state)
 {
     struct ranges ranges = {NULL};
@@ -137,7 +140,7 @@ static void an_expandable_segment(void **state)
     ranges_release(&ranges);
 }
 
-/* nccl.h: what each function reads and writes on a rank, of 4 ranks and a count of 8 bytes. */
+/* nccl.h: the bytes that each function reads and writes on a rank, with 4 ranks and a count of 8 bytes. */
 static void what_functions_need(void **state)
 {
     static const struct {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 /*
- * Three ranks, four steps of 10000, two AllReduces a step: at 1000 into the step and at 5000, of 500 each
- * once all have come.
+ * Three ranks, four steps of 10000, two AllReduces per step: at 1000 in the step and at 5000, of 500 each
+ * after all have arrived.
  */
 enum { STEP = 10000, FIRST = 1000, SECOND = 5000, TAKES = 500, LATE = 900 };
 
@@ -27,7 +27,7 @@ static void play(struct small *small, struct small_roles *roles)
         small->instances[i].expected = RANKS;
 }
 
-/* Rank 1 comes late to the second operation of step 2; the others wait. */
+/* Rank 1 arrives late at the second operation of step 2; the others wait. */
 static void make_late(struct small *small)
 {
     for (int rank = 0; rank < RANKS; rank++) {
@@ -62,7 +62,9 @@ static void who_waits_and_who_is_late(void **state)
     small_release(&small);
 }
 
-/* Who came last is not known where somebody's record is lost; a rank that did nothing was not late. */
+/*
+ * The rank that arrived last is unknown if the record of one is lost; a rank without operations was not late.
+ */
 static void what_is_not_told(void **state)
 {
     struct small small;

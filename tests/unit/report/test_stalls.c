@@ -16,7 +16,7 @@ static const char *reading(enum direction direction, int64_t posted, int64_t rea
     return stalls_pending_state(&proxy);
 }
 
-/* What is furthest along holds up the rest. */
+/* The step that is furthest along blocks the others. */
 static void test_counters_of_a_send(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static struct stalls_edge an_edge(int32_t sender, int32_t receiver)
 
 enum { STEPS = 10, EDGES = 2 };
 
-/* Two edges, one operation a training step of four network steps that wait `wait_ns` each. */
+/* Two links, one operation per training step with four network steps that wait `wait_ns` each. */
 static void fill(struct stalls *stalls, const int64_t (*wait_ns)[STEPS])
 {
     stalls_init(stalls);
@@ -106,13 +106,13 @@ static void test_steps_in_a_row(void **state)
     assert_int_equal(stalls.edges[0].verdict, STALLS_SLOW_LINK);
     assert_int_equal(stalls.edges[0].first_step, 4);
     assert_int_equal(stalls.edges[0].last_step, 6);
-    /* Three training steps of four network steps, each 40 us beyond the lower quartile, 10 us. */
+    /* Three training steps of four network steps, each 40 us above the lower quartile, 10 us. */
     assert_int_equal(stalls.edges[0].stalled_ns, 3 * 4 * 40000);
     assert_int_equal(stalls.edges[1].verdict, STALLS_OK);
     stalls_release(&stalls);
 }
 
-/* One step that takes longer by evenly slow network steps may come about by chance. */
+/* One step that takes longer because of evenly slow network steps may occur by chance. */
 static void test_a_single_slow_step(void **state)
 {
     (void)state;

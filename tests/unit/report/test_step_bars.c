@@ -7,8 +7,10 @@
 
 enum { STEP = 10000, TAKES = 500, LATE = 900 };
 
-/* Two AllReduces a step, of 500 once all have come; all ranks have one clock. Rank 1 comes late to the second
- * of step 2. */
+/*
+ * Two AllReduces per step, of 500 after all have arrived; all ranks share a clock. Rank 1 arrives late at the
+ * second of step 2.
+ */
 static void play(struct small *small)
 {
     small_init(small);
@@ -46,7 +48,9 @@ static void who_waits(void **state)
     small_release(&small);
 }
 
-/* What never ended began when its GPU was free for it; what is queued behind it did not begin. */
+/*
+ * An operation that never ended began when its GPU was free for it; operations queued after it did not begin.
+ */
 static void what_never_ended(void **state)
 {
     struct small small;
@@ -61,10 +65,10 @@ static void what_never_ended(void **state)
     assert_int_equal(bars.count, 1);
     assert_true(bars.items[0].is_open);
     assert_int_equal(bars.items[0].end_ns, TIME_UNKNOWN);
-    /* The one before ended at 2 * STEP + 5000 + TAKES + LATE. */
+    /* The previous one ended at 2 * STEP + 5000 + TAKES + LATE. */
     assert_int_equal(bars.items[0].begin_ns, 26400);
     step_bars_release(&bars);
-    /* An end that nobody recorded is none that never came. */
+    /* An unrecorded end does not mean that the operation never ended. */
     at(&small, 1, 3, 0)->end_ns = TIME_UNKNOWN;
     assert_int_equal(step_bars_init(&bars, &small.job, 1, 3), 0);
     assert_int_equal(bars.count, 2);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /*
- * Three ranks, four steps of 10000, two AllReduces a step: at 1000 into the step and at 5000, of 500 each
- * once all have come.
+ * Three ranks, four steps of 10000, two AllReduces per step: at 1000 in the step and at 5000, of 500 each
+ * after all have arrived.
  */
 enum { STEP = 10000, FIRST = 1000, SECOND = 5000, TAKES = 500 };
 
@@ -30,7 +30,10 @@ static void play(struct small *small, struct small_roles *roles, int64_t *step_n
     small->baseline.step_ns = step_ns;
 }
 
-/* A rank came `late_ns` late to an operation: the others waited for it, and all that follows is later. */
+/*
+ * A rank arrived `late_ns` late at an operation: the others waited for it, and everything that follows is
+ * later.
+ */
 static void make_late(struct small *small, int late_rank, int step, int number, int64_t late_ns)
 {
     for (int rank = 0; rank < RANKS; rank++) {
@@ -85,7 +88,7 @@ static void who_is_waited_for(void **state)
     small_release(&small);
 }
 
-/* Two streams: what runs at once is communication once. */
+/* Two streams: overlapping operations count once as communication. */
 static void what_overlaps_counts_once(void **state)
 {
     struct small small;
@@ -103,7 +106,7 @@ static void what_overlaps_counts_once(void **state)
     small_release(&small);
 }
 
-/* What runs on into the next step is communication of that, so that no step has more than its length. */
+/* Communication that continues into the next step counts there, so no step has more than its length. */
 static void what_runs_on_counts_in_the_next_step(void **state)
 {
     enum { OVER = 700 };
@@ -121,7 +124,7 @@ static void what_runs_on_counts_in_the_next_step(void **state)
     small_release(&small);
 }
 
-/* Two operations that wait at once, as sends and receives of one call do: the time counts once. */
+/* Two operations that wait at once, like the sends and receives of one call: the time counts once. */
 static void what_waits_at_once_counts_once(void **state)
 {
     struct small small;
@@ -136,7 +139,7 @@ static void what_waits_at_once_counts_once(void **state)
         }
     struct step_summary *summaries = step_summaries_new(&small.job, &small.baseline);
     assert_non_null(summaries);
-    /* Rank 1's step begins 4000 later: it lasts so much less. */
+    /* Rank 1's step begins 4000 later, so it is shorter by that. */
     int64_t lasted = 3 * STEP - 4000;
     assert_int_equal(summaries[2].communication_ns, (STEP * (2 * 4600 + 600) + lasted / 2) / lasted);
     assert_int_equal(summaries[2].waiting_ns, (STEP * (2 * 4100) + lasted / 2) / lasted);

@@ -6,7 +6,10 @@
 
 enum { LENGTH, WAITING, OWN };
 
-/* A length counts beyond a usual one, where that is known; waiting and own lateness count as they are. */
+/*
+ * Of a step time, the part above the baseline counts, if that is known; wait time and own delay count in
+ * full.
+ */
 static void what_of_a_step_is_drawn(void **state)
 {
     const struct rank_step step = {.duration_ns = 1200, .waiting_ns = 300, .own_ns = TIME_UNKNOWN};

@@ -6,8 +6,8 @@
 #include "support/small_job.h"
 
 /*
- * Three ranks, four steps of 10000, two AllReduces of 500 a step; in step 2 one rank comes 900 late to the
- * second, and the step is longer by as much. The last step's length is not known, the first is warm-up.
+ * Three ranks, four steps of 10000, two AllReduces of 500 per step; in step 2 one rank arrives 900 late at
+ * the second, and the step is longer by this. The time of the last step is unknown, the first is warm-up.
  */
 enum { STEP = 10000, TAKES = 500, LATE = 900 };
 
@@ -53,7 +53,7 @@ static void what_the_time_went_into(void **state)
     small_release(&small);
 }
 
-/* Steps that are counted in lines, as no operation says when it ran, are no time. */
+/* Steps that are counted in lines, because no operation has times, have no duration. */
 static void no_times(void **state)
 {
     struct small small;

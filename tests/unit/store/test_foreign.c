@@ -19,7 +19,7 @@ static struct foreign *open_fixture(void)
     return foreign;
 }
 
-/* Columns in the order asked for; one that is not there is NULL. */
+/* Columns in the requested order; a missing one is NULL. */
 static void rows_of_a_table(void **state)
 {
     static const char *const columns[] = {"VALUE", "no such", "id"};
@@ -73,7 +73,7 @@ static void what_is_no_database(void **state)
     foreign_close(foreign);
 }
 
-/* Any bytes in a path are a path's, not a URI's. */
+/* Arbitrary bytes in a path belong to the path, not to a URI. */
 static void a_path_with_signs_of_uris(void **state)
 {
     struct error error = ERROR_INIT;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Three files: one as it is, one packed, one of which two pieces could not be read. */
+/* Three files: one unchanged, one compressed, one with two parts that could not be read. */
 static const char files[] =
     "INSERT INTO file VALUES"
     " (1, '/t/plain', '/t', 'chrome-v5', 'aa', 100, 100, 'ingested', 7, 0, 'aa', NULL, NULL, NULL),"
@@ -48,7 +48,7 @@ static void test_found_by_size_and_digest(void **state)
     known_release(&known);
 }
 
-/* A packed file is known as it is, and as what it is unpacked. */
+/* A compressed file is known by its own digest, and by that of its content. */
 static void test_packed_is_known_twice(void **state)
 {
     struct known known = read_all(state, files);
@@ -68,7 +68,7 @@ static void test_packed_is_known_twice(void **state)
     known_release(&known);
 }
 
-/* Only damage is a loss; the reason is that of the one that stands first. */
+/* Only damage is a loss; the reason is that of the first one. */
 static void test_losses(void **state)
 {
     struct known known = read_all(state, files);

@@ -38,7 +38,7 @@ static void counts_by_reason(void **state)
     assert_int_equal(ledger_total(&ledger), 0);
 }
 
-/* One that was harmless before and is not now makes all of its reason damage. */
+/* If one occurrence is damage, all of the reason is. */
 static void damage_stays(void **state)
 {
     struct ledger ledger;
@@ -51,7 +51,7 @@ static void damage_stays(void **state)
     ledger_release(&ledger);
 }
 
-/* Damage beside it does not count: nothing could be understood of that. */
+/* Damage besides it does not count: nothing of that could be read. */
 static void only_one_reason(void **state)
 {
     struct ledger ledger;
@@ -68,7 +68,7 @@ static void only_one_reason(void **state)
     ledger_release(&ledger);
 }
 
-/* By its place in the file, not by when it was noted. */
+/* By its place in the file, not by the time at which it was noted. */
 static void first_damage(void **state)
 {
     struct ledger ledger;
@@ -103,7 +103,7 @@ static void note_many(struct ledger *ledger, int first, int end)
     }
 }
 
-/* There is room for one less than LEDGER_REASONS: the last place is that of all others. */
+/* There is space for one less than LEDGER_REASONS: the last place is for all others. */
 static void reasons_past_the_last_go_together(void **state)
 {
     struct ledger ledger;
@@ -117,7 +117,7 @@ static void reasons_past_the_last_go_together(void **state)
     ledger_release(&ledger);
 }
 
-/* Parts of a file say together what the whole says that is read at once. */
+/* The parts of a file together give the same as the complete file read at once. */
 static void parts_are_the_whole(void **state)
 {
     static struct ledger whole, first, second;

@@ -4,7 +4,7 @@
 
 enum { MOST = 6, OWNER = 2 };
 
-/* What SQLite asks for, and the number of the argument that each is to become; 0: none. */
+/* The constraints that SQLite offers, and the number of the argument for each; 0: none. */
 struct wish {
     int column;
     int op;
@@ -29,7 +29,7 @@ static int choose(const struct wish *wishes, int count, int rowid_is_id)
     return plan;
 }
 
-/* However they are written: one argument a way, in the order of the ways. */
+/* In any order: one argument per constraint, in the order of the constraints. */
 static void test_arguments_are_in_order_of_the_ways(void **state)
 {
     static const struct wish wishes[] = {{OWNER, SQLITE_INDEX_CONSTRAINT_EQ, 1, 3},
@@ -55,7 +55,7 @@ static void test_rowid_where_it_is_the_id(void **state)
     assert_int_equal(choose(wishes, 1, 1), LOOKUP_BY_ID);
 }
 
-/* Each way has a parameter of its own, whichever others there are. */
+/* Each constraint has its own parameter, whichever others there are. */
 static void test_binding(void **state)
 {
     sqlite3 *handle;

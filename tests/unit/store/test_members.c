@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What is read, written as in the store; "" where it is no list. */
+/* The list that is read, written as in the store; "" if it is no list. */
 static void assert_members(const char *text, const char *found)
 {
     char written[64] = "";
@@ -26,7 +26,7 @@ static void lists_keep_their_order(void **state)
     assert_members("[7,2147483646,3]", "[7,2147483646,3]");
 }
 
-/* Somebody may have written into the store: what is no list of different ranks is none. */
+/* Somebody may have edited the store: a value that is no list of different ranks counts as none. */
 static void all_else_is_none(void **state)
 {
     static const char *const texts[] = {"",

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Of a communicator of three: the last of several of a number, and none that there is no place for. */
+/* For a communicator of three: the last of several with one number, and none outside the size. */
 static void who_takes_a_seat(void **state)
 {
     static const struct communicator_set_member claims[] = {{-1, 9}, {0, 5}, {0, 6},
@@ -22,9 +22,9 @@ static void who_takes_a_seat(void **state)
 }
 
 /*
- * Five ranks of a job with a global rank, in order of that, and six without. Silent ones are in no
- * communicator: in that of all, 0, their number is their global rank, in another, 1, a free place is that of
- * the one that there is. Of each number from -1 on, the rank that has it in either; '.' nobody.
+ * Five ranks of a job with a global rank, in order, and six without. Ranks without records are in no
+ * communicator: in that of all ranks, 0, their number is their global rank; in another, 1, a free place is
+ * that of the only one. Returns, for each number from -1 on, the rank that has it in either; '.' for none.
  */
 static void assert_places(int64_t silent, int64_t size, const char *world, const char *other)
 {
@@ -63,16 +63,16 @@ static void whose_place_it_is(void **state)
 {
     assert_places(0, 5, ".01..4.", ".5..16...");
     assert_places(1, 5, ".01234.", ".5221622.");
-    /* Which of two has a place of another communicator nobody can tell. */
+    /* Which of two has a place in another communicator is unknown. */
     assert_places(2, 5, ".01234.", ".5..16...");
-    /* Nor who has one of the world that no rank is known of. */
+    /* So is the owner of a place in the world of which no rank is known. */
     assert_places(2, 6, ".01234..", ".5..16...");
 }
 
 /*
- * Of a communicator of ranks 6, 1, 4 and 3 of a job, in this order, the first and the last recorded
- * something. Rank 1 has no file, and 4 none of this communicator. A list that contradicts the seats is not
- * believed, nor one of another size.
+ * Of a communicator of ranks 6, 1, 4 and 3 of a job, in this order, the first and the last have records. Rank
+ * 1 has no file, and 4 none of this communicator. A list that contradicts the members is not used, nor one of
+ * another size.
  */
 static void assert_told(const int64_t *members, size_t count, const char *wanted)
 {
@@ -114,7 +114,10 @@ static void who_is_told_to_be_in_it(void **state)
     assert_told(right, 3, "3..1");
 }
 
-/* The numbers in a communicator of all need not be the global ranks: then a free place is nobody's. */
+/*
+ * The numbers in a communicator of all ranks need not be the global ranks: then a free place belongs to no
+ * known rank.
+ */
 static void other_order_than_the_launchers(void **state)
 {
     struct job_rank ranks[] = {{.global_rank = 0}, {.global_rank = 1, .process_id = -1}, {.global_rank = 2}};

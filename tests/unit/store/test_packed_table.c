@@ -8,14 +8,17 @@
 
 #include <stdio.h>
 
-/* Virtual table operation against what went in. Operation i of a file is that of member i modulo 3. */
+/*
+ * The virtual table of operations compared with the written values. Operation i of a file is that of member i
+ * modulo 3.
+ */
 enum { OPERATIONS = 20000, MEMBERS = 3 };
 
 static const struct interval_ns UNKNOWN = {TIME_UNKNOWN, TIME_UNKNOWN};
 
 static int64_t ordinal_of(int64_t i)
 {
-    /* Neighbours change places: a file's events need not come in the order of their ordinals. */
+    /* Neighbours are exchanged: the events of a file need not be in order of their ordinals. */
     return i ^ 1;
 }
 
@@ -112,7 +115,7 @@ static void test_all_rows(void **state)
                      OPERATIONS / 5);
     assert_int_equal(store_file_number(store, "SELECT count(tag) FROM operation"),
                      OPERATIONS - (OPERATIONS + 6) / 7);
-    /* Every value belongs to its id: 0 rows where it does not. */
+    /* Every value belongs to its ID: 0 rows where it does not. */
     assert_int_equal(
         store_file_number(
             store,
@@ -164,7 +167,7 @@ static void test_ranges(void **state)
     store_close(store);
 }
 
-/* By member, and as the inner table of a join, where each lookup follows the one before. */
+/* By member, and as the inner table of a join, in which each lookup follows the previous one. */
 static void test_joins(void **state)
 {
     struct store *store = store_file_open(state, STORE_READ);
@@ -184,7 +187,7 @@ static void test_joins(void **state)
     store_close(store);
 }
 
-/* The promise that lookups rest on. */
+/* The promise on which lookups rely. */
 static void test_blocks_are_narrow(void **state)
 {
     struct store *store = store_file_open(state, STORE_READ);
@@ -208,7 +211,7 @@ static void test_reading_only(void **state)
     store_close(store);
 }
 
-/* A block that somebody spoilt gives an error, and nothing else. */
+/* A damaged block gives an error, and has no other effect. */
 static void test_damage_is_told(void **state)
 {
     struct store *store = store_file_open(state, STORE_WRITE);
@@ -221,7 +224,7 @@ static void test_damage_is_told(void **state)
     store_close(store);
 }
 
-/* By id, though three members' blocks lie across one another, and with all that was recorded. */
+/* By ID, although the blocks of three members overlap, and with everything that was recorded. */
 static void test_cursor(void **state)
 {
     struct store *store = store_file_open(state, STORE_WRITE);

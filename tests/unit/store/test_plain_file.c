@@ -25,7 +25,7 @@ static const struct view view = {.name = "some",
 static char path[] = "/tmp/ncclprof-plain-XXXXXX";
 static int descriptor;
 
-/* The answer's only value, of a file that anybody's SQLite opened. */
+/* The only value of the result, from a file opened with plain SQLite. */
 static void assert_answer(const char *sql, const char *expected)
 {
     sqlite3 *handle;

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * A store of thousands of jobs: what is asked once for each of them may not go through what belongs to all.
- * SQLite's plans tell: SEARCH is by an index or an id, SCAN is all of a table.
+ * A store of thousands of jobs: a query that runs once per job must not scan the data of all jobs. SQLite's
+ * plans show it: SEARCH uses an index or an ID, SCAN reads the whole table.
  */
 static const char *const asked_of_each_run[] = {
     schema_meta_roster_runs,           schema_meta_roster_ranks,           schema_meta_roster_communicators,
@@ -29,7 +29,7 @@ static const char *const asked_of_each_process[] = {
     schema_join_logs_members,
 };
 
-/* These bring blobs: sorting them would write all of a great run's beside the store. */
+/* These return blobs: sorting them would write all of a large run's to a temporary file. */
 static const char *const in_order_as_they_are[] = {
     schema_analysis_job_traffic,        schema_join_read_operations,       schema_join_read_instances,
     schema_join_read_operations_of_run, schema_join_read_instances_of_run,
@@ -47,9 +47,9 @@ static void check_plan(struct store *store, const char *sql, const char *refused
     for (; statement_step(plan, NULL) == 1; steps++) {
         const char *detail = statement_text(plan, PLAN_DETAIL);
         assert_non_null(detail);
-        /* What a subquery gave has been found before: how, its own lines of the plan tell. */
+        /* The result of a subquery has been found before; the plan has separate lines for it. */
         int is_subquery = strncmp(detail, "SCAN (", 6) == 0;
-        /* An automatic index is made of all of a table for this once. */
+        /* An automatic index is made from the whole table for this query. */
         if ((strncmp(detail, refused, strlen(refused)) == 0 && !is_subquery) || strstr(detail, "AUTOMATIC"))
             fail_msg("%s in the plan of %s", detail, sql);
     }
@@ -82,7 +82,7 @@ static void test_blobs_are_not_sorted(void **state)
     store_close(store);
 }
 
-/* The first view of the file goes. 0: there was none. */
+/* Drops the first view of the file. 0: there was none. */
 static int drop_view(struct store *store)
 {
     struct statement *list = store_prepare(
@@ -98,7 +98,7 @@ static int drop_view(struct store *store)
     return found;
 }
 
-/* A store of version 2, as it was before these indexes, a file's second digest and totals of losses were. */
+/* A store of version 2, without these indexes, the second digest of a file and the totals of losses. */
 static void make_version_2(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);

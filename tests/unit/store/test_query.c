@@ -27,7 +27,7 @@ static struct store *open_store(void **state)
     return store_file_open(state, STORE_READ);
 }
 
-/* Each of these has to be refused before it does anything. */
+/* Each of these must be refused before it does anything. */
 static void test_only_reading(void **state)
 {
     static const char *const refused[] = {
@@ -66,7 +66,7 @@ static void test_only_reading(void **state)
         const struct cell *cells;
         int more = query ? query_next(query, &cells, &error) : -1;
         if (more != -1)
-            print_error("went through: %s\n", refused[i]);
+            print_error("not refused: %s\n", refused[i]);
         assert_int_equal(more, -1);
         assert_int_equal(error.depth, 1);
         query_close(query);
@@ -142,7 +142,7 @@ static void run_endless(void **state, const struct query_limits *limits, const c
     assert_non_null(strstr(error.cause[0], says));
     assert_int_equal(query_stopped(query), stopped);
     query_close(query);
-    /* The connection is as good as before. */
+    /* The connection still works. */
     assert_int_equal(store_file_number(store, "SELECT 5"), 5);
     store_close(store);
 }

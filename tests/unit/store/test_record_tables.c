@@ -16,7 +16,7 @@ static int64_t first_of(int64_t file)
     return file * (INT64_C(1) << 32);
 }
 
-/* A row with that value in each column but its id. */
+/* A row with that value in each column except its ID. */
 static void add_row_of(struct store *store, const char *table, int64_t id, int value)
 {
     struct error error = ERROR_INIT;
@@ -43,7 +43,7 @@ static int64_t count_rows(struct store *store, const char *table)
     return store_file_number(store, sql);
 }
 
-/* Whether the table has a column; of the first one, if it is to be that. */
+/* Whether the table has the column; as its first one, if `first`. */
 static int has_column(struct store *store, const char *table, const char *column, int as_first)
 {
     char sql[SQL_BYTES];
@@ -59,7 +59,7 @@ struct names {
     size_t count;
 };
 
-/* All tables that the migrations make. */
+/* All tables that the migrations create. */
 static void list_tables(struct store *store, struct names *names)
 {
     struct statement *list = store_prepare(
@@ -73,7 +73,7 @@ static void list_tables(struct store *store, struct names *names)
     assert_true(names->count > EVENT_TABLES);
 }
 
-/* Whether the rows of a table have ids of records of this kind. */
+/* Whether the rows of a table have IDs of records of this kind. */
 static int is_of_kind(const struct record_table *table, const char *name)
 {
     return strcmp(table->name, name) == 0 || (table->kept && strcmp(table->kept, name) == 0) ||
@@ -88,7 +88,10 @@ static const struct record_table *find_kind(const char *name)
     return NULL;
 }
 
-/* Files, whom records name, what joins say of these and of runs; the store itself. */
+/*
+ * Tables of files, of what records refer to, of the results of joins for these and for runs; and of the store
+ * itself.
+ */
 static int is_no_record(const char *name)
 {
     static const char *const known[] = {"file",
@@ -124,8 +127,7 @@ static int is_no_record(const char *name)
     return 0;
 }
 
-/* A table that a migration makes is a kind of records, of what is kept or made of them, or known to be none.
- */
+/* A table that a migration creates is a kind of record, derived from records, or known to be neither. */
 static void test_every_table_is_known(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -133,7 +135,7 @@ static void test_every_table_is_known(void **state)
     list_tables(store, &names);
     for (size_t i = 0; i < names.count; i++)
         if (!find_kind(names.items[i]) == !is_no_record(names.items[i]))
-            fail_msg("model/record.c says nothing of table %s", names.items[i]);
+            fail_msg("model/record.c does not describe table %s", names.items[i]);
     store_close(store);
 }
 
@@ -146,7 +148,7 @@ static void test_columns_are_those_of_the_store(void **state)
         char sql[SQL_BYTES];
         snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_info('%s')", table->name);
         if (store_file_number(store, sql) != table->field_count)
-            fail_msg("model/event.h has other columns than table %s", table->name);
+            fail_msg("the columns in model/event.h differ from those of table %s", table->name);
         for (int i = 0; i < table->field_count; i++)
             if (!has_column(store, table->name, table->fields[i].name, 0))
                 fail_msg("table %s has no column %s", table->name, table->fields[i].name);
@@ -155,8 +157,10 @@ static void test_columns_are_those_of_the_store(void **state)
     store_close(store);
 }
 
-/* Whether rows of a table go with the file: they begin with its number, or a record's. Rows that are kept go
- * back before a file goes, whom they name included. */
+/*
+ * Whether rows of a table are removed with the file: they begin with its number, or a record's. Rows that
+ * were saved are restored before a file is removed, and so is what they refer to.
+ */
 static int goes_with_file(struct store *store, const char *table)
 {
     return find_kind(table) ||
@@ -168,7 +172,9 @@ static int64_t id_in(const char *table, int64_t file)
     return find_kind(table) ? first_of(file) : file;
 }
 
-/* Of each table with records, or with rows of files, one file's row goes, another's stays. */
+/*
+ * In each table with records, or with rows of files, the row of one file is removed, that of another stays.
+ */
 static void test_a_file_goes_from_every_table(void **state)
 {
     struct error error = ERROR_INIT;
@@ -188,11 +194,11 @@ static void test_a_file_goes_from_every_table(void **state)
     removal_release(&removal);
     for (size_t i = 0; i < names.count; i++)
         if (goes_with_file(store, names.items[i]) && count_rows(store, names.items[i]) != 1)
-            fail_msg("table %s keeps a row of a file that went", names.items[i]);
+            fail_msg("table %s keeps a row of a removed file", names.items[i]);
     store_close(store);
 }
 
-/* Rows of a table by their id. */
+/* The rows of a table by their ID. */
 static int64_t count_of(struct store *store, const char *table, int64_t id)
 {
     char sql[SQL_BYTES];
@@ -246,7 +252,7 @@ static int64_t count_where(struct store *store, const char *table, const char *c
     return store_file_number(store, sql);
 }
 
-/* Records of one process and its member become another's, in every table that names either. */
+/* The records of one process and its member become another's, in every table that names either. */
 static void test_records_move_to_another_process(void **state)
 {
     struct error error = ERROR_INIT;
@@ -266,7 +272,7 @@ static void test_records_move_to_another_process(void **state)
     store_close(store);
 }
 
-/* What a log tells of a process is kept, moves to the process that a trace tells of, and goes back. */
+/* The content of a log about a process is saved, moves to the process of a trace, and is restored. */
 static void test_what_moves_is_kept_and_goes_back(void **state)
 {
     struct error error = ERROR_INIT;
@@ -300,7 +306,7 @@ static void test_what_moves_is_kept_and_goes_back(void **state)
     store_close(store);
 }
 
-/* A process stays as long as any table has a record of it, and not longer. */
+/* A process stays exactly as long as any table has a record of it. */
 static void test_a_process_stays_with_its_records(void **state)
 {
     struct error error = ERROR_INIT;
@@ -321,7 +327,7 @@ static void test_a_process_stays_with_its_records(void **state)
     store_close(store);
 }
 
-/* Whether what a table says is made anew by each join, or, as records, goes with files. */
+/* Whether the content of a table is made again by each join or, like records, removed with files. */
 static int is_made_anew(const char *table)
 {
     static const char *const made_anew[] = {"process_recorded", "member_recorded",   "file_member_recorded",
@@ -333,7 +339,7 @@ static int is_made_anew(const char *table)
     return find_kind(table) != NULL;
 }
 
-/* What is said of a process, communicator or member that no file speaks of goes with it. */
+/* Facts about a process, communicator or member that no file contains are removed with it. */
 static void test_nothing_is_left_of_who_went(void **state)
 {
     static const char *const whose[] = {"process_id", "communicator_id", "member_id"};
@@ -351,11 +357,11 @@ static void test_nothing_is_left_of_who_went(void **state)
         for (size_t j = 0; j < sizeof whose / sizeof *whose; j++)
             if (!is_made_anew(names.items[i]) && has_column(store, names.items[i], whose[j], 0) &&
                 count_rows(store, names.items[i]) != 0)
-                fail_msg("table %s keeps what is said of nobody", names.items[i]);
+                fail_msg("table %s keeps facts about something that no file contains", names.items[i]);
     store_close(store);
 }
 
-/* Columns of `table` that `kept` has not at the same place, plus those that are there twice. */
+/* The number of columns of `table` that `kept` does not have at the same place, plus duplicates. */
 static int64_t count_unlike(struct store *store, const char *table, const char *kept)
 {
     char sql[SQL_BYTES];
@@ -366,7 +372,7 @@ static int64_t count_unlike(struct store *store, const char *table, const char *
     return store_file_number(store, sql);
 }
 
-/* What a table has, the one that keeps its rows has as well: also a column that comes later. */
+/* The table that saves rows has all columns of the original, also those that are added later. */
 static void test_kept_rows_have_all_columns(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -379,7 +385,7 @@ static void test_kept_rows_have_all_columns(void **state)
     store_close(store);
 }
 
-/* A row that was kept replaces the changed one, and none is kept any longer. */
+/* A saved row replaces the changed one, and none is saved any longer. */
 static void test_kept_rows_go_back(void **state)
 {
     struct error error = ERROR_INIT;

@@ -5,9 +5,9 @@
 #include "support/store_file.h"
 
 /*
- * Two jobs. Of the first, rank 2 recorded nothing and a process has no global rank; communicator 5 has two
- * members that claim one number. The second one's rows were written first. Member 9 is of a rank that is not
- * there.
+ * Two jobs. In the first, rank 2 recorded nothing and a process has no global rank; communicator 5 has two
+ * members that claim one number. The rows of the second job were written first. Member 9 belongs to a rank
+ * that does not exist.
  */
 static const char rows[] =
     "INSERT INTO run (run_id, rank_count, expected_ranks, step_count, step_source, global_ranks)"
@@ -74,7 +74,7 @@ static void test_one_run(void **state)
     store_close(store);
 }
 
-/* By communicator, number and id; nobody's is left out, and another run's. */
+/* By communicator, number and ID; none is omitted, not even those of another run. */
 static void test_members(void **state)
 {
     static const struct {
@@ -100,8 +100,10 @@ static void test_members(void **state)
     store_close(store);
 }
 
-/* Of two that claim a number the last has it; a place that nobody has is that of the only rank without a
- * record, and there is none beyond the size. */
+/*
+ * Of two that claim a number the last has it; a free place is that of the only rank without a record, and
+ * there is none beyond the size.
+ */
 static void test_who_is_in_a_communicator(void **state)
 {
     static const int64_t wanted[] = {5, 4, 4, 3};
@@ -121,8 +123,8 @@ static void test_who_is_in_a_communicator(void **state)
 }
 
 /*
- * What is said first counts, and before that what is said of the rank alone; a process's own host before one
- * that is told.
+ * The first fact counts, and facts about the rank itself take precedence; a process's own host takes
+ * precedence over a reported one.
  */
 static void test_facts(void **state)
 {
@@ -179,7 +181,7 @@ static void test_all_runs(void **state)
     store_close(store);
 }
 
-/* What belongs to a run that is not there belongs to nobody. */
+/* Records of a run that does not exist belong to no run. */
 static void test_orphans(void **state)
 {
     struct store *store = open_with_rows(state);

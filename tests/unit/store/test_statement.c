@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What the statement's one row says in its first column. */
+/* The first column of the only row of the statement. */
 static int64_t number_for(struct store *store, const char *sql, int64_t run_id)
 {
     struct statement *statement = store_prepare_for(store, sql, run_id, NULL);
@@ -31,7 +31,7 @@ static void test_no_run_is_null(void **state)
     store_close(store);
 }
 
-/* A run, where the statement has no parameter to take it. */
+/* A run, for a statement without a parameter for it. */
 static void test_failure_to_bind_is_told(void **state)
 {
     struct error error = ERROR_INIT;
@@ -58,7 +58,7 @@ static void test_done_can_be_bound_anew(void **state)
     store_close(store);
 }
 
-/* Nothing and NULL are two things. */
+/* Empty and NULL are different. */
 static void test_null_is_no_value(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);

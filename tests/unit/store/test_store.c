@@ -14,7 +14,7 @@ static void refuse(void **state, enum store_mode mode, const char *why)
     assert_null(store_open(*state, mode, &error));
     assert_int_equal(error.depth, 2);
     if (!strstr(error.cause[0], why))
-        print_error("'%s' says nothing of '%s'\n", error.cause[0], why);
+        print_error("'%s' does not contain '%s'\n", error.cause[0], why);
     assert_non_null(strstr(error.cause[0], why));
     assert_non_null(strstr(error.cause[1], *state));
 }
@@ -84,7 +84,7 @@ static void test_empty_file(void **state)
     store_close(store_file_open(state, STORE_READ));
 }
 
-/* Changes a header number of a good store. */
+/* Changes a header number of a valid store. */
 static void spoil(void **state, const char *pragma)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -183,7 +183,7 @@ static void test_bad_sql_is_told(void **state)
     store_close(store);
 }
 
-/* Every view can be prepared, also in a store that holds nothing. */
+/* Every view can be prepared, also in an empty store. */
 static void test_views_stand(void **state)
 {
     static const char *const views[] = {"v_operation",    "v_instance", "v_proxy_operation",
@@ -202,7 +202,7 @@ static void test_views_stand(void **state)
     store_close(store);
 }
 
-/* Two connections: the second one finds the store held, waits, and says by whom. */
+/* Two connections: the second one finds the store locked, waits, and names the process that locks it. */
 static void test_reader_sees_whole_transactions(void **state)
 {
     struct store *writer = store_file_open(state, STORE_CREATE);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The columns of an empty store's view are those that are described, in the same order. */
+/* The columns of a view in an empty store are the described ones, in the same order. */
 static void test_columns_are_the_stores(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -19,7 +19,7 @@ static void test_columns_are_the_stores(void **state)
         struct query *query = query_open(store, sql, &limits, NULL);
         assert_non_null(query);
         const struct table *head = query_head(query);
-        /* Of tables, those that users need. */
+        /* Of the tables, those that users need. */
         if (strncmp(view->name, "v_", 2) == 0 || view->is_network_steps) {
             assert_int_equal(head->column_count, view->column_count);
             for (size_t k = 0; k < view->column_count; k++)
@@ -30,7 +30,7 @@ static void test_columns_are_the_stores(void **state)
     store_close(store);
 }
 
-/* Every view of the schema, and nothing twice. */
+/* Every view of the schema, each once. */
 static void test_all_views_are_there(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);

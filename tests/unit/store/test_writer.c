@@ -34,7 +34,7 @@ static struct event operation(uint64_t hash, int64_t rank, int64_t ordinal)
                                         .duration_ns = COUNT_UNKNOWN}};
 }
 
-/* A send of three network steps, step i waiting i + 1 us for the network. */
+/* A send of three network steps; step i waits i + 1 us for the network. */
 static struct event proxy(uint64_t hash, int64_t rank, int64_t of, struct proxy_step steps[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -65,7 +65,7 @@ static struct event tag(uint64_t hash, int64_t rank, const char *text, int proce
                           .tag = {.text = text, .at_ns = 5, .process_wide = process_wide}};
 }
 
-/* The file at hand, and how many came before it from the same writer. */
+/* The current file, and the number of earlier files of the same writer. */
 static struct {
     struct writer *writer;
     struct writer_file file;
@@ -178,7 +178,7 @@ static void test_rows_arrive(void **state)
     close_both(writer, store);
 }
 
-/* A communicator of which rank `rank` of a process speaks, and who is in it. */
+/* A communicator that rank `rank` of a process describes, and its members. */
 static struct event members(uint64_t hash, int64_t rank, const int64_t *list, size_t count,
                             const char *purpose)
 {
@@ -215,7 +215,7 @@ static void put_from(struct writer *writer, const char *path, const char *file_s
     assert_int_equal(finish(digest, 0), WRITER_INGESTED);
 }
 
-/* What is said of processes and communicators as a whole; and it goes with its file. */
+/* Facts about processes and communicators as a whole; they are removed with their file. */
 static void test_facts_arrive_and_go(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -242,7 +242,7 @@ static void test_facts_arrive_and_go(void **state)
     close_both(writer, store);
 }
 
-/* Groups of two jobs have the same names: what is known by name is so in one directory only. */
+/* Groups of two jobs have the same names: communicators known by name are the same in one directory only. */
 static void test_named_communicators_stay_apart(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -277,7 +277,7 @@ static void test_steps_unpack_in_sql(void **state)
     assert_int_equal(
         store_file_number(store, "SELECT network_begin_ns FROM proxy_step WHERE step = 2 LIMIT 1"), 10000);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM proxy_step WHERE gpu_us IS NOT NULL"), 0);
-    /* Each way of looking up agrees with the scan. */
+    /* Each kind of lookup agrees with the scan. */
     assert_int_equal(
         store_file_number(store, "SELECT count(*) FROM proxy_step WHERE operation_id = (1 << 32) + 4"), 3);
     assert_int_equal(
@@ -331,12 +331,12 @@ static void test_new_content_replaces_old(void **state)
     assert_int_equal(writer_commit(writer, NULL), 0);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 9);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM file"), 2);
-    /* Communicator 1 was spoken of by the old content alone. */
+    /* Only the old content contained communicator 1. */
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator"), 2);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator WHERE hash = 1"), 0);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM member"), 2);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM process"), 1);
-    /* What was swept away can come again. */
+    /* Removed rows can be added again. */
     assert_int_equal(put_file(writer, "/traces/c", "d4", 1, 3), WRITER_INGESTED);
     assert_int_equal(writer_commit(writer, NULL), 0);
     assert_int_equal(
@@ -436,7 +436,7 @@ static void test_ledger_is_bounded(void **state)
     ledger_release(&ledger);
 }
 
-/* Hash 0 says nothing: such communicators of different files are different. */
+/* Hash 0 means unknown: such communicators of different files are different. */
 static void test_unhashed_communicators_stay_apart(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -450,7 +450,7 @@ static void test_unhashed_communicators_stay_apart(void **state)
     close_both(writer, store);
 }
 
-/* What a later line says of a communicator is added; what an earlier one said stays. */
+/* Later lines add facts about a communicator; earlier facts stay. */
 static void test_communicators_learn(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -475,7 +475,7 @@ static void test_communicators_learn(void **state)
     close_both(writer, store);
 }
 
-/* Two writers, one after the other, number their files apart. */
+/* Two writers, one after the other, number their files separately. */
 static void test_writers_take_turns(void **state)
 {
     struct store *first_store = store_file_open(state, STORE_CREATE);
@@ -493,7 +493,7 @@ static void test_writers_take_turns(void **state)
     close_both(second, second_store);
 }
 
-/* Files may come in pieces between each other; the second one is dropped, the first one stays whole. */
+/* Files may be written in alternating pieces; the second one is dropped, the first one stays complete. */
 static void test_files_interleave(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);

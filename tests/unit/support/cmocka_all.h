@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_TESTS_CMOCKA_ALL_H
 #define NCCLPROF_TESTS_CMOCKA_ALL_H
 
-/* cmocka.h wants these before itself. */
+/* cmocka.h requires these headers before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -29,7 +29,7 @@ static void *copy_bytes(const void *bytes, size_t length)
     return copy;
 }
 
-/* The texts of what is known of a process. */
+/* The texts in facts about a process. */
 enum { FACT_TEXT_COUNT = 6 };
 
 static void list_facts(struct process_facts *facts, const char **texts[FACT_TEXT_COUNT])
@@ -56,7 +56,7 @@ static void own_communicator(struct communicator_facts *facts)
     facts->members = copy_bytes(facts->members, facts->member_count * sizeof *facts->members);
 }
 
-/* The texts of a description of a call, and of a sample. */
+/* The texts of a call description and of a sample. */
 enum { CALL_TEXTS = 5, SAMPLE_TEXTS = 6 };
 
 static void list_call(struct call_description *call, const char **texts[CALL_TEXTS])
@@ -184,7 +184,7 @@ void recording_of_file(struct recording *recording, const char *path)
     read_into(recording, path);
 }
 
-/* Through a file of that name in a directory of its own: names matter to some formats. */
+/* Through a file of that name in a directory of its own, because some formats use the name. */
 void recording_of_bytes(struct recording *recording, const char *name, const char *bytes, size_t length)
 {
     char directory[] = "/tmp/ncclprof-unit-XXXXXX";
@@ -200,7 +200,7 @@ void recording_of_bytes(struct recording *recording, const char *name, const cha
     assert_int_equal(rmdir(directory), 0);
 }
 
-/* They are ours since own_texts(): the const of the model's fields is for borrowers. */
+/* own_texts() made them ours: the const of the model's fields is for borrowers. */
 static void free_borrowed(const void *memory)
 {
     void *own;
@@ -322,7 +322,7 @@ const struct event *recording_event(const struct recording *recording, enum even
     return NULL;
 }
 
-/* An event in words, all of it: to compare and to show. */
+/* A complete event as text, for comparison and for messages. */
 static void describe_channels(struct buffer *text, const struct operation *operation)
 {
     for (size_t i = 0; i < operation->kernel_channel_count; i++) {

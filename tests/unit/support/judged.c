@@ -10,7 +10,10 @@
 
 #include <stdlib.h>
 
-/* One operation a step, its edge, and whose fault they are; and perhaps another of others in each. */
+/*
+ * One operation per step, its link, and the ranks at fault; optionally another operation of other ranks in
+ * each step.
+ */
 enum { INSTANCES = 2 * STEPS, EDGES = 2 * INSTANCES };
 struct transfers {
     struct job_instance instances[INSTANCES];
@@ -63,7 +66,7 @@ static void make_slow(const struct suspect *suspect, const struct besides *besid
         add_others(transfers, suspect->rank);
 }
 
-/* One operation a step, as they began. */
+/* One operation per step, in order of their starts. */
 struct lengths {
     struct job_operation operations[RANKS * STEPS];
     int32_t cells[RANKS * STEPS];
@@ -92,7 +95,9 @@ static void lengths_init(struct lengths *lengths, const struct suspect *suspect,
                                                          : 0);
 }
 
-/* No operation of the job is indexed: there are none but by number, which says how many of them are missing.
+/*
+ * The operations of the job have no index: there are only sequence numbers, which show how many operations
+ * are missing.
  */
 static void judge(struct suspect *items, const struct besides *besides, struct job *job,
                   const struct baseline *baseline, const struct edges *edges,

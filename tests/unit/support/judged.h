@@ -7,53 +7,53 @@
 #include <stdint.h>
 
 /*
- * What is said of a suspicion of rank 1. Four ranks of one role, ten steps of 1000 each; nothing else is
- * known of them unless told.
+ * The confidence of a suspicion of rank 1. Four ranks of one role, ten steps of 1000 each; nothing else is
+ * known about them unless given.
  */
 enum { RANKS = 4, STEPS = 10 };
 
 /*
- * Of the suspect's edge, one operation a step: how many times as long as usual it waited, and took. At most
- * an edge waited once for its sender's number and one more.
+ * For the suspect's link, with one operation per step: how many times as long as its baseline it waited, and
+ * took. A link waited at most as often as the number of its sender plus one.
  */
 struct slow {
     double wait;
     double transfer;
 };
 
-/* What is known besides. */
+/* Other known facts. */
 struct besides {
     const struct slow *slow;
-    int received; /* in the first so many of its steps it receives from rank 3 by its edge; else it sends to 2
-                   */
-    int others;  /* in its operations other ranks' edges waited long, and its own in one that rank 3 made slow
-                  */
-    int untimed; /* how long operations took is not known */
-    int for_some; /* what its transfers took longer is not in the shortest duration */
+    int received; /* in this many of its first steps it receives from rank 3 over its link; in the others it
+                     sends to 2 */
+    int others;   /* in its operations links of other ranks waited long, and its own in one that rank 3 slowed
+                     down */
+    int untimed;  /* the durations of operations are unknown */
+    int for_some; /* the excess of its transfers is not in the shortest duration */
     const struct suspect *other;
-    size_t not_replayed;       /* of the two, the last so many: the replay was not asked what they cost */
-    int64_t suspects_steps_ns; /* how long its steps lasted, all others 1000; 0: no length is known */
-    int64_t uneven_ns;     /* of the others, one after the other: as long as 1000, less and more by this */
-    int64_t hosts_late_ns; /* the middle one of the other hosts, in every step */
+    size_t not_replayed;       /* of these two, the last ones: the replay did not compute their cost */
+    int64_t suspects_steps_ns; /* the duration of its steps, all others 1000; 0: no duration is known */
+    int64_t uneven_ns;         /* the other durations in turn: 1000, and less and more by this */
+    int64_t hosts_late_ns;     /* the median of the other hosts, in every step */
     int finished_only;
     int blind_to_pairs;
     int in_stages;
     int lost_events;
     int damaged_lines;
     int missing_of_100; /* operations */
-    double irregular;   /* share of steps that are not whole */
+    double irregular;   /* share of incomplete steps */
     int alone;          /* in its role */
-    int silent;         /* ranks that left no trace */
+    int silent;         /* ranks without a trace */
     int lacks_files;    /* some file was lost */
 };
 
 /*
- * What comes of it, the suspicion of the other left out; to be released. It amounts to what the job would
- * gain or its partners waited, whichever is more, unless it says to what.
+ * The result, without the suspicion of another rank; to be released. Its worth is the gain of the job or the
+ * wait of its partners, whichever is more, unless given.
  */
 void judge_suspect(struct suspect suspect, const struct besides *besides, struct findings *findings);
 
-/* The same of what the rules read. */
+/* The same for the values of the rules. */
 struct rule_results judged_readings(struct suspect suspect, const struct besides *besides);
 
 #endif

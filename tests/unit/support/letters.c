@@ -27,7 +27,7 @@ static void add(struct played *played, char what, int64_t now_ns)
     played->issued_ns[at] = now_ns;
 }
 
-/* Returns how many steps `expected` tells of. */
+/* Returns the number of steps in `expected`. */
 static size_t play(struct played *played, const char *steps, size_t *expected)
 {
     size_t count = 0;

@@ -17,7 +17,7 @@
 
 static const char *const MEMBERS[COMMUNICATORS] = {"0123", "12", "03"};
 
-/* The instance of an operation, new where it is the first of it. */
+/* The instance of an operation; a new one for its first operation. */
 static int32_t instance_of(struct played *played, const struct job_operation *operation, int64_t number)
 {
     int32_t sends = operation->function == FUNCTION_SEND, receives = operation->function == FUNCTION_RECV;

@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 /*
- * Four ranks and what each called: r an AllReduce, g an AllGather, b a Broadcast of all; R an AllReduce of
- * ranks 1 and 2, P one of 0 and 3; s a send to the next rank, v a receive from the one before. An asterisk:
- * with twice the size. A hash: with another root; a plus: with another datatype. A question mark: with a size
- * that is not known. An exclamation mark: it began and never ended; a tilde: its GPU never began it. A point
- * before it: its record was lost. A bar ends a step. A rank that called nothing left no trace.
+ * Four ranks and their calls: r an AllReduce, g an AllGather, b a Broadcast of all; R an AllReduce of ranks 1
+ * and 2, P one of 0 and 3; s a send to the next rank, v a receive from the previous one. An asterisk: with
+ * twice the size. A hash: with another root; a plus: with another datatype. A question mark: with an unknown
+ * size. An exclamation mark: it started and never ended; a tilde: its GPU never started it. A point before
+ * it: its record was lost. A bar ends a step. A rank without calls left no trace.
  */
 enum { RANKS = 4, COMMUNICATORS = 3, MOST = 64 };
 
@@ -27,21 +27,21 @@ struct played {
     struct job_instance instances[MOST];
     int32_t members[MOST];
     size_t member_count;
-    int64_t numbers[RANKS][256]; /* how many of a letter a rank called */
+    int64_t numbers[RANKS][256]; /* how many calls of a letter a rank made */
 };
 
 void play(struct played *played, const char *const calls[RANKS]);
 
-/* What is found of it, for the caller to release. Releases the job. */
+/* The findings, which the caller releases. Releases the job. */
 void find_played(struct played *played, struct findings *findings);
 
 /*
- * `expected`: of each finding its kind, rank, confidence, step, and who waits, as in "missing 1 high 2 <03 ";
- * of candidates all, as in "missing 1/2 low 2 <03 ". Releases the job.
+ * `expected`: for each finding its kind, rank, confidence, step, and the waiting ranks, as in "missing 1 high
+ * 2 <03 "; for candidates all of them, as in "missing 1/2 low 2 <03 ". Releases the job.
  */
 void check_found(struct played *played, const char *expected);
 
-/* The same of the calls of the four. */
+/* The same for the calls of the four ranks. */
 void check(const char *zero, const char *one, const char *two, const char *three, const char *expected);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* xorshift: the same numbers in every run, everywhere. One sequence a program. */
+/* xorshift: the same numbers in every run and on every machine. One sequence per program. */
 static uint64_t random_state = 88172645463325252U;
 
 static inline uint64_t random_number(void)

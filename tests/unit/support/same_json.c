@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* cJSON's own bound. */
+/* cJSON's own limit. */
 enum { NUMBER_BYTES = 63 };
 
 static const char *difference(const struct value *ours, const cJSON *theirs);
@@ -71,7 +71,7 @@ static int is_word_of_json(struct raw_json word)
            raw_json_is(word, "false") || raw_json_is(word, "null");
 }
 
-/* How long the longest word outside of strings is; 0: there is one that is no JSON. */
+/* The length of the longest word outside strings; 0: there is a word that is no JSON. */
 static size_t longest_word(const char *text, size_t length)
 {
     size_t longest = 1, word;
@@ -109,7 +109,7 @@ static int depth_of(const cJSON *item)
     return depth + 1;
 }
 
-/* As values that are kept: the same, but for what is nested deeper. */
+/* The same for values that are kept, except for deeper nesting. */
 static const char *in_kept_values(const char *text, size_t length, const cJSON *theirs)
 {
     struct values values;

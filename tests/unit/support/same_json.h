@@ -4,9 +4,8 @@
 #include <stddef.h>
 
 /*
- * What the reader of JSON makes of a text and cJSON does not, or the other way round; NULL when they agree.
- * Words that are no JSON, which cJSON takes for numbers, have to be refused; it reads no number of more than
- * 63 bytes.
+ * A difference between our JSON reader and cJSON for a text; NULL if they agree. Words that are no JSON,
+ * which cJSON reads as numbers, must be refused; cJSON reads no number of more than 63 bytes.
  */
 const char *difference_from_cjson(const char *text, size_t length);
 

@@ -3,7 +3,7 @@
 
 #include "input/input.h"
 
-/* What the quick reading of an event and that of any JSON differ in; NULL when they are the same. */
+/* A difference between the fast reader of an event and the general JSON reader; NULL if they agree. */
 const char *difference_of_kineto_readings(struct raw_json text);
 
 #endif

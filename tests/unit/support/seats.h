@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* Says of each communicator of a job where the ranks are that recorded nothing, as its loader does. */
+/* Sets, for each communicator of a job, the members that recorded nothing, as the loader of the job does. */
 static inline void seat_silent_ranks(struct job *job)
 {
     struct run_ranks ranks = job_run_ranks(job);

@@ -2,7 +2,7 @@
 
 enum { WAIT_NS = 1000, NOISE_NS = 100, TIMES = 10 };
 
-/* A linear congruence (Knuth's MMIX) of the place: noise that recurred would be a fault. */
+/* A linear congruential generator (Knuth's MMIX) of the place: noise that recurred would be a fault. */
 static int64_t noise_of(size_t at)
 {
     uint64_t random = (uint64_t)(at + 1) * 6364136223846793005u + 1442695040888963407u;

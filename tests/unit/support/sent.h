@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 /*
- * Up to sixteen ranks that send in each step, each to the one that is four further: blocks of four, which the
- * network does not join, are hosts; of four ranks and fewer blocks of two. A network step waits for 1000,
- * with noise of a tenth; ten times as long where it is slow.
+ * Up to sixteen ranks that send in each step, each to the rank four positions further: blocks of four, which
+ * do not use the network among themselves, are hosts; with four ranks or fewer, blocks of two. A network step
+ * waits for 1000, with noise of a tenth; ten times as long where it is slow.
  */
 enum { SENT_RANKS = 16, SENT_HOST = 4, SENT_STEPS = 16, SENT_FIRST = 6, SENT_LAST = 10 };
 
@@ -28,7 +28,7 @@ struct sent {
     struct edges edges;
 };
 
-/* `count` ranks from `slow` on are slow in these steps. Holds nothing to be released; is not to be moved. */
+/* `count` ranks from `slow` on are slow in these steps. Nothing must be released; do not move the struct. */
 void sent_init(struct sent *sent, size_t ranks, int slow, int count, int32_t first, int32_t last);
 
 #endif

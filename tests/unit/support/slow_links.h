@@ -11,20 +11,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A network of four ranks of which some links are slow, and whose that is said to be. */
+/* A network of four ranks with some slow links, and the ranks to which they are attributed. */
 enum { RANKS = 4 };
 
-/* What an edge waited in an instance beyond the usual; and of that, busy for so long that it stands out. */
+/* The wait of a link in an instance above its baseline, and the part of it that stands out. */
 struct sent {
     int32_t instance; /* ascending */
     int32_t sender;
     int32_t receiver;
     int64_t extra_ns;
     int64_t over_ns;
-    int64_t wait_ns; /* 0: no more than that */
+    int64_t wait_ns; /* 0: no such part */
 };
 
-/* Six steps of 10000, the first the warm-up; in each instance all four ranks lasted for 5000. */
+/*
+ * Six steps of 10000, the first is the warm-up; in each instance the operation takes 5000 on all four ranks.
+ */
 enum { STEPS = 6, INSTANCES = 10, EDGES = 24 };
 
 struct network {
@@ -40,10 +42,10 @@ struct network {
     struct suspects suspects;
 };
 
-/* An instance for each of `step_of`, up to -1. */
+/* One instance for each item of `step_of`, up to -1. */
 void network_init(struct network *network, const int32_t *step_of);
 
-/* Who is suspected: that of network->suspects, and of each of network->transfers its culprit. */
+/* The suspects: those of network->suspects, and the culprit of each of network->transfers. */
 void suspect_by(struct network *network, const struct sent *sent, size_t count);
 
 void network_release(struct network *network);

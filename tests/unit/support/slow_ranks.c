@@ -23,7 +23,7 @@ void slow_ranks_add(struct slow_ranks *slow, int rank, int ranks, int first, int
 static int64_t own_ns(const struct slow_ranks *slow, int rank, int number)
 {
     int step = number / EACH;
-    /* A linear congruence (Knuth's MMIX) of the place: noise that recurred would be a fault. */
+    /* A linear congruential generator (Knuth's MMIX) of the place: noise that recurred would be a fault. */
     uint64_t random = (uint64_t)(rank * INSTANCES + number + 1) * 6364136223846793005u + 1442695040888963407u;
     int64_t noise_ns = (int64_t)((random ^ random >> 31) * 6364136223846793005u >> 33) % 41;
     return noise_ns +

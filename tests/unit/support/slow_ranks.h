@@ -12,20 +12,19 @@
 #include <stdint.h>
 
 /*
- * Eight ranks of one role that meet in two AllReduces a step, of 1000 each; before the first a rank computes
- * for 6000 and before the second for 2000, and by up to 40 more, now one and now another. A step lasts for
- * 10000. Step 0 is the warm-up.
+ * Eight ranks of one role with two AllReduces per step, of 1000 each. Before the first a rank computes for
+ * 6000, before the second for 2000, and up to 40 more, varying. A step takes 10000. Step 0 is the warm-up.
  */
 enum { RANKS = 8, STEPS = 24, EACH = 2, INSTANCES = STEPS * EACH, OPERATIONS = RANKS * INSTANCES };
 enum { FIRST_NS = 6000, SECOND_NS = 2000, LASTS_NS = 1000 };
 
-/* By how much longer a rank computes in a step before each of the two; its host, or its GPU. */
+/* How much longer a rank computes in a step before each of the two; on its host or its GPU. */
 struct slow_ranks {
     int64_t first_ns[RANKS][STEPS];
     int64_t second_ns[RANKS][STEPS];
-    int64_t transfer_ns[STEPS]; /* by how much longer each AllReduce takes */
+    int64_t transfer_ns[STEPS]; /* how much longer each AllReduce takes */
     int is_hosts;
-    int in_two_roles; /* ranks of odd numbers have a role of their own: other sizes */
+    int in_two_roles; /* odd ranks have their own role, with other sizes */
 };
 
 struct slow_job {
@@ -45,15 +44,15 @@ struct slow_job {
     struct place_matrix_source source;
 };
 
-/* Slow by so much before the first AllReduce: these ranks, in every `period`-th of these steps. */
+/* These ranks are slow by this much before the first AllReduce, in every `period`-th of these steps. */
 void slow_ranks_add(struct slow_ranks *slow, int rank, int ranks, int first, int last, int period,
                     int64_t by_ns);
 
-/* To be released. */
+/* The caller releases it. */
 void slow_job_init(struct slow_job *played, const struct slow_ranks *slow);
 void slow_job_release(struct slow_job *played);
 
-/* What is certain by odds of 20 and gains 3 % of a step; the caller releases it. */
+/* The suspicions with odds of at least 20 and a gain of at least 3 % of a step; the caller releases them. */
 void slow_job_explain(struct slow_job *played, struct explanations *found);
 
 #endif

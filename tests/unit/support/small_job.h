@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /*
- * Three ranks, four steps, two AllReduces of all a step; operation k of step s of a rank is number 2 s + k of
- * its eight.
+ * Three ranks, four steps, two AllReduces of all ranks per step; operation k of step s of a rank is number 2
+ * s + k of its eight.
  */
 enum { RANKS = 3, STEPS = 4, EACH = 2 * STEPS, OPERATIONS = RANKS * EACH };
 
@@ -21,13 +21,13 @@ struct small {
     struct job job;
     struct job_rank ranks[RANKS];
     struct job_communicator world;
-    struct job_communicator communicators[2]; /* in stages: the world, and a stage */
+    struct job_communicator communicators[2]; /* with stages: the world, and a stage */
     struct communicator_set_member member_list[2];
     struct job_operation operations[OPERATIONS];
     int32_t positions[OPERATIONS];
     struct excess excess[OPERATIONS];
     struct hidden_lateness hidden[OPERATIONS];
-    struct baseline baseline; /* what is known of those; a step of 10000, and step 0 is the warm-up */
+    struct baseline baseline; /* the baseline of those; a step of 10000, and step 0 is the warm-up */
     struct job_instance instances[EACH];
     struct transfer_excess transfers[EACH];
     int32_t members[OPERATIONS];
@@ -43,7 +43,7 @@ struct hidden_lateness *hidden_at(struct small *small, int rank, int step, int n
 void small_init(struct small *small);
 void small_release(struct small *small);
 
-/* One role of all ranks, with the same programme in each step. */
+/* One role for all ranks, with the same sequence of calls in each step. */
 struct small_roles {
     struct role role;
     int32_t ranks[RANKS];
@@ -53,25 +53,28 @@ struct small_roles {
     int32_t *of_role;
 };
 
-/* The baseline knows the roles, which outlive it, and all operations have times. */
+/* The baseline knows the roles, which live longer than it, and all operations have times. */
 void small_in_one_role(struct small *small, struct small_roles *roles);
 
-/* Makes one call of the two operations of each step; the GPU says when the first ended, `ends` the other. */
+/*
+ * Makes the two operations of each step one call; the GPU records the end of the first, `ends` that of the
+ * other.
+ */
 void small_group(struct small *small, uint8_t function, uint8_t ends);
 
-/* Ranks 0 and 1 meet, rank 2 is another stage; what they send each other is not recorded. */
+/* Ranks 0 and 1 share a communicator, rank 2 is another stage; sends between them are not recorded. */
 void small_in_stages(struct small *small);
 
 /*
- * Of `count` suspicions of late ranks that there are the first, where a step of 10000 and a gain of 3 % count
- * and step 0 is the warm-up. Releases the job.
+ * Returns the first of `count` suspicions of late ranks, with a step of 10000, a minimum gain of 3 %, and
+ * step 0 as the warm-up. Releases the job.
  */
 struct suspect small_suspicion(struct small *small, size_t count);
 
-/* What the rules of suspects_check read of the first of the suspicions. */
+/* The values that the rules of suspects_check measured for the first suspicion. */
 const struct rule_results *small_read(struct small *small, struct suspect *suspects, size_t count);
 
-/* Whether the first of the suspicions is doubted, which is forgotten again. */
+/* Whether a rule limits the first suspicion; resets it. */
 int small_doubted(struct small *small, struct suspect *suspects, size_t count);
 
 #endif

@@ -5,27 +5,27 @@
 void assert_speaks(const struct rule_results *rule_results, enum rule_id rule)
 {
     if (!rule_results_fail(rule_results, rule))
-        fail_msg("%s does not speak (asked: %d, reading: %g)", rules[rule].name, rule_results->asked[rule],
-                 rule_results->values[rule]);
+        fail_msg("rule %s is not violated (applied: %d, value: %g)", rules[rule].name,
+                 rule_results->asked[rule], rule_results->values[rule]);
 }
 
 void assert_quiet(const struct rule_results *rule_results, enum rule_id rule)
 {
     if (!rule_results->asked[rule] || rule_results_fail(rule_results, rule))
-        fail_msg("%s is not quiet (asked: %d, reading: %g)", rules[rule].name, rule_results->asked[rule],
-                 rule_results->values[rule]);
+        fail_msg("rule %s does not pass (applied: %d, value: %g)", rules[rule].name,
+                 rule_results->asked[rule], rule_results->values[rule]);
 }
 
 void assert_not_asked(const struct rule_results *rule_results, enum rule_id rule)
 {
     if (rule_results->asked[rule])
-        fail_msg("%s was asked (reading: %g)", rules[rule].name, rule_results->values[rule]);
+        fail_msg("rule %s was applied (value: %g)", rules[rule].name, rule_results->values[rule]);
 }
 
 void assert_limit(enum limit_id limit, double value)
 {
     if (limit_of(limit) < value || limit_of(limit) > value)
-        fail_msg("%s is %g", limits[limit].name, limit_of(limit));
+        fail_msg("limit %s is %g", limits[limit].name, limit_of(limit));
 }
 
 int is_doubted_at_all(struct suspect *suspect)

@@ -5,23 +5,22 @@
 #include "diagnose/suspect.h"
 
 /*
- * What rules say. `make check` wants of each rule one assert_speaks and one assert_quiet that name it, and of
- * each limit one test that names it.
+ * Assertions on rules. `make check` requires for each rule one assert_speaks and one assert_quiet that name
+ * it, and for each limit one test that names it.
  */
 
-/* It was asked, and speaks; or has nothing to say. */
+/* The rule was applied, and its limit is exceeded; or it is not exceeded. */
 void assert_speaks(const struct rule_results *rule_results, enum rule_id rule);
 void assert_quiet(const struct rule_results *rule_results, enum rule_id rule);
 void assert_not_asked(const struct rule_results *rule_results, enum rule_id rule);
 
-/* Of a limit that decides where a rule is asked: the tests beside it pin this value. */
+/* For a limit that decides whether a rule applies: the tests next to it depend on this value. */
 void assert_limit(enum limit_id limit, double value);
 
-/* Whether some rule that was asked so far leaves a suspicion at low confidence; which of them is forgotten.
- */
+/* Whether some rule applied so far limits a suspicion to low confidence; resets the rules. */
 int is_doubted_at_all(struct suspect *suspect);
 
-/* Whether no rule has it that the length of its steps does not show what it cost. */
+/* Whether no rule finds that the step times do not show its cost. */
 int steps_show(struct suspect suspect, struct lengthening lengthening);
 
 #endif

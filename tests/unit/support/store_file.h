@@ -6,16 +6,16 @@
 #include <stdint.h>
 
 /*
- * A folder of its own for a test and the path of a store in it. cmocka's setup and teardown functions; *state
- * is the path, a heap string. Teardown removes the store, its journal and the folder.
+ * A temporary folder for a test, and the path of a store in it. These are cmocka's setup and teardown
+ * functions; *state is the path, a heap string. Teardown removes the store, its journal and the folder.
  */
 int store_file_setup(void **state);
 int store_file_teardown(void **state);
 
-/* Opens it, failing the test when that fails. */
+/* Opens it; fails the test if that fails. */
 struct store *store_file_open(void **state, enum store_mode mode);
 
-/* The first column of the first row that `sql` answers, as a number; fails the test when there is none. */
+/* The first column of the first row of the result, as a number; fails the test if there is no row. */
 int64_t store_file_number(struct store *store, const char *sql);
 
 #endif

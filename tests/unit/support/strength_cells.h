@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Excess of ranks, mostly ten, in 21 steps, the first of which is the warm-up; 100 is worth something. */
+/* The excess of (usually ten) ranks in 21 steps, the first of which is the warm-up; 100 is relevant. */
 enum { RANKS = 10, STEPS = 21, FIRST = 1, LEAST = 100 };
 
 struct strength start(size_t rank_count);
 void put(struct strength *strength, int rank, int step, int64_t excess_ns);
 
-/* Releases the cells; the caller frees the items of what comes back. */
+/* Releases the cells; the caller frees the items of the result. */
 struct suspects find(struct strength *strength, enum finding_kind kind);
 
 #endif

@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
-/* Suspicions for judge_suspect, from step 4 on: what each amounts to in all, how likely and how far ahead. */
+/*
+ * Suspicions for judge_suspect, from step 4 on: the total worth, the likelihood and the distance to other
+ * steps of each.
+ */
 
 static inline struct suspect steps_of(enum finding_kind kind, int32_t steps, int64_t gain_ns, double chance,
                                       double ahead)

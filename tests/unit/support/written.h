@@ -4,8 +4,8 @@
 #include "diagnose/diagnose.h"
 
 /*
- * A list of what is in an array, one for each operation, 4096 at most: who writes there changes the list, and
- * the other way round. Nothing is to be released; the eighth call after it takes its place.
+ * A list of the values in an array, one per operation, at most 4096. Changes of the array change the list,
+ * and the other way round. Nothing must be released; the eighth call after it reuses its memory.
  */
 struct excess_list *written_excess(struct excess *excess);
 
