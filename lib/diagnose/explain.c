@@ -320,29 +320,6 @@ static int explaining_fit(struct explanation_search *it, struct explanation *fau
     return 0;
 }
 
-/*
- * How long after the last but one a member arrived, at most late_ns; 0 where arrivals in the operation cannot
- * be compared; late_ns where a stay is unknown.
- */
-static int64_t margin_of(const struct job *job, int32_t operation, int64_t late_ns)
-{
-    const struct job_instance *instance = &job->instances[job->operations[operation].instance];
-    int64_t mine_ns = arrival_stay_ns(job, operation), nearest_ns = INT64_MAX;
-    if (!arrival_is_told(instance, job->operations[operation].function))
-        return 0;
-    if (mine_ns == TIME_UNKNOWN || job->operations[operation].function == FUNCTION_SEND)
-        return late_ns;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int32_t other = job_member_at(job, instance, i);
-        int64_t stay_ns = arrival_stay_ns(job, other);
-        if (stay_ns == TIME_UNKNOWN)
-            return late_ns;
-        if (other != operation && stay_ns - mine_ns < nearest_ns)
-            nearest_ns = stay_ns - mine_ns;
-    }
-    return nearest_ns < 0 || nearest_ns == INT64_MAX ? 0 : nearest_ns < late_ns ? nearest_ns : late_ns;
-}
-
 /* Sums the time of a fault by phase and, for one rank, by place. */
 struct tally {
     const struct explanation_search *it;
@@ -358,18 +335,9 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
     const struct job_operation *at = &tally->it->source.job->operations[operation];
     tally->by_tag[at->tag + 1] += fault_ns;
     if (fault_ns > 0)
-        tally->margin_ns += margin_of(tally->it->source.job, operation, fault_ns);
+        tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
     if (at->rank == tally->rank)
         tally->by_position[tally->it->source.baseline->positions[operation]] += fault_ns;
-}
-
-static int32_t greatest_of(const int64_t *values, size_t count)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if (values[i] > values[best])
-            best = i;
-    return count && values[best] > 0 ? (int32_t)best : -1;
 }
 
 /* Finds the phase, the place and the margin of a fault. Returns -1 when memory runs out. */
@@ -383,9 +351,9 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
                           array_new(positions + 1, sizeof *tally.by_position)};
     int failed = !tally.by_tag || !tally.by_position || fault_each(&at, &it->source, count_fault, &tally);
     if (!failed) {
-        int32_t tag = greatest_of(tally.by_tag, job->tags.count + 1);
+        int32_t tag = greatest_above_zero(tally.by_tag, job->tags.count + 1);
         fault->tag = tag > 0 ? tag - 1 : -1;
-        fault->position = greatest_of(tally.by_position, positions);
+        fault->position = greatest_above_zero(tally.by_position, positions);
         fault->margin_ns = tally.margin_ns;
     }
     free(tally.by_tag);

@@ -157,6 +157,10 @@ int finding_ask(const struct findings *findings, struct finding *finding, enum r
 /* Both keep the ranks ascending, and each rank once. -1 when memory runs out. */
 int finding_add_peer(struct finding *finding, int32_t rank);
 int finding_add_candidate(struct finding *finding, int32_t rank);
+
+/* The greatest excess first. */
+void finding_sort_phases(struct finding *finding);
+
 /*
  * Unites findings whose candidates cannot be told apart: those from index `from` on that have candidates and
  * agree in kind, first step and stops_job become one finding with the candidates of all, under the first of

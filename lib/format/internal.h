@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_FORMAT_INTERNAL_H
 #define NCCLPROF_FORMAT_INTERNAL_H
 
+#include "base/base.h"
 #include "input/input.h"
 #include "model/model.h"
 
@@ -32,6 +33,9 @@ const char *sniff_find(const char *text, size_t length, const char *from, const 
                        const char *first_key);
 
 int sniff_is_space(char byte);
+
+/* Whether a file begins as a Python pickle of protocol 2 to 5. */
+int sniff_is_pickle(const char *bytes, size_t length);
 
 /*
  * Returns the program that unpacks (with -dc) a file that begins with these bytes; NULL if none is known.
@@ -234,7 +238,7 @@ static inline const char *scan_moment(const char *at, const char *end, int64_t *
     uint64_t whole = scan_number_of_eight(bytes, digits);
     const char *limit = at + SCAN_MOMENT_DIGITS < end ? at + SCAN_MOMENT_DIGITS : end;
     at += digits;
-    for (; digits == 8 && at < limit && *at >= '0' && *at <= '9'; at++)
+    for (; digits == 8 && at < limit && is_digit(*at); at++)
         whole = whole * 10 + (uint64_t)(*at - '0');
     return scan_fraction(at, end, whole, ns);
 }
@@ -287,11 +291,13 @@ static inline const char *scan_words(const char *at, const char *end, const char
     return (size_t)(end - at) >= length && scan_same(at, words, length) ? at + length : NULL;
 }
 
-/* Reads one value of any type. Returns where it ends, or NULL if there is none. */
-const char *scan_value(const char *at, const char *end, enum scan_type type, void *into);
+/* Reads one value of a type that is rare in long files, as scan_value(). */
+const char *scan_rare_value(const char *at, const char *end, enum scan_type type, void *into);
 
-/* The same, with the frequent types inlined. */
-static inline __attribute__((always_inline)) const char *scan_frequent_value(const char *at, const char *end,
+/*
+ * Reads one value of any type; frequent types are inlined. Returns where it ends, or NULL if there is none.
+ */
+static inline __attribute__((always_inline)) const char *scan_value(const char *at, const char *end,
                                                                              enum scan_type type, void *into)
 {
     int64_t ignored;
@@ -311,7 +317,7 @@ static inline __attribute__((always_inline)) const char *scan_frequent_value(con
     case SCAN_SKIP_UNSIGNED:
         return scan_skip_unsigned(at, end);
     default:
-        return scan_value(at, end, type, into);
+        return scan_rare_value(at, end, type, into);
     }
 }
 
@@ -332,7 +338,7 @@ static inline __attribute__((always_inline)) const char *scan_table(const char *
         at = scan_words(at, end, fields[i].words, fields[i].length);
         if (!at)
             return NULL;
-        at = scan_frequent_value(at, end, fields[i].type, (char *)into + fields[i].offset);
+        at = scan_value(at, end, fields[i].type, (char *)into + fields[i].offset);
         if (!at)
             return NULL;
     }

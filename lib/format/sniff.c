@@ -2,6 +2,7 @@
  * What the detection of formats shares: words of a trace in a file, files that are no traces, and ranks in
  * file names.
  */
+#include "base/base.h"
 #include "format/internal.h"
 #include "model/model.h"
 
@@ -107,8 +108,7 @@ static const char *find(const struct stranger *table, size_t count, const char *
     return NULL;
 }
 
-/* Python pickles of protocol 2 to 5. */
-static int is_pickle(const char *bytes, size_t length)
+int sniff_is_pickle(const char *bytes, size_t length)
 {
     return length > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
@@ -131,7 +131,7 @@ const char *unsupported_find(const char *bytes, size_t length)
     const char *what = unsupported_find_certain(bytes, length);
     if (!what)
         what = find(strangers, sizeof strangers / sizeof *strangers, bytes, length);
-    if (!what && is_pickle(bytes, length))
+    if (!what && sniff_is_pickle(bytes, length))
         what = "looks like a Python pickle";
     return what;
 }
@@ -151,11 +151,6 @@ const char *unsupported_describe(const char *bytes, size_t length)
 
 /* A longer number is a date, not a rank. */
 enum { RANK_DIGITS_MOST = 7 };
-
-static int is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
 
 /* Finds where the endings of a name begin: ".json", ".pkl.gz". One with only digits is no ending. */
 static size_t without_endings(const char *name, size_t length)

@@ -15,11 +15,18 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct extents;
 struct job;
 struct job_instance;
 struct job_rank;
+
+/* Whether two texts are known and the same. */
+static inline int is_same_text(const char *text, const char *other)
+{
+    return text && other && strcmp(text, other) == 0;
+}
 
 /* -------------------- call_states.c -------------------- */
 

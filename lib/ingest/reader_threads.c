@@ -376,18 +376,13 @@ static int run_threads(struct reader_threads *reader_threads, int jobs, struct e
     return -1;
 }
 
-static int is_new(enum file_status status)
-{
-    return status == FILE_INGESTED || status == FILE_OPEN || status == FILE_PARTIAL;
-}
-
 /* Passes on the results; a file that was not committed is not in the store. */
 static int give_results(struct reader_threads *reader_threads, struct error *error)
 {
     const struct ingest_hooks *hooks = &reader_threads->ingest->hooks;
     for (size_t i = 0; i < reader_threads->pipeline.taken; i += reader_threads->parts.items[i].count) {
         struct slot *slot = &reader_threads->slots[i];
-        int lost = i >= reader_threads->safe && is_new(slot->result.status);
+        int lost = i >= reader_threads->safe && file_is_read(slot->result.status);
         if (lost || !all_ended(reader_threads, i, is_told))
             slot->result.status = FILE_FAILED;
         if (hooks->take(hooks->context, &slot->result, error))

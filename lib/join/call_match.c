@@ -151,19 +151,14 @@ struct matcher {
     int64_t *rightmost;
 };
 
-static int compare(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 static int by_class(const void *a, const void *b)
 {
     const struct call *const *one = a, *const *other = b;
     const struct call *left = *one, *right = *other;
-    int order = compare(left->class, right->class);
-    order = order ? order : compare(left->id >> 32, right->id >> 32);
-    order = order || left->process < 0 ? order : compare(left->at_ns, right->at_ns);
-    return order ? order : compare(left->id, right->id);
+    int order = compare_integers(left->class, right->class);
+    order = order ? order : compare_integers(left->id >> 32, right->id >> 32);
+    order = order || left->process < 0 ? order : compare_integers(left->at_ns, right->at_ns);
+    return order ? order : compare_integers(left->id, right->id);
 }
 
 /*

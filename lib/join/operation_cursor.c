@@ -43,11 +43,6 @@ struct cursor_entry {
     struct operation_rows *rows; /* owned; NULL: not opened yet */
 };
 
-static int compare(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 /*
  * Entries with the same known time come in the order of their communicators' hashes, which is equal on all
  * ranks, whatever the order of files. Within a block of a member, rows keep their places. Across its blocks,
@@ -60,8 +55,8 @@ static int is_before(const struct cursor *cursor, const struct cursor_entry *lef
     if (left->at_ns != right->at_ns || !left->at_ns)
         return left->at_ns != right->at_ns ? left->at_ns < right->at_ns : left->id < right->id;
     int order = (mine > other) - (mine < other);
-    order = order ? order : compare((int64_t)left->source, (int64_t)right->source);
-    order = order ? order : compare(left->call, right->call);
+    order = order ? order : compare_integers((int64_t)left->source, (int64_t)right->source);
+    order = order ? order : compare_integers(left->call, right->call);
     return order ? order < 0 : left->id < right->id;
 }
 

@@ -244,6 +244,12 @@ int function_is_full_exchange(enum function function)
     }
 }
 
+int function_has_root(enum function function)
+{
+    return function == FUNCTION_BROADCAST || function == FUNCTION_REDUCE || function == FUNCTION_GATHER ||
+           function == FUNCTION_SCATTER;
+}
+
 /* Functions whose API count is that of one rank: n times that is the size for all ranks. */
 static int counts_one_rank(enum function function)
 {

@@ -279,12 +279,6 @@ static int is_quoted(const struct findings *findings)
     return 0;
 }
 
-static int has_gone_on(const struct job *job, const struct job_warning *warning)
-{
-    return warning->calls != COUNT_UNKNOWN &&
-           (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
-}
-
 /* Logs may have no timestamps; then the order of files does not show which warning came first. */
 static int is_earlier(const struct job_warning *warning, const struct job_warning *than)
 {
@@ -301,7 +295,7 @@ int caution_unexplained_failures(const struct job *job, const struct findings *f
     int is_timed = 1;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *warning = &job->warnings[i];
-        if (!warning->text || !reported_is_failure(warning->kind) || has_gone_on(job, warning))
+        if (!warning->text || !reported_is_failure(warning->kind) || job_went_on_after(job, warning))
             continue;
         is_timed &= warning->first_ns != TIME_UNKNOWN;
         first = !first || is_earlier(warning, first) ? warning : first;

@@ -223,11 +223,6 @@ int report_groups_add(struct report_groups *report, const struct report_row *row
                : 0;
 }
 
-static int compare_numbers(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 static int is_text(enum report_key key)
 {
     return key != KEY_SIZE && key != KEY_STEP && key != KEY_RUN && key != KEY_DEVICE && key != KEY_PEER;
@@ -239,8 +234,8 @@ static int compare_key(const struct report_groups *report, enum report_key key, 
     if (left == right || left < 0 || right < 0)
         return left == right ? 0 : left < 0 ? 1 : -1;
     if (!is_text(key))
-        return compare_numbers(left, right);
-    int order = key == KEY_RANK ? compare_numbers(report->numbers[left], report->numbers[right]) : 0;
+        return compare_integers(left, right);
+    int order = key == KEY_RANK ? compare_integers(report->numbers[left], report->numbers[right]) : 0;
     return order ? order : strcmp(intern_text(&report->texts, left), intern_text(&report->texts, right));
 }
 

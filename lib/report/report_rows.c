@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "report/buffers.h"
 #include "report/groups.h"
+#include "report/internal.h"
 #include "store/store.h"
 
 #include "schemas.h"
@@ -159,11 +160,6 @@ static void count_lacking(struct report_groups *report, const struct block_reade
         block_value(rows, INSTANCE_MEMBERS, row, 0) < block_value(rows, INSTANCE_EXPECTED, row, 0);
 }
 
-static int is_text(const char *wanted, const char *text)
-{
-    return !wanted || (text && strcmp(wanted, text) == 0);
-}
-
 /* Whether the filter selects an instance, as far as the instance itself shows. */
 static int is_looked_at(const struct report_filter *filter, const struct report_row *row, const char *label,
                         const char *tag)
@@ -171,7 +167,7 @@ static int is_looked_at(const struct report_filter *filter, const struct report_
     int64_t step = row->key[KEY_STEP];
     int in_steps = (filter->first_step == 0 && filter->last_step == INT64_MAX) ||
                    (step >= 0 && step >= filter->first_step && step <= filter->last_step);
-    return in_steps && is_text(filter->communicator, label) && is_text(filter->tag, tag);
+    return in_steps && filter_is_text(filter->communicator, label) && filter_is_text(filter->tag, tag);
 }
 
 /* Whether an instance is between hosts, if that is a filter; counts those for which it is not known. */

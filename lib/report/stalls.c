@@ -383,9 +383,9 @@ static int read_edge(const char *text, struct settings *settings, struct error *
 {
     char *end = NULL;
     errno = 0;
-    settings->only.sender = *text >= '0' && *text <= '9' ? strtoll(text, &end, 10) : -1;
+    settings->only.sender = is_digit(*text) ? strtoll(text, &end, 10) : -1;
     settings->only.receiver =
-        end && *end == '-' && end[1] >= '0' && end[1] <= '9' ? strtoll(end + 1, &end, 10) : -1;
+        end && *end == '-' && is_digit(end[1]) ? strtoll(end + 1, &end, 10) : -1;
     settings->only.is_asked = 1;
     return settings->only.receiver < 0 || *end || errno
                ? error_set(error, "invalid --edge '%s': expected two ranks, A-B", text)

@@ -7,6 +7,7 @@
 #include "job/job.h"
 #include "model/model.h"
 #include "output/output.h"
+#include "report/internal.h"
 #include "report/timeline.h"
 #include "store/store.h"
 
@@ -239,11 +240,6 @@ void canvas_release(struct canvas *canvas)
     canvas->calls = NULL;
 }
 
-static int is_text(const char *wanted, const char *text)
-{
-    return !wanted || (text && strcmp(wanted, text) == 0);
-}
-
 int canvas_shows(const struct canvas *canvas, size_t operation)
 {
     const struct job *job = canvas->job;
@@ -252,8 +248,8 @@ int canvas_shows(const struct canvas *canvas, size_t operation)
     return selection->ranks[of->rank] &&
            (!selection->has_steps ||
             (of->step >= selection->first_step && of->step <= selection->last_step)) &&
-           is_text(selection->tag, job_tag(job, of->tag)) &&
-           is_text(selection->communicator, job->communicators[of->communicator].label);
+           filter_is_text(selection->tag, job_tag(job, of->tag)) &&
+           filter_is_text(selection->communicator, job->communicators[of->communicator].label);
 }
 
 int64_t canvas_begin_ns(const struct canvas *canvas, size_t operation)

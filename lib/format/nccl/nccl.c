@@ -100,12 +100,6 @@ static int64_t bytes_of(const struct message_call *call)
     return size && !__builtin_mul_overflow(size, call->count, &bytes) ? bytes : COUNT_UNKNOWN;
 }
 
-static int has_root(enum function function)
-{
-    return function == FUNCTION_BROADCAST || function == FUNCTION_REDUCE || function == FUNCTION_GATHER ||
-           function == FUNCTION_SCATTER;
-}
-
 /* A send or receive has one buffer, whichever of the two NCCL prints. */
 static uint64_t send_buffer_of(const struct message_call *call)
 {
@@ -169,7 +163,7 @@ static int emit_call(struct log_file *file, const struct said *said, const struc
                                         .count = call->count,
                                         .datatype = call->datatype,
                                         .bytes = bytes_of(call),
-                                        .root = has_root(call->function) ? call->root : COUNT_UNKNOWN,
+                                        .root = function_has_root(call->function) ? call->root : COUNT_UNKNOWN,
                                         .peer = is_pair ? call->root : COUNT_UNKNOWN,
                                         .channel_count = COUNT_UNKNOWN,
                                         .stream = call->stream,
