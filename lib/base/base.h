@@ -316,6 +316,15 @@ static inline int compare_integers(int64_t left, int64_t right)
     return (left > right) - (left < right);
 }
 
+/* The same for items with several keys, given in pairs: the first pair that differs decides. */
+static inline int compare_in_turn(const int32_t (*keys)[2], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
 /* Sorts in ascending order, several times as fast as qsort. O(n log n) even in the worst case. */
 void sort_integers(int64_t *values, size_t count);
 

@@ -298,7 +298,7 @@ const char *scan_rare_value(const char *at, const char *end, enum scan_type type
  * Reads one value of any type; frequent types are inlined. Returns where it ends, or NULL if there is none.
  */
 static inline __attribute__((always_inline)) const char *scan_value(const char *at, const char *end,
-                                                                             enum scan_type type, void *into)
+                                                                    enum scan_type type, void *into)
 {
     int64_t ignored;
     switch (type) {

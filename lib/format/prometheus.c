@@ -83,8 +83,8 @@ static const char *labels_end(const char *at, const char *end)
 
 static int is_name(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) ||
-           byte == '_' || byte == ':';
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) || byte == '_' ||
+           byte == ':';
 }
 
 int sample_line_read(struct text line, struct sample_line *said)

@@ -149,8 +149,7 @@ static const char *scan_string(const char *at, const char *end, struct scan_text
 static const char *scan_datatype_word(const char *at, const char *end, enum datatype *datatype)
 {
     const char *first = at;
-    while (at < end &&
-           ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || is_digit(*at)))
+    while (at < end && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || is_digit(*at)))
         at++;
     *datatype = datatype_from_text(first - 4, (size_t)(at - first) + 4);
     return at;

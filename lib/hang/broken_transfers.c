@@ -62,7 +62,8 @@ static const char *host_of_peer(const struct job *job, const struct job_warning 
     const char *host = NULL;
     for (size_t i = 0; warning->peer && i < job->rank_count; i++) {
         const char *here = host_of(job, (int32_t)i);
-        if (!here || (!is_same_text(job->ranks[i].address, warning->peer) && !is_same_text(here, warning->peer)))
+        if (!here ||
+            (!is_same_text(job->ranks[i].address, warning->peer) && !is_same_text(here, warning->peer)))
             continue;
         if (host && strcmp(host, here) != 0)
             return NULL;
@@ -222,7 +223,8 @@ static int find_link(const struct breaks *breaks, const char *link[2])
         return 0;
     for (size_t i = 1; i < breaks->count; i++) {
         const char *host = host_of(breaks->job, breaks->failed[i]->rank), *peer = breaks->peer_hosts[i];
-        if (!(is_same_text(host, from) && is_same_text(peer, to)) && !(is_same_text(host, to) && is_same_text(peer, from)))
+        if (!(is_same_text(host, from) && is_same_text(peer, to)) &&
+            !(is_same_text(host, to) && is_same_text(peer, from)))
             return 0;
     }
     link[0] = from;

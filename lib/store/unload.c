@@ -51,7 +51,8 @@ static int read_file(struct stored_files *files, struct statement *row, struct e
     const char *status = statement_text(row, 8);
     file->is_open = status && strcmp(status, "open") == 0;
     return statement_copy_text(row, 1, &file->path) || statement_copy_text(row, 2, &file->file_set) ||
-                   statement_copy_text(row, 3, &file->dialect) || statement_copy_text(row, 4, &file->digest) ||
+                   statement_copy_text(row, 3, &file->dialect) ||
+                   statement_copy_text(row, 4, &file->digest) ||
                    (!statement_is_null(row, 5) && statement_copy_text(row, 5, &file->unpacked_digest)) ||
                    (!statement_is_null(row, 12) && statement_copy_text(row, 12, &file->reader))
                ? error_no_memory(error)

@@ -79,15 +79,14 @@ static void keep_revision(struct inspector_file *file)
     struct scan_text revision = file->line->identity.revision;
     size_t length = 0;
     int dots = 0;
-    int is_version =
-        revision.length > 1 && revision.text[0] == 'v' && is_digit(revision.text[1]);
+    int is_version = revision.length > 1 && revision.text[0] == 'v' && is_digit(revision.text[1]);
     for (size_t at = (size_t)is_version; at < revision.length && length < sizeof file->revision - 1; at++) {
         char byte = revision.text[at];
         dots += byte == '.';
         if (is_version && dots == 2)
             break;
-        int plain = is_digit(byte) || (byte >= 'a' && byte <= 'z') ||
-                    (byte >= 'A' && byte <= 'Z') || byte == '.' || byte == '-';
+        int plain = is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                    byte == '.' || byte == '-';
         file->revision[length++] = (char)(plain ? byte : '_');
     }
     file->revision[length] = '\0';

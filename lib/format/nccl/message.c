@@ -431,8 +431,8 @@ static int is_digits(struct text text)
 
 static int is_of_host(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) ||
-           byte == '-' || byte == '_' || byte == '.';
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) || byte == '-' ||
+           byte == '_' || byte == '.';
 }
 
 /* Parses "host:pid:tid". The host name begins after the last byte that no name contains. */

@@ -155,24 +155,25 @@ static int emit_call(struct log_file *file, const struct said *said, const struc
                      struct member *member, struct error *error)
 {
     int is_pair = function_is_point_to_point(call->function);
-    struct event event = {.kind = EVENT_OPERATION,
-                          .operation = {.ordinal = file->next_ordinal++,
-                                        .kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
-                                        .function = call->function,
-                                        .sequence = is_pair ? COUNT_UNKNOWN : member->calls[call->function],
-                                        .count = call->count,
-                                        .datatype = call->datatype,
-                                        .bytes = bytes_of(call),
-                                        .root = function_has_root(call->function) ? call->root : COUNT_UNKNOWN,
-                                        .peer = is_pair ? call->root : COUNT_UNKNOWN,
-                                        .channel_count = COUNT_UNKNOWN,
-                                        .stream = call->stream,
-                                        .send_buffer = send_buffer_of(call),
-                                        .receive_buffer = receive_buffer_of(call),
-                                        .api = {time_of_call(file, said), TIME_UNKNOWN},
-                                        .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
-                                        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
-                                        .duration_ns = COUNT_UNKNOWN}};
+    struct event event = {
+        .kind = EVENT_OPERATION,
+        .operation = {.ordinal = file->next_ordinal++,
+                      .kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
+                      .function = call->function,
+                      .sequence = is_pair ? COUNT_UNKNOWN : member->calls[call->function],
+                      .count = call->count,
+                      .datatype = call->datatype,
+                      .bytes = bytes_of(call),
+                      .root = function_has_root(call->function) ? call->root : COUNT_UNKNOWN,
+                      .peer = is_pair ? call->root : COUNT_UNKNOWN,
+                      .channel_count = COUNT_UNKNOWN,
+                      .stream = call->stream,
+                      .send_buffer = send_buffer_of(call),
+                      .receive_buffer = receive_buffer_of(call),
+                      .api = {time_of_call(file, said), TIME_UNKNOWN},
+                      .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
+                      .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+                      .duration_ns = COUNT_UNKNOWN}};
     if (emit_watched_registration(file, said, member, error))
         return -1;
     if (remember_call(file, said, call, member))
