@@ -548,15 +548,6 @@ int text_json_us(struct buffer *json, const char *name, int64_t time_ns); /* nul
 /* Appends nanoseconds since 1970 as "2026-11-25T10:12:04.120000Z"; nothing where the year is out of range. */
 int text_utc(struct buffer *text, int64_t time_ns);
 
-/* The suffix of an ordinal number: "th", "st", "nd" or "rd". */
-const char *text_ordinal(int32_t number);
-
-/*
- * Appends what a gap is compared with, "; peers 306 us, rank 7 in other steps 305 us". A time that is
- * TIME_UNKNOWN is left out.
- */
-int text_gaps(struct buffer *text, int64_t peers_ns, int64_t other_steps_ns, const char *rank);
-
 /* Appends a communicator by its label, which may list its ranks: "ranks 6-7", "communicator dp3". */
 int text_communicator(struct buffer *text, const struct job_communicator *communicator);
 

@@ -155,6 +155,14 @@ static int append_breaks(const struct finding *finding, const struct job *job, s
            (said && buffer_append_byte(text, ')'));
 }
 
+/* The suffix of an ordinal number: "th", "st", "nd" or "rd". */
+static const char *text_ordinal(int32_t number)
+{
+    static const char *const endings[] = {"th", "st", "nd", "rd"};
+    int32_t last = number % 10;
+    return last > 3 || (number / 10) % 10 == 1 ? endings[0] : endings[last];
+}
+
 static int append_steps(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int first = (int)job_run_step(job, finding->first_step),

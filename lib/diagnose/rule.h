@@ -36,9 +36,6 @@ struct figures {
 void figures_add(struct figures *figures, const char *name, double value);
 void figures_add_time(struct figures *figures, const char *name_us, int64_t time_ns);
 
-/* Appends "figures": {...}. -1 when memory runs out. */
-int figures_add_json(const struct figures *figures, struct buffer *json);
-
 /* -------------------- finding.c -------------------- */
 
 /* What a finding blames a rank for. */

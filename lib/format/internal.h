@@ -38,27 +38,9 @@ int sniff_is_space(char byte);
 int sniff_is_pickle(const char *bytes, size_t length);
 
 /*
- * Returns the program that unpacks (with -dc) a file that begins with these bytes; NULL if none is known.
- * gzip is not among them: it is unpacked by this program.
- */
-const char *sniff_packer(const char *bytes, size_t length);
-
-/*
  * Files that are no traces but lie beside them, recognized by their beginning, and what to do with each. A
  * kind that becomes a format leaves the table.
  */
-
-/* Returns "looks like ...", or NULL if the kind is unknown. */
-const char *unsupported_find(const char *bytes, size_t length);
-
-/*
- * The same, but only kinds that hold whatever a format recognizes in the content: an archive of traces, for
- * example.
- */
-const char *unsupported_find_certain(const char *bytes, size_t length);
-
-/* As unsupported_find(); for any other file a general description, such as "unknown binary data". */
-const char *unsupported_describe(const char *bytes, size_t length);
 
 /*
  * Returns the number at the end of a file's name, before endings such as ".json.gz"; COUNT_UNKNOWN if there

@@ -258,30 +258,6 @@ int caution_bounds(const struct job *job, const struct findings *findings, struc
                : 0;
 }
 
-int caution_truncated_traces(const struct job *job, const struct findings *findings, struct table *table,
-                             struct error *error)
-{
-    return job->common_cut == CUT_NONE || findings_explain_stop(findings)
-               ? 0
-               : table_add_warning(table, error,
-                                   "run %lld: most traces have no end marker and no rank is visibly waiting "
-                                   "for another: the "
-                                   "job was stopped or still running, or the files were truncated",
-                                   (long long)job->run_id);
-}
-
-int caution_snapshot(const struct job *job, const struct findings *findings, struct table *table,
-                     struct error *error)
-{
-    if (findings->is_snapshot)
-        return table_add_warning(
-            table, error,
-            "run %lld: all dumps were written within a second of the last calls in them, so the job was "
-            "running, and ranks were not checked for a hang; if the job hangs, dump it again",
-            (long long)job->run_id);
-    return 0;
-}
-
 int caution_inseparable_ranks(const struct job *job, struct table *table, struct error *error)
 {
     size_t parts = 0;

@@ -314,6 +314,16 @@ static void name_peers(struct kineto_trace *trace)
     }
 }
 
+/* Drops the intervals that ended by then. */
+static void busy_forget(struct kineto_busy *busy, int64_t until_ns)
+{
+    size_t kept = 0;
+    kineto_busy_settle(busy);
+    for (size_t i = intervals_first_after(busy->items, busy->count, until_ns); i < busy->count; i++)
+        busy->items[kept++] = busy->items[i];
+    busy->count = kept;
+}
+
 /*
  * Computes, for each NCCL kernel, how long the GPU did other work between the end of the previous NCCL kernel
  * and its begin. `order` has room for all kernels.
@@ -331,10 +341,12 @@ static void measure_busy(struct kineto_trace *trace, struct kineto_kernel **orde
         while (ended < trace->kernel_count && by_end[ended]->device.end_ns <= begin_ns)
             ended++;
         if (ended)
-            order[i]->busy_ns = kineto_busy_within(&trace->busy, by_end[ended - 1]->device.end_ns, begin_ns);
+            order[i]->busy_ns =
+                intervals_covered_ns(trace->busy.items, trace->busy.count,
+                                     (struct interval_ns){by_end[ended - 1]->device.end_ns, begin_ns});
     }
     if (ended)
-        kineto_busy_forget(&trace->busy, by_end[ended - 1]->device.end_ns);
+        busy_forget(&trace->busy, by_end[ended - 1]->device.end_ns);
 }
 
 static int find_busy(struct kineto_trace *trace)

@@ -62,20 +62,6 @@ static int kineto_busy_add(struct kineto_busy *busy, struct interval_ns interval
     return 0;
 }
 
-int64_t kineto_busy_within(const struct kineto_busy *busy, int64_t begin_ns, int64_t end_ns)
-{
-    return intervals_covered_ns(busy->items, busy->count, (struct interval_ns){begin_ns, end_ns});
-}
-
-void kineto_busy_forget(struct kineto_busy *busy, int64_t until_ns)
-{
-    size_t kept = 0;
-    kineto_busy_settle(busy);
-    for (size_t i = intervals_first_after(busy->items, busy->count, until_ns); i < busy->count; i++)
-        busy->items[kept++] = busy->items[i];
-    busy->count = kept;
-}
-
 void kineto_trace_init(struct kineto_trace *trace)
 {
     *trace = (struct kineto_trace){.rank = COUNT_UNKNOWN,
@@ -360,18 +346,4 @@ void kineto_trace_append(struct kineto_trace *trace, struct raw_json key, struct
         trace->world_size = number;
     else if (raw_json_is(key, "baseTimeNanoseconds") && number <= NUMBER_MOST_NS)
         trace->base_ns = number;
-}
-
-int64_t kineto_rank_of_path(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    int64_t rank = COUNT_UNKNOWN;
-    for (const char *at = slash ? slash + 1 : path; (at = strcasestr(at, "rank")); at++) {
-        const char *digits = at + 4;
-        digits += *digits == '-' || *digits == '_' || *digits == '=' || *digits == '.';
-        size_t length = strspn(digits, "0123456789");
-        if (length && number_int64(digits, length, &rank))
-            rank = COUNT_UNKNOWN;
-    }
-    return rank;
 }
