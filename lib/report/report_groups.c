@@ -1,6 +1,5 @@
 /*
- * Groups the rows of report by their keys and sums up times and bandwidths; then the names of ranks and
- * hosts.
+ * Groups the rows of report by their keys and sums up times and bandwidths; then sorts them.
  */
 #include "base/base.h"
 #include "model/model.h"
