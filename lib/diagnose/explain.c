@@ -87,10 +87,9 @@ static void explanation_search_update_path(struct explanation_search *it)
 /* The minimum gain to be accepted, at any certainty. */
 static int64_t explaining_least_gain(const struct explanation_search *it, const struct explanation *fault)
 {
-    const struct acceptance_limits *acceptance_limits = it->acceptance_limits;
-    int64_t least_ns = acceptance_limits->worth_ns < acceptance_limits->least_ns
-                           ? acceptance_limits->worth_ns
-                           : acceptance_limits->least_ns;
+    const struct acceptance_limits *acceptance = it->acceptance_limits;
+    int64_t least_ns =
+        acceptance->worth_ns < acceptance->least_ns ? acceptance->worth_ns : acceptance->least_ns;
     return least_ns * explanation_count(fault);
 }
 
@@ -174,14 +173,13 @@ static int32_t slowest_of(const struct explanation_search *it, const struct expl
     int32_t slowest = partition->ranks[partition->first[fault->unit]];
     for (size_t i = partition->first[fault->unit]; i < partition->first[fault->unit + 1]; i++) {
         int32_t rank = partition->ranks[i], role = it->source.baseline->role_of_rank[rank];
-        const struct residual_matrix *residual_matrix =
+        const struct residual_matrix *residuals =
             role >= 0 ? explanation_search_residual_matrix(it, (size_t)role, 0) : NULL;
-        int32_t at =
-            residual_matrix && residual_matrix->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
-        int64_t slow_ns = at >= 0 && fault->is_steady ? residual_matrix->level[at].apart_ns : 0;
+        int32_t at = residuals && residuals->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
+        int64_t slow_ns = at >= 0 && fault->is_steady ? residuals->level[at].apart_ns : 0;
         for (size_t step = 0; at >= 0 && !fault->is_steady && step < steps; step++)
-            if (it->marked[step] && residual_matrix->beyond[(size_t)at * steps + step] != TIME_UNKNOWN)
-                slow_ns += residual_matrix->beyond[(size_t)at * steps + step];
+            if (it->marked[step] && residuals->beyond[(size_t)at * steps + step] != TIME_UNKNOWN)
+                slow_ns += residuals->beyond[(size_t)at * steps + step];
         if (at >= 0 && slow_ns > most_ns) {
             most_ns = slow_ns;
             slowest = rank;
@@ -200,22 +198,21 @@ static void explaining_measure(struct explanation_search *it, struct explanation
     explanation->counted = explanation_count(explanation);
     explanation->rank = slowest_of(it, explanation);
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
-        const struct residual_matrix *residual_matrix = explanation_search_residual_matrix(it, role, number);
-        int32_t at =
-            residual_matrix->units > 1 ? residual_matrix_unit(residual_matrix, explanation->unit) : -1;
+        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+        int32_t at = residuals->units > 1 ? residual_matrix_unit(residuals, explanation->unit) : -1;
         if (at < 0)
             continue;
         roles++;
         if (explanation->is_steady) {
-            explanation->slow_ns += residual_matrix->level[at].apart_ns * explanation->counted;
-            explanation->more_ns += residual_matrix->level[at].more_ns * explanation->counted;
-            explanation->host_ns += residual_matrix->level[at].host_ns * explanation->counted;
+            explanation->slow_ns += residuals->level[at].apart_ns * explanation->counted;
+            explanation->more_ns += residuals->level[at].more_ns * explanation->counted;
+            explanation->host_ns += residuals->level[at].host_ns * explanation->counted;
         }
         for (size_t step = 0; !explanation->is_steady && step < steps; step++)
-            if (it->marked[step] && residual_matrix->beyond[(size_t)at * steps + step] != TIME_UNKNOWN) {
-                explanation->slow_ns += residual_matrix->beyond[(size_t)at * steps + step];
-                explanation->more_ns += residual_matrix->more[(size_t)at * steps + step];
-                explanation->host_ns += residual_matrix->host[(size_t)at * steps + step];
+            if (it->marked[step] && residuals->beyond[(size_t)at * steps + step] != TIME_UNKNOWN) {
+                explanation->slow_ns += residuals->beyond[(size_t)at * steps + step];
+                explanation->more_ns += residuals->more[(size_t)at * steps + step];
+                explanation->host_ns += residuals->host[(size_t)at * steps + step];
             }
     }
     explanation->slow_ns /= (int64_t)(roles ? roles : 1);
@@ -406,12 +403,12 @@ static int believe(struct explanation_search *it, const struct explanation *expl
 /* Whether the fault costs enough to be accepted. */
 static int is_worth(const struct explanation_search *it, const struct explanation *fault)
 {
-    const struct acceptance_limits *acceptance_limits = it->acceptance_limits;
-    if (fault->gain_ns >= acceptance_limits->worth_ns * fault->counted)
+    const struct acceptance_limits *acceptance = it->acceptance_limits;
+    if (fault->gain_ns >= acceptance->worth_ns * fault->counted)
         return 1;
-    return explanation_counts_partners(fault) && fault->certainty >= acceptance_limits->sure &&
-           fault->margin_ns >= acceptance_limits->worth_waited_ns * fault->counted &&
-           fault->gain_ns >= acceptance_limits->least_ns * fault->counted;
+    return explanation_counts_partners(fault) && fault->certainty >= acceptance->sure &&
+           fault->margin_ns >= acceptance->worth_waited_ns * fault->counted &&
+           fault->gain_ns >= acceptance->least_ns * fault->counted;
 }
 
 static void leave_idle(struct explanation_search *it, const struct explanation *proposal)
@@ -447,10 +444,9 @@ static int explain(struct explanation_search *it, struct error *error)
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct acceptance_limits *acceptance_limits, struct error *error)
+                      const struct acceptance_limits *acceptance, struct error *error)
 {
-    struct explanation_search it = {
-        .found = explanations, .acceptance_limits = acceptance_limits, .replay = replay};
+    struct explanation_search it = {.found = explanations, .acceptance_limits = acceptance, .replay = replay};
     *explanations = (struct explanations){0};
     if (!baseline_is_regular(baseline) || !baseline->median_step_ns)
         return 0;

@@ -279,13 +279,13 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
 /* The measures of the rules as text and in JSON. All return -1 when memory runs out. */
 
 /* Appends "rules": [...] with each rule that applied, in the order of the table. */
-int rule_results_add_json(const struct rule_results *rule_results, struct buffer *json);
+int rule_results_add_json(const struct rule_results *results, struct buffer *json);
 
 /*
  * Appends a line for each rule that applied: first those that limit the confidence, the lowest cap first,
  * then those that passed.
  */
-int rule_results_explain(const struct rule_results *rule_results, struct buffer *out);
+int rule_results_explain(const struct rule_results *results, struct buffer *out);
 
 /* -------------------- finding_json.c -------------------- */
 
@@ -310,10 +310,8 @@ int finding_advise(const struct finding *finding, const struct job *job, int nam
  * is not enough, and what to record next time. Sentences, the last one without its full stop. -1 when memory
  * runs out.
  */
-int hang_append_reason(const struct unexplained_hang *unexplained_hang, const struct job *job,
-                       struct buffer *text);
-int hang_append_remedy(const struct unexplained_hang *unexplained_hang, const struct job *job,
-                       struct buffer *text);
+int hang_append_reason(const struct unexplained_hang *hang, const struct job *job, struct buffer *text);
+int hang_append_remedy(const struct unexplained_hang *hang, const struct job *job, struct buffer *text);
 
 /* -------------------- longer_steps.c -------------------- */
 

@@ -223,17 +223,17 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
     return failed;
 }
 
-int caution_common_slowdown(const struct common_slowdown *common_slowdown, const struct job *job,
+int caution_common_slowdown(const struct common_slowdown *slowdown, const struct job *job,
                             struct table *table, struct error *error)
 {
-    return common_slowdown->findings
+    return slowdown->findings
                ? table_add_warning(
                      table, error,
                      "run %lld: up to %d of %zu ranks were slow at the same time, steps %d-%d: they may "
                      "have a common cause, so confidence is low",
-                     (long long)job->run_id, (int)common_slowdown->ranks, job_recorded_ranks(job),
-                     (int)job_run_step(job, common_slowdown->first_step),
-                     (int)job_run_step(job, common_slowdown->last_step))
+                     (long long)job->run_id, (int)slowdown->ranks, job_recorded_ranks(job),
+                     (int)job_run_step(job, slowdown->first_step),
+                     (int)job_run_step(job, slowdown->last_step))
                : 0;
 }
 
