@@ -265,17 +265,6 @@ struct task {
     char job[128]; /* "" if unknown; stays the same when the job is requeued */
 };
 
-void task_find(struct task *task);
-
-/* Parses "K/N", with K from 0, into number and count. Returns -1 with `error` set. */
-int task_parse(struct task *task, const char *text, struct error *error);
-
-/*
- * Expands a file name for this task: in `pattern`, %t is the number of the task, %n the number of tasks, %h
- * the host, %j the job, and %% a per cent sign. Owned by the caller; NULL with `error` set.
- */
-char *task_name(const struct task *task, const char *pattern, struct error *error);
-
 /* -------------------- terminal.c -------------------- */
 
 /* A progress line for ingest. It is shown only on a terminal. */

@@ -83,7 +83,7 @@ static int parse_version(const char *text, int version[3])
 {
     for (int i = 0; i < 3; i++) {
         char *end;
-        long number = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
+        long number = is_digit(*text) ? strtol(text, &end, 10) : -1;
         if (number < 0 || number > INT_MAX || (i < 2 && *end != '.'))
             return 0;
         version[i] = (int)number;

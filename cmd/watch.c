@@ -68,7 +68,7 @@ struct watching {
     struct intern complaints; /* already reported */
 };
 
-static int tell(void *context, enum change change, const struct finding_snapshot *finding_snapshot,
+static int tell(void *context, enum change change, const struct finding_snapshot *snapshot,
                 struct error *error)
 {
     const struct watching *watching = context;
@@ -76,9 +76,9 @@ static int tell(void *context, enum change change, const struct finding_snapshot
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    int failed = watching->as_json ? change_line_json(change, finding_snapshot, at_ns, &line)
-                                   : change_line_text(change, finding_snapshot, at_ns,
-                                                      watching->verdict_cache.count > 1, &line);
+    int failed = watching->as_json
+                     ? change_line_json(change, snapshot, at_ns, &line)
+                     : change_line_text(change, snapshot, at_ns, watching->verdict_cache.count > 1, &line);
     if (failed)
         failed = error_no_memory(error);
     else

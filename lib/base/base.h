@@ -223,6 +223,12 @@ void array_sort(void *items, size_t count, size_t item_bytes, int (*compare)(con
 
 /* -------------------- text.c -------------------- */
 
+/* Whether a byte is a decimal digit, in any locale. */
+static inline int is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
 /*
  * Makes hostile text safe to show. For a terminal: control characters, escape sequences, direction overrides
  * and invalid UTF-8 become \xNN, so that one line stays one line and the terminal executes nothing. Returns
@@ -304,6 +310,21 @@ int disjoint_unite(int32_t *parent, int32_t a, int32_t b);
 
 /* -------------------- sort.c -------------------- */
 
+/* Below, at or above 0 as `left` is less than, equal to or greater than `right`, for comparisons of items. */
+static inline int compare_integers(int64_t left, int64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+/* The same for items with several keys, given in pairs: the first pair that differs decides. */
+static inline int compare_in_turn(const int32_t (*keys)[2], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
 /* Sorts in ascending order, several times as fast as qsort. O(n log n) even in the worst case. */
 void sort_integers(int64_t *values, size_t count);
 
@@ -321,6 +342,9 @@ int64_t select_integer(int64_t *values, size_t count, size_t rank);
  * values.
  */
 int64_t most_frequent_integer(const int64_t *sorted, size_t count);
+
+/* The index of the greatest value, the first of equal ones; -1 if none is above 0. */
+int32_t greatest_above_zero(const int64_t *values, size_t count);
 
 /* A sort key (a time, a cell, an owner) and the index of its item in a list. */
 struct sort_entry {

@@ -152,6 +152,15 @@ int64_t most_frequent_integer(const int64_t *sorted, size_t count)
     return usual;
 }
 
+int32_t greatest_above_zero(const int64_t *values, size_t count)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (values[i] > values[best])
+            best = i;
+    return count && values[best] > 0 ? (int32_t)best : -1;
+}
+
 static int by_size(const void *a, const void *b)
 {
     double left = *(const double *)a, right = *(const double *)b;

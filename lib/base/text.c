@@ -41,7 +41,7 @@ static size_t colour_bytes(const char *text, size_t length)
     size_t at = 2;
     if (length < 3 || text[0] != '\033' || text[1] != '[')
         return 0;
-    while (at < length && ((text[at] >= '0' && text[at] <= '9') || text[at] == ';'))
+    while (at < length && (is_digit(text[at]) || text[at] == ';'))
         at++;
     return at < length && text[at] == 'm' ? at + 1 : 0;
 }

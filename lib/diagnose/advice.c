@@ -223,10 +223,9 @@ static int is_recorded(const struct job_rank *rank)
     return rank->process_id >= 0 && (rank->count || rank->reports_progress);
 }
 
-static struct attendance_count count_members(const struct unexplained_hang *unexplained_hang,
-                                             const struct job *job)
+static struct attendance_count count_members(const struct unexplained_hang *hang, const struct job *job)
 {
-    const struct job_instance *instance = &job->instances[unexplained_hang->instance];
+    const struct job_instance *instance = &job->instances[hang->instance];
     const struct job_communicator *communicator = &job->communicators[instance->communicator];
     struct attendance_count count = {
         .instance = instance, .size = communicator->size, .is_sized = communicator->size_is_known};
@@ -256,10 +255,9 @@ static int append_recorded(const struct attendance_count *count, struct buffer *
                          recorded, recorded == 1 ? "" : "s", has);
 }
 
-int hang_append_reason(const struct unexplained_hang *unexplained_hang, const struct job *job,
-                       struct buffer *text)
+int hang_append_reason(const struct unexplained_hang *hang, const struct job *job, struct buffer *text)
 {
-    struct attendance_count count = count_members(unexplained_hang, job);
+    struct attendance_count count = count_members(hang, job);
     if (text_operation(text, job, count.instance, count.instance->function))
         return -1;
     if (!is_called_by_all(&count))
@@ -297,10 +295,9 @@ static int name_unrecorded(const struct job *job, int64_t count, struct buffer *
     return named ? buffer_append_byte(text, ')') : 0;
 }
 
-int hang_append_remedy(const struct unexplained_hang *unexplained_hang, const struct job *job,
-                       struct buffer *text)
+int hang_append_remedy(const struct unexplained_hang *hang, const struct job *job, struct buffer *text)
 {
-    struct attendance_count count = count_members(unexplained_hang, job);
+    struct attendance_count count = count_members(hang, job);
     int64_t lacking = count.size - count.recorded;
     if (is_called_by_all(&count) && count.is_sized)
         /* Dumps without timing do not show which GPUs started a call. */

@@ -210,10 +210,10 @@ struct call_sequences {
  * `stretches` and `loads` are those of the rank, one per step of the job. `scratch` has room for as many
  * stretches. Returns -1 when memory runs out; release it in all cases.
  */
-int call_sequences_find(struct call_sequences *call_sequences, const struct stretch *stretches,
+int call_sequences_find(struct call_sequences *sequences, const struct stretch *stretches,
                         const int32_t *loads, int32_t first_step, int32_t step_count,
                         struct stretch *scratch);
-void call_sequences_release(struct call_sequences *call_sequences);
+void call_sequences_release(struct call_sequences *sequences);
 
 /* -------------------- sequence_match.c -------------------- */
 

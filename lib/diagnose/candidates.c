@@ -144,33 +144,6 @@ static void mark_blank(const struct job *job, const struct baseline *baseline, s
         }
 }
 
-/*
- * By how much the rank arrived after the last of the others. The whole excess where that is not recorded; 0
- * where no other member left a record that would show it waiting.
- */
-static int64_t margin_of(const struct job *job, const struct baseline *baseline, size_t at)
-{
-    int64_t excess_ns = excess_ns_at(&baseline->excess, at);
-    const struct job_operation *operation = &job->operations[at];
-    const struct job_instance *instance = &job->instances[operation->instance];
-    int64_t mine = arrival_stay_ns(job, (int32_t)at), nearest = INT64_MAX;
-    if (!arrival_is_told(instance, operation->function))
-        return 0;
-    if (mine == TIME_UNKNOWN || operation->function == FUNCTION_SEND)
-        return excess_ns;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int32_t other = job_member_at(job, instance, i);
-        int64_t stay_ns = arrival_stay_ns(job, other);
-        if (stay_ns == TIME_UNKNOWN)
-            return excess_ns;
-        if ((size_t)other != at && stay_ns - mine < nearest)
-            nearest = stay_ns - mine;
-    }
-    if (nearest < 0 || nearest == INT64_MAX)
-        return 0;
-    return nearest < excess_ns ? nearest : excess_ns;
-}
-
 static int64_t total_margin(const struct suspect *suspect, const struct job *job,
                             const struct baseline *baseline)
 {
@@ -178,7 +151,7 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)))
-            total += margin_of(job, baseline, i);
+            total += arrival_margin_ns(job, (int32_t)i, excess_ns_at(&baseline->excess, i));
     return total;
 }
 

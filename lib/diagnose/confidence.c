@@ -195,6 +195,23 @@ static void suspect_ask_impact(struct suspect *suspect, const struct suspects *s
                 job_silent_ranks(job) ? suspect_longer(suspect, lengthening) : NOT_ASKED);
 }
 
+/*
+ * Where files were lost, the replay lacks the operations that passed waiting on, so for a network the
+ * duration of its steps counts. Where no file was lost, that counts only up to the suspect's own excess.
+ */
+static double suspect_impact_shown(const struct suspect *suspect, const struct lengthening *lengthening,
+                                   const struct job *job, const struct baseline *baseline)
+{
+    double worth = suspect_impact(suspect, baseline);
+    int64_t least_ns = lengthening->least_ns;
+    if (!job->lacks_files && least_ns > suspect->total_ns)
+        least_ns = suspect->total_ns;
+    double least = suspect_share(suspect, baseline, least_ns);
+    int counts = suspect->kind == FINDING_NETWORK && worth > 0 &&
+                 suspect_longer(suspect, lengthening) <= limit_of(LIMIT_UNEXPLAINED);
+    return counts && least > worth ? least : worth;
+}
+
 enum confidence confidence_of(const struct suspects *suspects, struct suspect *suspect,
                               const struct measures *measures, const struct job *job,
                               const struct baseline *baseline, const struct diagnose_options *options,

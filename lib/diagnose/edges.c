@@ -221,10 +221,7 @@ static int by_place(const void *a, const void *b)
                                {left->position, right->position},
                                {left->step, right->step},
                                {left->instance, right->instance}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return 0;
+    return compare_in_turn(keys, sizeof keys / sizeof *keys);
 }
 
 static int by_instance(const void *a, const void *b)

@@ -120,6 +120,28 @@ static int append_place(const struct job *job, const struct job_operation *opera
                       &job->communicators[operation->communicator]);
 }
 
+/*
+ * Appends what a gap is compared with, "; peers 306 us, rank 7 in other steps 305 us". A time that is
+ * TIME_UNKNOWN is left out.
+ */
+static int text_gaps(struct buffer *text, int64_t peers_ns, int64_t other_steps_ns, const char *rank)
+{
+    if (peers_ns != TIME_UNKNOWN && (buffer_append_text(text, "; peers ") || text_time(text, peers_ns)))
+        return -1;
+    if (other_steps_ns == TIME_UNKNOWN)
+        return 0;
+    return buffer_printf(text, "%c rank %s in other steps ", peers_ns == TIME_UNKNOWN ? ';' : ',', rank) ||
+           text_time(text, other_steps_ns);
+}
+
+/* The sentence of the evidence that says whether host or GPU caused it: ". The host enqueued it late". */
+static const char *host_or_gpu_text(enum finding_kind kind)
+{
+    return kind == FINDING_HOST
+               ? ". The host enqueued it late"
+               : ". The kernel was already queued, so the GPU was busy and the host was not late";
+}
+
 static int append_own(const struct suspect *suspect, const struct job *job,
                       const struct job_operation *operation, int32_t position, const char *step,
                       const struct own_times *times, struct finding *finding)

@@ -87,10 +87,9 @@ static void explanation_search_update_path(struct explanation_search *it)
 /* The minimum gain to be accepted, at any certainty. */
 static int64_t explaining_least_gain(const struct explanation_search *it, const struct explanation *fault)
 {
-    const struct acceptance_limits *acceptance_limits = it->acceptance_limits;
-    int64_t least_ns = acceptance_limits->worth_ns < acceptance_limits->least_ns
-                           ? acceptance_limits->worth_ns
-                           : acceptance_limits->least_ns;
+    const struct acceptance_limits *acceptance = it->acceptance_limits;
+    int64_t least_ns =
+        acceptance->worth_ns < acceptance->least_ns ? acceptance->worth_ns : acceptance->least_ns;
     return least_ns * explanation_count(fault);
 }
 
@@ -174,14 +173,13 @@ static int32_t slowest_of(const struct explanation_search *it, const struct expl
     int32_t slowest = partition->ranks[partition->first[fault->unit]];
     for (size_t i = partition->first[fault->unit]; i < partition->first[fault->unit + 1]; i++) {
         int32_t rank = partition->ranks[i], role = it->source.baseline->role_of_rank[rank];
-        const struct residual_matrix *residual_matrix =
+        const struct residual_matrix *residuals =
             role >= 0 ? explanation_search_residual_matrix(it, (size_t)role, 0) : NULL;
-        int32_t at =
-            residual_matrix && residual_matrix->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
-        int64_t slow_ns = at >= 0 && fault->is_steady ? residual_matrix->level[at].apart_ns : 0;
+        int32_t at = residuals && residuals->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
+        int64_t slow_ns = at >= 0 && fault->is_steady ? residuals->level[at].apart_ns : 0;
         for (size_t step = 0; at >= 0 && !fault->is_steady && step < steps; step++)
-            if (it->marked[step] && residual_matrix->beyond[(size_t)at * steps + step] != TIME_UNKNOWN)
-                slow_ns += residual_matrix->beyond[(size_t)at * steps + step];
+            if (it->marked[step] && residuals->beyond[(size_t)at * steps + step] != TIME_UNKNOWN)
+                slow_ns += residuals->beyond[(size_t)at * steps + step];
         if (at >= 0 && slow_ns > most_ns) {
             most_ns = slow_ns;
             slowest = rank;
@@ -200,22 +198,21 @@ static void explaining_measure(struct explanation_search *it, struct explanation
     explanation->counted = explanation_count(explanation);
     explanation->rank = slowest_of(it, explanation);
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
-        const struct residual_matrix *residual_matrix = explanation_search_residual_matrix(it, role, number);
-        int32_t at =
-            residual_matrix->units > 1 ? residual_matrix_unit(residual_matrix, explanation->unit) : -1;
+        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+        int32_t at = residuals->units > 1 ? residual_matrix_unit(residuals, explanation->unit) : -1;
         if (at < 0)
             continue;
         roles++;
         if (explanation->is_steady) {
-            explanation->slow_ns += residual_matrix->level[at].apart_ns * explanation->counted;
-            explanation->more_ns += residual_matrix->level[at].more_ns * explanation->counted;
-            explanation->host_ns += residual_matrix->level[at].host_ns * explanation->counted;
+            explanation->slow_ns += residuals->level[at].apart_ns * explanation->counted;
+            explanation->more_ns += residuals->level[at].more_ns * explanation->counted;
+            explanation->host_ns += residuals->level[at].host_ns * explanation->counted;
         }
         for (size_t step = 0; !explanation->is_steady && step < steps; step++)
-            if (it->marked[step] && residual_matrix->beyond[(size_t)at * steps + step] != TIME_UNKNOWN) {
-                explanation->slow_ns += residual_matrix->beyond[(size_t)at * steps + step];
-                explanation->more_ns += residual_matrix->more[(size_t)at * steps + step];
-                explanation->host_ns += residual_matrix->host[(size_t)at * steps + step];
+            if (it->marked[step] && residuals->beyond[(size_t)at * steps + step] != TIME_UNKNOWN) {
+                explanation->slow_ns += residuals->beyond[(size_t)at * steps + step];
+                explanation->more_ns += residuals->more[(size_t)at * steps + step];
+                explanation->host_ns += residuals->host[(size_t)at * steps + step];
             }
     }
     explanation->slow_ns /= (int64_t)(roles ? roles : 1);
@@ -320,29 +317,6 @@ static int explaining_fit(struct explanation_search *it, struct explanation *fau
     return 0;
 }
 
-/*
- * How long after the last but one a member arrived, at most late_ns; 0 where arrivals in the operation cannot
- * be compared; late_ns where a stay is unknown.
- */
-static int64_t margin_of(const struct job *job, int32_t operation, int64_t late_ns)
-{
-    const struct job_instance *instance = &job->instances[job->operations[operation].instance];
-    int64_t mine_ns = arrival_stay_ns(job, operation), nearest_ns = INT64_MAX;
-    if (!arrival_is_told(instance, job->operations[operation].function))
-        return 0;
-    if (mine_ns == TIME_UNKNOWN || job->operations[operation].function == FUNCTION_SEND)
-        return late_ns;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int32_t other = job_member_at(job, instance, i);
-        int64_t stay_ns = arrival_stay_ns(job, other);
-        if (stay_ns == TIME_UNKNOWN)
-            return late_ns;
-        if (other != operation && stay_ns - mine_ns < nearest_ns)
-            nearest_ns = stay_ns - mine_ns;
-    }
-    return nearest_ns < 0 || nearest_ns == INT64_MAX ? 0 : nearest_ns < late_ns ? nearest_ns : late_ns;
-}
-
 /* Sums the time of a fault by phase and, for one rank, by place. */
 struct tally {
     const struct explanation_search *it;
@@ -358,18 +332,9 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
     const struct job_operation *at = &tally->it->source.job->operations[operation];
     tally->by_tag[at->tag + 1] += fault_ns;
     if (fault_ns > 0)
-        tally->margin_ns += margin_of(tally->it->source.job, operation, fault_ns);
+        tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
     if (at->rank == tally->rank)
         tally->by_position[tally->it->source.baseline->positions[operation]] += fault_ns;
-}
-
-static int32_t greatest_of(const int64_t *values, size_t count)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if (values[i] > values[best])
-            best = i;
-    return count && values[best] > 0 ? (int32_t)best : -1;
 }
 
 /* Finds the phase, the place and the margin of a fault. Returns -1 when memory runs out. */
@@ -383,9 +348,9 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
                           array_new(positions + 1, sizeof *tally.by_position)};
     int failed = !tally.by_tag || !tally.by_position || fault_each(&at, &it->source, count_fault, &tally);
     if (!failed) {
-        int32_t tag = greatest_of(tally.by_tag, job->tags.count + 1);
+        int32_t tag = greatest_above_zero(tally.by_tag, job->tags.count + 1);
         fault->tag = tag > 0 ? tag - 1 : -1;
-        fault->position = greatest_of(tally.by_position, positions);
+        fault->position = greatest_above_zero(tally.by_position, positions);
         fault->margin_ns = tally.margin_ns;
     }
     free(tally.by_tag);
@@ -438,12 +403,12 @@ static int believe(struct explanation_search *it, const struct explanation *expl
 /* Whether the fault costs enough to be accepted. */
 static int is_worth(const struct explanation_search *it, const struct explanation *fault)
 {
-    const struct acceptance_limits *acceptance_limits = it->acceptance_limits;
-    if (fault->gain_ns >= acceptance_limits->worth_ns * fault->counted)
+    const struct acceptance_limits *acceptance = it->acceptance_limits;
+    if (fault->gain_ns >= acceptance->worth_ns * fault->counted)
         return 1;
-    return explanation_counts_partners(fault) && fault->certainty >= acceptance_limits->sure &&
-           fault->margin_ns >= acceptance_limits->worth_waited_ns * fault->counted &&
-           fault->gain_ns >= acceptance_limits->least_ns * fault->counted;
+    return explanation_counts_partners(fault) && fault->certainty >= acceptance->sure &&
+           fault->margin_ns >= acceptance->worth_waited_ns * fault->counted &&
+           fault->gain_ns >= acceptance->least_ns * fault->counted;
 }
 
 static void leave_idle(struct explanation_search *it, const struct explanation *proposal)
@@ -479,10 +444,9 @@ static int explain(struct explanation_search *it, struct error *error)
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct acceptance_limits *acceptance_limits, struct error *error)
+                      const struct acceptance_limits *acceptance, struct error *error)
 {
-    struct explanation_search it = {
-        .found = explanations, .acceptance_limits = acceptance_limits, .replay = replay};
+    struct explanation_search it = {.found = explanations, .acceptance_limits = acceptance, .replay = replay};
     *explanations = (struct explanations){0};
     if (!baseline_is_regular(baseline) || !baseline->median_step_ns)
         return 0;

@@ -135,16 +135,16 @@ static int is_explained(const struct explanation_search *it, const struct partit
 }
 
 /* The spread of residuals about their median, without explained cells. */
-static int64_t sigma_of(struct explanation_search *it, const struct residual_matrix *residual_matrix,
+static int64_t sigma_of(struct explanation_search *it, const struct residual_matrix *residuals,
                         const struct partition *partition)
 {
     const struct baseline *baseline = it->source.baseline;
     size_t steps = (size_t)baseline->step_count, count = 0;
-    for (size_t unit = 0; unit < residual_matrix->units; unit++)
+    for (size_t unit = 0; unit < residuals->units; unit++)
         for (size_t step = (size_t)baseline->first_step; step < steps; step++)
-            if (residual_matrix->beyond[unit * steps + step] != TIME_UNKNOWN &&
-                !is_explained(it, partition, (size_t)residual_matrix->unit[unit], step))
-                it->list[count++] = residual_matrix->beyond[unit * steps + step];
+            if (residuals->beyond[unit * steps + step] != TIME_UNKNOWN &&
+                !is_explained(it, partition, (size_t)residuals->unit[unit], step))
+                it->list[count++] = residuals->beyond[unit * steps + step];
     int64_t middle = count ? pick_quantile(it->list, count, 0.5) : 0;
     int64_t sigma = count ? sigma_about(it->list, count, middle) : 0;
     int64_t least = scale(baseline->median_step_ns, LEAST_SIGMA);
@@ -186,10 +186,10 @@ static int measure_residual_matrices(struct explanation_search *it)
     return 0;
 }
 
-int32_t residual_matrix_unit(const struct residual_matrix *residual_matrix, size_t unit)
+int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t unit)
 {
-    for (size_t i = 0; i < residual_matrix->units; i++)
-        if (residual_matrix->unit[i] == (int32_t)unit)
+    for (size_t i = 0; i < residuals->units; i++)
+        if (residuals->unit[i] == (int32_t)unit)
             return (int32_t)i;
     return -1;
 }
@@ -202,8 +202,8 @@ static int read_residuals(struct explanation_search *it, size_t number, size_t u
 {
     size_t roles = 0, steps = (size_t)it->source.baseline->step_count;
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
-        const struct residual_matrix *residual_matrix = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residual_matrix->units > 1 ? residual_matrix_unit(residual_matrix, unit) : -1;
+        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+        int32_t at = residuals->units > 1 ? residual_matrix_unit(residuals, unit) : -1;
         if (at < 0)
             continue;
         if (array_reserve((void **)&it->residuals, &it->residual_room, (roles + 1) * steps,
@@ -211,7 +211,7 @@ static int read_residuals(struct explanation_search *it, size_t number, size_t u
             return -1;
         double sigma = (double)it->sigma_ns[role * it->found->partitions.count + number];
         for (size_t step = 0; step < steps; step++) {
-            int64_t beyond_ns = residual_matrix->beyond[(size_t)at * steps + step];
+            int64_t beyond_ns = residuals->beyond[(size_t)at * steps + step];
             it->residuals[roles * steps + step] = beyond_ns == TIME_UNKNOWN ? NAN : (double)beyond_ns / sigma;
         }
         roles++;
@@ -343,17 +343,17 @@ static int propose_sets(struct explanation_search *it, size_t number, struct exp
  * Measures the spread and the median of the levels of all units that are not part of `unit` (of `partition`)
  * and not explained. Returns their number.
  */
-static size_t spread_of_levels(struct explanation_search *it, const struct residual_matrix *residual_matrix,
+static size_t spread_of_levels(struct explanation_search *it, const struct residual_matrix *residuals,
                                const struct partition *of_residual_matrix, const struct partition *partition,
                                size_t unit, int64_t *middle, int64_t *spread)
 {
     size_t count = 0;
-    for (size_t i = 0; i < residual_matrix->units; i++) {
-        size_t other = (size_t)residual_matrix->unit[i];
+    for (size_t i = 0; i < residuals->units; i++) {
+        size_t other = (size_t)residuals->unit[i];
         if (partition->unit_of[of_residual_matrix->ranks[of_residual_matrix->first[other]]] !=
                 (int32_t)unit &&
             !it->mostly[of_residual_matrix - it->found->partitions.items][other])
-            it->list[count++] = residual_matrix->level[i].apart_ns;
+            it->list[count++] = residuals->level[i].apart_ns;
     }
     int64_t furthest_ns = count ? it->list[0] : 0;
     for (size_t i = 1; i < count; i++)
@@ -373,16 +373,16 @@ static size_t spread_of_levels(struct explanation_search *it, const struct resid
 static double level_sigmas(struct explanation_search *it, size_t role, size_t number, size_t at)
 {
     const struct partition *partitions = it->found->partitions.items, *partition = &partitions[number];
-    const struct residual_matrix *residual_matrix = explanation_search_residual_matrix(it, role, number),
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number),
                                  *ranks = explanation_search_residual_matrix(it, role, 0);
-    const struct level *level = &residual_matrix->level[at];
-    size_t unit = (size_t)residual_matrix->unit[at];
+    const struct level *level = &residuals->level[at];
+    size_t unit = (size_t)residuals->unit[at];
     int64_t middle, spread, of_ranks, ignored;
     if (level->apart_ns <= 0 || (double)level->quiet_ns < THROUGHOUT * (double)level->apart_ns)
         return 0;
     if (spread_of_levels(it, ranks, &partitions[0], partition, unit, &ignored, &of_ranks) <
             OTHERS_TO_COMPARE ||
-        !spread_of_levels(it, residual_matrix, partition, partition, unit, &middle, &spread))
+        !spread_of_levels(it, residuals, partition, partition, unit, &middle, &spread))
         return 0;
     double steps = it->source.baseline->step_count > 1 ? it->source.baseline->step_count : 1;
     int64_t of_noise = scale(it->sigma_ns[role * it->found->partitions.count + number], 1 / sqrt(steps));
@@ -412,11 +412,11 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
     const struct baseline *baseline = it->source.baseline;
     const struct partition *partition = &it->found->partitions.items[number];
     for (size_t role = 0; role < baseline->role_count; role++) {
-        const struct residual_matrix *residual_matrix = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residual_matrix->units > 1 ? residual_matrix_unit(residual_matrix, unit) : -1;
+        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+        int32_t at = residuals->units > 1 ? residual_matrix_unit(residuals, unit) : -1;
         if (at < 0 || it->mostly[number][unit])
             continue;
-        const struct level *level = &residual_matrix->level[at];
+        const struct level *level = &residuals->level[at];
         double sigmas = level_sigmas(it, role, number, (size_t)at);
         if (sigmas <= 0)
             continue;

@@ -278,7 +278,7 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
                                struct error *error)
 {
     struct explanations explanations;
-    const struct acceptance_limits acceptance_limits = {
+    const struct acceptance_limits acceptance = {
         .certainty = limit_of(LIMIT_CERTAINTY),
         .worth_ns = scale(baseline->median_step_ns, options->min_gain / 2),
         .sure = limit_of(LIMIT_CERTAINTY_SURE),
@@ -287,7 +287,7 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
     if (job->finished_only || !replay)
         return 0;
     int failed =
-        explanations_find(&explanations, job, baseline, edges, transfers, replay, &acceptance_limits, error);
+        explanations_find(&explanations, job, baseline, edges, transfers, replay, &acceptance, error);
     for (size_t i = 0; !failed && i < explanations.count; i++)
         if (take(findings, suspects, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);

@@ -149,6 +149,19 @@ int finding_add_candidate(struct finding *finding, int32_t rank)
     return add_rank(&finding->candidates, &finding->candidate_count, &finding->candidate_capacity, rank);
 }
 
+static int by_excess(const void *a, const void *b)
+{
+    const struct phase_excess *left = a, *right = b;
+    if (left->excess_ns != right->excess_ns)
+        return left->excess_ns > right->excess_ns ? -1 : 1;
+    return left->tag - right->tag;
+}
+
+void finding_sort_phases(struct finding *finding)
+{
+    array_sort(finding->phases, finding->phase_count, sizeof *finding->phases, by_excess);
+}
+
 void findings_remove_low(struct findings *findings, size_t from)
 {
     for (size_t i = findings->count; i > from; i--)

@@ -157,6 +157,10 @@ int finding_ask(const struct findings *findings, struct finding *finding, enum r
 /* Both keep the ranks ascending, and each rank once. -1 when memory runs out. */
 int finding_add_peer(struct finding *finding, int32_t rank);
 int finding_add_candidate(struct finding *finding, int32_t rank);
+
+/* The greatest excess first. */
+void finding_sort_phases(struct finding *finding);
+
 /*
  * Unites findings whose candidates cannot be told apart: those from index `from` on that have candidates and
  * agree in kind, first step and stops_job become one finding with the candidates of all, under the first of
@@ -275,13 +279,13 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
 /* The measures of the rules as text and in JSON. All return -1 when memory runs out. */
 
 /* Appends "rules": [...] with each rule that applied, in the order of the table. */
-int rule_results_add_json(const struct rule_results *rule_results, struct buffer *json);
+int rule_results_add_json(const struct rule_results *results, struct buffer *json);
 
 /*
  * Appends a line for each rule that applied: first those that limit the confidence, the lowest cap first,
  * then those that passed.
  */
-int rule_results_explain(const struct rule_results *rule_results, struct buffer *out);
+int rule_results_explain(const struct rule_results *results, struct buffer *out);
 
 /* -------------------- finding_json.c -------------------- */
 
@@ -306,10 +310,8 @@ int finding_advise(const struct finding *finding, const struct job *job, int nam
  * is not enough, and what to record next time. Sentences, the last one without its full stop. -1 when memory
  * runs out.
  */
-int hang_append_reason(const struct unexplained_hang *unexplained_hang, const struct job *job,
-                       struct buffer *text);
-int hang_append_remedy(const struct unexplained_hang *unexplained_hang, const struct job *job,
-                       struct buffer *text);
+int hang_append_reason(const struct unexplained_hang *hang, const struct job *job, struct buffer *text);
+int hang_append_remedy(const struct unexplained_hang *hang, const struct job *job, struct buffer *text);
 
 /* -------------------- longer_steps.c -------------------- */
 
@@ -543,15 +545,6 @@ int text_json_us(struct buffer *json, const char *name, int64_t time_ns); /* nul
 
 /* Appends nanoseconds since 1970 as "2026-11-25T10:12:04.120000Z"; nothing where the year is out of range. */
 int text_utc(struct buffer *text, int64_t time_ns);
-
-/* The suffix of an ordinal number: "th", "st", "nd" or "rd". */
-const char *text_ordinal(int32_t number);
-
-/*
- * Appends what a gap is compared with, "; peers 306 us, rank 7 in other steps 305 us". A time that is
- * TIME_UNKNOWN is left out.
- */
-int text_gaps(struct buffer *text, int64_t peers_ns, int64_t other_steps_ns, const char *rank);
 
 /* Appends a communicator by its label, which may list its ranks: "ranks 6-7", "communicator dp3". */
 int text_communicator(struct buffer *text, const struct job_communicator *communicator);

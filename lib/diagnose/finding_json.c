@@ -145,6 +145,16 @@ static int add_cost(const struct finding *finding, const struct job *job, struct
            text_json_us(json, "overlapped_us", excess_ns - finding->lost_ns);
 }
 
+/* Appends "figures": {...}. -1 when memory runs out. */
+static int figures_add_json(const struct figures *figures, struct buffer *json)
+{
+    int failed = text_json_key(json, "figures") || buffer_append_byte(json, '{');
+    for (size_t i = 0; !failed && i < figures->count; i++)
+        failed = text_json_key(json, figures->items[i].name) ||
+                 buffer_printf(json, "%.10g", figures->items[i].value);
+    return failed || buffer_append_byte(json, '}') ? -1 : 0;
+}
+
 int finding_add_json(const struct finding *finding, const struct job *job, const struct job_record *record,
                      const char *text, struct buffer *json)
 {

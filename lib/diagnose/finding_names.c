@@ -160,23 +160,6 @@ int text_utc(struct buffer *text, int64_t time_ns)
     return buffer_printf(text, "%s.%06lldZ", date, (long long)(us % US_PER_S));
 }
 
-const char *text_ordinal(int32_t number)
-{
-    static const char *const endings[] = {"th", "st", "nd", "rd"};
-    int32_t last = number % 10;
-    return last > 3 || (number / 10) % 10 == 1 ? endings[0] : endings[last];
-}
-
-int text_gaps(struct buffer *text, int64_t peers_ns, int64_t other_steps_ns, const char *rank)
-{
-    if (peers_ns != TIME_UNKNOWN && (buffer_append_text(text, "; peers ") || text_time(text, peers_ns)))
-        return -1;
-    if (other_steps_ns == TIME_UNKNOWN)
-        return 0;
-    return buffer_printf(text, "%c rank %s in other steps ", peers_ns == TIME_UNKNOWN ? ';' : ',', rank) ||
-           text_time(text, other_steps_ns);
-}
-
 /* Whether a label lists ranks. A process group of PyTorch may have a single number as its name. */
 static int is_ranks(const char *label)
 {
@@ -238,13 +221,4 @@ void figures_add_time(struct figures *figures, const char *name_us, int64_t time
 {
     if (time_ns != TIME_UNKNOWN)
         figures_add(figures, name_us, (double)time_ns / 1e3);
-}
-
-int figures_add_json(const struct figures *figures, struct buffer *json)
-{
-    int failed = text_json_key(json, "figures") || buffer_append_byte(json, '{');
-    for (size_t i = 0; !failed && i < figures->count; i++)
-        failed = text_json_key(json, figures->items[i].name) ||
-                 buffer_printf(json, "%.10g", figures->items[i].value);
-    return failed || buffer_append_byte(json, '}') ? -1 : 0;
 }

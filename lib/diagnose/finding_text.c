@@ -155,6 +155,14 @@ static int append_breaks(const struct finding *finding, const struct job *job, s
            (said && buffer_append_byte(text, ')'));
 }
 
+/* The suffix of an ordinal number: "th", "st", "nd" or "rd". */
+static const char *text_ordinal(int32_t number)
+{
+    static const char *const endings[] = {"th", "st", "nd", "rd"};
+    int32_t last = number % 10;
+    return last > 3 || (number / 10) % 10 == 1 ? endings[0] : endings[last];
+}
+
 static int append_steps(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int first = (int)job_run_step(job, finding->first_step),
@@ -369,33 +377,32 @@ static int add_number(struct buffer *json, const char *name, double value)
            (isfinite(value) ? buffer_printf(json, "%.6g", value) : buffer_append_text(json, "null"));
 }
 
-static int add_rule(const struct rule_results *rule_results, enum rule_id id, struct buffer *json)
+static int add_rule(const struct rule_results *results, enum rule_id id, struct buffer *json)
 {
     const struct rule *rule = &rules[id];
     return buffer_append_text(json, json->data[json->length - 1] == '[' ? "{" : ",{") ||
-           text_json_string(json, "name", rule->name) ||
-           add_number(json, "reading", rule_results->values[id]) ||
+           text_json_string(json, "name", rule->name) || add_number(json, "reading", results->values[id]) ||
            add_number(json, "limit", limit_of(rule->limit)) ||
            text_json_string(json, "at_most", confidence_name(rule->at_most)) ||
            text_json_key(json, "speaks") ||
-           buffer_append_text(json, rule_results_fail(rule_results, id) ? "true}" : "false}");
+           buffer_append_text(json, rule_results_fail(results, id) ? "true}" : "false}");
 }
 
-int rule_results_add_json(const struct rule_results *rule_results, struct buffer *json)
+int rule_results_add_json(const struct rule_results *results, struct buffer *json)
 {
     int failed = text_json_key(json, "rules") || buffer_append_byte(json, '[');
     for (int i = 0; !failed && i < RULE_COUNT; i++)
-        if (rule_results->asked[i])
-            failed = add_rule(rule_results, (enum rule_id)i, json);
+        if (results->asked[i])
+            failed = add_rule(results, (enum rule_id)i, json);
     return failed || buffer_append_byte(json, ']') ? -1 : 0;
 }
 
-static int explain(const struct rule_results *rule_results, enum rule_id id, struct buffer *out)
+static int explain(const struct rule_results *results, enum rule_id id, struct buffer *out)
 {
     const struct rule *rule = &rules[id];
     const struct limit *limit = &limits[rule->limit];
-    double reading = rule_results->values[id];
-    int speaks = rule_results_fail(rule_results, id);
+    double reading = results->values[id];
+    int speaks = rule_results_fail(results, id);
     const char *at_most = confidence_name(rule->at_most);
     return (speaks ? buffer_printf(out, "    limits to %s  %s: %s: %.4g", at_most, rule->name, rule->says,
                                    reading)
@@ -404,17 +411,17 @@ static int explain(const struct rule_results *rule_results, enum rule_id id, str
                          rule_side_name(rule->side), limit->value);
 }
 
-int rule_results_explain(const struct rule_results *rule_results, struct buffer *out)
+int rule_results_explain(const struct rule_results *results, struct buffer *out)
 {
     int failed = 0, asked = 0;
     for (enum confidence at_most = CONFIDENCE_LOW; at_most < CONFIDENCE_HIGH; at_most++)
         for (int i = 0; !failed && i < RULE_COUNT; i++)
-            if (rules[i].at_most == at_most && rule_results_fail(rule_results, (enum rule_id)i))
-                failed = explain(rule_results, (enum rule_id)i, out);
+            if (rules[i].at_most == at_most && rule_results_fail(results, (enum rule_id)i))
+                failed = explain(results, (enum rule_id)i, out);
     for (int i = 0; !failed && i < RULE_COUNT; i++) {
-        asked += rule_results->asked[i];
-        if (rule_results->asked[i] && !rule_results_fail(rule_results, (enum rule_id)i))
-            failed = explain(rule_results, (enum rule_id)i, out);
+        asked += results->asked[i];
+        if (results->asked[i] && !rule_results_fail(results, (enum rule_id)i))
+            failed = explain(results, (enum rule_id)i, out);
     }
     return failed || (!asked && buffer_append_text(out, "    no check applies to this finding\n")) ? -1 : 0;
 }

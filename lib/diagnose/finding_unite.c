@@ -53,14 +53,6 @@ static int are_one(const struct finding *a, const struct finding *b, const struc
     return meet(a, b, job);
 }
 
-static int by_excess(const void *a, const void *b)
-{
-    const struct phase_excess *left = a, *right = b;
-    if (left->excess_ns != right->excess_ns)
-        return left->excess_ns > right->excess_ns ? -1 : 1;
-    return left->tag - right->tag;
-}
-
 static int add_phases(struct finding *into, const struct finding *other)
 {
     size_t capacity = into->phase_count;
@@ -75,7 +67,7 @@ static int add_phases(struct finding *into, const struct finding *other)
         }
         into->phases[at].excess_ns += other->phases[i].excess_ns;
     }
-    array_sort(into->phases, into->phase_count, sizeof *into->phases, by_excess);
+    finding_sort_phases(into);
     return 0;
 }
 

@@ -18,82 +18,82 @@
  * Lists the units that have ranks in the times, and these ranks. `number` is scratch: one entry per unit of
  * the partition.
  */
-static void list_units(struct place_matrix *place_matrix, const struct role *role, int32_t *number)
+static void list_units(struct place_matrix *matrix, const struct role *role, int32_t *number)
 {
-    const struct partition *partition = place_matrix->partition;
-    const struct place_times *times = place_matrix->times;
+    const struct partition *partition = matrix->partition;
+    const struct place_times *times = matrix->times;
     for (size_t unit = 0; unit < partition->count; unit++)
         number[unit] = -1;
     for (size_t rank = 0; rank < times->ranks; rank++) {
         int32_t unit = partition->unit_of[role->ranks[times->place[rank]]];
         if (number[unit] < 0) {
-            number[unit] = (int32_t)place_matrix->units;
-            place_matrix->unit[place_matrix->units++] = unit;
+            number[unit] = (int32_t)matrix->units;
+            matrix->unit[matrix->units++] = unit;
         }
-        place_matrix->first[number[unit] + 2]++;
+        matrix->first[number[unit] + 2]++;
     }
-    for (size_t unit = 2; unit < place_matrix->units + 2; unit++)
-        place_matrix->first[unit] += place_matrix->first[unit - 1];
+    for (size_t unit = 2; unit < matrix->units + 2; unit++)
+        matrix->first[unit] += matrix->first[unit - 1];
     for (size_t rank = 0; rank < times->ranks; rank++) {
         int32_t unit = partition->unit_of[role->ranks[times->place[rank]]];
-        place_matrix->member[place_matrix->first[number[unit] + 1]++] = (int32_t)rank;
+        matrix->member[matrix->first[number[unit] + 1]++] = (int32_t)rank;
     }
 }
 
-static int make_room(struct place_matrix *place_matrix)
+static int make_room(struct place_matrix *matrix)
 {
-    size_t cells = place_matrix->units * place_matrix->steps, ranks = place_matrix->times->ranks;
-    size_t longest = ranks > place_matrix->steps ? ranks : place_matrix->steps;
-    int64_t **const by_unit[] = {&place_matrix->value,  &place_matrix->unit_pace, &place_matrix->middle,
-                                 &place_matrix->others, &place_matrix->late_more, &place_matrix->waited};
+    size_t cells = matrix->units * matrix->steps, ranks = matrix->times->ranks;
+    size_t longest = ranks > matrix->steps ? ranks : matrix->steps;
+    int64_t **const by_unit[] = {&matrix->value,  &matrix->unit_pace, &matrix->middle,
+                                 &matrix->others, &matrix->late_more, &matrix->waited};
     int failed = 0;
     for (size_t i = 0; i < sizeof by_unit / sizeof *by_unit; i++)
         failed |= !(*by_unit[i] = array_new(cells, sizeof **by_unit[i]));
-    place_matrix->bound = array_new(ranks * place_matrix->steps, sizeof *place_matrix->bound);
-    place_matrix->quiet = array_new(place_matrix->units, sizeof *place_matrix->quiet);
-    place_matrix->quiet_pace = array_new(place_matrix->units, sizeof *place_matrix->quiet_pace);
-    place_matrix->list = array_new(longest, sizeof *place_matrix->list);
-    place_matrix->known = array_new(ranks, sizeof *place_matrix->known);
-    return failed || !place_matrix->bound || !place_matrix->quiet || !place_matrix->quiet_pace ||
-                   !place_matrix->list || !place_matrix->known
+    matrix->bound = array_new(ranks * matrix->steps, sizeof *matrix->bound);
+    matrix->quiet = array_new(matrix->units, sizeof *matrix->quiet);
+    matrix->quiet_pace = array_new(matrix->units, sizeof *matrix->quiet_pace);
+    matrix->list = array_new(longest, sizeof *matrix->list);
+    matrix->known = array_new(ranks, sizeof *matrix->known);
+    return failed || !matrix->bound || !matrix->quiet || !matrix->quiet_pace || !matrix->list ||
+                   !matrix->known
                ? -1
                : 0;
 }
 
-int place_matrix_init(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+int place_matrix_init(struct place_matrix *matrix, const struct place_matrix_source *source,
                       const struct partition *partition, const struct place_times *times, size_t role)
 {
     int32_t *number = array_new(partition->count, sizeof *number);
-    *place_matrix = (struct place_matrix){.partition = partition,
-                                          .times = times,
-                                          .steps = times->steps,
-                                          .unit = array_new(times->ranks, sizeof *place_matrix->unit),
-                                          .first = array_new(times->ranks + 2, sizeof *place_matrix->first),
-                                          .member = array_new(times->ranks, sizeof *place_matrix->member)};
-    int failed = !number || !place_matrix->unit || !place_matrix->first || !place_matrix->member;
+    *matrix = (struct place_matrix){.partition = partition,
+                                    .times = times,
+                                    .steps = times->steps,
+                                    .unit = array_new(times->ranks, sizeof *matrix->unit),
+                                    .first = array_new(times->ranks + 2, sizeof *matrix->first),
+                                    .member = array_new(times->ranks, sizeof *matrix->member)};
+    int failed = !number || !matrix->unit || !matrix->first || !matrix->member;
     if (!failed)
-        list_units(place_matrix, &source->baseline->roles[role], number);
+        list_units(matrix, &source->baseline->roles[role], number);
     free(number);
-    return failed || make_room(place_matrix) ? -1 : 0;
+    return failed || make_room(matrix) ? -1 : 0;
 }
 
-void place_matrix_release(struct place_matrix *place_matrix)
+void place_matrix_release(struct place_matrix *matrix)
 {
-    free(place_matrix->unit);
-    free(place_matrix->first);
-    free(place_matrix->member);
-    free(place_matrix->bound);
-    free(place_matrix->value);
-    free(place_matrix->unit_pace);
-    free(place_matrix->middle);
-    free(place_matrix->others);
-    free(place_matrix->late_more);
-    free(place_matrix->waited);
-    free(place_matrix->quiet);
-    free(place_matrix->quiet_pace);
-    free(place_matrix->list);
-    free(place_matrix->known);
-    *place_matrix = (struct place_matrix){0};
+    free(matrix->unit);
+    free(matrix->first);
+    free(matrix->member);
+    free(matrix->bound);
+    free(matrix->value);
+    free(matrix->unit_pace);
+    free(matrix->middle);
+    free(matrix->others);
+    free(matrix->late_more);
+    free(matrix->waited);
+    free(matrix->quiet);
+    free(matrix->quiet_pace);
+    free(matrix->list);
+    free(matrix->known);
+    *matrix = (struct place_matrix){0};
 }
 
 /* Whether enough members of a unit are known: three of four. */
@@ -105,206 +105,198 @@ static int are_enough(size_t known, size_t members)
 /*
  * Lists the members of a unit with a known own time in a step, as cells of the times. Returns their number.
  */
-static size_t list_known(const struct place_matrix *place_matrix, size_t unit, size_t step)
+static size_t list_known(const struct place_matrix *matrix, size_t unit, size_t step)
 {
     size_t known = 0;
-    for (int32_t i = place_matrix->first[unit]; i < place_matrix->first[unit + 1]; i++) {
-        size_t cell = (size_t)place_matrix->member[i] * place_matrix->steps + step;
-        if (place_matrix->times->own[cell] != TIME_UNKNOWN)
-            place_matrix->known[known++] = cell;
+    for (int32_t i = matrix->first[unit]; i < matrix->first[unit + 1]; i++) {
+        size_t cell = (size_t)matrix->member[i] * matrix->steps + step;
+        if (matrix->times->own[cell] != TIME_UNKNOWN)
+            matrix->known[known++] = cell;
     }
     return known;
 }
 
-static int64_t quantile_in(struct place_matrix *place_matrix, const int64_t *values, size_t known,
-                           double part)
+static int64_t quantile_in(struct place_matrix *matrix, const int64_t *values, size_t known, double part)
 {
     for (size_t i = 0; i < known; i++)
-        place_matrix->list[i] = values[place_matrix->known[i]];
-    return pick_quantile(place_matrix->list, known, part);
+        matrix->list[i] = values[matrix->known[i]];
+    return pick_quantile(matrix->list, known, part);
 }
 
 /* The median of those that are not explained. */
-static int64_t middle_in(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+static int64_t middle_in(struct place_matrix *matrix, const struct place_matrix_source *source,
                          const struct role *role, size_t known, size_t members)
 {
     size_t count = 0;
     for (size_t i = 0; i < known; i++) {
-        size_t cell = place_matrix->known[i], row = cell / place_matrix->steps;
-        size_t rank = (size_t)role->ranks[place_matrix->times->place[row]];
-        if (!source->explained[rank * place_matrix->steps + cell % place_matrix->steps])
-            place_matrix->list[count++] = place_matrix->times->own[cell];
+        size_t cell = matrix->known[i], row = cell / matrix->steps;
+        size_t rank = (size_t)role->ranks[matrix->times->place[row]];
+        if (!source->explained[rank * matrix->steps + cell % matrix->steps])
+            matrix->list[count++] = matrix->times->own[cell];
     }
-    return are_enough(count, members) ? pick_quantile(place_matrix->list, count, 0.5) : TIME_UNKNOWN;
+    return are_enough(count, members) ? pick_quantile(matrix->list, count, 0.5) : TIME_UNKNOWN;
 }
 
 /*
  * The wait for a unit is measured like its time: what three of four members show. A single member that
  * arrived last does not make the members slow that waited for it.
  */
-static void measure_several(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+static void measure_several(struct place_matrix *matrix, const struct place_matrix_source *source,
                             const struct role *role, size_t unit)
 {
-    const struct place_times *times = place_matrix->times;
-    size_t members = (size_t)(place_matrix->first[unit + 1] - place_matrix->first[unit]);
-    for (size_t step = 0; step < place_matrix->steps; step++) {
-        size_t cell = unit * place_matrix->steps + step, known = list_known(place_matrix, unit, step);
+    const struct place_times *times = matrix->times;
+    size_t members = (size_t)(matrix->first[unit + 1] - matrix->first[unit]);
+    for (size_t step = 0; step < matrix->steps; step++) {
+        size_t cell = unit * matrix->steps + step, known = list_known(matrix, unit, step);
         int enough = are_enough(known, members);
-        int64_t waited_ns = quantile_in(place_matrix, place_matrix->bound, known, 0.25);
-        place_matrix->value[cell] =
-            enough ? quantile_in(place_matrix, times->own, known, 0.25) : TIME_UNKNOWN;
-        place_matrix->unit_pace[cell] =
-            enough ? quantile_in(place_matrix, times->pace, known, 0.25) : TIME_UNKNOWN;
-        place_matrix->waited[cell] = waited_ns > 0 ? waited_ns : 0;
-        place_matrix->late_more[cell] = quantile_in(place_matrix, times->late, known, 0.5);
-        place_matrix->middle[cell] = middle_in(place_matrix, source, role, known, members);
+        int64_t waited_ns = quantile_in(matrix, matrix->bound, known, 0.25);
+        matrix->value[cell] = enough ? quantile_in(matrix, times->own, known, 0.25) : TIME_UNKNOWN;
+        matrix->unit_pace[cell] = enough ? quantile_in(matrix, times->pace, known, 0.25) : TIME_UNKNOWN;
+        matrix->waited[cell] = waited_ns > 0 ? waited_ns : 0;
+        matrix->late_more[cell] = quantile_in(matrix, times->late, known, 0.5);
+        matrix->middle[cell] = middle_in(matrix, source, role, known, members);
     }
 }
 
 /* Same for a unit of one rank, for which all quantiles are equal. */
-static void measure_single(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+static void measure_single(struct place_matrix *matrix, const struct place_matrix_source *source,
                            const struct role *role, size_t unit)
 {
-    const struct place_times *times = place_matrix->times;
-    size_t row = (size_t)place_matrix->member[place_matrix->first[unit]];
+    const struct place_times *times = matrix->times;
+    size_t row = (size_t)matrix->member[matrix->first[unit]];
     size_t rank = (size_t)role->ranks[times->place[row]];
-    for (size_t step = 0; step < place_matrix->steps; step++) {
-        size_t cell = unit * place_matrix->steps + step, of = row * place_matrix->steps + step;
+    for (size_t step = 0; step < matrix->steps; step++) {
+        size_t cell = unit * matrix->steps + step, of = row * matrix->steps + step;
         int is_known = times->own[of] != TIME_UNKNOWN;
-        int is_explained = source->explained[rank * place_matrix->steps + step];
-        place_matrix->value[cell] = times->own[of];
-        place_matrix->unit_pace[cell] = is_known ? times->pace[of] : TIME_UNKNOWN;
-        place_matrix->waited[cell] = is_known && place_matrix->bound[of] > 0 ? place_matrix->bound[of] : 0;
-        place_matrix->late_more[cell] = is_known ? times->late[of] : TIME_UNKNOWN;
-        place_matrix->middle[cell] = is_explained ? TIME_UNKNOWN : times->own[of];
+        int is_explained = source->explained[rank * matrix->steps + step];
+        matrix->value[cell] = times->own[of];
+        matrix->unit_pace[cell] = is_known ? times->pace[of] : TIME_UNKNOWN;
+        matrix->waited[cell] = is_known && matrix->bound[of] > 0 ? matrix->bound[of] : 0;
+        matrix->late_more[cell] = is_known ? times->late[of] : TIME_UNKNOWN;
+        matrix->middle[cell] = is_explained ? TIME_UNKNOWN : times->own[of];
     }
 }
 
-static void measure_units(struct place_matrix *place_matrix, const struct place_matrix_source *source,
-                          size_t role)
+static void measure_units(struct place_matrix *matrix, const struct place_matrix_source *source, size_t role)
 {
     const struct role *of = &source->baseline->roles[role];
-    for (size_t unit = 0; unit < place_matrix->units; unit++)
-        if (place_matrix->first[unit + 1] - place_matrix->first[unit] == 1)
-            measure_single(place_matrix, source, of, unit);
+    for (size_t unit = 0; unit < matrix->units; unit++)
+        if (matrix->first[unit + 1] - matrix->first[unit] == 1)
+            measure_single(matrix, source, of, unit);
         else
-            measure_several(place_matrix, source, of, unit);
+            measure_several(matrix, source, of, unit);
 }
 
 /* In one step, over `values` of the units with a known median. */
-static struct middles find_middles(struct place_matrix *place_matrix, const int64_t *values, size_t step)
+static struct middles find_middles(struct place_matrix *matrix, const int64_t *values, size_t step)
 {
     size_t known = 0;
-    for (size_t unit = 0; unit < place_matrix->units; unit++)
-        if (place_matrix->middle[unit * place_matrix->steps + step] != TIME_UNKNOWN)
-            place_matrix->list[known++] = values[unit * place_matrix->steps + step];
-    return middles_of(place_matrix->list, known);
+    for (size_t unit = 0; unit < matrix->units; unit++)
+        if (matrix->middle[unit * matrix->steps + step] != TIME_UNKNOWN)
+            matrix->list[known++] = values[unit * matrix->steps + step];
+    return middles_of(matrix->list, known);
 }
 
 /* Stores the median of the others for each unit. */
-static void take_others(struct place_matrix *place_matrix, const int64_t *values, size_t step,
+static void take_others(struct place_matrix *matrix, const int64_t *values, size_t step,
                         const struct middles *middles)
 {
-    for (size_t unit = 0; unit < place_matrix->units; unit++) {
-        size_t cell = unit * place_matrix->steps + step;
-        place_matrix->others[cell] = place_matrix->middle[cell] == TIME_UNKNOWN
-                                         ? middles->all
-                                         : median_of_others(middles, values[cell]);
+    for (size_t unit = 0; unit < matrix->units; unit++) {
+        size_t cell = unit * matrix->steps + step;
+        matrix->others[cell] =
+            matrix->middle[cell] == TIME_UNKNOWN ? middles->all : median_of_others(middles, values[cell]);
     }
 }
 
 /* Measures the quiet steps of a unit: excess over the others, and pace. */
-static void measure_quiet(struct place_matrix *place_matrix, const struct place_matrix_source *source,
-                          size_t unit)
+static void measure_quiet(struct place_matrix *matrix, const struct place_matrix_source *source, size_t unit)
 {
     size_t first = (size_t)source->baseline->first_step, known = 0;
-    for (size_t step = first; step < place_matrix->steps; step++) {
-        size_t cell = unit * place_matrix->steps + step;
-        if (place_matrix->value[cell] != TIME_UNKNOWN && place_matrix->others[cell] != TIME_UNKNOWN)
-            place_matrix->list[known++] = place_matrix->value[cell] - place_matrix->others[cell];
+    for (size_t step = first; step < matrix->steps; step++) {
+        size_t cell = unit * matrix->steps + step;
+        if (matrix->value[cell] != TIME_UNKNOWN && matrix->others[cell] != TIME_UNKNOWN)
+            matrix->list[known++] = matrix->value[cell] - matrix->others[cell];
     }
-    place_matrix->quiet[unit] = known ? pick_baseline_quantile(place_matrix->list, known) : 0;
+    matrix->quiet[unit] = known ? pick_baseline_quantile(matrix->list, known) : 0;
     known = 0;
-    for (size_t step = first; step < place_matrix->steps; step++)
-        if (place_matrix->value[unit * place_matrix->steps + step] != TIME_UNKNOWN)
-            place_matrix->list[known++] = place_matrix->unit_pace[unit * place_matrix->steps + step];
-    place_matrix->quiet_pace[unit] = known ? pick_baseline_quantile(place_matrix->list, known) : 0;
+    for (size_t step = first; step < matrix->steps; step++)
+        if (matrix->value[unit * matrix->steps + step] != TIME_UNKNOWN)
+            matrix->list[known++] = matrix->unit_pace[unit * matrix->steps + step];
+    matrix->quiet_pace[unit] = known ? pick_baseline_quantile(matrix->list, known) : 0;
 }
 
 /* If all ranks of an operation belong to the unit, a wait inside it does not limit the excess. */
-static void take_bounds(struct place_matrix *place_matrix, const struct role *role)
+static void take_bounds(struct place_matrix *matrix, const struct role *role)
 {
-    const struct place_times *times = place_matrix->times;
-    const struct partition *partition = place_matrix->partition;
-    memcpy(place_matrix->bound, times->bound,
-           times->ranks * place_matrix->steps * sizeof *place_matrix->bound);
+    const struct place_times *times = matrix->times;
+    const struct partition *partition = matrix->partition;
+    memcpy(matrix->bound, times->bound, times->ranks * matrix->steps * sizeof *matrix->bound);
     for (size_t rank = 0; partition->kind != UNIT_RANK && rank < times->ranks; rank++) {
         int32_t unit = partition->unit_of[role->ranks[times->place[rank]]];
-        for (size_t cell = rank * place_matrix->steps; cell < (rank + 1) * place_matrix->steps; cell++)
+        for (size_t cell = rank * matrix->steps; cell < (rank + 1) * matrix->steps; cell++)
             if (times->own[cell] != TIME_UNKNOWN && partition->within[times->communicator[cell]] == unit)
-                place_matrix->bound[cell] = INT64_MAX;
+                matrix->bound[cell] = INT64_MAX;
     }
 }
 
 /* By how much later than the others each unit was enqueued. */
-static void compare_lateness(struct place_matrix *place_matrix, size_t step)
+static void compare_lateness(struct place_matrix *matrix, size_t step)
 {
-    struct middles middles = find_middles(place_matrix, place_matrix->late_more, step);
-    take_others(place_matrix, place_matrix->late_more, step, &middles);
-    for (size_t unit = 0; unit < place_matrix->units; unit++) {
-        size_t cell = unit * place_matrix->steps + step;
-        if (place_matrix->value[cell] != TIME_UNKNOWN && place_matrix->others[cell] != TIME_UNKNOWN)
-            place_matrix->late_more[cell] -= place_matrix->others[cell];
+    struct middles middles = find_middles(matrix, matrix->late_more, step);
+    take_others(matrix, matrix->late_more, step, &middles);
+    for (size_t unit = 0; unit < matrix->units; unit++) {
+        size_t cell = unit * matrix->steps + step;
+        if (matrix->value[cell] != TIME_UNKNOWN && matrix->others[cell] != TIME_UNKNOWN)
+            matrix->late_more[cell] -= matrix->others[cell];
     }
 }
 
-void place_matrix_measure(struct place_matrix *place_matrix, const struct place_matrix_source *source,
-                          size_t role, struct middles *middles)
+void place_matrix_measure(struct place_matrix *matrix, const struct place_matrix_source *source, size_t role,
+                          struct middles *middles)
 {
-    take_bounds(place_matrix, &source->baseline->roles[role]);
-    measure_units(place_matrix, source, role);
-    for (size_t step = 0; step < place_matrix->steps; step++) {
-        compare_lateness(place_matrix, step);
-        middles[step] = find_middles(place_matrix, place_matrix->middle, step);
-        take_others(place_matrix, place_matrix->middle, step, &middles[step]);
+    take_bounds(matrix, &source->baseline->roles[role]);
+    measure_units(matrix, source, role);
+    for (size_t step = 0; step < matrix->steps; step++) {
+        compare_lateness(matrix, step);
+        middles[step] = find_middles(matrix, matrix->middle, step);
+        take_others(matrix, matrix->middle, step, &middles[step]);
     }
-    for (size_t unit = 0; unit < place_matrix->units; unit++)
-        measure_quiet(place_matrix, source, unit);
+    for (size_t unit = 0; unit < matrix->units; unit++)
+        measure_quiet(matrix, source, unit);
 }
 
-void place_matrix_measure_alone(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+void place_matrix_measure_alone(struct place_matrix *matrix, const struct place_matrix_source *source,
                                 size_t role, const struct middles *middles)
 {
-    take_bounds(place_matrix, &source->baseline->roles[role]);
-    measure_units(place_matrix, source, role);
-    for (size_t step = 0; step < place_matrix->steps; step++)
-        take_others(place_matrix, place_matrix->middle, step, &middles[step]);
-    for (size_t unit = 0; unit < place_matrix->units; unit++)
-        measure_quiet(place_matrix, source, unit);
+    take_bounds(matrix, &source->baseline->roles[role]);
+    measure_units(matrix, source, role);
+    for (size_t step = 0; step < matrix->steps; step++)
+        take_others(matrix, matrix->middle, step, &middles[step]);
+    for (size_t unit = 0; unit < matrix->units; unit++)
+        measure_quiet(matrix, source, unit);
 }
 
-int place_matrix_is_open(const struct place_matrix *place_matrix, size_t unit, size_t step)
+int place_matrix_is_open(const struct place_matrix *matrix, size_t unit, size_t step)
 {
-    for (int32_t i = place_matrix->first[unit]; i < place_matrix->first[unit + 1]; i++)
-        if (place_matrix->times->open[(size_t)place_matrix->member[i] * place_matrix->steps + step])
+    for (int32_t i = matrix->first[unit]; i < matrix->first[unit + 1]; i++)
+        if (matrix->times->open[(size_t)matrix->member[i] * matrix->steps + step])
             return 1;
     return 0;
 }
 
-int64_t place_matrix_unit_excess(const struct place_matrix *place_matrix, size_t unit, size_t step)
+int64_t place_matrix_unit_excess(const struct place_matrix *matrix, size_t unit, size_t step)
 {
-    size_t cell = unit * place_matrix->steps + step;
-    if (place_matrix->value[cell] == TIME_UNKNOWN || place_matrix->others[cell] == TIME_UNKNOWN)
+    size_t cell = unit * matrix->steps + step;
+    if (matrix->value[cell] == TIME_UNKNOWN || matrix->others[cell] == TIME_UNKNOWN)
         return TIME_UNKNOWN;
-    int64_t apart_ns = place_matrix->value[cell] - place_matrix->others[cell];
-    int64_t beyond_ns = apart_ns - place_matrix->quiet[unit];
+    int64_t apart_ns = matrix->value[cell] - matrix->others[cell];
+    int64_t beyond_ns = apart_ns - matrix->quiet[unit];
     if (beyond_ns <= 0)
         return apart_ns;
-    int64_t most_ns = place_matrix->waited[cell],
-            growth_ns = place_matrix->unit_pace[cell] - place_matrix->quiet_pace[unit];
+    int64_t most_ns = matrix->waited[cell], growth_ns = matrix->unit_pace[cell] - matrix->quiet_pace[unit];
     growth_ns = growth_ns > 0 ? growth_ns : 0;
     most_ns = growth_ns < most_ns ? growth_ns : most_ns;
-    return beyond_ns > most_ns ? place_matrix->quiet[unit] + most_ns : apart_ns;
+    return beyond_ns > most_ns ? matrix->quiet[unit] + most_ns : apart_ns;
 }
 
 /*
@@ -313,16 +305,15 @@ int64_t place_matrix_unit_excess(const struct place_matrix *place_matrix, size_t
  */
 enum { HOSTS_PART = 2, HOSTS_PART_WITHIN = 8 };
 
-int place_matrix_lateness_is(const struct place_matrix *place_matrix, int64_t late_ns, int64_t excess_ns)
+int place_matrix_lateness_is(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns)
 {
     return late_ns != TIME_UNKNOWN &&
-           late_ns >= excess_ns / (place_matrix->times->within ? HOSTS_PART_WITHIN : HOSTS_PART);
+           late_ns >= excess_ns / (matrix->times->within ? HOSTS_PART_WITHIN : HOSTS_PART);
 }
 
-int place_matrix_is_late(const struct place_matrix *place_matrix, size_t unit, size_t step, int64_t excess_ns)
+int place_matrix_is_late(const struct place_matrix *matrix, size_t unit, size_t step, int64_t excess_ns)
 {
-    return place_matrix_lateness_is(place_matrix, place_matrix->late_more[unit * place_matrix->steps + step],
-                                    excess_ns);
+    return place_matrix_lateness_is(matrix, matrix->late_more[unit * matrix->steps + step], excess_ns);
 }
 
 int64_t *max_member_durations(const struct job *job)

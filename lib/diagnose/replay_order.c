@@ -68,34 +68,33 @@ struct replay_successors {
     size_t asked;     /* number of ranks checked at this offset */
 };
 
-static void replay_successors_release(struct replay_successors *replay_successors)
+static void replay_successors_release(struct replay_successors *successors)
 {
-    free(replay_successors->first_child);
-    free(replay_successors->sibling);
-    free(replay_successors->arrived);
-    free(replay_successors->latest);
+    free(successors->first_child);
+    free(successors->sibling);
+    free(successors->arrived);
+    free(successors->latest);
 }
 
-static int replay_successors_init(struct replay_successors *replay_successors, const struct replay *replay)
+static int replay_successors_init(struct replay_successors *successors, const struct replay *replay)
 {
     size_t operations = replay->job->operation_count;
-    *replay_successors = (struct replay_successors){
-        .first_child = array_new(operations, sizeof *replay_successors->first_child),
-        .sibling = array_new(operations, sizeof *replay_successors->sibling),
+    *successors = (struct replay_successors){
+        .first_child = array_new(operations, sizeof *successors->first_child),
+        .sibling = array_new(operations, sizeof *successors->sibling),
         .ready = -1,
-        .arrived = array_new(replay->job->instance_count, sizeof *replay_successors->arrived),
-        .latest = array_new(replay->job->rank_count, sizeof *replay_successors->latest)};
-    if (!replay_successors->first_child || !replay_successors->sibling || !replay_successors->arrived ||
-        !replay_successors->latest)
+        .arrived = array_new(replay->job->instance_count, sizeof *successors->arrived),
+        .latest = array_new(replay->job->rank_count, sizeof *successors->latest)};
+    if (!successors->first_child || !successors->sibling || !successors->arrived || !successors->latest)
         return -1;
     for (size_t i = 0; i < operations; i++)
-        replay_successors->first_child[i] = replay_successors->sibling[i] = -1;
+        successors->first_child[i] = successors->sibling[i] = -1;
     for (size_t i = 0; i < replay->job->rank_count; i++)
-        replay_successors->latest[i] = -1;
+        successors->latest[i] = -1;
     for (size_t i = 0; i < operations; i++) {
         int32_t after = replay->after[i];
-        int32_t *list = after < 0 ? &replay_successors->ready : &replay_successors->first_child[after];
-        replay_successors->sibling[i] = *list;
+        int32_t *list = after < 0 ? &successors->ready : &successors->first_child[after];
+        successors->sibling[i] = *list;
         *list = (int32_t)i;
     }
     return 0;
@@ -107,13 +106,13 @@ static int32_t place_of(const struct replay *replay, int32_t at)
     return replay->after[at] <= -2 ? -2 - replay->after[at] : -1;
 }
 
-static void follow(struct replay_successors *replay_successors, int32_t at)
+static void follow(struct replay_successors *successors, int32_t at)
 {
     int32_t next;
-    for (int32_t child = replay_successors->first_child[at]; child >= 0; child = next) {
-        next = replay_successors->sibling[child];
-        replay_successors->sibling[child] = replay_successors->ready;
-        replay_successors->ready = child;
+    for (int32_t child = successors->first_child[at]; child >= 0; child = next) {
+        next = successors->sibling[child];
+        successors->sibling[child] = successors->ready;
+        successors->ready = child;
     }
 }
 
@@ -121,7 +120,7 @@ static void follow(struct replay_successors *replay_successors, int32_t at)
  * Adds an operation to the order. If it is the last member of its instance, all members end and the
  * operations after them become ready.
  */
-static void place(struct replay *replay, struct replay_successors *replay_successors, int32_t at)
+static void place(struct replay *replay, struct replay_successors *successors, int32_t at)
 {
     const struct job *job = replay->job;
     const struct job_operation *operation = &job->operations[at];
@@ -135,34 +134,33 @@ static void place(struct replay *replay, struct replay_successors *replay_succes
                                  .own_or_leaver = leaves ? -1 - leaver_of(replay, at) : operation->group,
                                  .after = after < 0 ? -1 : place_of(replay, after),
                                  .instance = (unsigned)operation->instance & INT32_MAX,
-                                 .is_first = !replay_successors->arrived[operation->instance]++};
+                                 .is_first = !successors->arrived[operation->instance]++};
     replay->after[at] = -2 - (int32_t)replay->move_count++;
-    replay_successors->latest[operation->rank] = at;
+    successors->latest[operation->rank] = at;
     if (leaves)
-        follow(replay_successors, at);
-    if (replay_successors->arrived[operation->instance] < instance->members)
+        follow(successors, at);
+    if (successors->arrived[operation->instance] < instance->members)
         return;
     move->is_last = 1;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t member = job_member_at(job, instance, i);
         if (!leaves_alone(replay, member))
-            follow(replay_successors, member);
+            follow(successors, member);
     }
 }
 
 /* The next operation that is not in the order, by its offset in its rank; -1: none. */
-static int32_t stuck(struct replay_successors *replay_successors, const struct replay *replay)
+static int32_t stuck(struct replay_successors *successors, const struct replay *replay)
 {
     const struct job *job = replay->job;
     while (replay->move_count < job->operation_count) {
-        if (replay_successors->asked == job->rank_count) {
-            replay_successors->asked = 0;
-            replay_successors->turn++;
+        if (successors->asked == job->rank_count) {
+            successors->asked = 0;
+            successors->turn++;
         }
-        const struct job_rank *rank = &job->ranks[replay_successors->asked++];
-        if (replay_successors->turn < rank->count &&
-            place_of(replay, (int32_t)(rank->first + replay_successors->turn)) < 0)
-            return (int32_t)(rank->first + replay_successors->turn);
+        const struct job_rank *rank = &job->ranks[successors->asked++];
+        if (successors->turn < rank->count && place_of(replay, (int32_t)(rank->first + successors->turn)) < 0)
+            return (int32_t)(rank->first + successors->turn);
     }
     return -1;
 }
@@ -171,11 +169,11 @@ static int32_t stuck(struct replay_successors *replay_successors, const struct r
  * Contradictory times (a start recorded late) can make operations wait for each other in a cycle. To break
  * it, the first of them is made to follow the last operation of its rank in the order.
  */
-static int32_t cut_circle(struct replay *replay, struct replay_successors *replay_successors)
+static int32_t cut_circle(struct replay *replay, struct replay_successors *successors)
 {
-    int32_t at = stuck(replay_successors, replay);
+    int32_t at = stuck(successors, replay);
     if (at >= 0)
-        replay->after[at] = replay_successors->latest[replay->job->operations[at].rank];
+        replay->after[at] = successors->latest[replay->job->operations[at].rank];
     return at;
 }
 
@@ -185,19 +183,19 @@ static int32_t cut_circle(struct replay *replay, struct replay_successors *repla
  */
 int replay_find_moves(struct replay *replay)
 {
-    struct replay_successors replay_successors;
-    int failed = replay_successors_init(&replay_successors, replay);
+    struct replay_successors successors;
+    int failed = replay_successors_init(&successors, replay);
     int32_t at;
     /*
      * An operation that broke a cycle is still in the list of those that follow another, so place() ignores
      * it the second time.
      */
-    while (!failed && (at = replay_successors.ready >= 0 ? replay_successors.ready
-                                                         : cut_circle(replay, &replay_successors)) >= 0) {
-        if (at == replay_successors.ready)
-            replay_successors.ready = replay_successors.sibling[at];
-        place(replay, &replay_successors, at);
+    while (!failed &&
+           (at = successors.ready >= 0 ? successors.ready : cut_circle(replay, &successors)) >= 0) {
+        if (at == successors.ready)
+            successors.ready = successors.sibling[at];
+        place(replay, &successors, at);
     }
-    replay_successors_release(&replay_successors);
+    replay_successors_release(&successors);
     return failed;
 }

@@ -17,10 +17,10 @@ struct sums {
     int64_t *list;     /* scratch: one value per step or per unit */
 };
 
-static int sums_init(struct sums *sums, const struct place_matrix *place_matrix)
+static int sums_init(struct sums *sums, const struct place_matrix *matrix)
 {
-    size_t cells = place_matrix->units * place_matrix->steps;
-    size_t longest = place_matrix->units > place_matrix->steps ? place_matrix->units : place_matrix->steps;
+    size_t cells = matrix->units * matrix->steps;
+    size_t longest = matrix->units > matrix->steps ? matrix->units : matrix->steps;
     *sums = (struct sums){.apart_ns = array_new(cells, sizeof *sums->apart_ns),
                           .known = array_new(cells, sizeof *sums->known),
                           .list = array_new(longest, sizeof *sums->list)};
@@ -34,72 +34,70 @@ static void sums_release(struct sums *sums)
     free(sums->list);
 }
 
-static int residual_matrix_init(struct residual_matrix *residual_matrix,
-                                const struct place_matrix *place_matrix, int32_t positions)
+static int residual_matrix_init(struct residual_matrix *residuals, const struct place_matrix *matrix,
+                                int32_t positions)
 {
-    size_t cells = place_matrix->units * place_matrix->steps;
-    size_t middles = place_matrix->units > 1 ? (size_t)positions * place_matrix->steps : 0;
-    *residual_matrix =
-        (struct residual_matrix){.units = place_matrix->units,
-                                 .unit = array_new(place_matrix->units, sizeof *residual_matrix->unit),
-                                 .beyond = array_new(cells, sizeof *residual_matrix->beyond),
-                                 .more = array_new(cells, sizeof *residual_matrix->more),
-                                 .host = array_new(cells, sizeof *residual_matrix->host),
-                                 .level = array_new(place_matrix->units, sizeof *residual_matrix->level),
-                                 .middles = array_new(middles, sizeof *residual_matrix->middles)};
-    if (!residual_matrix->unit || !residual_matrix->beyond || !residual_matrix->more ||
-        !residual_matrix->host || !residual_matrix->level || !residual_matrix->middles)
+    size_t cells = matrix->units * matrix->steps;
+    size_t middles = matrix->units > 1 ? (size_t)positions * matrix->steps : 0;
+    *residuals = (struct residual_matrix){.units = matrix->units,
+                                          .unit = array_new(matrix->units, sizeof *residuals->unit),
+                                          .beyond = array_new(cells, sizeof *residuals->beyond),
+                                          .more = array_new(cells, sizeof *residuals->more),
+                                          .host = array_new(cells, sizeof *residuals->host),
+                                          .level = array_new(matrix->units, sizeof *residuals->level),
+                                          .middles = array_new(middles, sizeof *residuals->middles)};
+    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->level ||
+        !residuals->middles)
         return -1;
-    for (size_t unit = 0; unit < place_matrix->units; unit++)
-        residual_matrix->unit[unit] = place_matrix->unit[unit];
+    for (size_t unit = 0; unit < matrix->units; unit++)
+        residuals->unit[unit] = matrix->unit[unit];
     return 0;
 }
 
-void residual_matrix_release(struct residual_matrix *residual_matrix)
+void residual_matrix_release(struct residual_matrix *residuals)
 {
-    free(residual_matrix->unit);
-    free(residual_matrix->beyond);
-    free(residual_matrix->more);
-    free(residual_matrix->host);
-    free(residual_matrix->level);
-    free(residual_matrix->middles);
-    *residual_matrix = (struct residual_matrix){0};
+    free(residuals->unit);
+    free(residuals->beyond);
+    free(residuals->more);
+    free(residuals->host);
+    free(residuals->level);
+    free(residuals->middles);
+    *residuals = (struct residual_matrix){0};
 }
 
-static void add_steps(struct residual_matrix *residual_matrix, struct sums *sums,
-                      const struct place_matrix *place_matrix)
+static void add_steps(struct residual_matrix *residuals, struct sums *sums, const struct place_matrix *matrix)
 {
-    for (size_t unit = 0; unit < place_matrix->units; unit++)
-        for (size_t step = 0; step < place_matrix->steps; step++) {
-            size_t cell = unit * place_matrix->steps + step;
-            int64_t apart_ns = place_matrix_unit_excess(place_matrix, unit, step),
-                    beyond_ns = apart_ns - place_matrix->quiet[unit];
+    for (size_t unit = 0; unit < matrix->units; unit++)
+        for (size_t step = 0; step < matrix->steps; step++) {
+            size_t cell = unit * matrix->steps + step;
+            int64_t apart_ns = place_matrix_unit_excess(matrix, unit, step),
+                    beyond_ns = apart_ns - matrix->quiet[unit];
             if (apart_ns == TIME_UNKNOWN)
                 continue;
             sums->apart_ns[cell] += apart_ns;
-            if (place_matrix_is_open(place_matrix, unit, step))
+            if (place_matrix_is_open(matrix, unit, step))
                 continue;
             sums->known[cell]++;
-            residual_matrix->beyond[cell] += apart_ns;
+            residuals->beyond[cell] += apart_ns;
             if (beyond_ns <= 0)
                 continue;
-            residual_matrix->more[cell] += beyond_ns;
-            if (place_matrix_is_late(place_matrix, unit, step, beyond_ns))
-                residual_matrix->host[cell] += beyond_ns;
+            residuals->more[cell] += beyond_ns;
+            if (place_matrix_is_late(matrix, unit, step, beyond_ns))
+                residuals->host[cell] += beyond_ns;
         }
 }
 
 /* The median over steps of a unit's values, minus those of the others if `others` is given; TIME_UNKNOWN. */
-static int64_t usual_of(struct place_matrix *place_matrix, const int64_t *values, const int64_t *others,
+static int64_t usual_of(struct place_matrix *matrix, const int64_t *values, const int64_t *others,
                         size_t unit)
 {
     size_t known = 0;
-    for (size_t step = 0; step < place_matrix->steps; step++) {
-        size_t cell = unit * place_matrix->steps + step;
-        if (place_matrix->value[cell] != TIME_UNKNOWN && place_matrix->others[cell] != TIME_UNKNOWN)
-            place_matrix->list[known++] = values[cell] - (others ? others[cell] : 0);
+    for (size_t step = 0; step < matrix->steps; step++) {
+        size_t cell = unit * matrix->steps + step;
+        if (matrix->value[cell] != TIME_UNKNOWN && matrix->others[cell] != TIME_UNKNOWN)
+            matrix->list[known++] = values[cell] - (others ? others[cell] : 0);
     }
-    return pick_quantile(place_matrix->list, known, 0.5);
+    return pick_quantile(matrix->list, known, 0.5);
 }
 
 /*
@@ -108,14 +106,14 @@ static int64_t usual_of(struct place_matrix *place_matrix, const int64_t *values
  */
 static const double SLOWER = 0.04;
 
-static void add_levels(struct residual_matrix *residual_matrix, struct place_matrix *place_matrix)
+static void add_levels(struct residual_matrix *residuals, struct place_matrix *matrix)
 {
-    for (size_t unit = 0; unit < place_matrix->units; unit++) {
-        struct level *level = &residual_matrix->level[unit];
-        int64_t apart_ns = usual_of(place_matrix, place_matrix->value, place_matrix->others, unit);
+    for (size_t unit = 0; unit < matrix->units; unit++) {
+        struct level *level = &residuals->level[unit];
+        int64_t apart_ns = usual_of(matrix, matrix->value, matrix->others, unit);
         if (apart_ns == TIME_UNKNOWN)
             continue;
-        int64_t others_ns = usual_of(place_matrix, place_matrix->others, NULL, unit);
+        int64_t others_ns = usual_of(matrix, matrix->others, NULL, unit);
         level->apart_ns += apart_ns;
         level->others_ns += others_ns;
         if (others_ns > level->widest_ns) {
@@ -127,8 +125,7 @@ static void add_levels(struct residual_matrix *residual_matrix, struct place_mat
         if (apart_ns <= 0)
             continue;
         level->more_ns += apart_ns;
-        if (place_matrix_lateness_is(place_matrix,
-                                     usual_of(place_matrix, place_matrix->late_more, NULL, unit), apart_ns))
+        if (place_matrix_lateness_is(matrix, usual_of(matrix, matrix->late_more, NULL, unit), apart_ns))
             level->host_ns += apart_ns;
     }
 }
@@ -137,66 +134,64 @@ static void add_levels(struct residual_matrix *residual_matrix, struct place_mat
  * Sets cells to TIME_UNKNOWN in which at most half of the places are known that are known in the unit's best
  * step.
  */
-static void forget_gaps(struct residual_matrix *residual_matrix, const struct sums *sums, size_t steps,
-                        size_t unit)
+static void forget_gaps(struct residual_matrix *residuals, const struct sums *sums, size_t steps, size_t unit)
 {
     int32_t most = 0;
     for (size_t step = 0; step < steps; step++)
         most = sums->known[unit * steps + step] > most ? sums->known[unit * steps + step] : most;
     for (size_t step = 0; step < steps; step++)
         if (sums->known[unit * steps + step] * 2 <= most)
-            residual_matrix->beyond[unit * steps + step] = TIME_UNKNOWN;
+            residuals->beyond[unit * steps + step] = TIME_UNKNOWN;
 }
 
 /* Turns sums into residuals by subtracting the quiet steps. */
-static void settle_unit(struct residual_matrix *residual_matrix, struct sums *sums, size_t steps,
-                        size_t first_step, size_t unit)
+static void settle_unit(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t first_step,
+                        size_t unit)
 {
     size_t count = 0;
     for (size_t step = first_step; step < steps; step++)
         sums->list[count++] = sums->apart_ns[unit * steps + step];
     /* The lower quartile excludes a fault in fewer than three quarters of the steps. */
-    residual_matrix->level[unit].quiet_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
+    residuals->level[unit].quiet_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
     count = 0;
-    forget_gaps(residual_matrix, sums, steps, unit);
+    forget_gaps(residuals, sums, steps, unit);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-        if (residual_matrix->beyond[cell] != TIME_UNKNOWN)
-            sums->list[count++] = residual_matrix->beyond[cell];
+        if (residuals->beyond[cell] != TIME_UNKNOWN)
+            sums->list[count++] = residuals->beyond[cell];
     int64_t quiet_ns = pick_baseline_quantile(sums->list, count);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-        if (residual_matrix->beyond[cell] != TIME_UNKNOWN)
-            residual_matrix->beyond[cell] -= quiet_ns;
+        if (residuals->beyond[cell] != TIME_UNKNOWN)
+            residuals->beyond[cell] -= quiet_ns;
 }
 
 /*
  * Quiet steps are fewer than half, so noise alone leaves a positive residual. The median over units of this
  * residual is subtracted.
  */
-static void take_off_usual(struct residual_matrix *residual_matrix, struct sums *sums, size_t steps)
+static void take_off_usual(struct residual_matrix *residuals, struct sums *sums, size_t steps)
 {
-    int64_t *middles = array_new(residual_matrix->units, sizeof *middles);
+    int64_t *middles = array_new(residuals->units, sizeof *middles);
     size_t known = 0;
-    for (size_t unit = 0; middles && unit < residual_matrix->units; unit++) {
+    for (size_t unit = 0; middles && unit < residuals->units; unit++) {
         size_t count = 0;
         for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-            if (residual_matrix->beyond[cell] != TIME_UNKNOWN)
-                sums->list[count++] = residual_matrix->beyond[cell];
+            if (residuals->beyond[cell] != TIME_UNKNOWN)
+                sums->list[count++] = residuals->beyond[cell];
         if (count)
             middles[known++] = pick_quantile(sums->list, count, 0.5);
     }
     int64_t middle_ns = known ? pick_quantile(middles, known, 0.5) : 0;
-    for (size_t cell = 0; cell < residual_matrix->units * steps; cell++)
-        if (residual_matrix->beyond[cell] != TIME_UNKNOWN)
-            residual_matrix->beyond[cell] -= middle_ns;
+    for (size_t cell = 0; cell < residuals->units * steps; cell++)
+        if (residuals->beyond[cell] != TIME_UNKNOWN)
+            residuals->beyond[cell] -= middle_ns;
     free(middles);
 }
 
-static void settle(struct residual_matrix *residual_matrix, struct sums *sums, size_t steps,
-                   size_t first_step)
+static void settle(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t first_step)
 {
-    for (size_t unit = 0; unit < residual_matrix->units; unit++)
-        settle_unit(residual_matrix, sums, steps, first_step, unit);
-    take_off_usual(residual_matrix, sums, steps);
+    for (size_t unit = 0; unit < residuals->units; unit++)
+        settle_unit(residuals, sums, steps, first_step, unit);
+    take_off_usual(residuals, sums, steps);
 }
 
 /* Working memory of residual_matrices_init() for one role. */
@@ -265,36 +260,36 @@ struct usual {
 };
 
 /* For a fault in all steps, the median of all steps. If few steps are not marked, the quiet steps. */
-static struct usual usual_at(const struct fault *fault, struct place_matrix *place_matrix)
+static struct usual usual_at(const struct fault *fault, struct place_matrix *matrix)
 {
     size_t known = 0, steps = 0;
-    struct usual usual = {.apart_ns = place_matrix->quiet[0], .pace_ns = place_matrix->quiet_pace[0]};
+    struct usual usual = {.apart_ns = matrix->quiet[0], .pace_ns = matrix->quiet_pace[0]};
     if (fault->is_steady) {
-        usual.apart_ns = usual_of(place_matrix, place_matrix->value, place_matrix->others, 0);
+        usual.apart_ns = usual_of(matrix, matrix->value, matrix->others, 0);
         return usual;
     }
-    for (size_t step = 0; step < place_matrix->steps; step++) {
-        int64_t apart_ns = place_matrix_unit_excess(place_matrix, 0, step);
+    for (size_t step = 0; step < matrix->steps; step++) {
+        int64_t apart_ns = place_matrix_unit_excess(matrix, 0, step);
         steps += apart_ns != TIME_UNKNOWN;
         if (apart_ns != TIME_UNKNOWN && !fault->steps[step])
-            place_matrix->list[known++] = apart_ns;
+            matrix->list[known++] = apart_ns;
     }
     if (!known || known * 4 < steps)
         return usual;
-    usual.apart_ns = pick_quantile(place_matrix->list, known, 0.5);
+    usual.apart_ns = pick_quantile(matrix->list, known, 0.5);
     known = 0;
-    for (size_t step = 0; step < place_matrix->steps; step++)
-        if (place_matrix_unit_excess(place_matrix, 0, step) != TIME_UNKNOWN && !fault->steps[step])
-            place_matrix->list[known++] = place_matrix->unit_pace[step];
-    usual.pace_ns = pick_quantile(place_matrix->list, known, 0.5);
+    for (size_t step = 0; step < matrix->steps; step++)
+        if (place_matrix_unit_excess(matrix, 0, step) != TIME_UNKNOWN && !fault->steps[step])
+            matrix->list[known++] = matrix->unit_pace[step];
+    usual.pace_ns = pick_quantile(matrix->list, known, 0.5);
     return usual;
 }
 
 /* By how much an own time is too long in a step. */
-static int64_t too_long(const struct fault *fault, const struct place_matrix *place_matrix,
+static int64_t too_long(const struct fault *fault, const struct place_matrix *matrix,
                         const struct usual *usual, int64_t own_ns, int64_t pace_ns, size_t step)
 {
-    int64_t apart_ns = own_ns - place_matrix->others[step];
+    int64_t apart_ns = own_ns - matrix->others[step];
     int64_t steady_ns = apart_ns < usual->apart_ns ? apart_ns : usual->apart_ns;
     int64_t fault_ns = fault->is_steady ? steady_ns : apart_ns - usual->apart_ns;
     int64_t growth_ns = fault->is_steady ? scale(own_ns, fault->most_part) : pace_ns - usual->pace_ns;
@@ -304,52 +299,50 @@ static int64_t too_long(const struct fault *fault, const struct place_matrix *pl
 }
 
 /* By how much a member is too slow in a cell, at most what its unit shows. */
-static int64_t fault_at(const struct fault *fault, const struct place_matrix *place_matrix,
+static int64_t fault_at(const struct fault *fault, const struct place_matrix *matrix,
                         const struct usual *usual, size_t cell)
 {
-    size_t step = cell % place_matrix->steps;
-    int64_t fault_ns = too_long(fault, place_matrix, usual, place_matrix->times->own[cell],
-                                place_matrix->times->pace[cell], step);
-    int64_t common_ns =
-        too_long(fault, place_matrix, usual, place_matrix->value[step], place_matrix->unit_pace[step], step);
+    size_t step = cell % matrix->steps;
+    int64_t fault_ns =
+        too_long(fault, matrix, usual, matrix->times->own[cell], matrix->times->pace[cell], step);
+    int64_t common_ns = too_long(fault, matrix, usual, matrix->value[step], matrix->unit_pace[step], step);
     fault_ns = common_ns < fault_ns ? common_ns : fault_ns;
-    return fault_ns < place_matrix->bound[cell] ? fault_ns : place_matrix->bound[cell];
+    return fault_ns < matrix->bound[cell] ? fault_ns : matrix->bound[cell];
 }
 
 /* Reports the fault at one place of a unit, which is the only one of the matrix. */
 static void take_place(const struct fault *fault, const struct place_matrix_source *source,
-                       struct place_matrix *place_matrix, size_t role, int32_t position, fault_taker take,
+                       struct place_matrix *matrix, size_t role, int32_t position, fault_taker take,
                        void *context)
 {
-    const struct place_times *times = place_matrix->times;
-    struct usual usual = usual_at(fault, place_matrix);
+    const struct place_times *times = matrix->times;
+    struct usual usual = usual_at(fault, matrix);
     for (size_t rank = 0; rank < times->ranks; rank++) {
         const int32_t *at = place_times_operations(times, source->baseline, role, position, rank);
-        for (size_t step = 0; step < place_matrix->steps; step++) {
-            size_t cell = rank * place_matrix->steps + step;
+        for (size_t step = 0; step < matrix->steps; step++) {
+            size_t cell = rank * matrix->steps + step;
             if (fault->steps[step] && times->own[cell] != TIME_UNKNOWN &&
-                place_matrix_unit_excess(place_matrix, 0, step) != TIME_UNKNOWN &&
+                place_matrix_unit_excess(matrix, 0, step) != TIME_UNKNOWN &&
                 (fault->is_steady || !times->open[cell]))
-                take(context, at[step], fault_at(fault, place_matrix, &usual, cell));
+                take(context, at[step], fault_at(fault, matrix, &usual, cell));
         }
     }
 }
 
 static int take_role(const struct fault *fault, const struct place_matrix_source *source,
-                     const struct residual_matrix *residual_matrix, size_t role, fault_taker take,
-                     void *context)
+                     const struct residual_matrix *residuals, size_t role, fault_taker take, void *context)
 {
     struct place_times times;
-    struct place_matrix place_matrix = {0};
+    struct place_matrix matrix = {0};
     int failed = place_times_init(&times, source, role, fault->partition, fault->unit) ||
-                 place_matrix_init(&place_matrix, source, fault->partition, &times, role);
+                 place_matrix_init(&matrix, source, fault->partition, &times, role);
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&times, source, role, position);
-        place_matrix_measure_alone(&place_matrix, source, role,
-                                   &residual_matrix->middles[(size_t)position * times.steps]);
-        take_place(fault, source, &place_matrix, role, position, take, context);
+        place_matrix_measure_alone(&matrix, source, role,
+                                   &residuals->middles[(size_t)position * times.steps]);
+        take_place(fault, source, &matrix, role, position, take, context);
     }
-    place_matrix_release(&place_matrix);
+    place_matrix_release(&matrix);
     place_times_release(&times);
     return failed;
 }
@@ -367,9 +360,9 @@ int fault_each(const struct fault *fault, const struct place_matrix_source *sour
                void *context)
 {
     for (size_t role = 0; role < source->baseline->role_count; role++) {
-        const struct residual_matrix *residual_matrix = &fault->residual_matrices[role * fault->apart];
-        if (residual_matrix->units > 1 && plays(fault->partition, fault->unit, source->baseline, role) &&
-            take_role(fault, source, residual_matrix, role, take, context))
+        const struct residual_matrix *residuals = &fault->residual_matrices[role * fault->apart];
+        if (residuals->units > 1 && plays(fault->partition, fault->unit, source->baseline, role) &&
+            take_role(fault, source, residuals, role, take, context))
             return -1;
     }
     return 0;

@@ -18,10 +18,10 @@ static int is_as(const struct stretch *stretch, const struct stretch *other)
 }
 
 /* The call sequence that a step under this load matches; -1: none. */
-static int32_t find(const struct call_sequences *call_sequences, struct stretch stretch, int32_t load)
+static int32_t find(const struct call_sequences *sequences, struct stretch stretch, int32_t load)
 {
-    for (int32_t i = 0; i < call_sequences->count; i++)
-        if (call_sequences->load[i] == load && is_as(&call_sequences->canonical[i], &stretch))
+    for (int32_t i = 0; i < sequences->count; i++)
+        if (sequences->load[i] == load && is_as(&sequences->canonical[i], &stretch))
             return i;
     return -1;
 }
@@ -53,56 +53,56 @@ static int32_t main_load(const struct stretch *stretches, const struct stretch *
     return best;
 }
 
-static void add_stretches(struct call_sequences *call_sequences, const struct stretch *stretches,
+static void add_stretches(struct call_sequences *sequences, const struct stretch *stretches,
                           const int32_t *loads, int32_t first_step, int32_t step_count)
 {
     for (int32_t step = first_step, alike; step < step_count; step += alike ? alike : 1) {
         alike = count_alike(stretches, loads, step, step_count);
-        if (alike < FEWEST_STEPS || call_sequences->count == MAX_CALL_SEQUENCES ||
-            find(call_sequences, stretches[step], loads[step]) >= 0)
+        if (alike < FEWEST_STEPS || sequences->count == MAX_CALL_SEQUENCES ||
+            find(sequences, stretches[step], loads[step]) >= 0)
             continue;
-        call_sequences->load[call_sequences->count] = loads[step];
-        call_sequences->canonical[call_sequences->count++] = stretches[step];
+        sequences->load[sequences->count] = loads[step];
+        sequences->canonical[sequences->count++] = stretches[step];
     }
 }
 
-static void assign_steps(struct call_sequences *call_sequences, const struct stretch *stretches,
+static void assign_steps(struct call_sequences *sequences, const struct stretch *stretches,
                          const int32_t *loads, int32_t step_count)
 {
     int32_t last = -1;
     for (int32_t step = 0; step < step_count; step++) {
-        int32_t here = find(call_sequences, stretches[step], loads[step]);
+        int32_t here = find(sequences, stretches[step], loads[step]);
         last = here >= 0 ? here : last;
-        call_sequences->of_step[step] = last;
+        sequences->of_step[step] = last;
     }
     last = 0;
     for (int32_t step = step_count; step-- > 0;) {
-        last = call_sequences->of_step[step] >= 0 ? call_sequences->of_step[step] : last;
-        call_sequences->of_step[step] = last;
-        call_sequences->first_step[last] = step;
+        last = sequences->of_step[step] >= 0 ? sequences->of_step[step] : last;
+        sequences->of_step[step] = last;
+        sequences->first_step[last] = step;
     }
 }
 
-int call_sequences_find(struct call_sequences *call_sequences, const struct stretch *stretches,
+int call_sequences_find(struct call_sequences *sequences, const struct stretch *stretches,
                         const int32_t *loads, int32_t first_step, int32_t step_count, struct stretch *scratch)
 {
-    *call_sequences = (struct call_sequences){.of_step = array_new((size_t)step_count, sizeof(int32_t))};
-    if (!call_sequences->of_step)
+    *sequences = (struct call_sequences){.of_step = array_new((size_t)step_count, sizeof(int32_t))};
+    if (!sequences->of_step)
         return -1;
     struct stretch canonical = stretches_canonical(stretches, first_step, step_count, scratch);
-    call_sequences->count = canonical.first >= 0;
-    call_sequences->canonical[0] = canonical;
-    call_sequences->load[0] = main_load(stretches, &canonical, loads, first_step, step_count);
-    if (call_sequences->count)
-        add_stretches(call_sequences, stretches, loads, first_step, step_count);
-    assign_steps(call_sequences, stretches, loads, step_count);
+    sequences->count = canonical.first >= 0;
+    sequences->canonical[0] = canonical;
+    sequences->load[0] = main_load(stretches, &canonical, loads, first_step, step_count);
+    if (sequences->count)
+        add_stretches(sequences, stretches, loads, first_step, step_count);
+    assign_steps(sequences, stretches, loads, step_count);
     return 0;
 }
 
-void call_sequences_release(struct call_sequences *call_sequences)
+void call_sequences_release(struct call_sequences *sequences)
 {
-    free(call_sequences->of_step);
-    *call_sequences = (struct call_sequences){.count = 0};
+    free(sequences->of_step);
+    *sequences = (struct call_sequences){.count = 0};
 }
 
 /*
@@ -137,7 +137,7 @@ struct player {
     size_t *capacity;  /* of baseline->roles */
     struct stretch *stretches; /* one per step, followed by the same amount of scratch space */
     const int32_t *loads;      /* one per step */
-    struct call_sequences call_sequences;
+    struct call_sequences sequences;
     int32_t begins[MAX_CALL_SEQUENCES]; /* first positions of its call sequences in its role */
     size_t rank;
     int32_t stage;
@@ -158,9 +158,9 @@ static void vote(int32_t *before, int32_t *votes, int32_t position)
  */
 static void vote_in_step(const struct player *player, int32_t step, int32_t *before, int32_t *votes)
 {
-    int32_t call_sequence = player->call_sequences.of_step[step], begin = player->begins[call_sequence];
+    int32_t call_sequence = player->sequences.of_step[step], begin = player->begins[call_sequence];
     const struct stretch *like = &player->stretches[step];
-    const struct stretch *canonical = &player->call_sequences.canonical[call_sequence];
+    const struct stretch *canonical = &player->sequences.canonical[call_sequence];
     for (int32_t i = 0;
          begin >= 0 && like->signature == canonical->signature && i < canonical->count && i < like->count;
          i++) {
@@ -196,11 +196,11 @@ static int note_predecessors(struct player *player)
 static int is_usual_size(const struct player *player, int32_t call_sequence, int32_t at)
 {
     const struct job_operation *operations = player->job->operations;
-    struct stretch canonical = player->call_sequences.canonical[call_sequence];
+    struct stretch canonical = player->sequences.canonical[call_sequence];
     int32_t alike = 0;
     for (int32_t step = player->baseline->first_step; step < player->job->step_count; step++) {
         const struct stretch *stretch = &player->stretches[step];
-        if (player->call_sequences.of_step[step] != call_sequence || stretch->count != canonical.count)
+        if (player->sequences.of_step[step] != call_sequence || stretch->count != canonical.count)
             continue;
         alike += operations[stretch->first + at].bytes == operations[canonical.first + at].bytes ? 1 : -1;
     }
@@ -209,7 +209,7 @@ static int is_usual_size(const struct player *player, int32_t call_sequence, int
 
 static uint64_t hash_sequence(const struct player *player, int32_t call_sequence)
 {
-    struct stretch canonical = player->call_sequences.canonical[call_sequence];
+    struct stretch canonical = player->sequences.canonical[call_sequence];
     uint64_t hash = hash_mix((uint64_t)canonical.count, (uint64_t)player->stage);
     for (int32_t i = 0; i < canonical.count; i++)
         hash = hash_mix(hash, hash_role(player->job, &player->job->operations[canonical.first + i],
@@ -225,9 +225,9 @@ enum { FIRST_OF = -1, IN_ANY = -2 };
 
 static struct map_key key_of(const struct player *player, int32_t call_sequence, int64_t of)
 {
-    struct stretch canonical = player->call_sequences.canonical[call_sequence];
+    struct stretch canonical = player->sequences.canonical[call_sequence];
     return (struct map_key){{hash_sequence(player, call_sequence), (uint64_t)canonical.count, (uint64_t)of,
-                             (uint64_t)player->call_sequences.load[call_sequence]}};
+                             (uint64_t)player->sequences.load[call_sequence]}};
 }
 
 /*
@@ -240,7 +240,7 @@ static int32_t find_role(const struct player *player)
     const int64_t *role = map_get(player->roles, key_of(player, 0, FIRST_OF));
     if (!role)
         role = map_get(player->roles, key_of(player, 0, IN_ANY));
-    for (int32_t i = 1; !role && i < player->call_sequences.count; i++)
+    for (int32_t i = 1; !role && i < player->sequences.count; i++)
         role = map_get(player->roles, key_of(player, i, FIRST_OF));
     return role ? (int32_t)*role : -1;
 }
@@ -284,13 +284,12 @@ static int take_call_sequences(struct player *player)
     const struct job *job = player->job;
     int32_t number = player->baseline->role_of_rank[player->rank];
     struct role *role = &player->baseline->roles[number];
-    for (int32_t i = 0; i < player->call_sequences.count; i++) {
-        int32_t count = player->call_sequences.canonical[i].count;
+    for (int32_t i = 0; i < player->sequences.count; i++) {
+        int32_t count = player->sequences.canonical[i].count;
         const int64_t *known = map_get(player->roles, key_of(player, i, number));
         player->begins[i] = known ? (int32_t)*known : -1;
-        if (player->call_sequences.first_step[i] >= player->baseline->first_step &&
-            player->call_sequences.count > 1 &&
-            warm_up_add(player->baseline, player->call_sequences.first_step[i]))
+        if (player->sequences.first_step[i] >= player->baseline->first_step && player->sequences.count > 1 &&
+            warm_up_add(player->baseline, player->sequences.first_step[i]))
             return -1;
         if (known || !recurs(job, &job->ranks[player->rank], role->length + count))
             continue;
@@ -322,13 +321,13 @@ static int place_call_sequence(struct player *player, int32_t call_sequence)
     struct stretch *own = player->stretches + job->step_count;
     int32_t *positions = player->baseline->positions, begin = player->begins[call_sequence];
     for (int32_t step = 0; step < job->step_count; step++)
-        own[step] = player->call_sequences.of_step[step] == call_sequence ? player->stretches[step]
-                                                                          : (struct stretch){.first = -1};
+        own[step] = player->sequences.of_step[step] == call_sequence ? player->stretches[step]
+                                                                     : (struct stretch){.first = -1};
     if (begin < 0)
         return 0;
-    if (positions_match(job, own, player->call_sequences.canonical[call_sequence], positions))
+    if (positions_match(job, own, player->sequences.canonical[call_sequence], positions))
         return -1;
-    for (int32_t step = 0; (begin || player->call_sequences.count > 1) && step < job->step_count; step++)
+    for (int32_t step = 0; (begin || player->sequences.count > 1) && step < job->step_count; step++)
         shift_positions(job, own[step], step, begin, positions);
     return 0;
 }
@@ -352,7 +351,7 @@ static void count_whole(struct regularity *regularity, const struct player *play
     for (int32_t step = player->baseline->first_step; step < player->job->step_count; step++) {
         if (job_is_break(player->job, step))
             continue;
-        int32_t count = player->call_sequences.canonical[player->call_sequences.of_step[step]].count;
+        int32_t count = player->sequences.canonical[player->sequences.of_step[step]].count;
         int32_t placed = count_placed(player->baseline->positions, player->stretches[step]);
         regularity->whole += player->job->missing_sequence ? (uint64_t)placed : placed == count;
         regularity->all += player->job->missing_sequence ? (uint64_t)count : 1;
@@ -364,15 +363,15 @@ static int place_rank(struct player *player)
     const struct job *job = player->job;
     const struct job_rank *rank = &job->ranks[player->rank];
     if (stretches_cut(job, rank, player->stretches) ||
-        call_sequences_find(&player->call_sequences, player->stretches, player->loads,
+        call_sequences_find(&player->sequences, player->stretches, player->loads,
                             player->baseline->first_step, job->step_count,
                             player->stretches + job->step_count))
         return -1;
-    if (!player->call_sequences.count || !recurs(job, rank, player->call_sequences.canonical[0].count))
+    if (!player->sequences.count || !recurs(job, rank, player->sequences.canonical[0].count))
         return 0;
     if (join_role(player) || take_call_sequences(player))
         return -1;
-    for (int32_t i = 0; i < player->call_sequences.count; i++)
+    for (int32_t i = 0; i < player->sequences.count; i++)
         if (place_call_sequence(player, i))
             return -1;
     return note_predecessors(player);
@@ -416,8 +415,8 @@ int baseline_find_roles(struct baseline *baseline, const struct job *job)
         if (!failed && baseline->role_of_rank[i] >= 0)
             count_whole(&regularity, &player);
         for (int32_t step = 0; !failed && i == busiest && step < job->step_count; step++)
-            baseline->stretch_of_step[step] = player.call_sequences.of_step[step];
-        call_sequences_release(&player.call_sequences);
+            baseline->stretch_of_step[step] = player.sequences.of_step[step];
+        call_sequences_release(&player.sequences);
     }
     if (regularity.all)
         baseline->regular = (double)regularity.whole / (double)regularity.all;

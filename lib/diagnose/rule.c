@@ -378,32 +378,31 @@ int rule_find(const char *name, size_t length)
     return -1;
 }
 
-void rule_results_add(struct rule_results *rule_results, enum finding_kind kind, enum rule_id rule,
-                      double reading)
+void rule_results_add(struct rule_results *results, enum finding_kind kind, enum rule_id rule, double reading)
 {
     if (isnan(reading) || !(rules[rule].kinds >> kind & 1))
         return;
-    rule_results->values[rule] = reading;
-    rule_results->asked[rule] = 1;
+    results->values[rule] = reading;
+    results->asked[rule] = 1;
 }
 
-void rule_results_remove(struct rule_results *rule_results, const struct rule_set *off)
+void rule_results_remove(struct rule_results *results, const struct rule_set *off)
 {
     for (int i = 0; i < RULE_COUNT; i++)
         if (off->has[i])
-            rule_results->asked[i] = 0;
+            results->asked[i] = 0;
 }
 
-int rule_results_fail(const struct rule_results *rule_results, enum rule_id rule)
+int rule_results_fail(const struct rule_results *results, enum rule_id rule)
 {
-    return rule_results->asked[rule] && rule_is_violated(rule, rule_results->values[rule]);
+    return results->asked[rule] && rule_is_violated(rule, results->values[rule]);
 }
 
-enum confidence rule_results_confidence(const struct rule_results *rule_results)
+enum confidence rule_results_confidence(const struct rule_results *results)
 {
     enum confidence allowed = CONFIDENCE_HIGH;
     for (int i = 0; i < RULE_COUNT; i++)
-        if (rules[i].at_most < allowed && rule_results_fail(rule_results, (enum rule_id)i))
+        if (rules[i].at_most < allowed && rule_results_fail(results, (enum rule_id)i))
             allowed = rules[i].at_most;
     return allowed;
 }

@@ -36,9 +36,6 @@ struct figures {
 void figures_add(struct figures *figures, const char *name, double value);
 void figures_add_time(struct figures *figures, const char *name_us, int64_t time_ns);
 
-/* Appends "figures": {...}. -1 when memory runs out. */
-int figures_add_json(const struct figures *figures, struct buffer *json);
-
 /* -------------------- finding.c -------------------- */
 
 /* What a finding blames a rank for. */
@@ -278,17 +275,17 @@ struct rule_set {
 };
 
 /* Records a measure, unless it is NOT_ASKED or the rule does not apply to this kind. */
-void rule_results_add(struct rule_results *rule_results, enum finding_kind kind, enum rule_id rule,
+void rule_results_add(struct rule_results *results, enum finding_kind kind, enum rule_id rule,
                       double reading);
 
 /* Removes the measures of the rules in `off`. */
-void rule_results_remove(struct rule_results *rule_results, const struct rule_set *off);
+void rule_results_remove(struct rule_results *results, const struct rule_set *off);
 
 /* Whether the rule applied and is violated. */
-int rule_results_fail(const struct rule_results *rule_results, enum rule_id rule);
+int rule_results_fail(const struct rule_results *results, enum rule_id rule);
 
 /* The lowest confidence cap of all violated rules; CONFIDENCE_HIGH where no rule is violated. */
-enum confidence rule_results_confidence(const struct rule_results *rule_results);
+enum confidence rule_results_confidence(const struct rule_results *results);
 
 /* A part as a share of the whole, both times or both counts. A whole of 0 counts as 1. */
 static inline double ratio_of(int64_t part, int64_t whole)

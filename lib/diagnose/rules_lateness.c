@@ -65,21 +65,20 @@ static double measure_crowd(const struct finding *finding, const int32_t *ranks,
     return ratio_of(crowded, finding->last_step - finding->first_step + 1);
 }
 
-static void join_step(struct common_slowdown *common_slowdown, int32_t step, int32_t ranks)
+static void join_step(struct common_slowdown *slowdown, int32_t step, int32_t ranks)
 {
-    common_slowdown->first_step =
-        common_slowdown->ranks && common_slowdown->first_step < step ? common_slowdown->first_step : step;
-    common_slowdown->last_step = common_slowdown->last_step > step ? common_slowdown->last_step : step;
-    common_slowdown->ranks = ranks > common_slowdown->ranks ? ranks : common_slowdown->ranks;
+    slowdown->first_step = slowdown->ranks && slowdown->first_step < step ? slowdown->first_step : step;
+    slowdown->last_step = slowdown->last_step > step ? slowdown->last_step : step;
+    slowdown->ranks = ranks > slowdown->ranks ? ranks : slowdown->ranks;
 }
 
-static void join_crowd(struct common_slowdown *common_slowdown, const struct finding *finding,
-                       const int32_t *ranks, size_t recorded)
+static void join_crowd(struct common_slowdown *slowdown, const struct finding *finding, const int32_t *ranks,
+                       size_t recorded)
 {
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
         if (is_crowd(ranks[step], recorded))
-            join_step(common_slowdown, step, ranks[step]);
-    common_slowdown->findings++;
+            join_step(slowdown, step, ranks[step]);
+    slowdown->findings++;
 }
 
 static void doubt(struct findings *findings, const struct named *named, size_t count, const int32_t *ranks,
@@ -138,13 +137,13 @@ static double measure_shared(const struct findings *findings, const struct findi
 }
 
 /* Adds its steps to the common slowdown. */
-static void join_shared(struct common_slowdown *common_slowdown, const struct finding *finding,
+static void join_shared(struct common_slowdown *slowdown, const struct finding *finding,
                         const struct beside *beside)
 {
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
         if (is_shared_in(beside, step))
-            join_step(common_slowdown, step, beside->ranks[step] + 1);
-    common_slowdown->findings++;
+            join_step(slowdown, step, beside->ranks[step] + 1);
+    slowdown->findings++;
 }
 
 /*

@@ -186,7 +186,7 @@ struct explanations {
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct acceptance_limits *acceptance_limits, struct error *error);
+                      const struct acceptance_limits *acceptance, struct error *error);
 void explanations_release(struct explanations *explanations);
 
 /* -------------------- place_matrix.c -------------------- */
@@ -278,18 +278,18 @@ struct place_matrix {
 };
 
 /* Allocates room for the ranks of `times`. Returns -1 when memory runs out; release it in that case too. */
-int place_matrix_init(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+int place_matrix_init(struct place_matrix *matrix, const struct place_matrix_source *source,
                       const struct partition *partition, const struct place_times *times, size_t role);
-void place_matrix_release(struct place_matrix *place_matrix);
+void place_matrix_release(struct place_matrix *matrix);
 
 /*
  * Measures all units of a role against each other at the place that `times` was last filled for. Stores in
  * `middles`, one per step, what place_matrix_measure_alone needs.
  */
-void place_matrix_measure(struct place_matrix *place_matrix, const struct place_matrix_source *source,
-                          size_t role, struct middles *middles);
+void place_matrix_measure(struct place_matrix *matrix, const struct place_matrix_source *source, size_t role,
+                          struct middles *middles);
 /* Same for a matrix of only one unit, against the stored `middles`. Lateness is not compared. */
-void place_matrix_measure_alone(struct place_matrix *place_matrix, const struct place_matrix_source *source,
+void place_matrix_measure_alone(struct place_matrix *matrix, const struct place_matrix_source *source,
                                 size_t role, const struct middles *middles);
 
 /*
@@ -297,21 +297,20 @@ void place_matrix_measure_alone(struct place_matrix *place_matrix, const struct 
  * steps is limited to what other ranks waited and to the growth of its own pace: a rank that waits for this
  * unit computes in the meantime and then shows less own time.
  */
-int64_t place_matrix_unit_excess(const struct place_matrix *place_matrix, size_t unit, size_t step);
+int64_t place_matrix_unit_excess(const struct place_matrix *matrix, size_t unit, size_t step);
 
 /*
  * Whether the own time of any member may contain something else (place_times.open). Such a cell counts for
  * the level over all steps but not for single steps.
  */
-int place_matrix_is_open(const struct place_matrix *place_matrix, size_t unit, size_t step);
+int place_matrix_is_open(const struct place_matrix *matrix, size_t unit, size_t step);
 
 /*
  * Whether an excess is the host's, judged by how much later than the others its operations were enqueued;
  * below, for one cell.
  */
-int place_matrix_lateness_is(const struct place_matrix *place_matrix, int64_t late_ns, int64_t excess_ns);
-int place_matrix_is_late(const struct place_matrix *place_matrix, size_t unit, size_t step,
-                         int64_t excess_ns);
+int place_matrix_lateness_is(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns);
+int place_matrix_is_late(const struct place_matrix *matrix, size_t unit, size_t step, int64_t excess_ns);
 
 /* -------------------- residual_matrix.c -------------------- */
 
@@ -350,7 +349,7 @@ struct level {
 int residual_matrices_init(struct residual_matrix *residual_matrices,
                            const struct place_matrix_source *source, const struct partitions *partitions,
                            size_t role);
-void residual_matrix_release(struct residual_matrix *residual_matrix);
+void residual_matrix_release(struct residual_matrix *residuals);
 
 /*
  * The time that an explanation removes: by how much the ranks of a unit took longer than the others in the
@@ -433,7 +432,7 @@ void explanation_search_commit_removed(struct explanation_search *it);
 /* Returns the residuals of a role by the units of a partition; below, the index of a unit in these, or -1. */
 struct residual_matrix *explanation_search_residual_matrix(const struct explanation_search *it, size_t role,
                                                            size_t partition);
-int32_t residual_matrix_unit(const struct residual_matrix *residual_matrix, size_t unit);
+int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t unit);
 
 /*
  * Finds the most certain hypothesis that is above the certainty limit and not idle. Units that are slow in

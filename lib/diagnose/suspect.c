@@ -78,23 +78,6 @@ double suspect_longer(const struct suspect *suspect, const struct lengthening *l
 }
 
 /*
- * Where files were lost, the replay lacks the operations that passed waiting on, so for a network the
- * duration of its steps counts. Where no file was lost, that counts only up to the suspect's own excess.
- */
-double suspect_impact_shown(const struct suspect *suspect, const struct lengthening *lengthening,
-                            const struct job *job, const struct baseline *baseline)
-{
-    double worth = suspect_impact(suspect, baseline);
-    int64_t least_ns = lengthening->least_ns;
-    if (!job->lacks_files && least_ns > suspect->total_ns)
-        least_ns = suspect->total_ns;
-    double least = suspect_share(suspect, baseline, least_ns);
-    int counts = suspect->kind == FINDING_NETWORK && worth > 0 &&
-                 suspect_longer(suspect, lengthening) <= limit_of(LIMIT_UNEXPLAINED);
-    return counts && least > worth ? least : worth;
-}
-
-/*
  * The host must account for one part in HOSTS_PART of the excess; within a step for one part in
  * HOSTS_PART_WITHIN, because GPU work beside communication then starts late and takes its time as well.
  */
@@ -128,13 +111,6 @@ int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const 
     if (total_ns[1] * 3 >= total_ns[0])
         return host_ns[1] * 2 > total_ns[1];
     return (host_ns[0] + host_ns[1]) * 2 > total_ns[0] + total_ns[1];
-}
-
-const char *host_or_gpu_text(enum finding_kind kind)
-{
-    return kind == FINDING_HOST
-               ? ". The host enqueued it late"
-               : ". The kernel was already queued, so the GPU was busy and the host was not late";
 }
 
 int is_late_within(const struct job *job, const struct baseline *baseline,

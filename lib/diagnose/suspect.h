@@ -318,10 +318,6 @@ double suspect_share(const struct suspect *suspect, const struct baseline *basel
  */
 double suspect_impact(const struct suspect *suspect, const struct baseline *baseline);
 
-/* The same; of a network suspect by how much its steps were longer, where that shows more than the replay. */
-double suspect_impact_shown(const struct suspect *suspect, const struct lengthening *lengthening,
-                            const struct job *job, const struct baseline *baseline);
-
 /* Its steps as a share of the steps after the warm-up. */
 double suspect_extent(const struct suspect *suspect, const struct baseline *baseline);
 
@@ -353,8 +349,5 @@ int is_late_within(const struct job *job, const struct baseline *baseline,
  * the GPU caused it.
  */
 int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const struct baseline *baseline);
-
-/* The sentence of the evidence that says whether host or GPU caused it: ". The host enqueued it late". */
-const char *host_or_gpu_text(enum finding_kind kind);
 
 #endif

@@ -49,15 +49,6 @@ static void count_suspect(const struct suspect *suspect, const struct job *job,
                      excess_ns_at(&baseline->excess, i));
 }
 
-static int32_t greatest(const int64_t *values, size_t count)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if (values[i] > values[best])
-            best = i;
-    return count && values[best] > 0 ? (int32_t)best : -1;
-}
-
 static int judge(const struct suspects *suspects, struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, const struct edges *edges,
                  const struct transfer_excess *transfers, const struct diagnose_options *options,
@@ -77,7 +68,7 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
         count_suspect(suspect, job, baseline, transfers, &tally);
         finding->kind = suspect->kind;
         finding->rank = suspect->rank;
-        finding->tag = greatest(tally.by_tag, job->tags.count + 1) - 1;
+        finding->tag = greatest_above_zero(tally.by_tag, job->tags.count + 1) - 1;
         if (finding->tag < -1)
             finding->tag = -1;
         finding->first_step = suspect->first_step;
@@ -88,7 +79,7 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
         finding->shows_earlier = suspect->shows_earlier;
         finding->shows_later = suspect->shows_later;
         finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
-        int32_t position = greatest(tally.by_position, tally.positions);
+        int32_t position = greatest_above_zero(tally.by_position, tally.positions);
         failed = suspect->kind == FINDING_NETWORK
                      ? slowness_append_pause(suspect, &measures.slowness, finding)
                      : evidence_of_own(suspect, job, baseline, position, finding);
@@ -411,14 +402,6 @@ static void note_peers(struct details *details, const struct finding *finding)
         details->waited[finding->peers[i]] = 1;
 }
 
-static int by_excess(const void *a, const void *b)
-{
-    const struct phase_excess *left = a, *right = b;
-    if (left->excess_ns != right->excess_ns)
-        return left->excess_ns > right->excess_ns ? -1 : 1;
-    return left->tag - right->tag;
-}
-
 static int keep_phases(const struct details *details, struct finding *finding)
 {
     size_t tags = details->job->tags.count + 1;
@@ -434,7 +417,7 @@ static int keep_phases(const struct details *details, struct finding *finding)
         finding->phases[finding->phase_count++] =
             (struct phase_excess){(int32_t)tag - 1, details->by_tag[tag] / ranks};
     }
-    array_sort(finding->phases, finding->phase_count, sizeof *finding->phases, by_excess);
+    finding_sort_phases(finding);
     return 0;
 }
 

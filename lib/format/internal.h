@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_FORMAT_INTERNAL_H
 #define NCCLPROF_FORMAT_INTERNAL_H
 
+#include "base/base.h"
 #include "input/input.h"
 #include "model/model.h"
 
@@ -33,28 +34,13 @@ const char *sniff_find(const char *text, size_t length, const char *from, const 
 
 int sniff_is_space(char byte);
 
-/*
- * Returns the program that unpacks (with -dc) a file that begins with these bytes; NULL if none is known.
- * gzip is not among them: it is unpacked by this program.
- */
-const char *sniff_packer(const char *bytes, size_t length);
+/* Whether a file begins as a Python pickle of protocol 2 to 5. */
+int sniff_is_pickle(const char *bytes, size_t length);
 
 /*
  * Files that are no traces but lie beside them, recognized by their beginning, and what to do with each. A
  * kind that becomes a format leaves the table.
  */
-
-/* Returns "looks like ...", or NULL if the kind is unknown. */
-const char *unsupported_find(const char *bytes, size_t length);
-
-/*
- * The same, but only kinds that hold whatever a format recognizes in the content: an archive of traces, for
- * example.
- */
-const char *unsupported_find_certain(const char *bytes, size_t length);
-
-/* As unsupported_find(); for any other file a general description, such as "unknown binary data". */
-const char *unsupported_describe(const char *bytes, size_t length);
 
 /*
  * Returns the number at the end of a file's name, before endings such as ".json.gz"; COUNT_UNKNOWN if there
@@ -234,7 +220,7 @@ static inline const char *scan_moment(const char *at, const char *end, int64_t *
     uint64_t whole = scan_number_of_eight(bytes, digits);
     const char *limit = at + SCAN_MOMENT_DIGITS < end ? at + SCAN_MOMENT_DIGITS : end;
     at += digits;
-    for (; digits == 8 && at < limit && *at >= '0' && *at <= '9'; at++)
+    for (; digits == 8 && at < limit && is_digit(*at); at++)
         whole = whole * 10 + (uint64_t)(*at - '0');
     return scan_fraction(at, end, whole, ns);
 }
@@ -287,12 +273,14 @@ static inline const char *scan_words(const char *at, const char *end, const char
     return (size_t)(end - at) >= length && scan_same(at, words, length) ? at + length : NULL;
 }
 
-/* Reads one value of any type. Returns where it ends, or NULL if there is none. */
-const char *scan_value(const char *at, const char *end, enum scan_type type, void *into);
+/* Reads one value of a type that is rare in long files, as scan_value(). */
+const char *scan_rare_value(const char *at, const char *end, enum scan_type type, void *into);
 
-/* The same, with the frequent types inlined. */
-static inline __attribute__((always_inline)) const char *scan_frequent_value(const char *at, const char *end,
-                                                                             enum scan_type type, void *into)
+/*
+ * Reads one value of any type; frequent types are inlined. Returns where it ends, or NULL if there is none.
+ */
+static inline __attribute__((always_inline)) const char *scan_value(const char *at, const char *end,
+                                                                    enum scan_type type, void *into)
 {
     int64_t ignored;
     switch (type) {
@@ -311,7 +299,7 @@ static inline __attribute__((always_inline)) const char *scan_frequent_value(con
     case SCAN_SKIP_UNSIGNED:
         return scan_skip_unsigned(at, end);
     default:
-        return scan_value(at, end, type, into);
+        return scan_rare_value(at, end, type, into);
     }
 }
 
@@ -332,7 +320,7 @@ static inline __attribute__((always_inline)) const char *scan_table(const char *
         at = scan_words(at, end, fields[i].words, fields[i].length);
         if (!at)
             return NULL;
-        at = scan_frequent_value(at, end, fields[i].type, (char *)into + fields[i].offset);
+        at = scan_value(at, end, fields[i].type, (char *)into + fields[i].offset);
         if (!at)
             return NULL;
     }

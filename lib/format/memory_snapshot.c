@@ -229,11 +229,6 @@ static int history_emit(const struct history *history, int64_t global_rank, stru
  */
 enum { SNAPSHOT_BYTES_MOST = 256 << 20, VALUES_BYTES_MOST = 512 << 20, VALUES_BYTES_LEAST = 4 << 20 };
 
-static int is_pickle(const char *bytes, size_t length)
-{
-    return length > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
-}
-
 /*
  * Words that occur only in snapshots: torch writes the segments first, with more members than users usually
  * keep.
@@ -245,7 +240,7 @@ static int sniff(const char *bytes, size_t length, const char *path)
     while (at < length && sniff_is_space(bytes[at]))
         at++;
     int is_json = at < length && (bytes[at] == '{' || bytes[at] == '[');
-    if (!is_json && !is_pickle(bytes, length))
+    if (!is_json && !sniff_is_pickle(bytes, length))
         return 0;
     const struct text text = {bytes, length};
     int has_segments = text_contains(text, is_json ? "\"total_size\"" : "total_size") &&
@@ -381,7 +376,7 @@ static int snapshot_read(struct input *input, const struct format_sink *sink, ch
     int64_t length = input_peek(input, &bytes, 4, error);
     if (length < 0)
         return -1;
-    int pickled = is_pickle(bytes, (size_t)length);
+    int pickled = sniff_is_pickle(bytes, (size_t)length);
     snprintf(dialect, dialect_bytes, "memory-snapshot");
     history_init(&reading.history, sink);
     int cut = pickled ? read_pickle(&reading, input, &failure) : read_json(&reading, input, &failure);

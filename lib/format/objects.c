@@ -30,20 +30,15 @@ struct cutter {
     int in_array;
 };
 
-static int is_space(char byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
-}
-
 /* Removes space and commas at both ends. */
 static void trim(const char **text, size_t *length, uint64_t *offset)
 {
-    while (*length > 0 && (is_space(**text) || **text == ',')) {
+    while (*length > 0 && (sniff_is_space(**text) || **text == ',')) {
         ++*text;
         --*length;
         ++*offset;
     }
-    while (*length > 0 && (is_space((*text)[*length - 1]) || (*text)[*length - 1] == ','))
+    while (*length > 0 && (sniff_is_space((*text)[*length - 1]) || (*text)[*length - 1] == ','))
         --*length;
 }
 
@@ -51,7 +46,7 @@ static void trim(const char **text, size_t *length, uint64_t *offset)
 static int is_empty_object(const char *text, size_t length)
 {
     size_t at = 1;
-    while (at < length && is_space(text[at]))
+    while (at < length && sniff_is_space(text[at]))
         at++;
     return at + 1 == length && text[0] == '{' && text[at] == '}';
 }
@@ -169,7 +164,7 @@ static const char *find_object(const struct cutter *cutter, const char *text, co
 {
     while ((text = memchr(text, '{', (size_t)(end - text)))) {
         const char *at = text + 1;
-        while (at < end && is_space(*at))
+        while (at < end && sniff_is_space(*at))
             at++;
         if (begins_with_key(cutter, at, end))
             return text;
@@ -295,7 +290,7 @@ static int read_text(struct cutter *cutter, const char *text, size_t length, uin
 static int awaits_object(const struct carry *carry)
 {
     const char *at = carry->text.data + carry->text.length;
-    while (at > carry->text.data && is_space(at[-1]))
+    while (at > carry->text.data && sniff_is_space(at[-1]))
         at--;
     return at > carry->text.data &&
            (at[-1] == ':' || at[-1] == '[' || (at[-1] == ',' && (carry->arrays & 1)));
@@ -310,9 +305,9 @@ static int is_new_object(const struct cutter *cutter, const struct input_line *l
 {
     const char *at = line->text;
     const char *end = at + line->length;
-    while (at < end && is_space(*at))
+    while (at < end && sniff_is_space(*at))
         at++;
-    while (end > at && is_space(end[-1]))
+    while (end > at && sniff_is_space(end[-1]))
         end--;
     if (line->continued || at == end || *at != '{')
         return 0;

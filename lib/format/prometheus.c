@@ -83,8 +83,8 @@ static const char *labels_end(const char *at, const char *end)
 
 static int is_name(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           byte == '_' || byte == ':';
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) || byte == '_' ||
+           byte == ':';
 }
 
 int sample_line_read(struct text line, struct sample_line *said)
@@ -228,7 +228,7 @@ static int64_t least_bytes(const char *text)
 {
     static const char units[] = "BKMGTP";
     char *end;
-    if (!text || text[0] < '0' || text[0] > '9')
+    if (!text || !is_digit(text[0]))
         return COUNT_UNKNOWN;
     double bytes = strtod(text, &end);
     if (*end == '-')

@@ -2,6 +2,7 @@
  * Reads single values of text with a fixed layout: the parts of the fast reader in internal.h that are not
  * inlined.
  */
+#include "base/base.h"
 #include "format/internal.h"
 #include "input/input.h"
 #include "model/model.h"
@@ -85,7 +86,7 @@ static const char *scan_hexadecimal(const char *at, const char *end, uint64_t *v
     const char *first = at;
     uint64_t result = 0;
     for (; at < end; at++) {
-        if (*at >= '0' && *at <= '9')
+        if (is_digit(*at))
             result = result << 4 | (uint64_t)(*at - '0');
         else if (*at >= 'a' && *at <= 'f')
             result = result << 4 | (uint64_t)(*at - 'a' + 10);
@@ -148,8 +149,7 @@ static const char *scan_string(const char *at, const char *end, struct scan_text
 static const char *scan_datatype_word(const char *at, const char *end, enum datatype *datatype)
 {
     const char *first = at;
-    while (at < end &&
-           ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9')))
+    while (at < end && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || is_digit(*at)))
         at++;
     *datatype = datatype_from_text(first - 4, (size_t)(at - first) + 4);
     return at;
@@ -188,18 +188,10 @@ static const char *scan_string_value(const char *at, const char *end, enum scan_
     return at;
 }
 
-const char *scan_value(const char *at, const char *end, enum scan_type type, void *into)
+const char *scan_rare_value(const char *at, const char *end, enum scan_type type, void *into)
 {
     int64_t number = 0;
     switch (type) {
-    case SCAN_NOTHING:
-        return at;
-    case SCAN_INTEGER:
-        return scan_integer(at, end, into);
-    case SCAN_NATURAL:
-        return scan_not_below(at, end, 0, into);
-    case SCAN_NATURAL_OR_NONE:
-        return scan_not_below(at, end, -1, into);
     case SCAN_UNSIGNED:
         return scan_any_unsigned(at, end, into);
     case SCAN_HEXADECIMAL:
@@ -208,8 +200,6 @@ const char *scan_value(const char *at, const char *end, enum scan_type type, voi
         return scan_address(at, end, into);
     case SCAN_MOMENT:
         return scan_moment_of_any_form(at, end, into);
-    case SCAN_MICROSECONDS:
-        return scan_microseconds(at, end, into);
     case SCAN_DATATYPE_WORD:
         return scan_datatype_word(at, end, into);
     case SCAN_DATATYPE_NUMBER:
@@ -219,10 +209,6 @@ const char *scan_value(const char *at, const char *end, enum scan_type type, voi
     case SCAN_FLAG:
         *(int *)into = at < end && *at == '1';
         return at < end && (*at == '0' || *at == '1') ? at + 1 : NULL;
-    case SCAN_SKIP_INTEGER:
-        return scan_integer(at, end, &number);
-    case SCAN_SKIP_UNSIGNED:
-        return scan_skip_unsigned(at, end);
     case SCAN_SKIP_DECIMAL:
         return scan_decimal(at, end);
     default:

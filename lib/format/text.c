@@ -1,4 +1,5 @@
 /* Words and numbers in pieces of log lines, and the messages that repeat another rank's failure. */
+#include "base/base.h"
 #include "format/internal.h"
 #include "input/input.h"
 #include "model/model.h"
@@ -92,7 +93,7 @@ int64_t text_leading_number(struct text text)
 {
     size_t length = 0;
     int64_t number;
-    while (length < text.length && text.data[length] >= '0' && text.data[length] <= '9')
+    while (length < text.length && is_digit(text.data[length]))
         length++;
     return length && number_int64(text.data, length, &number) == 0 ? number : COUNT_UNKNOWN;
 }
@@ -109,7 +110,7 @@ int64_t text_seconds_ns(struct text text)
             decimals = 0;
             continue;
         }
-        if (byte < '0' || byte > '9')
+        if (!is_digit(byte))
             return TIME_UNKNOWN;
         ns = add_digit(ns, byte);
         decimals += decimals >= 0;

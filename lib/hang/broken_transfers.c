@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "hang/hang.h"
+#include "hang/internal.h"
 #include "job/job.h"
 #include "model/model.h"
 
@@ -41,21 +42,12 @@ struct breaks {
     unsigned char *has_warned; /* by rank: it has any warning */
 };
 
-static int is_same(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0;
-}
-
 static const char *host_of(const struct job *job, int32_t rank)
 {
     return job->ranks[rank].facts.host;
 }
 
-/*
- * Whether the job went on after a warning and so was not ended by it. NCCL 2.30 can recover from failures of
- * a card.
- */
-static int has_gone_on(const struct job *job, const struct job_warning *warning)
+int job_went_on_after(const struct job *job, const struct job_warning *warning)
 {
     return warning->calls != COUNT_UNKNOWN &&
            (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
@@ -70,7 +62,8 @@ static const char *host_of_peer(const struct job *job, const struct job_warning 
     const char *host = NULL;
     for (size_t i = 0; warning->peer && i < job->rank_count; i++) {
         const char *here = host_of(job, (int32_t)i);
-        if (!here || (!is_same(job->ranks[i].address, warning->peer) && !is_same(here, warning->peer)))
+        if (!here ||
+            (!is_same_text(job->ranks[i].address, warning->peer) && !is_same_text(here, warning->peer)))
             continue;
         if (host && strcmp(host, here) != 0)
             return NULL;
@@ -94,7 +87,7 @@ static void weigh(struct breaks *breaks)
     const struct job *job = breaks->job;
     for (size_t i = 0; i < job->warning_count; i++) {
         enum weight weight = weight_of(&job->warnings[i]);
-        if (weight > breaks->weight && !has_gone_on(job, &job->warnings[i]))
+        if (weight > breaks->weight && !job_went_on_after(job, &job->warnings[i]))
             breaks->weight = weight;
     }
 }
@@ -106,7 +99,7 @@ static void collect(struct breaks *breaks)
         const struct job_warning *warning = &job->warnings[i];
         breaks->has_warned[warning->rank] |= warning->kind != WARNING_NETWORK;
         if (weight_of(warning) == WEIGHS_NOTHING || weight_of(warning) != breaks->weight ||
-            has_gone_on(job, warning))
+            job_went_on_after(job, warning))
             continue;
         breaks->are_more |= breaks->count == FAILED_MOST;
         if (breaks->are_more)
@@ -120,8 +113,8 @@ static void collect(struct breaks *breaks)
 static int are_of_one_card(const struct job *job, const struct job_warning *a, const struct job_warning *b)
 {
     if (a->rank == b->rank)
-        return !a->nic || !b->nic || is_same(a->nic, b->nic);
-    return is_same(host_of(job, a->rank), host_of(job, b->rank)) && is_same(a->nic, b->nic);
+        return !a->nic || !b->nic || is_same_text(a->nic, b->nic);
+    return is_same_text(host_of(job, a->rank), host_of(job, b->rank)) && is_same_text(a->nic, b->nic);
 }
 
 static int are_all_of_one_card(const struct breaks *breaks)
@@ -139,7 +132,7 @@ static const char *common_peer(const struct breaks *breaks)
 {
     const char *host = breaks->are_more ? NULL : breaks->peer_hosts[0];
     for (size_t i = 1; host && i < breaks->count; i++)
-        if (!is_same(host, breaks->peer_hosts[i]))
+        if (!is_same_text(host, breaks->peer_hosts[i]))
             host = NULL;
     return host;
 }
@@ -147,7 +140,7 @@ static const char *common_peer(const struct breaks *breaks)
 static void accuse_host(struct breaks *breaks, const char *host)
 {
     for (size_t i = 0; i < breaks->job->rank_count; i++)
-        breaks->accused[i] |= is_same(host_of(breaks->job, (int32_t)i), host);
+        breaks->accused[i] |= is_same_text(host_of(breaks->job, (int32_t)i), host);
 }
 
 static void accuse_senders(struct breaks *breaks)
@@ -159,7 +152,7 @@ static void accuse_senders(struct breaks *breaks)
 /* Whether a card that failed itself is at one end of a transfer. */
 static int is_at_end(const struct breaks *breaks, const struct job_warning *card, size_t failed)
 {
-    return is_same(host_of(breaks->job, card->rank), breaks->peer_hosts[failed]) ||
+    return is_same_text(host_of(breaks->job, card->rank), breaks->peer_hosts[failed]) ||
            are_of_one_card(breaks->job, card, breaks->failed[failed]);
 }
 
@@ -193,8 +186,8 @@ static void accuse_card(struct breaks *breaks, const struct job_warning *card)
     size_t users = 0;
     for (size_t i = 0; i < job->warning_count; i++) {
         const struct job_warning *other = &job->warnings[i];
-        if (other->kind != WARNING_COMPLETION || !card->nic || !is_same(other->nic, card->nic) ||
-            !is_same(host_of(job, other->rank), host_of(job, card->rank)))
+        if (other->kind != WARNING_COMPLETION || !card->nic || !is_same_text(other->nic, card->nic) ||
+            !is_same_text(host_of(job, other->rank), host_of(job, card->rank)))
             continue;
         breaks->accused[other->rank] = 1;
         users++;
@@ -207,7 +200,7 @@ static void accuse_card(struct breaks *breaks, const struct job_warning *card)
 /* Whether a rank at the other end has no warnings at all, as a rank that died. */
 static int is_silent_peer(const struct breaks *breaks, const char *host, int32_t rank)
 {
-    return !breaks->has_warned[rank] && (!host || is_same(host_of(breaks->job, rank), host));
+    return !breaks->has_warned[rank] && (!host || is_same_text(host_of(breaks->job, rank), host));
 }
 
 static int64_t count_silent(const struct breaks *breaks)
@@ -226,11 +219,12 @@ static int64_t count_silent(const struct breaks *breaks)
 static int find_link(const struct breaks *breaks, const char *link[2])
 {
     const char *from = host_of(breaks->job, breaks->failed[0]->rank), *to = breaks->peer_hosts[0];
-    if (breaks->are_more || !from || !to || is_same(from, to))
+    if (breaks->are_more || !from || !to || is_same_text(from, to))
         return 0;
     for (size_t i = 1; i < breaks->count; i++) {
         const char *host = host_of(breaks->job, breaks->failed[i]->rank), *peer = breaks->peer_hosts[i];
-        if (!(is_same(host, from) && is_same(peer, to)) && !(is_same(host, to) && is_same(peer, from)))
+        if (!(is_same_text(host, from) && is_same_text(peer, to)) &&
+            !(is_same_text(host, to) && is_same_text(peer, from)))
             return 0;
     }
     link[0] = from;
@@ -301,7 +295,7 @@ static int append_failed(const struct breaks *breaks, struct buffer *text)
            (is_one && host && buffer_printf(text, " on host %s", host)) ||
            (!is_one && buffer_printf(text, " of %lld cards", (long long)count_ends(breaks))) ||
            (is_one && first->peer && buffer_printf(text, " to %s", first->peer)) ||
-           (peer_host && !is_same(peer_host, first->peer) &&
+           (peer_host && !is_same_text(peer_host, first->peer) &&
             buffer_printf(text, is_one && first->peer ? " (host %s)" : " to host %s", peer_host)) ||
            append_status(job, first, text);
 }
@@ -394,7 +388,7 @@ static int add_peers(const struct breaks *breaks, int is_peer, const char *peer,
         if (finding_add_peer(finding, breaks->failed[i]->rank))
             return -1;
     for (size_t i = 0; !is_peer && peer && i < job->rank_count; i++)
-        if (is_same(host_of(job, (int32_t)i), peer) && !breaks->accused[i] &&
+        if (is_same_text(host_of(job, (int32_t)i), peer) && !breaks->accused[i] &&
             finding_add_peer(finding, (int32_t)i))
             return -1;
     return 0;

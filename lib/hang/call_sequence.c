@@ -177,41 +177,41 @@ static void follow(const struct job *job, const struct job_rank *rank,
     }
 }
 
-int call_sequence_init(struct call_sequence *call_sequence, const struct job *job, int32_t first_stuck)
+int call_sequence_init(struct call_sequence *sequence, const struct job *job, int32_t first_stuck)
 {
-    *call_sequence =
-        (struct call_sequence){.job = job, .ranks = array_new(job->rank_count, sizeof *call_sequence->ranks)};
-    for (size_t i = 0; call_sequence->ranks && i < job->rank_count; i++) {
+    *sequence =
+        (struct call_sequence){.job = job, .ranks = array_new(job->rank_count, sizeof *sequence->ranks)};
+    for (size_t i = 0; sequence->ranks && i < job->rank_count; i++) {
         const struct job_rank *rank = &job->ranks[i];
-        struct sequence_check_of_rank *sequence_check = &call_sequence->ranks[i];
+        struct sequence_check_of_rank *sequence_check = &sequence->ranks[i];
         *sequence_check = (struct sequence_check_of_rank){.departs_at = -1, .expected = -1};
         sequence_check->first = first_after_whole_steps(job, rank, first_stuck);
         sequence_check->called = (int32_t)(rank->first + rank->count) - sequence_check->first;
         find_usual(job, rank, sequence_check);
         follow(job, rank, sequence_check);
     }
-    return call_sequence->ranks ? 0 : -1;
+    return sequence->ranks ? 0 : -1;
 }
 
-void call_sequence_release(struct call_sequence *call_sequence)
+void call_sequence_release(struct call_sequence *sequence)
 {
-    free(call_sequence->ranks);
+    free(sequence->ranks);
 }
 
-struct sequence_counts call_sequence_count(const struct call_sequence *call_sequence)
+struct sequence_counts call_sequence_count(const struct call_sequence *sequence)
 {
-    struct sequence_counts sequence_counts = {0, 0};
-    for (size_t i = 0; i < call_sequence->job->rank_count; i++) {
-        sequence_counts.kept += call_sequence->ranks[i].sequence_check == SEQUENCE_FOLLOWED;
-        sequence_counts.left += call_sequence->ranks[i].sequence_check == SEQUENCE_LEFT;
+    struct sequence_counts counts = {0, 0};
+    for (size_t i = 0; i < sequence->job->rank_count; i++) {
+        counts.kept += sequence->ranks[i].sequence_check == SEQUENCE_FOLLOWED;
+        counts.left += sequence->ranks[i].sequence_check == SEQUENCE_LEFT;
     }
-    return sequence_counts;
+    return counts;
 }
 
-int call_sequence_is_midway(const struct call_sequence *call_sequence, int32_t rank)
+int call_sequence_is_midway(const struct call_sequence *sequence, int32_t rank)
 {
-    const struct job *job = call_sequence->job;
-    const struct sequence_check_of_rank *sequence_check = &call_sequence->ranks[rank];
+    const struct job *job = sequence->job;
+    const struct sequence_check_of_rank *sequence_check = &sequence->ranks[rank];
     int32_t first = (int32_t)job->ranks[rank].first;
     if (sequence_check->sequence_check != SEQUENCE_FOLLOWED ||
         sequence_check->followed % sequence_check->length == 0)

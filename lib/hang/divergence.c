@@ -120,51 +120,49 @@ static int is_like(const struct job *job, int32_t one, int32_t other)
     return is_counted ? is_same(job->calls[one].count, job->calls[other].count) : is_same(a->bytes, b->bytes);
 }
 
-static void count_votes(struct majority_vote *majority_vote)
+static void count_votes(struct majority_vote *vote)
 {
     int32_t most = 0, parties = 0;
-    for (int32_t i = 0; i < majority_vote->count; i++) {
+    for (int32_t i = 0; i < vote->count; i++) {
         int32_t party = 0;
-        while (party < parties &&
-               !is_like(majority_vote->job, majority_vote->calls[majority_vote->firsts[party]],
-                        majority_vote->calls[i]))
+        while (party < parties && !is_like(vote->job, vote->calls[vote->firsts[party]], vote->calls[i]))
             party++;
         if (party == parties)
-            majority_vote->firsts[parties++] = i;
-        majority_vote->party[i] = majority_vote->firsts[party];
-        majority_vote->votes[majority_vote->party[i]]++;
+            vote->firsts[parties++] = i;
+        vote->party[i] = vote->firsts[party];
+        vote->votes[vote->party[i]]++;
     }
-    majority_vote->winner = -1;
-    for (int32_t i = 0; i < majority_vote->count; i++)
-        if (majority_vote->votes[i] > most) {
-            most = majority_vote->votes[i];
-            majority_vote->winner = i;
+    vote->winner = -1;
+    for (int32_t i = 0; i < vote->count; i++)
+        if (vote->votes[i] > most) {
+            most = vote->votes[i];
+            vote->winner = i;
         }
-    if (most * 2 <= majority_vote->count)
-        majority_vote->winner = -1;
+    if (most * 2 <= vote->count)
+        vote->winner = -1;
 }
 
 /* The party that a call is compared with: the majority, or else the first other one. */
-static int32_t other_party(const struct majority_vote *majority_vote, int32_t call)
+static int32_t other_party(const struct majority_vote *vote, int32_t call)
 {
-    if (majority_vote->winner >= 0)
-        return majority_vote->winner;
-    for (int32_t i = 0; i < majority_vote->count; i++)
-        if (majority_vote->party[i] == i && i != majority_vote->party[call])
+    if (vote->winner >= 0)
+        return vote->winner;
+    for (int32_t i = 0; i < vote->count; i++)
+        if (vote->party[i] == i && i != vote->party[call])
             return i;
     return call;
 }
 
-static int append_both(const struct majority_vote *majority_vote, int32_t call, struct finding *finding)
+static int append_both(const struct majority_vote *vote, int32_t call, struct finding *finding)
 {
-    const struct job *job = majority_vote->job;
-    int32_t other = other_party(majority_vote, call), others = majority_vote->votes[other];
-    int32_t rank = job->operations[majority_vote->calls[call]].rank;
+    const struct job *job = vote->job;
+    int32_t other = other_party(vote, call), others = vote->votes[other];
+    int32_t rank = job->operations[vote->calls[call]].rank;
     return buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
-                   append_call(job, majority_vote->calls[call], &finding->evidence) ||
+                   append_call(job, vote->calls[call], &finding->evidence) ||
                    buffer_printf(&finding->evidence, "; %d other rank%s called ", others,
                                  others == 1 ? "" : "s") ||
-                   append_call(job, majority_vote->calls[other], &finding->evidence)
+                   append_call(job, vote->calls[other], &finding->evidence)
                ? -1
                : 0;
 }
@@ -173,56 +171,55 @@ static int append_both(const struct majority_vote *majority_vote, int32_t call, 
  * Names the ranks of the other parties. Candidates of one party and step become one finding, so only the
  * first needs the names.
  */
-static int name_others(const struct majority_vote *majority_vote, int32_t call, struct finding *finding)
+static int name_others(const struct majority_vote *vote, int32_t call, struct finding *finding)
 {
-    const struct job *job = majority_vote->job;
-    int32_t first = majority_vote->party[call];
-    int32_t step = job->instances[job->operations[majority_vote->calls[first]].instance].step;
+    const struct job *job = vote->job;
+    int32_t first = vote->party[call];
+    int32_t step = job->instances[job->operations[vote->calls[first]].instance].step;
     if (finding->candidate_count && call != first && finding->first_step == step)
         return 0;
-    for (int32_t i = 0; i < majority_vote->count; i++)
-        if (majority_vote->party[i] != first &&
-            finding_add_peer(finding, job->operations[majority_vote->calls[i]].rank))
+    for (int32_t i = 0; i < vote->count; i++)
+        if (vote->party[i] != first && finding_add_peer(finding, job->operations[vote->calls[i]].rank))
             return -1;
     return 0;
 }
 
-static int accuse(const struct majority_vote *majority_vote, int32_t call, struct findings *findings)
+static int accuse(const struct majority_vote *vote, int32_t call, struct findings *findings)
 {
-    const struct job *job = majority_vote->job;
-    const struct job_operation *operation = &job->operations[majority_vote->calls[call]];
+    const struct job *job = vote->job;
+    const struct job_operation *operation = &job->operations[vote->calls[call]];
     struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, operation->rank,
                                               &job->instances[operation->instance]);
     if (!finding)
         return -1;
     finding->stops_job = 1;
-    finding->called = majority_vote->calls[call];
-    finding->confidence = majority_vote->winner >= 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
-    if (majority_vote->winner < 0 && finding_add_candidate(finding, operation->rank))
+    finding->called = vote->calls[call];
+    finding->confidence = vote->winner >= 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
+    if (vote->winner < 0 && finding_add_candidate(finding, operation->rank))
         return -1;
-    return name_others(majority_vote, call, finding) || append_both(majority_vote, call, finding) ? -1 : 0;
+    return name_others(vote, call, finding) || append_both(vote, call, finding) ? -1 : 0;
 }
 
-static int judge(struct majority_vote *majority_vote, struct findings *findings)
+static int judge(struct majority_vote *vote, struct findings *findings)
 {
     size_t before = findings->count, into = before;
-    count_votes(majority_vote);
-    if (majority_vote->count == 0 || majority_vote->votes[0] == majority_vote->count)
+    count_votes(vote);
+    if (vote->count == 0 || vote->votes[0] == vote->count)
         return 0;
-    for (int32_t i = 0; i < majority_vote->count; i++)
-        if ((majority_vote->winner < 0 || majority_vote->party[i] != majority_vote->winner) &&
-            (accuse(majority_vote, i, findings) || findings_unite_last(findings, before, &into)))
+    for (int32_t i = 0; i < vote->count; i++)
+        if ((vote->winner < 0 || vote->party[i] != vote->winner) &&
+            (accuse(vote, i, findings) || findings_unite_last(findings, before, &into)))
             return -1;
     return 0;
 }
 
 /* Collects what all members called under the number of an operation that a rank waits in. */
-static void collect(const struct wait_graph *graph, int32_t operation, struct majority_vote *majority_vote)
+static void collect(const struct wait_graph *graph, int32_t operation, struct majority_vote *vote)
 {
     const struct job *job = graph->job;
     const struct job_communicator *communicator =
         &job->communicators[job->operations[operation].communicator];
-    majority_vote->count = 0;
+    vote->count = 0;
     for (size_t i = 0; i < communicator->member_list_count; i++) {
         int32_t rank = communicator->member_list[i].rank;
         if (rank < 0)
@@ -230,8 +227,8 @@ static void collect(const struct wait_graph *graph, int32_t operation, struct ma
         struct call_at at = call_of(&graph->states, rank, operation);
         if (at.operation < 0)
             continue;
-        majority_vote->votes[majority_vote->count] = 0;
-        majority_vote->calls[majority_vote->count++] = at.operation;
+        vote->votes[vote->count] = 0;
+        vote->calls[vote->count++] = at.operation;
     }
 }
 
@@ -245,47 +242,45 @@ static int is_judged(const struct wait_graph *graph, size_t rank)
  * A send and its receive with different sizes, neither of which ends: which of the two is wrong cannot be
  * determined.
  */
-static int judge_pair(const struct wait_graph *graph, int32_t send, struct majority_vote *majority_vote,
+static int judge_pair(const struct wait_graph *graph, int32_t send, struct majority_vote *vote,
                       struct findings *findings)
 {
     int32_t peer;
     struct call_at receive = call_of_peer(&graph->states, send, &peer);
     if (receive.operation < 0)
         return 0;
-    majority_vote->calls[0] = send;
-    majority_vote->calls[1] = receive.operation;
-    majority_vote->votes[0] = majority_vote->votes[1] = 0;
-    majority_vote->count = 2;
-    return judge(majority_vote, findings);
+    vote->calls[0] = send;
+    vote->calls[1] = receive.operation;
+    vote->votes[0] = vote->votes[1] = 0;
+    vote->count = 2;
+    return judge(vote, findings);
 }
 
 int find_call_mismatches(const struct wait_graph *graph, struct findings *findings)
 {
     const struct job *job = graph->job;
     size_t before = findings->count;
-    struct majority_vote majority_vote = {
-        .job = job,
-        .calls = array_new(job->rank_count + 1, sizeof *majority_vote.calls),
-        .party = array_new(job->rank_count + 1, sizeof *majority_vote.party),
-        .votes = array_new(job->rank_count + 1, sizeof *majority_vote.votes),
-        .firsts = array_new(job->rank_count + 1, sizeof *majority_vote.firsts)};
-    int failed =
-        !majority_vote.calls || !majority_vote.party || !majority_vote.votes || !majority_vote.firsts;
+    struct majority_vote vote = {.job = job,
+                                 .calls = array_new(job->rank_count + 1, sizeof *vote.calls),
+                                 .party = array_new(job->rank_count + 1, sizeof *vote.party),
+                                 .votes = array_new(job->rank_count + 1, sizeof *vote.votes),
+                                 .firsts = array_new(job->rank_count + 1, sizeof *vote.firsts)};
+    int failed = !vote.calls || !vote.party || !vote.votes || !vote.firsts;
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         int32_t at = graph->waiters[i].operation;
         if (at < 0)
             continue;
         if (job->operations[at].function == FUNCTION_SEND)
-            failed = judge_pair(graph, at, &majority_vote, findings);
+            failed = judge_pair(graph, at, &vote, findings);
         if (job->operations[at].kind != OPERATION_COLLECTIVE || is_judged(graph, i))
             continue;
-        collect(graph, at, &majority_vote);
-        failed = judge(&majority_vote, findings);
+        collect(graph, at, &vote);
+        failed = judge(&vote, findings);
     }
-    free(majority_vote.calls);
-    free(majority_vote.party);
-    free(majority_vote.votes);
-    free(majority_vote.firsts);
+    free(vote.calls);
+    free(vote.party);
+    free(vote.votes);
+    free(vote.firsts);
     return failed ? -1 : findings_unite_candidates(findings, before);
 }
 
@@ -337,7 +332,7 @@ static int departure_append_call(const struct job *job, int32_t at, struct buffe
     return 0;
 }
 
-static int add_departure(const struct absence *absence, int32_t rank, struct sequence_counts sequence_counts,
+static int add_departure(const struct absence *absence, int32_t rank, struct sequence_counts counts,
                          struct findings *findings)
 {
     const struct job *job = absence->job;
@@ -348,8 +343,8 @@ static int add_departure(const struct absence *absence, int32_t rank, struct seq
     if (!finding)
         return -1;
     finding->stops_job = 1;
-    finding->confidence = sequence_counts.kept > sequence_counts.left ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-    figures_add(&finding->figures, "kept_ranks", (double)sequence_counts.kept);
+    finding->confidence = counts.kept > counts.left ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    figures_add(&finding->figures, "kept_ranks", (double)counts.kept);
     if (name_waiting(absence, rank, instance, finding) ||
         buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
         departure_append_call(job, sequence_check->departs_at, &finding->evidence) ||
@@ -357,15 +352,14 @@ static int add_departure(const struct absence *absence, int32_t rank, struct seq
         departure_append_call(job, sequence_check->expected, &finding->evidence))
         return -1;
     return buffer_printf(&finding->evidence, " at this point. %d other rank%s repeated %s earlier steps",
-                         (int)sequence_counts.kept, sequence_counts.kept == 1 ? "" : "s",
-                         sequence_counts.kept == 1 ? "its" : "their");
+                         (int)counts.kept, counts.kept == 1 ? "" : "s", counts.kept == 1 ? "its" : "their");
 }
 
 int find_departures(const struct absence *absence, size_t from, struct findings *findings)
 {
-    struct sequence_counts sequence_counts = absence->sequence_counts;
+    struct sequence_counts counts = absence->sequence_counts;
     int is_first = 1;
-    if (!absence->is_stuck || sequence_counts.left > sequence_counts.kept)
+    if (!absence->is_stuck || counts.left > counts.kept)
         return 0;
     for (int32_t rank = 0; rank < (int32_t)absence->job->rank_count; rank++) {
         if (!departs_and_waits(absence, rank))
@@ -373,7 +367,7 @@ int find_departures(const struct absence *absence, size_t from, struct findings 
         if (is_first)
             findings_remove_low(findings, from);
         is_first = 0;
-        if (add_departure(absence, rank, sequence_counts, findings))
+        if (add_departure(absence, rank, counts, findings))
             return -1;
     }
     return 0;
@@ -393,12 +387,12 @@ static int waits_since(const struct absence *absence, int32_t rank)
 
 int find_earlier_departures(const struct absence *absence, struct findings *findings)
 {
-    struct sequence_counts sequence_counts = absence->sequence_counts;
-    if (!sequence_counts.kept || sequence_counts.left > sequence_counts.kept)
+    struct sequence_counts counts = absence->sequence_counts;
+    if (!counts.kept || counts.left > counts.kept)
         return 0;
-    sequence_counts.left = sequence_counts.kept; /* medium: it may be intended */
+    counts.left = counts.kept; /* medium: it may be intended */
     for (int32_t rank = 0; rank < (int32_t)absence->job->rank_count; rank++)
-        if (waits_since(absence, rank) && add_departure(absence, rank, sequence_counts, findings))
+        if (waits_since(absence, rank) && add_departure(absence, rank, counts, findings))
             return -1;
     return 0;
 }

@@ -15,6 +15,7 @@ struct diagnose_options;
 struct extents;
 struct findings;
 struct job;
+struct job_warning;
 
 /* -------------------- broken_transfers.c -------------------- */
 
@@ -29,6 +30,12 @@ struct job;
  * that rank is at fault, and not the card that could not reach it.
  */
 int find_broken_transfers(const struct job *job, struct findings *findings);
+
+/*
+ * Whether the job went on after a warning and so was not ended by it. NCCL 2.30 can recover from failures of
+ * a card.
+ */
+int job_went_on_after(const struct job *job, const struct job_warning *warning);
 
 /* -------------------- first_unfinished.c -------------------- */
 

@@ -15,11 +15,18 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct extents;
 struct job;
 struct job_instance;
 struct job_rank;
+
+/* Whether two texts are known and the same. */
+static inline int is_same_text(const char *text, const char *other)
+{
+    return text && other && strcmp(text, other) == 0;
+}
 
 /* -------------------- call_states.c -------------------- */
 
@@ -140,8 +147,8 @@ struct call_sequence {
  * `first_stuck` is the first step in which a rank waits; INT32_MAX: none. -1 when memory runs out; release it
  * anyway.
  */
-int call_sequence_init(struct call_sequence *call_sequence, const struct job *job, int32_t first_stuck);
-void call_sequence_release(struct call_sequence *call_sequence);
+int call_sequence_init(struct call_sequence *sequence, const struct job *job, int32_t first_stuck);
+void call_sequence_release(struct call_sequence *sequence);
 
 /* How many ranks follow their call sequence, and how many leave it. */
 struct sequence_counts {
@@ -149,13 +156,13 @@ struct sequence_counts {
     int32_t left;
 };
 
-struct sequence_counts call_sequence_count(const struct call_sequence *call_sequence);
+struct sequence_counts call_sequence_count(const struct call_sequence *sequence);
 
 /*
  * Whether a rank follows its call sequence and is in the middle of a step, counted from the way its very
  * first step starts: steps that were detected only because calls recur may start anywhere in the sequence.
  */
-int call_sequence_is_midway(const struct call_sequence *call_sequence, int32_t rank);
+int call_sequence_is_midway(const struct call_sequence *sequence, int32_t rank);
 
 /* -------------------- progress.c -------------------- */
 
@@ -174,30 +181,30 @@ struct operation_progress {
 };
 
 /* -1 when memory runs out; release it anyway. */
-int operation_progress_init(struct operation_progress *operation_progress, const struct job *job);
-void operation_progress_release(struct operation_progress *operation_progress);
+int operation_progress_init(struct operation_progress *progress, const struct job *job);
+void operation_progress_release(struct operation_progress *progress);
 
 /*
  * Whether an operation is over: it ended, or the next one on its stream started, or its rank finished
  * operations of later steps. The network proxy may be done while the kernel still waits.
  */
-int operation_progress_is_over(const struct operation_progress *operation_progress, int32_t operation);
+int operation_progress_is_over(const struct operation_progress *progress, int32_t operation);
 
 /*
  * Whether an operation is held up: it is not over, and not just because a record is missing. The record of
  * its rank is complete, operations like it have timestamps, and the last one like it that was followed by
  * another has its end (or there is none). Where only calls are recorded: some rank never made the call.
  */
-int operation_progress_is_held(const struct operation_progress *operation_progress, int32_t operation);
+int operation_progress_is_held(const struct operation_progress *progress, int32_t operation);
 
 /* Whether its GPU started the operation, as recorded, and waits in it. */
-int operation_progress_waits(const struct operation_progress *operation_progress, int32_t operation);
+int operation_progress_waits(const struct operation_progress *progress, int32_t operation);
 
 /*
  * Whether its host called the operation and its GPU never started it: it has no start, while the last
  * operation like it (of the same rank, kind and size) that was followed by others has one.
  */
-int operation_progress_never_began(const struct operation_progress *operation_progress, int32_t operation);
+int operation_progress_never_began(const struct operation_progress *progress, int32_t operation);
 
 /* Operations that some of their ranks started and none got past, and the ranks that did not join them. */
 
@@ -462,7 +469,7 @@ int find_left_loop(const struct absence *absence, struct findings *findings);
  * operation or step of that rank ever took (except the first step), by the host's clock. Then the job hung,
  * and was not stopped while it ran: in a healthy job a rank that waits has waited about as long before.
  */
-int job_has_unprecedented_wait(const struct operation_progress *operation_progress);
+int job_has_unprecedented_wait(const struct operation_progress *progress);
 
 /*
  * The last time recorded of a rank, by the host's clock: its last call, or the last time that its recorder
@@ -508,7 +515,7 @@ void unrecorded_doubt(const struct unrecorded *unrecorded, const struct findings
  * Finds ranks whose GPU never started an operation that their host called, while others wait in it. -1 when
  * memory runs out.
  */
-int find_unstarted_gpus(const struct operation_progress *operation_progress, struct findings *findings);
+int find_unstarted_gpus(const struct operation_progress *progress, struct findings *findings);
 
 /* -------------------- reported_errors.c -------------------- */
 

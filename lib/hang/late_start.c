@@ -249,13 +249,13 @@ static int began(const struct job_operation *operation)
     return operation->start_ns != TIME_UNKNOWN;
 }
 
-static void never_started_note_waiting(struct unstarted_gpus *unstarted_gpus)
+static void never_started_note_waiting(struct unstarted_gpus *gpus)
 {
-    for (size_t i = 0; i < unstarted_gpus->job->operation_count; i++) {
-        const struct job_operation *operation = &unstarted_gpus->job->operations[i];
-        if (operation_progress_waits(unstarted_gpus->operation_progress, (int32_t)i)) {
-            unstarted_gpus->waits[operation->rank] = 1;
-            unstarted_gpus->started[operation->instance]++;
+    for (size_t i = 0; i < gpus->job->operation_count; i++) {
+        const struct job_operation *operation = &gpus->job->operations[i];
+        if (operation_progress_waits(gpus->operation_progress, (int32_t)i)) {
+            gpus->waits[operation->rank] = 1;
+            gpus->started[operation->instance]++;
         }
     }
 }
@@ -264,17 +264,17 @@ static void never_started_note_waiting(struct unstarted_gpus *unstarted_gpus)
  * Fills in missing_from and returns the number of such ranks. Operations of a rank are in order of issue, so
  * the first one found is kept.
  */
-static size_t note_absent(struct unstarted_gpus *unstarted_gpus)
+static size_t note_absent(struct unstarted_gpus *gpus)
 {
     size_t count = 0;
-    for (size_t i = 0; i < unstarted_gpus->job->operation_count; i++) {
-        const struct job_operation *operation = &unstarted_gpus->job->operations[i];
-        int32_t *missing_from = &unstarted_gpus->missing_from[operation->rank];
+    for (size_t i = 0; i < gpus->job->operation_count; i++) {
+        const struct job_operation *operation = &gpus->job->operations[i];
+        int32_t *missing_from = &gpus->missing_from[operation->rank];
         /* If the recorder of a rank stopped, the rank may have started it since. */
-        int is_unknown = unstarted_gpus->job->ranks[operation->rank].cut == CUT_STOPPED;
-        if (is_unknown || unstarted_gpus->waits[operation->rank] || *missing_from >= 0 ||
-            !unstarted_gpus->started[operation->instance] ||
-            !operation_progress_never_began(unstarted_gpus->operation_progress, (int32_t)i))
+        int is_unknown = gpus->job->ranks[operation->rank].cut == CUT_STOPPED;
+        if (is_unknown || gpus->waits[operation->rank] || *missing_from >= 0 ||
+            !gpus->started[operation->instance] ||
+            !operation_progress_never_began(gpus->operation_progress, (int32_t)i))
             continue;
         *missing_from = (int32_t)i;
         count++;
@@ -292,26 +292,25 @@ static int32_t last_begun(const struct job *job, int32_t at)
     return -1;
 }
 
-static int name_waiting(const struct unstarted_gpus *unstarted_gpus, const struct job_instance *instance,
+static int name_waiting(const struct unstarted_gpus *gpus, const struct job_instance *instance,
                         struct finding *finding)
 {
     for (int32_t i = 0; i < instance->members; i++)
-        if (operation_progress_waits(unstarted_gpus->operation_progress,
-                                     job_member_at(unstarted_gpus->job, instance, i)) &&
-            finding_add_peer(finding, job_member(unstarted_gpus->job, instance, i)->rank))
+        if (operation_progress_waits(gpus->operation_progress, job_member_at(gpus->job, instance, i)) &&
+            finding_add_peer(finding, job_member(gpus->job, instance, i)->rank))
             return -1;
     return 0;
 }
 
-static int say(const struct unstarted_gpus *unstarted_gpus, int32_t at, struct finding *finding)
+static int say(const struct unstarted_gpus *gpus, int32_t at, struct finding *finding)
 {
-    const struct job *job = unstarted_gpus->job;
+    const struct job *job = gpus->job;
     const struct job_instance *instance = &job->instances[job->operations[at].instance];
     int32_t last = last_begun(job, at);
-    figures_add(&finding->figures, "begun_ranks", unstarted_gpus->started[job->operations[at].instance]);
+    figures_add(&finding->figures, "begun_ranks", gpus->started[job->operations[at].instance]);
     figures_add(&finding->figures, "expected_ranks", instance->expected);
     if (buffer_printf(&finding->evidence, "The GPUs of %d of %d ranks started ",
-                      unstarted_gpus->started[job->operations[at].instance], instance->expected) ||
+                      gpus->started[job->operations[at].instance], instance->expected) ||
         text_operation(&finding->evidence, job, instance, instance->function) ||
         buffer_printf(&finding->evidence,
                       ", and it never finished. Rank %s called it, but its GPU never started it",
@@ -328,10 +327,9 @@ static int say(const struct unstarted_gpus *unstarted_gpus, int32_t at, struct f
  * Adds one finding for all such ranks: some of them may wait for another one in work that the trace does not
  * show.
  */
-static int add_finding(const struct unstarted_gpus *unstarted_gpus, int32_t at, size_t count,
-                       struct findings *findings)
+static int add_finding(const struct unstarted_gpus *gpus, int32_t at, size_t count, struct findings *findings)
 {
-    const struct job *job = unstarted_gpus->job;
+    const struct job *job = gpus->job;
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = &job->instances[operation->instance];
     const struct job_rank *rank = &job->ranks[operation->rank];
@@ -345,7 +343,7 @@ static int add_finding(const struct unstarted_gpus *unstarted_gpus, int32_t at, 
         return -1;
     finding->stops_job = 1;
     finding->tag = operation->tag;
-    return name_waiting(unstarted_gpus, instance, finding) || say(unstarted_gpus, at, finding) ? -1 : 0;
+    return name_waiting(gpus, instance, finding) || say(gpus, at, finding) ? -1 : 0;
 }
 
 /*
@@ -353,48 +351,46 @@ static int add_finding(const struct unstarted_gpus *unstarted_gpus, int32_t at, 
  * which some rank always waits, but not for longer than ever before. The same applies if more ranks are
  * waited for than wait.
  */
-static int may_be_stopped_as_a_whole(const struct unstarted_gpus *unstarted_gpus, size_t count)
+static int may_be_stopped_as_a_whole(const struct unstarted_gpus *gpus, size_t count)
 {
     int32_t waiting = 0;
-    for (size_t i = 0; i < unstarted_gpus->job->rank_count; i++) {
-        int32_t at = unstarted_gpus->missing_from[i];
-        int32_t here = at < 0 ? 0 : unstarted_gpus->started[unstarted_gpus->job->operations[at].instance];
+    for (size_t i = 0; i < gpus->job->rank_count; i++) {
+        int32_t at = gpus->missing_from[i];
+        int32_t here = at < 0 ? 0 : gpus->started[gpus->job->operations[at].instance];
         waiting = here > waiting ? here : waiting;
     }
-    return count > (size_t)waiting || (unstarted_gpus->job->common_cut &&
-                                       !job_has_unprecedented_wait(unstarted_gpus->operation_progress));
+    return count > (size_t)waiting ||
+           (gpus->job->common_cut && !job_has_unprecedented_wait(gpus->operation_progress));
 }
 
-static int name_absent(const struct unstarted_gpus *unstarted_gpus, size_t count, struct findings *findings)
+static int name_absent(const struct unstarted_gpus *gpus, size_t count, struct findings *findings)
 {
     size_t before = findings->count;
-    if (!count || may_be_stopped_as_a_whole(unstarted_gpus, count))
+    if (!count || may_be_stopped_as_a_whole(gpus, count))
         return 0;
-    for (size_t i = 0; i < unstarted_gpus->job->rank_count; i++)
-        if (unstarted_gpus->missing_from[i] >= 0 &&
-            add_finding(unstarted_gpus, unstarted_gpus->missing_from[i], count, findings))
+    for (size_t i = 0; i < gpus->job->rank_count; i++)
+        if (gpus->missing_from[i] >= 0 && add_finding(gpus, gpus->missing_from[i], count, findings))
             return -1;
     return findings_unite_candidates(findings, before);
 }
 
-int find_unstarted_gpus(const struct operation_progress *operation_progress, struct findings *findings)
+int find_unstarted_gpus(const struct operation_progress *progress, struct findings *findings)
 {
-    const struct job *job = operation_progress->job;
-    struct unstarted_gpus unstarted_gpus = {
-        .job = job,
-        .operation_progress = operation_progress,
-        .waits = array_new(job->rank_count, 1),
-        .missing_from = array_new(job->rank_count, sizeof *unstarted_gpus.missing_from),
-        .started = array_new(job->instance_count, sizeof *unstarted_gpus.started)};
-    int failed = !unstarted_gpus.waits || !unstarted_gpus.missing_from || !unstarted_gpus.started;
+    const struct job *job = progress->job;
+    struct unstarted_gpus gpus = {.job = job,
+                                  .operation_progress = progress,
+                                  .waits = array_new(job->rank_count, 1),
+                                  .missing_from = array_new(job->rank_count, sizeof *gpus.missing_from),
+                                  .started = array_new(job->instance_count, sizeof *gpus.started)};
+    int failed = !gpus.waits || !gpus.missing_from || !gpus.started;
     for (size_t i = 0; !failed && i < job->rank_count; i++)
-        unstarted_gpus.missing_from[i] = -1;
+        gpus.missing_from[i] = -1;
     if (!failed && !job->finished_only) {
-        never_started_note_waiting(&unstarted_gpus);
-        failed = name_absent(&unstarted_gpus, note_absent(&unstarted_gpus), findings);
+        never_started_note_waiting(&gpus);
+        failed = name_absent(&gpus, note_absent(&gpus), findings);
     }
-    free(unstarted_gpus.waits);
-    free(unstarted_gpus.missing_from);
-    free(unstarted_gpus.started);
+    free(gpus.waits);
+    free(gpus.missing_from);
+    free(gpus.started);
     return failed ? -1 : 0;
 }

@@ -326,14 +326,14 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
  */
 static void note_held(const struct absence *absence, unsigned char *held, int32_t *first_step)
 {
-    const struct operation_progress *operation_progress = &absence->operation_progress;
+    const struct operation_progress *progress = &absence->operation_progress;
     for (size_t i = 0; i < absence->job->communicator_count; i++)
         first_step[i] = INT32_MAX;
     for (size_t i = 0; i < absence->job->operation_count; i++) {
         const struct job_operation *operation = &absence->job->operations[i];
         int may_be_held = absence->is_stuck && operation->step >= absence->first_stuck &&
-                          !operation_progress_is_over(operation_progress, (int32_t)i);
-        if (!may_be_held && !operation_progress_is_held(operation_progress, (int32_t)i))
+                          !operation_progress_is_over(progress, (int32_t)i);
+        if (!may_be_held && !operation_progress_is_held(progress, (int32_t)i))
             continue;
         held[operation->instance] = 1;
         if (operation->step >= 0 && operation->step < first_step[operation->communicator])

@@ -19,22 +19,21 @@ enum lack { LACKS_END = 1, LACKS_START = 2, IS_FOLLOWED = 4, IS_SEEN = 8 };
  */
 enum { STEPS_PAST = 2 };
 
-static int operation_progress_next_began(const struct operation_progress *operation_progress,
-                                         int32_t operation);
+static int operation_progress_next_began(const struct operation_progress *progress, int32_t operation);
 
 static int ended(const struct job_operation *operation)
 {
     return operation->end_ns != TIME_UNKNOWN && !operation->unfinished;
 }
 
-static void note_next(struct operation_progress *operation_progress)
+static void note_next(struct operation_progress *progress)
 {
-    const struct job *job = operation_progress->job;
+    const struct job *job = progress->job;
     for (size_t i = 0; i < job->operation_count; i++)
-        operation_progress->next[i] = -1;
+        progress->next[i] = -1;
     for (size_t i = 0; i < job->operation_count; i++)
         if (job->operations[i].previous >= 0 && job->operations[i].group == (int32_t)i)
-            operation_progress->next[job->operations[job->operations[i].previous].group] = (int32_t)i;
+            progress->next[job->operations[job->operations[i].previous].group] = (int32_t)i;
 }
 
 /*
@@ -53,13 +52,13 @@ static struct map_key like_key(const struct job *job, const struct job_operation
 }
 
 /* Finds the last step in which the GPU of each rank finished an operation. */
-static void note_steps(struct operation_progress *operation_progress)
+static void note_steps(struct operation_progress *progress)
 {
-    for (size_t i = 0; i < operation_progress->job->rank_count; i++)
-        operation_progress->finished_step[i] = -1;
-    for (size_t i = 0; i < operation_progress->job->operation_count; i++) {
-        const struct job_operation *operation = &operation_progress->job->operations[i];
-        int32_t *step = &operation_progress->finished_step[operation->rank];
+    for (size_t i = 0; i < progress->job->rank_count; i++)
+        progress->finished_step[i] = -1;
+    for (size_t i = 0; i < progress->job->operation_count; i++) {
+        const struct job_operation *operation = &progress->job->operations[i];
+        int32_t *step = &progress->finished_step[operation->rank];
         if (ended(operation) && operation->step > *step)
             *step = operation->step;
     }
@@ -69,112 +68,103 @@ static void note_steps(struct operation_progress *operation_progress)
  * Records for each kind of operation whether its start or end on the GPU was ever recorded, and which of
  * these the last one lacks that was followed by another.
  */
-static int note_likes(struct operation_progress *operation_progress)
+static int note_likes(struct operation_progress *progress)
 {
-    for (size_t i = 0; i < operation_progress->job->operation_count; i++) {
-        const struct job_operation *operation = &operation_progress->job->operations[i];
+    for (size_t i = 0; i < progress->job->operation_count; i++) {
+        const struct job_operation *operation = &progress->job->operations[i];
         int has_start = operation->start_ns != TIME_UNKNOWN && !operation->inferred;
-        int64_t *like =
-            map_put(&operation_progress->likes, like_key(operation_progress->job, operation), 0, NULL);
+        int64_t *like = map_put(&progress->likes, like_key(progress->job, operation), 0, NULL);
         if (!like)
             return -1;
         if (has_start || ended(operation))
             *like |= IS_SEEN;
-        if (operation_progress_next_began(operation_progress, (int32_t)i))
+        if (operation_progress_next_began(progress, (int32_t)i))
             *like = (*like & IS_SEEN) | IS_FOLLOWED | (ended(operation) ? 0 : LACKS_END) |
                     (has_start ? 0 : LACKS_START);
     }
     return 0;
 }
 
-int operation_progress_init(struct operation_progress *operation_progress, const struct job *job)
+int operation_progress_init(struct operation_progress *progress, const struct job *job)
 {
-    *operation_progress = (struct operation_progress){.job = job};
-    map_init(&operation_progress->likes);
-    operation_progress->next = array_new(job->operation_count, sizeof *operation_progress->next);
-    operation_progress->finished_step = array_new(job->rank_count, sizeof *operation_progress->finished_step);
-    operation_progress->lacking = list_lacking(job);
-    if (!operation_progress->next || !operation_progress->finished_step || !operation_progress->lacking)
+    *progress = (struct operation_progress){.job = job};
+    map_init(&progress->likes);
+    progress->next = array_new(job->operation_count, sizeof *progress->next);
+    progress->finished_step = array_new(job->rank_count, sizeof *progress->finished_step);
+    progress->lacking = list_lacking(job);
+    if (!progress->next || !progress->finished_step || !progress->lacking)
         return -1;
-    note_next(operation_progress);
-    note_steps(operation_progress);
-    return note_likes(operation_progress);
+    note_next(progress);
+    note_steps(progress);
+    return note_likes(progress);
 }
 
-void operation_progress_release(struct operation_progress *operation_progress)
+void operation_progress_release(struct operation_progress *progress)
 {
-    map_release(&operation_progress->likes);
-    free(operation_progress->next);
-    free(operation_progress->finished_step);
-    free(operation_progress->lacking);
+    map_release(&progress->likes);
+    free(progress->next);
+    free(progress->finished_step);
+    free(progress->lacking);
 }
 
 /* Whether the next operation on its stream started on the GPU. */
-static int operation_progress_next_began(const struct operation_progress *operation_progress,
-                                         int32_t operation)
+static int operation_progress_next_began(const struct operation_progress *progress, int32_t operation)
 {
-    int32_t next = operation_progress->next[operation_progress->job->operations[operation].group];
-    return next >= 0 && operation_progress->job->operations[next].start_ns != TIME_UNKNOWN;
+    int32_t next = progress->next[progress->job->operations[operation].group];
+    return next >= 0 && progress->job->operations[next].start_ns != TIME_UNKNOWN;
 }
 
 /* Whether its rank finished operations of steps well after it. */
-static int is_steps_ago(const struct operation_progress *operation_progress,
-                        const struct job_operation *operation)
+static int is_steps_ago(const struct operation_progress *progress, const struct job_operation *operation)
 {
     return operation->step >= 0 &&
-           operation_progress->finished_step[operation->rank] - (int64_t)operation->step >= STEPS_PAST;
+           progress->finished_step[operation->rank] - (int64_t)operation->step >= STEPS_PAST;
 }
 
-int operation_progress_is_over(const struct operation_progress *operation_progress, int32_t operation)
+int operation_progress_is_over(const struct operation_progress *progress, int32_t operation)
 {
-    const struct job_operation *of = &operation_progress->job->operations[operation];
-    return operation_progress->job->finished_only || ended(of) ||
-           operation_progress_next_began(operation_progress, operation) ||
-           is_steps_ago(operation_progress, of);
+    const struct job_operation *of = &progress->job->operations[operation];
+    return progress->job->finished_only || ended(of) || operation_progress_next_began(progress, operation) ||
+           is_steps_ago(progress, of);
 }
 
 /*
  * Whether a missing end means that the operation did not end. It does not if the last one like it lacks its
  * end although others followed, or if no times were ever recorded for operations like it.
  */
-static int ends_are_recorded(const struct operation_progress *operation_progress, int32_t operation)
+static int ends_are_recorded(const struct operation_progress *progress, int32_t operation)
 {
     const int64_t *like =
-        map_get(&operation_progress->likes,
-                like_key(operation_progress->job, &operation_progress->job->operations[operation]));
+        map_get(&progress->likes, like_key(progress->job, &progress->job->operations[operation]));
     return like && (*like & (IS_FOLLOWED | LACKS_END)) != (IS_FOLLOWED | LACKS_END) && (*like & IS_SEEN);
 }
 
-int operation_progress_is_held(const struct operation_progress *operation_progress, int32_t operation)
+int operation_progress_is_held(const struct operation_progress *progress, int32_t operation)
 {
-    const struct job *job = operation_progress->job;
+    const struct job *job = progress->job;
     if (job->calls_only)
-        return operation_progress->lacking[job->operations[operation].instance];
-    return !operation_progress_is_over(operation_progress, operation) &&
-           ends_are_recorded(operation_progress, operation) &&
+        return progress->lacking[job->operations[operation].instance];
+    return !operation_progress_is_over(progress, operation) && ends_are_recorded(progress, operation) &&
            job->ranks[job->operations[operation].rank].cut == CUT_NONE;
 }
 
-static int starts_are_recorded(const struct operation_progress *operation_progress, int32_t operation)
+static int starts_are_recorded(const struct operation_progress *progress, int32_t operation)
 {
     const int64_t *like =
-        map_get(&operation_progress->likes,
-                like_key(operation_progress->job, &operation_progress->job->operations[operation]));
+        map_get(&progress->likes, like_key(progress->job, &progress->job->operations[operation]));
     return like && (*like & (IS_FOLLOWED | LACKS_START)) == IS_FOLLOWED;
 }
 
-int operation_progress_waits(const struct operation_progress *operation_progress, int32_t operation)
+int operation_progress_waits(const struct operation_progress *progress, int32_t operation)
 {
-    const struct job_operation *of = &operation_progress->job->operations[operation];
-    return of->start_ns != TIME_UNKNOWN && !of->inferred &&
-           operation_progress_is_held(operation_progress, operation);
+    const struct job_operation *of = &progress->job->operations[operation];
+    return of->start_ns != TIME_UNKNOWN && !of->inferred && operation_progress_is_held(progress, operation);
 }
 
-int operation_progress_never_began(const struct operation_progress *operation_progress, int32_t operation)
+int operation_progress_never_began(const struct operation_progress *progress, int32_t operation)
 {
-    return operation_progress->job->operations[operation].start_ns == TIME_UNKNOWN &&
-           !operation_progress_is_over(operation_progress, operation) &&
-           starts_are_recorded(operation_progress, operation);
+    return progress->job->operations[operation].start_ns == TIME_UNKNOWN &&
+           !operation_progress_is_over(progress, operation) && starts_are_recorded(progress, operation);
 }
 
 int is_pending(const struct absence *absence, const struct job_instance *instance, int to_be_sure)
@@ -420,14 +410,14 @@ static int64_t waited_ns(const struct job *job, const struct job_operation *oper
                                                                                           : waited_ns;
 }
 
-int job_has_unprecedented_wait(const struct operation_progress *operation_progress)
+int job_has_unprecedented_wait(const struct operation_progress *progress)
 {
-    const struct job *job = operation_progress->job;
+    const struct job *job = progress->job;
     for (size_t i = 0; i < job->rank_count; i++) {
         const struct job_rank *rank = &job->ranks[i];
         int64_t longest_ns = longest_ever(job, rank), end_ns = record_end(job, rank);
         for (size_t at = rank->first; longest_ns && at < rank->first + rank->count; at++)
-            if (operation_progress_waits(operation_progress, (int32_t)at) &&
+            if (operation_progress_waits(progress, (int32_t)at) &&
                 waited_ns(job, &job->operations[at], end_ns) > longest_ns)
                 return 1;
     }

@@ -75,11 +75,6 @@ struct reports {
     int64_t later;                      /* ranks that reported one later than another rank on the same host */
 };
 
-static int is_same(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0;
-}
-
 static const struct reported *reported_of(enum warning_kind kind)
 {
     static const struct reported nothing = {WEIGHS_NOTHING, 0, NULL};
@@ -171,11 +166,11 @@ static const char *usual_network(const struct job *job)
         if (warning->kind != WARNING_NETWORK || !warning->text)
             continue;
         usual = ahead ? usual : warning->text;
-        ahead += is_same(usual, warning->text) ? 1 : -1;
+        ahead += is_same_text(usual, warning->text) ? 1 : -1;
         all++;
     }
     for (size_t i = 0; usual && i < job->warning_count; i++)
-        same += job->warnings[i].kind == WARNING_NETWORK && is_same(usual, job->warnings[i].text);
+        same += job->warnings[i].kind == WARNING_NETWORK && is_same_text(usual, job->warnings[i].text);
     return same * 2 > all ? usual : NULL;
 }
 
@@ -185,7 +180,7 @@ static enum weight weight_in(const struct reports *reports, const struct job_war
     const struct job *job = reports->job;
     if (has_gone_on(job, warning) ||
         (warning->kind == WARNING_NETWORK &&
-         (!reports->usual_network || is_same(reports->usual_network, warning->text))) ||
+         (!reports->usual_network || is_same_text(reports->usual_network, warning->text))) ||
         (warning->kind == WARNING_CARD && is_back(reports, warning)))
         return WEIGHS_NOTHING;
     return weight_of(warning);

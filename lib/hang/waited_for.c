@@ -70,51 +70,49 @@ static int64_t called_at(const struct job *job, int32_t operation)
     return time_ns == TIME_UNKNOWN ? INT64_MAX : time_ns;
 }
 
-static void accuse(struct culprit_search *culprit_search, int32_t rank, int32_t operation, int is_own_gpu,
+static void accuse(struct culprit_search *search, int32_t rank, int32_t operation, int is_own_gpu,
                    int is_unsure)
 {
-    struct accused *accused = &culprit_search->accused[rank];
+    struct accused *accused = &search->accused[rank];
     int is_new = accused->operation < 0;
-    if (!is_new &&
-        called_at(culprit_search->job, operation) >= called_at(culprit_search->job, accused->operation))
+    if (!is_new && called_at(search->job, operation) >= called_at(search->job, accused->operation))
         return;
-    culprit_search->count += is_new;
+    search->count += is_new;
     accused->operation = operation;
     accused->is_own_gpu = is_own_gpu;
     accused->is_unsure = is_unsure;
 }
 
 /* Whether a rank has no open call, but its record may lack its end and does not say how far the rank came. */
-static int is_in_doubt(const struct culprit_search *culprit_search, int32_t rank)
+static int is_in_doubt(const struct culprit_search *search, int32_t rank)
 {
-    return culprit_search->job->ranks[rank].process_id >= 0 && call_is_cut(culprit_search->job, rank) &&
-           culprit_search->graph.states.oldest[rank] < 0 && !culprit_search->graph.states.has_told[rank];
+    return search->job->ranks[rank].process_id >= 0 && call_is_cut(search->job, rank) &&
+           search->graph.states.oldest[rank] < 0 && !search->graph.states.has_told[rank];
 }
 
 /*
  * Whether a rank has no open call, by a record that is neither older than the calls that others wait in nor
  * cut before them.
  */
-static int is_idle(const struct culprit_search *culprit_search, int32_t rank)
+static int is_idle(const struct culprit_search *search, int32_t rank)
 {
-    const struct call_states *states = &culprit_search->graph.states;
-    return call_is_recorded(culprit_search->job, rank) && states->oldest[rank] < 0 &&
-           !states->is_stale[rank] && !is_in_doubt(culprit_search, rank) &&
-           !(call_is_cut(culprit_search->job, rank) && states->has_open[rank]);
+    const struct call_states *states = &search->graph.states;
+    return call_is_recorded(search->job, rank) && states->oldest[rank] < 0 && !states->is_stale[rank] &&
+           !is_in_doubt(search, rank) && !(call_is_cut(search->job, rank) && states->has_open[rank]);
 }
 
 /*
  * Blames ranks whose call all others have finished. Where several have not, one of them may have kept the
  * data from the rest; and the network may be holding the data of a receive.
  */
-static void accuse_own_gpus(struct culprit_search *culprit_search)
+static void accuse_own_gpus(struct culprit_search *search)
 {
-    for (size_t i = 0; i < culprit_search->job->rank_count; i++) {
-        const struct waiter *waiter = &culprit_search->graph.waiters[i];
+    for (size_t i = 0; i < search->job->rank_count; i++) {
+        const struct waiter *waiter = &search->graph.waiters[i];
         if (waiter->operation < 0 || waiter->count || !waiter->done)
             continue;
-        int is_receive = culprit_search->job->operations[waiter->operation].function == FUNCTION_RECV;
-        accuse(culprit_search, (int32_t)i, waiter->operation, 1, waiter->with > 0 || is_receive);
+        int is_receive = search->job->operations[waiter->operation].function == FUNCTION_RECV;
+        accuse(search, (int32_t)i, waiter->operation, 1, waiter->with > 0 || is_receive);
     }
 }
 
@@ -154,29 +152,29 @@ static void consider(const struct job *job, int32_t usual, int32_t operation, in
  * Blames a rank for the operation, of those that others wait in, that it usually calls next; otherwise for
  * the first.
  */
-static void accuse_idle_rank(struct culprit_search *culprit_search, int32_t rank)
+static void accuse_idle_rank(struct culprit_search *search, int32_t rank)
 {
-    const struct wait_graph *graph = &culprit_search->graph;
-    int32_t usual = usual_next(culprit_search->job, rank);
+    const struct wait_graph *graph = &search->graph;
+    int32_t usual = usual_next(search->job, rank);
     struct choice best = {.fit = -1};
     for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
         const struct wait *wait = &graph->waits[i];
         const struct wait_call *call = &graph->calls[wait->call];
         if (wait->operation >= 0)
-            consider(culprit_search->job, usual, wait->operation, call->first_waiter, &best);
+            consider(search->job, usual, wait->operation, call->first_waiter, &best);
         for (int32_t party = call->first_party; party >= 0; party = graph->parties[party].next) {
             int32_t from = graph->parties[party].earliest;
-            consider(culprit_search->job, usual, graph->waiters[from].operation, from, &best);
+            consider(search->job, usual, graph->waiters[from].operation, from, &best);
         }
     }
     if (best.fit >= 0)
-        accuse(culprit_search, rank, best.operation, 0, 0);
+        accuse(search, rank, best.operation, 0, 0);
 }
 
 /* Whether it is certain that some rank waits for this one. */
-static int is_waited_for(const struct culprit_search *culprit_search, int32_t rank)
+static int is_waited_for(const struct culprit_search *search, int32_t rank)
 {
-    const struct wait_graph *graph = &culprit_search->graph;
+    const struct wait_graph *graph = &search->graph;
     for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
         const struct wait *wait = &graph->waits[i];
         int32_t from = graph->calls[wait->call].first_waiter;
@@ -188,31 +186,28 @@ static int is_waited_for(const struct culprit_search *culprit_search, int32_t ra
     return 0;
 }
 
-static void accuse_idle(struct culprit_search *culprit_search)
+static void accuse_idle(struct culprit_search *search)
 {
-    for (int32_t i = 0; i < (int32_t)culprit_search->job->rank_count; i++)
-        if (culprit_search->graph.waits_for[i] >= 0 && is_idle(culprit_search, i) &&
-            is_waited_for(culprit_search, i))
-            accuse_idle_rank(culprit_search, i);
+    for (int32_t i = 0; i < (int32_t)search->job->rank_count; i++)
+        if (search->graph.waits_for[i] >= 0 && is_idle(search, i) && is_waited_for(search, i))
+            accuse_idle_rank(search, i);
 }
 
 /* Whether a rank may be missing: it left no record, or has no open call. */
-static int may_be_absent(const struct culprit_search *culprit_search, int32_t rank)
+static int may_be_absent(const struct culprit_search *search, int32_t rank)
 {
-    if (culprit_search->accused[rank].is_lost)
+    if (search->accused[rank].is_lost)
         return 0;
-    return !call_is_recorded(culprit_search->job, rank) || is_idle(culprit_search, rank) ||
-           is_in_doubt(culprit_search, rank);
+    return !call_is_recorded(search->job, rank) || is_idle(search, rank) || is_in_doubt(search, rank);
 }
 
-static struct absentees find_absentees(const struct culprit_search *culprit_search,
-                                       const struct wait_call *call)
+static struct absentees find_absentees(const struct culprit_search *search, const struct wait_call *call)
 {
     struct absentees found = {.first = -1};
     int32_t latest = -1;
     for (int32_t i = call->first; i < call->first + call->count; i++) {
-        int32_t to = culprit_search->graph.waits[i].to;
-        if (!may_be_absent(culprit_search, to))
+        int32_t to = search->graph.waits[i].to;
+        if (!may_be_absent(search, to))
             continue;
         /* The calls of one launch may wait for the same rank; it counts once. */
         found.count += to != latest;
@@ -223,24 +218,23 @@ static struct absentees find_absentees(const struct culprit_search *culprit_sear
     return found;
 }
 
-static int has_accused(const struct culprit_search *culprit_search, const struct absentees *absent)
+static int has_accused(const struct culprit_search *search, const struct absentees *absent)
 {
     for (int32_t i = absent->first; i <= absent->last; i++) {
-        int32_t to = culprit_search->graph.waits[i].to;
-        if (may_be_absent(culprit_search, to) && culprit_search->accused[to].operation >= 0)
+        int32_t to = search->graph.waits[i].to;
+        if (may_be_absent(search, to) && search->accused[to].operation >= 0)
             return 1;
     }
     return 0;
 }
 
-static void blame_absentees(struct culprit_search *culprit_search, const struct absentees *absent,
-                            int32_t from)
+static void blame_absentees(struct culprit_search *search, const struct absentees *absent, int32_t from)
 {
     for (int32_t i = absent->first; i <= absent->last; i++) {
-        const struct wait *wait = &culprit_search->graph.waits[i];
-        if (may_be_absent(culprit_search, wait->to))
-            accuse(culprit_search, wait->to, wait_operation(&culprit_search->graph, wait, from), 0,
-                   absent->count > 1 || is_in_doubt(culprit_search, wait->to));
+        const struct wait *wait = &search->graph.waits[i];
+        if (may_be_absent(search, wait->to))
+            accuse(search, wait->to, wait_operation(&search->graph, wait, from), 0,
+                   absent->count > 1 || is_in_doubt(search, wait->to));
     }
 }
 
@@ -248,56 +242,53 @@ static void blame_absentees(struct culprit_search *culprit_search, const struct 
  * A rank that is the only one a call may wait for is waited for, and that explains the calls that may wait
  * for it or another one. Where several remain, all are candidates.
  */
-static void accuse_absent(struct culprit_search *culprit_search, int want_several)
+static void accuse_absent(struct culprit_search *search, int want_several)
 {
-    for (size_t i = 0; i < culprit_search->job->rank_count; i++) {
-        const struct waiter *waiter = &culprit_search->graph.waiters[i];
-        struct absentees *absent = waiter->call < 0 ? NULL : &culprit_search->absentees[waiter->call];
+    for (size_t i = 0; i < search->job->rank_count; i++) {
+        const struct waiter *waiter = &search->graph.waiters[i];
+        struct absentees *absent = waiter->call < 0 ? NULL : &search->absentees[waiter->call];
         if (!absent || !absent->count || waiter->is_sure || (absent->count > 1) != want_several ||
-            !unrecorded_can_be_named(&culprit_search->unrecorded,
-                                     culprit_search->job->operations[waiter->operation].communicator))
+            !unrecorded_can_be_named(&search->unrecorded,
+                                     search->job->operations[waiter->operation].communicator))
             continue;
-        if (want_several && (absent->has_accused || has_accused(culprit_search, absent))) {
+        if (want_several && (absent->has_accused || has_accused(search, absent))) {
             absent->has_accused = 1;
             continue;
         }
-        blame_absentees(culprit_search, absent, (int32_t)i);
+        blame_absentees(search, absent, (int32_t)i);
     }
 }
 
 /* Of several ranks without a record, some may only have lost it. */
-static void doubt_absent(struct culprit_search *culprit_search)
+static void doubt_absent(struct culprit_search *search)
 {
     size_t count = 0;
     for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < culprit_search->job->rank_count; i++) {
-            int is_absent = culprit_search->accused[i].operation >= 0 &&
-                            !call_is_recorded(culprit_search->job, (int32_t)i);
+        for (size_t i = 0; i < search->job->rank_count; i++) {
+            int is_absent = search->accused[i].operation >= 0 && !call_is_recorded(search->job, (int32_t)i);
             count += pass == 0 && is_absent;
             if (pass == 1 && is_absent && count > 1)
-                culprit_search->accused[i].is_unsure = 1;
+                search->accused[i].is_unsure = 1;
         }
 }
 
 /* The first wait of a call, from `from` on, for a rank that itself waits. */
-static int32_t skip_resting(const struct culprit_search *culprit_search, const struct wait_call *call,
-                            int32_t from)
+static int32_t skip_resting(const struct culprit_search *search, const struct wait_call *call, int32_t from)
 {
-    while (from < call->first + call->count &&
-           !culprit_search->graph.waiters[culprit_search->graph.waits[from].to].count)
+    while (from < call->first + call->count && !search->graph.waiters[search->graph.waits[from].to].count)
         from++;
     return from;
 }
 
 /* The wait of a waiting rank for one that itself waits; NULL: it only waits for others. */
-static const struct wait *next_wait(const struct culprit_search *culprit_search, int32_t rank)
+static const struct wait *next_wait(const struct culprit_search *search, int32_t rank)
 {
-    const struct wait_graph *graph = &culprit_search->graph;
+    const struct wait_graph *graph = &search->graph;
     if (graph->waiters[rank].call < 0)
         return NULL;
     const struct wait_call *call = &graph->calls[graph->waiters[rank].call];
-    for (int32_t i = culprit_search->next_waits[graph->waiters[rank].call]; i < call->first + call->count;
-         i = skip_resting(culprit_search, call, i + 1)) {
+    for (int32_t i = search->next_waits[graph->waiters[rank].call]; i < call->first + call->count;
+         i = skip_resting(search, call, i + 1)) {
         const struct wait *wait = &graph->waits[i];
         if (wait->to != rank && wait_is_sure(graph, wait, rank))
             return wait;
@@ -306,13 +297,13 @@ static const struct wait *next_wait(const struct culprit_search *culprit_search,
 }
 
 /* Whether the rank waited for went past the call: it waits in a collective that the other has not reached. */
-static int went_past(const struct culprit_search *culprit_search, const struct wait *wait, int32_t from)
+static int went_past(const struct culprit_search *search, const struct wait *wait, int32_t from)
 {
-    const struct job *job = culprit_search->job;
-    int32_t mine = wait_operation(&culprit_search->graph, wait, from),
-            other = culprit_search->graph.waiters[wait->to].operation;
+    const struct job *job = search->job;
+    int32_t mine = wait_operation(&search->graph, wait, from),
+            other = search->graph.waiters[wait->to].operation;
     const struct job_operation *here = &job->operations[mine], *there = &job->operations[other];
-    const struct call_reach *reach = call_reach_of(&culprit_search->graph.states, from, here->communicator);
+    const struct call_reach *reach = call_reach_of(&search->graph.states, from, here->communicator);
     return here->kind == OPERATION_POINT_TO_POINT && wait->behind < 0 &&
            there->kind == OPERATION_COLLECTIVE && there->communicator == here->communicator && reach &&
            job->calls[other].number > reach->greatest;
@@ -322,15 +313,15 @@ static int went_past(const struct culprit_search *culprit_search, const struct w
  * Examines a circle of ranks that wait for each other, from one of them on: blames those that went past a
  * call that another waits in; if there are none, all are candidates.
  */
-static void accuse_circle(struct culprit_search *culprit_search, int32_t first)
+static void accuse_circle(struct culprit_search *search, int32_t first)
 {
     size_t past = 0;
     for (int pass = 0; pass < 2 && (pass == 0 || past != 1); pass++)
         for (int32_t rank = first;;) {
-            const struct wait *wait = next_wait(culprit_search, rank);
-            int is_past = went_past(culprit_search, wait, rank);
+            const struct wait *wait = next_wait(search, rank);
+            int is_past = went_past(search, wait, rank);
             if (pass == 0 ? is_past : 1)
-                accuse(culprit_search, wait->to, wait_operation(&culprit_search->graph, wait, rank), 0, pass);
+                accuse(search, wait->to, wait_operation(&search->graph, wait, rank), 0, pass);
             past += pass == 0 && is_past;
             rank = wait->to;
             if (rank == first)
@@ -342,39 +333,38 @@ static void accuse_circle(struct culprit_search *culprit_search, int32_t first)
  * Finds the circles of ranks that wait for each other. Following the waits from any remaining rank leads into
  * one.
  */
-static void accuse_circles(struct culprit_search *culprit_search)
+static void accuse_circles(struct culprit_search *search)
 {
     size_t steps = 0;
     int32_t rank = -1;
-    for (size_t i = 0; i < culprit_search->graph.call_count; i++)
-        culprit_search->next_waits[i] = skip_resting(culprit_search, &culprit_search->graph.calls[i],
-                                                     culprit_search->graph.calls[i].first);
-    for (size_t i = 0; rank < 0 && i < culprit_search->job->rank_count; i++)
-        if (next_wait(culprit_search, (int32_t)i))
+    for (size_t i = 0; i < search->graph.call_count; i++)
+        search->next_waits[i] = skip_resting(search, &search->graph.calls[i], search->graph.calls[i].first);
+    for (size_t i = 0; rank < 0 && i < search->job->rank_count; i++)
+        if (next_wait(search, (int32_t)i))
             rank = (int32_t)i;
-    for (; rank >= 0 && steps < culprit_search->job->rank_count; steps++) {
-        const struct wait *wait = next_wait(culprit_search, rank);
+    for (; rank >= 0 && steps < search->job->rank_count; steps++) {
+        const struct wait *wait = next_wait(search, rank);
         rank = wait ? wait->to : -1;
     }
     if (rank >= 0)
-        accuse_circle(culprit_search, rank);
+        accuse_circle(search, rank);
 }
 
 /* Blames GPUs that did not start a call that all hosts made and some GPUs started. */
-static void accuse_unstarted(struct culprit_search *culprit_search)
+static void accuse_unstarted(struct culprit_search *search)
 {
-    const struct job *job = culprit_search->job;
+    const struct job *job = search->job;
     size_t started = 0, unstarted = 0;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < job->rank_count; i++) {
-            const struct waiter *waiter = &culprit_search->graph.waiters[i];
+            const struct waiter *waiter = &search->graph.waiters[i];
             if (waiter->operation < 0 || waiter->count || !waiter->with)
                 continue;
             int is_started = job->calls[waiter->operation].is_started;
             started += pass == 0 && is_started;
             unstarted += pass == 0 && !is_started;
             if (pass == 1 && started && !is_started)
-                accuse(culprit_search, (int32_t)i, waiter->operation, 1, unstarted > 1);
+                accuse(search, (int32_t)i, waiter->operation, 1, unstarted > 1);
         }
 }
 
@@ -382,11 +372,11 @@ static void accuse_unstarted(struct culprit_search *culprit_search)
  * Names the ranks that wait. The candidates of one finding are waited for by the same ranks, so those of a
  * call are named at the first candidate only.
  */
-static int name_peers(const struct culprit_search *culprit_search, int32_t rank, struct finding *finding)
+static int name_peers(const struct culprit_search *search, int32_t rank, struct finding *finding)
 {
-    const struct wait_graph *graph = &culprit_search->graph;
+    const struct wait_graph *graph = &search->graph;
     for (int32_t i = graph->waits_for[rank]; i >= 0; i = graph->waits[i].next_to) {
-        struct named_call *named = &culprit_search->named[graph->waits[i].call];
+        struct named_call *named = &search->named[graph->waits[i].call];
         if (finding->candidate_count && named->kind == finding->kind && named->step == finding->first_step &&
             named->is_named)
             continue;
@@ -400,20 +390,19 @@ static int name_peers(const struct culprit_search *culprit_search, int32_t rank,
     return 0;
 }
 
-static int append_why(const struct culprit_search *culprit_search, int32_t rank, struct finding *finding)
+static int append_why(const struct culprit_search *search, int32_t rank, struct finding *finding)
 {
-    const struct job *job = culprit_search->job;
-    const struct accused *accused = &culprit_search->accused[rank];
+    const struct job *job = search->job;
+    const struct accused *accused = &search->accused[rank];
     struct buffer *text = &finding->evidence;
-    if (name_peers(culprit_search, rank, finding))
+    if (name_peers(search, rank, finding))
         return -1;
     if (accused->is_own_gpu)
         return buffer_printf(text, "The GPU of rank %s has not finished ", job->ranks[rank].name) ||
                append_call(job, accused->operation, text) ||
-               buffer_append_text(text, culprit_search->graph.waiters[rank].with
-                                            ? ""
-                                            : "; the GPUs of all other ranks have");
-    return append_who_waits(&culprit_search->graph, rank, accused->operation, text) ||
+               buffer_append_text(
+                   text, search->graph.waiters[rank].with ? "" : "; the GPUs of all other ranks have");
+    return append_who_waits(&search->graph, rank, accused->operation, text) ||
            append_call(job, accused->operation, text);
 }
 
@@ -449,16 +438,16 @@ static int append_last_call(const struct job *job, int32_t rank, struct finding 
     return buffer_printf(text, ". The last call of rank %s was ", name) || append_call(job, last, text);
 }
 
-static int add_finding(struct culprit_search *culprit_search, int32_t rank)
+static int add_finding(struct culprit_search *search, int32_t rank)
 {
-    const struct job *job = culprit_search->job;
-    const struct accused *accused = &culprit_search->accused[rank];
+    const struct job *job = search->job;
+    const struct accused *accused = &search->accused[rank];
     int is_recorded = call_is_recorded(job, rank);
     const struct job_operation *operation = &job->operations[accused->operation];
     int has_ended = accused->has_ended && !is_recorded;
     struct finding *finding =
-        findings_add_at(culprit_search->findings, job, has_ended ? FINDING_ENDED_EARLY : FINDING_MISSING,
-                        rank, &job->instances[operation->instance]);
+        findings_add_at(search->findings, job, has_ended ? FINDING_ENDED_EARLY : FINDING_MISSING, rank,
+                        &job->instances[operation->instance]);
     if (!finding)
         return -1;
     finding->stops_job = 1;
@@ -467,43 +456,40 @@ static int add_finding(struct culprit_search *culprit_search, int32_t rank)
     finding->is_unrecorded = !is_recorded && !has_ended;
     finding->confidence = accused->is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     if (is_recorded)
-        finding_ask(culprit_search->findings, finding, RULE_UNRECORDED, 0);
+        finding_ask(search->findings, finding, RULE_UNRECORDED, 0);
     else if (!has_ended)
-        unrecorded_doubt(&culprit_search->unrecorded, culprit_search->findings, operation->communicator,
-                         finding);
+        unrecorded_doubt(&search->unrecorded, search->findings, operation->communicator, finding);
     if (accused->is_unsure && finding_add_candidate(finding, rank))
         return -1;
-    return append_why(culprit_search, rank, finding) ||
-                   (!accused->is_own_gpu && append_last_call(job, rank, finding))
+    return append_why(search, rank, finding) || (!accused->is_own_gpu && append_last_call(job, rank, finding))
                ? -1
                : 0;
 }
 
-static int add_findings(struct culprit_search *culprit_search)
+static int add_findings(struct culprit_search *search)
 {
-    size_t before = culprit_search->findings->count, into = before;
-    for (size_t i = 0; i < culprit_search->job->rank_count; i++)
-        if (culprit_search->accused[i].operation >= 0 &&
-            (add_finding(culprit_search, (int32_t)i) ||
-             findings_unite_last(culprit_search->findings, before, &into)))
+    size_t before = search->findings->count, into = before;
+    for (size_t i = 0; i < search->job->rank_count; i++)
+        if (search->accused[i].operation >= 0 &&
+            (add_finding(search, (int32_t)i) || findings_unite_last(search->findings, before, &into)))
             return -1;
-    return findings_unite_candidates(culprit_search->findings, before);
+    return findings_unite_candidates(search->findings, before);
 }
 
 /* Where no rank can be named: records the first call that all wait in, or else one that any rank waits in. */
-static void note_unexplained_hang(const struct culprit_search *culprit_search)
+static void note_unexplained_hang(const struct culprit_search *search)
 {
-    const struct job *job = culprit_search->job;
+    const struct job *job = search->job;
     int32_t first = -1;
     for (int may_wait = 0; first < 0 && may_wait < 2; may_wait++)
         for (size_t i = 0; i < job->rank_count; i++) {
-            const struct waiter *waiter = &culprit_search->graph.waiters[i];
+            const struct waiter *waiter = &search->graph.waiters[i];
             int32_t at = waiter->count && !may_wait ? -1 : waiter->operation;
             if (at >= 0 && (first < 0 || called_at(job, at) < called_at(job, first)))
                 first = at;
         }
     if (first >= 0)
-        culprit_search->findings->unexplained_hang =
+        search->findings->unexplained_hang =
             (struct unexplained_hang){.is_known = 1, .instance = job->operations[first].instance};
 }
 
@@ -516,10 +502,10 @@ static int is_snapshot(const struct job *job)
     return job->dumped_running && job_silent_ranks(job) == 0;
 }
 
-static int has_open(const struct culprit_search *culprit_search)
+static int has_open(const struct culprit_search *search)
 {
-    for (size_t i = 0; i < culprit_search->job->rank_count; i++)
-        if (culprit_search->graph.waiters[i].operation >= 0)
+    for (size_t i = 0; i < search->job->rank_count; i++)
+        if (search->graph.waiters[i].operation >= 0)
             return 1;
     return 0;
 }
@@ -528,11 +514,11 @@ static int has_open(const struct culprit_search *culprit_search)
  * Marks ranks that stopped because they lost a peer or were aborted, and ranks that ended, which may be the
  * reason.
  */
-static void note_warnings(struct culprit_search *culprit_search)
+static void note_warnings(struct culprit_search *search)
 {
-    const struct job *job = culprit_search->job;
+    const struct job *job = search->job;
     for (size_t i = 0; i < job->warning_count; i++) {
-        struct accused *of = &culprit_search->accused[job->warnings[i].rank];
+        struct accused *of = &search->accused[job->warnings[i].rank];
         enum warning_kind kind = job->warnings[i].kind;
         of->is_lost |= reported_is_effect(kind);
         of->has_ended |= kind == WARNING_ENDED || kind == WARNING_DEAD;
@@ -540,84 +526,77 @@ static void note_warnings(struct culprit_search *culprit_search)
 }
 
 /* Blames a rank that left no record and is reported to have ended. */
-static void accuse_ended(struct culprit_search *culprit_search)
+static void accuse_ended(struct culprit_search *search)
 {
-    for (int32_t i = 0; i < (int32_t)culprit_search->job->rank_count; i++)
-        if (culprit_search->graph.waits_for[i] >= 0 && culprit_search->accused[i].has_ended &&
-            !call_is_recorded(culprit_search->job, i))
-            accuse_idle_rank(culprit_search, i);
+    for (int32_t i = 0; i < (int32_t)search->job->rank_count; i++)
+        if (search->graph.waits_for[i] >= 0 && search->accused[i].has_ended &&
+            !call_is_recorded(search->job, i))
+            accuse_idle_rank(search, i);
 }
 
-static int judge(struct culprit_search *culprit_search)
+static int judge(struct culprit_search *search)
 {
-    for (size_t i = 0; i < culprit_search->job->rank_count; i++)
-        culprit_search->accused[i].operation = -1;
-    note_warnings(culprit_search);
-    if (culprit_search->graph.is_cut) {
-        note_unexplained_hang(culprit_search);
+    for (size_t i = 0; i < search->job->rank_count; i++)
+        search->accused[i].operation = -1;
+    note_warnings(search);
+    if (search->graph.is_cut) {
+        note_unexplained_hang(search);
         return 0;
     }
-    if (find_call_mismatches(&culprit_search->graph, culprit_search->findings))
+    if (find_call_mismatches(&search->graph, search->findings))
         return -1;
-    if (findings_explain_stop_confidently(culprit_search->findings))
+    if (findings_explain_stop_confidently(search->findings))
         return 0;
     /* Between two calls, or in the middle of one, every running job looks as if some rank is waited for. */
-    if (is_snapshot(culprit_search->job)) {
-        culprit_search->findings->is_snapshot = has_open(culprit_search);
+    if (is_snapshot(search->job)) {
+        search->findings->is_snapshot = has_open(search);
         return 0;
     }
-    accuse_own_gpus(culprit_search);
-    accuse_idle(culprit_search);
+    accuse_own_gpus(search);
+    accuse_idle(search);
     /* If a record shows which rank is at fault, a missing record of another one means no more than that. */
-    if (!culprit_search->count)
-        accuse_ended(culprit_search);
-    if (!culprit_search->count) {
-        for (size_t i = 0; i < culprit_search->graph.call_count; i++)
-            culprit_search->absentees[i] = find_absentees(culprit_search, &culprit_search->graph.calls[i]);
-        accuse_absent(culprit_search, 0);
-        doubt_absent(culprit_search);
-        accuse_absent(culprit_search, 1);
+    if (!search->count)
+        accuse_ended(search);
+    if (!search->count) {
+        for (size_t i = 0; i < search->graph.call_count; i++)
+            search->absentees[i] = find_absentees(search, &search->graph.calls[i]);
+        accuse_absent(search, 0);
+        doubt_absent(search);
+        accuse_absent(search, 1);
     }
-    if (!culprit_search->count)
-        accuse_circles(culprit_search);
-    if (!culprit_search->count && !findings_explain_stop(culprit_search->findings))
-        accuse_unstarted(culprit_search);
-    if (add_findings(culprit_search))
+    if (!search->count)
+        accuse_circles(search);
+    if (!search->count && !findings_explain_stop(search->findings))
+        accuse_unstarted(search);
+    if (add_findings(search))
         return -1;
-    if (!findings_explain_stop(culprit_search->findings) &&
-        find_stuck_sender(&culprit_search->graph, culprit_search->findings))
+    if (!findings_explain_stop(search->findings) && find_stuck_sender(&search->graph, search->findings))
         return -1;
-    if (!findings_explain_stop(culprit_search->findings))
-        note_unexplained_hang(culprit_search);
+    if (!findings_explain_stop(search->findings))
+        note_unexplained_hang(search);
     return 0;
 }
 
-static int culprit_search_init(struct culprit_search *culprit_search)
+static int culprit_search_init(struct culprit_search *search)
 {
-    if (wait_graph_init(&culprit_search->graph, culprit_search->job) ||
-        unrecorded_init(&culprit_search->unrecorded, culprit_search->job))
+    if (wait_graph_init(&search->graph, search->job) || unrecorded_init(&search->unrecorded, search->job))
         return -1;
-    culprit_search->accused = array_new(culprit_search->job->rank_count, sizeof *culprit_search->accused);
-    culprit_search->absentees =
-        array_new(culprit_search->graph.call_count, sizeof *culprit_search->absentees);
-    culprit_search->named = array_new(culprit_search->graph.call_count, sizeof *culprit_search->named);
-    culprit_search->next_waits =
-        array_new(culprit_search->graph.call_count, sizeof *culprit_search->next_waits);
-    return culprit_search->accused && culprit_search->absentees && culprit_search->named &&
-                   culprit_search->next_waits
-               ? 0
-               : -1;
+    search->accused = array_new(search->job->rank_count, sizeof *search->accused);
+    search->absentees = array_new(search->graph.call_count, sizeof *search->absentees);
+    search->named = array_new(search->graph.call_count, sizeof *search->named);
+    search->next_waits = array_new(search->graph.call_count, sizeof *search->next_waits);
+    return search->accused && search->absentees && search->named && search->next_waits ? 0 : -1;
 }
 
 int find_waited_for(const struct job *job, struct findings *findings, struct error *error)
 {
-    struct culprit_search culprit_search = {.job = job, .findings = findings};
-    int failed = culprit_search_init(&culprit_search) || judge(&culprit_search);
-    wait_graph_release(&culprit_search.graph);
-    unrecorded_release(&culprit_search.unrecorded);
-    free(culprit_search.accused);
-    free(culprit_search.absentees);
-    free(culprit_search.named);
-    free(culprit_search.next_waits);
+    struct culprit_search search = {.job = job, .findings = findings};
+    int failed = culprit_search_init(&search) || judge(&search);
+    wait_graph_release(&search.graph);
+    unrecorded_release(&search.unrecorded);
+    free(search.accused);
+    free(search.absentees);
+    free(search.named);
+    free(search.next_waits);
     return failed ? error_no_memory(error) : 0;
 }

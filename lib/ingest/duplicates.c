@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "format/format.h"
 #include "ingest/ingest.h"
+#include "ingest/internal.h"
 #include "input/input.h"
 #include "store/store.h"
 
@@ -309,13 +310,16 @@ static int list_folders(struct folders *folders, const struct walk *walk)
     return 0;
 }
 
+int compare_depths(const char *path, const char *other)
+{
+    int order = compare_integers((int64_t)count_folders(path), (int64_t)count_folders(other));
+    return order ? order : compare_integers((int64_t)strlen(path), (int64_t)strlen(other));
+}
+
 static int is_less_deep(const char *folder, const char *than)
 {
-    size_t depth = count_folders(folder), other = count_folders(than);
-    if (depth != other)
-        return depth < other;
-    size_t length = strlen(folder), other_length = strlen(than);
-    return length != other_length ? length < other_length : strcmp(folder, than) < 0;
+    int order = compare_depths(folder, than);
+    return order ? order < 0 : strcmp(folder, than) < 0;
 }
 
 static void find_least(struct folders *folders)
@@ -446,12 +450,6 @@ static size_t stem_of(const char *path, const char *end)
     return ends_with(path, length, end) ? length - strlen(end) : 0;
 }
 
-static int is_file(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
-}
-
 /*
  * Whether the file is recognised as a trace of this format (NULL: of any). A file that was truncated near its
  * beginning is not.
@@ -483,7 +481,7 @@ static int has_other_format(const struct walk *walk, const struct known *known, 
     memcpy(other, path, stem);
     for (const char *const *end = twin->more; *end && !found; end++) {
         memcpy(other + stem, *end, strlen(*end) + 1);
-        found = is_file(other) && comes_in(walk, known, other) ? is_trace(other, twin->format, error) : 0;
+        found = is_regular(other) && comes_in(walk, known, other) ? is_trace(other, twin->format, error) : 0;
     }
     free(other);
     return found;
@@ -510,7 +508,7 @@ static int is_twin(const struct walk *walk, const struct known *known, const str
     int outcome = 0;
     for (size_t i = 0; i < sizeof twins / sizeof *twins && outcome == 0; i++) {
         size_t stem = stem_of(file->realpath, twins[i].less);
-        outcome = stem && is_file(file->realpath)
+        outcome = stem && is_regular(file->realpath)
                       ? has_other_format(walk, known, file->realpath, stem, &twins[i], error)
                       : 0;
         if (outcome > 0)

@@ -22,6 +22,12 @@ enum file_status {
     FILE_FORGOTTEN /* was in the store and was removed */
 };
 
+/* Whether rows of the file were read in this run. */
+static inline int file_is_read(enum file_status status)
+{
+    return status == FILE_INGESTED || status == FILE_OPEN || status == FILE_PARTIAL;
+}
+
 /* The result for one file. */
 struct file_result {
     const char *path; /* borrowed from the walk, or from the list of forgotten files */

@@ -170,6 +170,11 @@ int ingest_read(const struct format *format, struct input *input, const char *pa
                 int (*stopped)(void *context), void *context, const struct format_sink *sink, char *dialect,
                 size_t dialect_bytes, struct error *error);
 
+/* -------------------- duplicates.c -------------------- */
+
+/* Orders paths by the number of their folders, then by their length. */
+int compare_depths(const char *path, const char *other);
+
 /* -------------------- merge_plan.c -------------------- */
 
 /* Opens the source for reading. The caller owns the result. NULL with `error` set on failure. */

@@ -413,17 +413,12 @@ static int take_files(struct merging *merging, struct error *error)
     return merging->done < plan->file_count ? error_set(error, "interrupted") : 0;
 }
 
-static int is_new(enum file_status status)
-{
-    return status == FILE_INGESTED || status == FILE_OPEN || status == FILE_PARTIAL;
-}
-
 /* Passes on the results; a file that was not committed is not in the store. */
 static int give_results(struct merging *merging, struct error *error)
 {
     const struct merge *merge = merging->merge;
     for (size_t i = 0; i < merging->done; i++) {
-        if (i >= merging->safe && is_new(merging->results[i].status))
+        if (i >= merging->safe && file_is_read(merging->results[i].status))
             merging->results[i].status = FILE_FAILED;
         if (merge->hooks.take(merge->hooks.context, &merging->results[i], error))
             return -1;

@@ -236,28 +236,13 @@ static const char *content_of(const struct merge_file *file)
     return file->stored->unpacked_digest ? file->stored->unpacked_digest : file->stored->digest;
 }
 
-static size_t count_folders(const char *path)
-{
-    size_t count = 0;
-    for (; *path; path++)
-        count += *path == '/';
-    return count;
-}
-
-/* Of two equal files the original is the one at the lesser depth (as in duplicates.c). */
+/* Of two equal files the original is the one at the lesser depth. */
 static int by_content(const void *a, const void *b)
 {
     const struct merge_file *left = *(struct merge_file *const *)a, *right = *(struct merge_file *const *)b;
     int order = strcmp(content_of(left), content_of(right));
-    if (order)
-        return order;
-    size_t depth = count_folders(left->path), other_depth = count_folders(right->path);
-    if (depth != other_depth)
-        return depth < other_depth ? -1 : 1;
-    size_t length = strlen(left->path), other_length = strlen(right->path);
-    if (length != other_length)
-        return length < other_length ? -1 : 1;
-    order = compare_paths(left->path, right->path);
+    order = order ? order : compare_depths(left->path, right->path);
+    order = order ? order : compare_paths(left->path, right->path);
     return order ? order : by_age(left, right);
 }
 

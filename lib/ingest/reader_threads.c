@@ -46,43 +46,42 @@ static int by_text(const void *a, const void *b)
     return strcmp(*left, *right);
 }
 
-static int list_named(struct reader_threads *reader_threads)
+static int list_named(struct reader_threads *threads)
 {
-    size_t count = reader_threads->ingest->named_count;
-    reader_threads->named = array_new(count, sizeof *reader_threads->named);
-    for (size_t i = 0; reader_threads->named && i < count; i++)
-        reader_threads->named[i] = reader_threads->ingest->named[i];
-    if (reader_threads->named)
-        array_sort(reader_threads->named, count, sizeof *reader_threads->named, by_text);
-    return reader_threads->named ? 0 : -1;
+    size_t count = threads->ingest->named_count;
+    threads->named = array_new(count, sizeof *threads->named);
+    for (size_t i = 0; threads->named && i < count; i++)
+        threads->named[i] = threads->ingest->named[i];
+    if (threads->named)
+        array_sort(threads->named, count, sizeof *threads->named, by_text);
+    return threads->named ? 0 : -1;
 }
 
-static int is_named(const struct reader_threads *reader_threads, const char *path)
+static int is_named(const struct reader_threads *threads, const char *path)
 {
-    size_t count = reader_threads->ingest->named_count;
-    return count &&
-           bsearch(&path, reader_threads->named, count, sizeof *reader_threads->named, by_text) != NULL;
+    size_t count = threads->ingest->named_count;
+    return count && bsearch(&path, threads->named, count, sizeof *threads->named, by_text) != NULL;
 }
 
 static void *work(void *context)
 {
-    struct reader_threads *reader_threads = context;
-    struct batch *batch = pipeline_batch(&reader_threads->pipeline);
+    struct reader_threads *threads = context;
+    struct batch *batch = pipeline_batch(&threads->pipeline);
     long number;
-    while ((number = pipeline_take(&reader_threads->pipeline)) >= 0) {
-        struct slot *slot = &reader_threads->slots[number];
-        const struct part *part = &reader_threads->parts.items[number];
-        const struct walk_file *file = &reader_threads->walk->files[part->file];
+    while ((number = pipeline_take(&threads->pipeline)) >= 0) {
+        struct slot *slot = &threads->slots[number];
+        const struct part *part = &threads->parts.items[number];
+        const struct walk_file *file = &threads->walk->files[part->file];
         struct error error = ERROR_INIT;
         enum message_kind last =
-            ingest_file(reader_threads->ingest, &reader_threads->pipeline, (size_t)number, file, part,
-                        is_named(reader_threads, file->path), &batch, &slot->result, &slot->facts, &error);
+            ingest_file(threads->ingest, &threads->pipeline, (size_t)number, file, part,
+                        is_named(threads, file->path), &batch, &slot->result, &slot->facts, &error);
         if (last == MESSAGE_ABANDON)
-            pipeline_fail(&reader_threads->pipeline, &error);
-        pipeline_send(&reader_threads->pipeline, last, (size_t)number, NULL);
+            pipeline_fail(&threads->pipeline, &error);
+        pipeline_send(&threads->pipeline, last, (size_t)number, NULL);
     }
-    pipeline_return(&reader_threads->pipeline, batch);
-    pipeline_leave(&reader_threads->pipeline);
+    pipeline_return(&threads->pipeline, batch);
+    pipeline_leave(&threads->pipeline);
     return NULL;
 }
 
@@ -95,29 +94,29 @@ static char *folder_of(const char *path)
 }
 
 /* Creates the store only when there is something to write, so unreadable input leaves no empty store. */
-static int need_writer(struct reader_threads *reader_threads, struct error *error)
+static int need_writer(struct reader_threads *threads, struct error *error)
 {
-    if (!*reader_threads->store)
-        *reader_threads->store = store_open(reader_threads->ingest->store_path, STORE_CREATE, error);
-    if (*reader_threads->store && !reader_threads->writer)
-        reader_threads->writer = writer_new(*reader_threads->store, error);
-    return reader_threads->writer ? 0 : -1;
+    if (!*threads->store)
+        *threads->store = store_open(threads->ingest->store_path, STORE_CREATE, error);
+    if (*threads->store && !threads->writer)
+        threads->writer = writer_new(*threads->store, error);
+    return threads->writer ? 0 : -1;
 }
 
-static int begin_part(struct reader_threads *reader_threads, size_t number, struct error *error)
+static int begin_part(struct reader_threads *threads, size_t number, struct error *error)
 {
-    struct slot *slot = &reader_threads->slots[number];
-    const struct part *part = &reader_threads->parts.items[number];
-    const struct walk_file *file = &reader_threads->walk->files[part->file];
+    struct slot *slot = &threads->slots[number];
+    const struct part *part = &threads->parts.items[number];
+    const struct walk_file *file = &threads->walk->files[part->file];
     const char *path = file->realpath;
     if (slot->begun)
         return 0;
-    if (need_writer(reader_threads, error))
+    if (need_writer(threads, error))
         return -1;
     char *folder = file->folder ? strdup(file->folder) : folder_of(path);
     int64_t first_ordinal = (int64_t)(part->begin / FORMAT_RECORD_BYTES);
-    int outcome = folder ? writer_begin(reader_threads->writer, &slot->target, (int64_t)part->file,
-                                        first_ordinal, path, folder, error)
+    int outcome = folder ? writer_begin(threads->writer, &slot->target, (int64_t)part->file, first_ordinal,
+                                        path, folder, error)
                          : error_no_memory(error);
     free(folder);
     slot->begun = outcome == 0;
@@ -136,9 +135,9 @@ static int64_t modified_ns(const char *path)
     return time_ns;
 }
 
-static int finish_file(struct reader_threads *reader_threads, size_t first, struct error *error)
+static int finish_file(struct reader_threads *threads, size_t first, struct error *error)
 {
-    struct slot *slot = &reader_threads->slots[first];
+    struct slot *slot = &threads->slots[first];
     const struct writer_facts facts = {
         .dialect = slot->result.dialect,
         .digest = slot->facts.digest,
@@ -146,18 +145,17 @@ static int finish_file(struct reader_threads *reader_threads, size_t first, stru
         .bytes = slot->result.bytes,
         .unpacked_bytes = slot->facts.unpacked_bytes,
         .events = slot->result.events,
-        .modified_ns =
-            modified_ns(reader_threads->walk->files[reader_threads->parts.items[first].file].realpath),
+        .modified_ns = modified_ns(threads->walk->files[threads->parts.items[first].file].realpath),
         .reader = slot->facts.format->name,
         .reader_version = slot->facts.format->version,
         .ledger = slot->facts.ledger,
-        .force = reader_threads->ingest->force,
+        .force = threads->ingest->force,
         .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
         .has_moved = slot->facts.has_moved || slot->facts.is_read_again,
         .is_snapshot = slot->facts.is_snapshot};
     enum writer_outcome outcome;
-    if (begin_part(reader_threads, first, error) ||
-        writer_finish(reader_threads->writer, &slot->target, &facts, &outcome, error))
+    if (begin_part(threads, first, error) ||
+        writer_finish(threads->writer, &slot->target, &facts, &outcome, error))
         return -1;
     static const enum file_status statuses[] = {[WRITER_INGESTED] = FILE_INGESTED,
                                                 [WRITER_OPEN] = FILE_OPEN,
@@ -169,21 +167,21 @@ static int finish_file(struct reader_threads *reader_threads, size_t first, stru
 }
 
 /* Removes the rows of all parts of a file, by abandoning one of them. */
-static int drop_file(struct reader_threads *reader_threads, size_t first, struct error *error)
+static int drop_file(struct reader_threads *threads, size_t first, struct error *error)
 {
-    for (size_t i = first; i < first + reader_threads->parts.items[first].count; i++)
-        if (reader_threads->slots[i].begun)
-            return writer_abandon(reader_threads->writer, &reader_threads->slots[i].target, error);
+    for (size_t i = first; i < first + threads->parts.items[first].count; i++)
+        if (threads->slots[i].begun)
+            return writer_abandon(threads->writer, &threads->slots[i].target, error);
     return 0;
 }
 
 /* Adds the results of the other parts to that of the first one. */
-static int add_up(struct reader_threads *reader_threads, size_t first, struct error *error)
+static int add_up(struct reader_threads *threads, size_t first, struct error *error)
 {
-    struct slot *whole = &reader_threads->slots[first];
-    size_t count = reader_threads->parts.items[first].count;
+    struct slot *whole = &threads->slots[first];
+    size_t count = threads->parts.items[first].count;
     for (size_t i = first + 1; i < first + count; i++) {
-        const struct slot *slot = &reader_threads->slots[i];
+        const struct slot *slot = &threads->slots[i];
         if (whole->result.events == 0)
             memcpy(whole->result.dialect, slot->result.dialect, sizeof whole->result.dialect);
         whole->result.events += slot->result.events;
@@ -197,12 +195,12 @@ static int add_up(struct reader_threads *reader_threads, size_t first, struct er
 }
 
 /* Copies the reason why another part could not be read to the first part. */
-static void move_failure(struct reader_threads *reader_threads, size_t first)
+static void move_failure(struct reader_threads *threads, size_t first)
 {
-    struct file_result *whole = &reader_threads->slots[first].result;
-    for (size_t i = first + 1; i < first + reader_threads->parts.items[first].count; i++) {
-        struct file_result *result = &reader_threads->slots[i].result;
-        if (reader_threads->slots[i].last != MESSAGE_PASSED || whole->status == FILE_FAILED)
+    struct file_result *whole = &threads->slots[first].result;
+    for (size_t i = first + 1; i < first + threads->parts.items[first].count; i++) {
+        struct file_result *result = &threads->slots[i].result;
+        if (threads->slots[i].last != MESSAGE_PASSED || whole->status == FILE_FAILED)
             continue;
         whole->status = FILE_FAILED;
         whole->reason = result->reason;
@@ -211,11 +209,10 @@ static void move_failure(struct reader_threads *reader_threads, size_t first)
 }
 
 /* Whether all parts of a file ended with this message. */
-static int all_ended(const struct reader_threads *reader_threads, size_t first,
-                     int (*like)(enum message_kind last))
+static int all_ended(const struct reader_threads *threads, size_t first, int (*like)(enum message_kind last))
 {
-    for (size_t i = first; i < first + reader_threads->parts.items[first].count; i++)
-        if (!like(reader_threads->slots[i].last))
+    for (size_t i = first; i < first + threads->parts.items[first].count; i++)
+        if (!like(threads->slots[i].last))
             return 0;
     return 1;
 }
@@ -244,151 +241,145 @@ static void free_ledger(struct slot *slot)
 }
 
 /* Releases the parts of a completed file. */
-static void forget(struct reader_threads *reader_threads, size_t first)
+static void forget(struct reader_threads *threads, size_t first)
 {
-    for (size_t i = first; i < first + reader_threads->parts.items[first].count; i++) {
-        writer_file_release(&reader_threads->slots[i].target);
-        free_ledger(&reader_threads->slots[i]);
-        reader_threads->slots[i].begun = 0;
+    for (size_t i = first; i < first + threads->parts.items[first].count; i++) {
+        writer_file_release(&threads->slots[i].target);
+        free_ledger(&threads->slots[i]);
+        threads->slots[i].begun = 0;
     }
 }
 
 /* Ends a file all of whose parts were read. */
-static int conclude(struct reader_threads *reader_threads, size_t first, struct error *error)
+static int conclude(struct reader_threads *threads, size_t first, struct error *error)
 {
     int outcome;
-    const struct ingest_hooks *hooks = &reader_threads->ingest->hooks;
-    if (all_ended(reader_threads, first, is_finished)) {
-        outcome = add_up(reader_threads, first, error) || finish_file(reader_threads, first, error);
+    const struct ingest_hooks *hooks = &threads->ingest->hooks;
+    if (all_ended(threads, first, is_finished)) {
+        outcome = add_up(threads, first, error) || finish_file(threads, first, error);
     } else {
-        move_failure(reader_threads, first);
-        outcome = drop_file(reader_threads, first, error);
+        move_failure(threads, first);
+        outcome = drop_file(threads, first, error);
     }
-    forget(reader_threads, first);
-    reader_threads->concluded++;
-    if (outcome == 0 && all_ended(reader_threads, first, is_told))
-        hooks->tell(hooks->context, &reader_threads->slots[first].result);
+    forget(threads, first);
+    threads->concluded++;
+    if (outcome == 0 && all_ended(threads, first, is_told))
+        hooks->tell(hooks->context, &threads->slots[first].result);
     return outcome ? -1 : 0;
 }
 
 /* Removes files that were stopped before all their parts were taken. */
-static int drop_unfinished(struct reader_threads *reader_threads, struct error *error)
+static int drop_unfinished(struct reader_threads *threads, struct error *error)
 {
-    for (size_t i = 0; i < reader_threads->parts.count; i += reader_threads->parts.items[i].count) {
-        if (drop_file(reader_threads, i, error))
+    for (size_t i = 0; i < threads->parts.count; i += threads->parts.items[i].count) {
+        if (drop_file(threads, i, error))
             return -1;
-        forget(reader_threads, i);
+        forget(threads, i);
     }
     return 0;
 }
 
 /* Handles a message, unless the store failed before. */
-static int handle(struct reader_threads *reader_threads, const struct message *message, struct error *error)
+static int handle(struct reader_threads *threads, const struct message *message, struct error *error)
 {
-    struct slot *slot = &reader_threads->slots[message->part];
-    size_t first = reader_threads->parts.items[message->part].first;
+    struct slot *slot = &threads->slots[message->part];
+    size_t first = threads->parts.items[message->part].first;
     if (message->kind == MESSAGE_ROWS)
-        return begin_part(reader_threads, message->part, error) ||
-                       writer_put(reader_threads->writer, &slot->target, message->batch, error)
+        return begin_part(threads, message->part, error) ||
+                       writer_put(threads->writer, &slot->target, message->batch, error)
                    ? -1
                    : 0;
     slot->last = message->kind;
-    return all_ended(reader_threads, first, is_over) ? conclude(reader_threads, first, error) : 0;
+    return all_ended(threads, first, is_over) ? conclude(threads, first, error) : 0;
 }
 
 /* Commits if a commit is due and no file is incomplete. */
-static int commit_if_due(struct reader_threads *reader_threads, struct error *error)
+static int commit_if_due(struct reader_threads *threads, struct error *error)
 {
     size_t taken;
-    if (!reader_threads->writer || !writer_is_due(reader_threads->writer) ||
-        pipeline_close_gate(&reader_threads->pipeline, &taken))
+    if (!threads->writer || !writer_is_due(threads->writer) ||
+        pipeline_close_gate(&threads->pipeline, &taken))
         return 0;
-    if (writer_commit(reader_threads->writer, error))
+    if (writer_commit(threads->writer, error))
         return -1;
-    reader_threads->safe = taken;
-    pipeline_open_gate(&reader_threads->pipeline);
+    threads->safe = taken;
+    pipeline_open_gate(&threads->pipeline);
     return 0;
 }
 
-static int write_all(struct reader_threads *reader_threads, struct error *error)
+static int write_all(struct reader_threads *threads, struct error *error)
 {
     int outcome = 0;
-    const struct ingest_hooks *hooks = &reader_threads->ingest->hooks;
+    const struct ingest_hooks *hooks = &threads->ingest->hooks;
     for (;;) {
-        struct message message = pipeline_receive(&reader_threads->pipeline, LOOK_MS);
-        hooks->progress(hooks->context, reader_threads->concluded, reader_threads->pipeline.bytes);
+        struct message message = pipeline_receive(&threads->pipeline, LOOK_MS);
+        hooks->progress(hooks->context, threads->concluded, threads->pipeline.bytes);
         if (message.kind == MESSAGE_END)
             break;
         if (message.kind == MESSAGE_NONE)
             continue;
-        if (outcome == 0 && (outcome = handle(reader_threads, &message, error)))
-            pipeline_fail(&reader_threads->pipeline, error);
+        if (outcome == 0 && (outcome = handle(threads, &message, error)))
+            pipeline_fail(&threads->pipeline, error);
         if (message.batch)
-            pipeline_return(&reader_threads->pipeline, message.batch);
+            pipeline_return(&threads->pipeline, message.batch);
         else
-            pipeline_done(&reader_threads->pipeline);
-        if (outcome == 0 && (outcome = commit_if_due(reader_threads, error)))
-            pipeline_fail(&reader_threads->pipeline, error);
+            pipeline_done(&threads->pipeline);
+        if (outcome == 0 && (outcome = commit_if_due(threads, error)))
+            pipeline_fail(&threads->pipeline, error);
     }
     return outcome;
 }
 
 /* Only the main thread handles Ctrl-C. */
-static int start(struct reader_threads *reader_threads, pthread_t *threads, int jobs, struct error *error)
+static int start(struct reader_threads *threads, pthread_t *ids, int jobs, struct error *error)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int started = 0, number = 0;
-    while (started < jobs && (number = pthread_create(&threads[started], NULL, work, reader_threads)) == 0)
+    while (started < jobs && (number = pthread_create(&ids[started], NULL, work, threads)) == 0)
         started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     for (int i = started; i < jobs; i++)
-        pipeline_leave(&reader_threads->pipeline);
+        pipeline_leave(&threads->pipeline);
     if (started == 0)
         error_set_errno(error, number, "cannot start a thread");
     return started;
 }
 
 /* Runs the workers and writes what they read. Afterwards all finished files are committed or lost. */
-static int run_threads(struct reader_threads *reader_threads, int jobs, struct error *error)
+static int run_threads(struct reader_threads *threads, int jobs, struct error *error)
 {
-    pthread_t *threads = array_new((size_t)jobs, sizeof *threads);
-    if (!threads)
+    pthread_t *ids = array_new((size_t)jobs, sizeof *ids);
+    if (!ids)
         return error_no_memory(error);
-    int started = start(reader_threads, threads, jobs, error);
-    int failed = started == 0 ? -1 : write_all(reader_threads, error);
+    int started = start(threads, ids, jobs, error);
+    int failed = started == 0 ? -1 : write_all(threads, error);
     for (int i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
+        pthread_join(ids[i], NULL);
+    free(ids);
     if (failed)
         return -1;
-    if (drop_unfinished(reader_threads, error) ||
-        (reader_threads->writer && writer_commit(reader_threads->writer, error)))
+    if (drop_unfinished(threads, error) || (threads->writer && writer_commit(threads->writer, error)))
         return -1;
-    reader_threads->safe = reader_threads->pipeline.taken;
-    if (!reader_threads->pipeline.stopped && !ingest_interrupted(reader_threads->ingest))
+    threads->safe = threads->pipeline.taken;
+    if (!threads->pipeline.stopped && !ingest_interrupted(threads->ingest))
         return 0;
-    if (reader_threads->pipeline.error.depth)
-        *error = reader_threads->pipeline.error;
+    if (threads->pipeline.error.depth)
+        *error = threads->pipeline.error;
     else
         error_set(error, "interrupted");
     return -1;
 }
 
-static int is_new(enum file_status status)
-{
-    return status == FILE_INGESTED || status == FILE_OPEN || status == FILE_PARTIAL;
-}
-
 /* Passes on the results; a file that was not committed is not in the store. */
-static int give_results(struct reader_threads *reader_threads, struct error *error)
+static int give_results(struct reader_threads *threads, struct error *error)
 {
-    const struct ingest_hooks *hooks = &reader_threads->ingest->hooks;
-    for (size_t i = 0; i < reader_threads->pipeline.taken; i += reader_threads->parts.items[i].count) {
-        struct slot *slot = &reader_threads->slots[i];
-        int lost = i >= reader_threads->safe && is_new(slot->result.status);
-        if (lost || !all_ended(reader_threads, i, is_told))
+    const struct ingest_hooks *hooks = &threads->ingest->hooks;
+    for (size_t i = 0; i < threads->pipeline.taken; i += threads->parts.items[i].count) {
+        struct slot *slot = &threads->slots[i];
+        int lost = i >= threads->safe && file_is_read(slot->result.status);
+        if (lost || !all_ended(threads, i, is_told))
             slot->result.status = FILE_FAILED;
         if (hooks->take(hooks->context, &slot->result, error))
             return -1;
@@ -396,39 +387,39 @@ static int give_results(struct reader_threads *reader_threads, struct error *err
     return 0;
 }
 
-static void release(struct reader_threads *reader_threads)
+static void release(struct reader_threads *threads)
 {
-    for (size_t i = 0; reader_threads->slots && i < reader_threads->parts.count; i++) {
-        struct slot *slot = &reader_threads->slots[i];
+    for (size_t i = 0; threads->slots && i < threads->parts.count; i++) {
+        struct slot *slot = &threads->slots[i];
         free(slot->result.reason);
         free_ledger(slot);
         writer_file_release(&slot->target);
     }
-    writer_free(reader_threads->writer);
-    free(reader_threads->slots);
-    free(reader_threads->named);
-    pipeline_release(&reader_threads->pipeline);
-    parts_release(&reader_threads->parts);
+    writer_free(threads->writer);
+    free(threads->slots);
+    free(threads->named);
+    pipeline_release(&threads->pipeline);
+    parts_release(&threads->parts);
 }
 
 int ingest_run_threads(const struct ingest *ingest, const struct walk *walk, struct store **store, int jobs,
                        struct error *error)
 {
-    struct reader_threads reader_threads = {.ingest = ingest, .walk = walk, .store = store};
+    struct reader_threads threads = {.ingest = ingest, .walk = walk, .store = store};
     int outcome = -1;
-    if (list_named(&reader_threads))
+    if (list_named(&threads))
         error_no_memory(error);
-    else if (parts_plan(&reader_threads.parts, walk, ingest, error) == 0 &&
-             pipeline_init(&reader_threads.pipeline, &reader_threads.parts, jobs, error) == 0) {
-        reader_threads.slots = array_new(reader_threads.parts.count, sizeof *reader_threads.slots);
-        if (!reader_threads.slots)
+    else if (parts_plan(&threads.parts, walk, ingest, error) == 0 &&
+             pipeline_init(&threads.pipeline, &threads.parts, jobs, error) == 0) {
+        threads.slots = array_new(threads.parts.count, sizeof *threads.slots);
+        if (!threads.slots)
             error_no_memory(error);
     }
-    if (reader_threads.slots) {
-        outcome = run_threads(&reader_threads, jobs, error);
-        if (give_results(&reader_threads, outcome ? NULL : error))
+    if (threads.slots) {
+        outcome = run_threads(&threads, jobs, error);
+        if (give_results(&threads, outcome ? NULL : error))
             outcome = -1;
     }
-    release(&reader_threads);
+    release(&threads);
     return outcome;
 }

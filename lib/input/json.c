@@ -122,8 +122,8 @@ static enum json_status read_string(struct reading *reading)
 
 static int is_word_byte(char byte)
 {
-    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           byte == '+' || byte == '-' || byte == '.' || byte == '_';
+    return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '+' ||
+           byte == '-' || byte == '.' || byte == '_';
 }
 
 static size_t word_length(const struct reading *reading)

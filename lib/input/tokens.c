@@ -424,7 +424,7 @@ enum { EXPONENT_MOST = 10000 };
 static size_t count_digits(const char *text, size_t length)
 {
     size_t count = 0;
-    while (count < length && text[count] >= '0' && text[count] <= '9')
+    while (count < length && is_digit(text[count]))
         count++;
     return count;
 }
@@ -489,7 +489,7 @@ int number_is_json(const char *text, size_t length)
 {
     struct decimal decimal;
     size_t first = length > 0 && text[0] == '-';
-    if (length > first + 1 && text[first] == '0' && text[first + 1] >= '0' && text[first + 1] <= '9')
+    if (length > first + 1 && text[first] == '0' && is_digit(text[first + 1]))
         return 0;
     return read_decimal(text, length, &decimal) == 0;
 }
@@ -542,7 +542,7 @@ int number_int64(const char *text, size_t length, int64_t *value)
 
 static int hexadecimal_digit(char byte)
 {
-    if (byte >= '0' && byte <= '9')
+    if (is_digit(byte))
         return byte - '0';
     if (byte >= 'a' && byte <= 'f')
         return byte - 'a' + 10;

@@ -367,7 +367,7 @@ int raw_json_string(struct raw_json value, struct raw_json *content)
 
 static int hexadecimal(char byte)
 {
-    if (byte >= '0' && byte <= '9')
+    if (is_digit(byte))
         return byte - '0';
     if (byte >= 'a' && byte <= 'f')
         return byte - 'a' + 10;

@@ -26,6 +26,25 @@ int64_t arrival_stay_ns(const struct job *job, int32_t operation)
     return member->end_ns - member->start_ns;
 }
 
+int64_t arrival_margin_ns(const struct job *job, int32_t operation, int64_t most_ns)
+{
+    const struct job_instance *instance = &job->instances[job->operations[operation].instance];
+    int64_t mine_ns = arrival_stay_ns(job, operation), nearest_ns = INT64_MAX;
+    if (!arrival_is_told(instance, job->operations[operation].function))
+        return 0;
+    if (mine_ns == TIME_UNKNOWN || job->operations[operation].function == FUNCTION_SEND)
+        return most_ns;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t other = job_member_at(job, instance, i);
+        int64_t stay_ns = arrival_stay_ns(job, other);
+        if (stay_ns == TIME_UNKNOWN)
+            return most_ns;
+        if (other != operation && stay_ns - mine_ns < nearest_ns)
+            nearest_ns = stay_ns - mine_ns;
+    }
+    return nearest_ns < 0 || nearest_ns == INT64_MAX ? 0 : nearest_ns < most_ns ? nearest_ns : most_ns;
+}
+
 int32_t arrival_last(const struct job *job, const struct job_instance *instance)
 {
     int32_t last = -1;

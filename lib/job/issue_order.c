@@ -124,10 +124,7 @@ static int by_peer(const void *a, const void *b)
                                {left->function, right->function},
                                {left->peer, right->peer},
                                {left->place.index, right->place.index}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return 0;
+    return compare_in_turn(keys, sizeof keys / sizeof *keys);
 }
 
 static void order_group(const struct job *job, struct sort_entry *issued, size_t count, struct grouped *list)

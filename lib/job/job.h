@@ -755,6 +755,12 @@ int arrival_is_told(const struct job_instance *instance, enum function function)
 int64_t arrival_stay_ns(const struct job *job, int32_t operation);
 
 /*
+ * By how much an operation's member arrived after the last of the others, at most `most_ns`. `most_ns` where
+ * a stay is unknown; 0 where no other member left a record that would show it waiting.
+ */
+int64_t arrival_margin_ns(const struct job *job, int32_t operation, int64_t most_ns);
+
+/*
  * The index of the operation that arrived last, which is the one with the shortest stay, and the first of
  * equal ones. -1 if some member's stay is unknown, or if there is only one member.
  */

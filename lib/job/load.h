@@ -69,15 +69,6 @@ int job_find_parts(struct job *job);
 /* Reads the network steps. Operations must be laid out. */
 int loader_read_traffic(struct loader *loader, struct error *error);
 
-/*
- * Sets the start of an operation of which only the duration is recorded: when the previous operation on its
- * stream had ended and it was enqueued.
- */
-void job_infer_start(struct job *job, size_t operation);
-
-/* Sets the own time of an operation, from what is known about its stream. */
-void job_measure_own(struct job *job, struct job_operation *operation);
-
 /* -------------------- load_coverage.c -------------------- */
 
 /* Reads what is damaged, lost, truncated or not recorded in the run. Instances must be loaded. */

@@ -21,11 +21,6 @@ static int keep_text(struct loader *loader, struct statement *statement, int col
     return 0;
 }
 
-static int64_t number_or(struct statement *statement, int column, int64_t unknown)
-{
-    return statement_is_null(statement, column) ? unknown : statement_integer(statement, column);
-}
-
 /* Of several ranks in a process, the one that uses the device. */
 static int is_of(const struct job *job, int64_t rank, int64_t gpu)
 {
@@ -59,18 +54,18 @@ static int read_warning(struct loader *loader, struct statement *statement, stru
 {
     struct job *job = loader->job;
     int64_t rank = loader_rank(loader, statement_integer(statement, AT_RANK));
-    if (rank < 0 || !is_of(job, rank, number_or(statement, AT_GPU, COUNT_UNKNOWN)))
+    if (rank < 0 || !is_of(job, rank, statement_integer_or(statement, AT_GPU, COUNT_UNKNOWN)))
         return 0;
     struct job_warning warning = {.id = statement_integer(statement, AT_ID),
                                   .rank = (int32_t)rank,
                                   .kind = (enum warning_kind)statement_integer(statement, AT_KIND),
-                                  .status = number_or(statement, AT_STATUS, COUNT_UNKNOWN),
+                                  .status = statement_integer_or(statement, AT_STATUS, COUNT_UNKNOWN),
                                   .count = statement_integer(statement, AT_COUNT),
-                                  .first_ns = number_or(statement, AT_FIRST, TIME_UNKNOWN),
-                                  .last_ns = number_or(statement, AT_LAST, TIME_UNKNOWN),
-                                  .calls = number_or(statement, AT_CALLS, COUNT_UNKNOWN),
+                                  .first_ns = statement_integer_or(statement, AT_FIRST, TIME_UNKNOWN),
+                                  .last_ns = statement_integer_or(statement, AT_LAST, TIME_UNKNOWN),
+                                  .calls = statement_integer_or(statement, AT_CALLS, COUNT_UNKNOWN),
 
-                                  .pid = number_or(statement, AT_PID, COUNT_UNKNOWN)};
+                                  .pid = statement_integer_or(statement, AT_PID, COUNT_UNKNOWN)};
     if (keep_text(loader, statement, AT_NIC, &warning.nic, error) ||
         keep_text(loader, statement, AT_PEER, &warning.peer, error) ||
         keep_text(loader, statement, AT_TEXT, &warning.text, error))

@@ -1,6 +1,6 @@
 /*
- * Loads network steps and derives from them when kernels ended. Below: inferred starts, own time, idle time
- * and lateness of operations.
+ * Loads network steps and derives from them when kernels ended. Below: idle time and lateness of
+ * operations.
  */
 #include "base/base.h"
 #include "job/internal.h"
@@ -167,41 +167,6 @@ int loader_read_traffic(struct loader *loader, struct error *error)
     for (size_t i = 0; i < job->traffic_count; i++)
         job->traffic[i].operation = loader->places[job->traffic[i].operation];
     return 0;
-}
-
-void job_infer_start(struct job *job, size_t at)
-{
-    struct job_operation *operation = &job->operations[at];
-    int64_t duration_ns = job_draft_duration(job, at);
-    if (operation->start_ns != TIME_UNKNOWN || duration_ns == TIME_UNKNOWN || operation->previous < 0)
-        return;
-    operation->previous = job_last_of_group(job, operation->previous);
-    const struct job_operation *previous = &job->operations[operation->previous];
-    if (previous->end_ns == TIME_UNKNOWN)
-        return;
-    operation->start_ns =
-        previous->end_ns > operation->enqueued_ns ? previous->end_ns : operation->enqueued_ns;
-    operation->end_ns = job->drafts.free_ns[at] = operation->start_ns + duration_ns;
-    operation->ends = ENDS_BY_HOST;
-    operation->inferred = 1;
-}
-
-void job_measure_own(struct job *job, struct job_operation *operation)
-{
-    operation->own_ns = TIME_UNKNOWN;
-    if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN || operation->inferred ||
-        &job->operations[operation->group] != operation)
-        return;
-    /* If starts are inferred, the ends of a group are only known now. */
-    if (job->operations[operation->previous].inferred)
-        operation->previous = job_last_of_group(job, operation->previous);
-    int64_t free_ns = job->drafts.free_ns[operation->previous];
-    if (free_ns == TIME_UNKNOWN)
-        return;
-    operation->own_ns = operation->start_ns - free_ns;
-    /* Ends that are not from a kernel are noticed late, so the next kernel may have begun before. */
-    if (operation->own_ns < 0)
-        operation->own_ns = 0;
 }
 
 int job_is_own_estimated(const struct job *job, const struct job_operation *operation)

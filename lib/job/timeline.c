@@ -306,13 +306,53 @@ static int chain_ranks(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
+/*
+ * Sets the start of an operation of which only the duration is recorded: when the previous operation on its
+ * stream had ended and it was enqueued.
+ */
+static void infer_start(struct job *job, size_t at)
+{
+    struct job_operation *operation = &job->operations[at];
+    int64_t duration_ns = job_draft_duration(job, at);
+    if (operation->start_ns != TIME_UNKNOWN || duration_ns == TIME_UNKNOWN || operation->previous < 0)
+        return;
+    operation->previous = job_last_of_group(job, operation->previous);
+    const struct job_operation *previous = &job->operations[operation->previous];
+    if (previous->end_ns == TIME_UNKNOWN)
+        return;
+    operation->start_ns =
+        previous->end_ns > operation->enqueued_ns ? previous->end_ns : operation->enqueued_ns;
+    operation->end_ns = job->drafts.free_ns[at] = operation->start_ns + duration_ns;
+    operation->ends = ENDS_BY_HOST;
+    operation->inferred = 1;
+}
+
+/* Sets the own time of an operation, from what is known about its stream. */
+static void measure_own(struct job *job, struct job_operation *operation)
+{
+    operation->own_ns = TIME_UNKNOWN;
+    if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN || operation->inferred ||
+        &job->operations[operation->group] != operation)
+        return;
+    /* If starts are inferred, the ends of a group are only known now. */
+    if (job->operations[operation->previous].inferred)
+        operation->previous = job_last_of_group(job, operation->previous);
+    int64_t free_ns = job->drafts.free_ns[operation->previous];
+    if (free_ns == TIME_UNKNOWN)
+        return;
+    operation->own_ns = operation->start_ns - free_ns;
+    /* Ends that are not from a kernel are noticed late, so the next kernel may have begun before. */
+    if (operation->own_ns < 0)
+        operation->own_ns = 0;
+}
+
 static int infer_ranks(void *context, size_t worker, size_t first, size_t end)
 {
     struct job *job = context;
     for (size_t i = first; i < end; i++)
         for (size_t at = job->ranks[i].first; at < job->ranks[i].first + job->ranks[i].count; at++) {
-            job_infer_start(job, at);
-            job_measure_own(job, &job->operations[at]);
+            infer_start(job, at);
+            measure_own(job, &job->operations[at]);
         }
     return 0;
 }
@@ -328,7 +368,7 @@ static int measure_ranks_again(void *context, size_t worker, size_t first, size_
             if (operation == head && operation->previous >= 0)
                 operation->previous = job_last_of_group(job, operation->previous);
             operation->previous = head->previous;
-            job_measure_own(job, operation);
+            measure_own(job, operation);
         }
     return 0;
 }

@@ -51,32 +51,30 @@ struct queue {
 };
 
 /* Marks of one call come one after the other, before all of its operations. */
-static int is_same_call(const struct call_matching *call_matching, const struct call *one,
-                        const struct call *next)
+static int is_same_call(const struct call_matching *matching, const struct call *one, const struct call *next)
 {
     if (one->correlation >= 0 && one->correlation == next->correlation)
         return 1;
-    return !call_operations_between(call_matching->operations, one->of.rank, one->at_ns, next->at_ns);
+    return !call_operations_between(matching->operations, one->of.rank, one->at_ns, next->at_ns);
 }
 
-static void add_mark(const struct call_matching *call_matching, struct queue *queue)
+static void add_mark(const struct call_matching *matching, struct queue *queue)
 {
-    const struct call *mark = call_matching->calls[queue->end];
-    while (queue->begin < queue->end &&
-           !is_same_call(call_matching, call_matching->calls[queue->begin], mark))
+    const struct call *mark = matching->calls[queue->end];
+    while (queue->begin < queue->end && !is_same_call(matching, matching->calls[queue->begin], mark))
         queue->begin++;
     queue->end++;
 }
 
-static void match_marks(const struct call_matching *call_matching)
+static void match_marks(const struct call_matching *matching)
 {
     struct queue queue = {0, 0};
-    for (size_t i = 0; i < call_matching->item_count; i++) {
-        while (queue.end < call_matching->call_count &&
-               call_matching->calls[queue.end]->at_ns <= call_matching->items[i].at_ns)
-            add_mark(call_matching, &queue);
+    for (size_t i = 0; i < matching->item_count; i++) {
+        while (queue.end < matching->call_count &&
+               matching->calls[queue.end]->at_ns <= matching->items[i].at_ns)
+            add_mark(matching, &queue);
         if (queue.begin < queue.end)
-            join(call_matching->calls[queue.begin++], &call_matching->items[i]);
+            join(matching->calls[queue.begin++], &matching->items[i]);
     }
 }
 
@@ -86,33 +84,32 @@ static int is_too_early(const struct call_operation *operation, const struct cal
            operation->wall_ns < call->said_ns - SLACK_NS;
 }
 
-static int is_too_late(const struct call_matching *call_matching, size_t operation, size_t call)
+static int is_too_late(const struct call_matching *matching, size_t operation, size_t call)
 {
-    int64_t wall_ns = call_matching->items[operation].wall_ns;
-    return wall_ns != TIME_UNKNOWN && call_matching->latest_ns[call] != TIME_UNKNOWN &&
-           wall_ns > call_matching->latest_ns[call];
+    int64_t wall_ns = matching->items[operation].wall_ns;
+    return wall_ns != TIME_UNKNOWN && matching->latest_ns[call] != TIME_UNKNOWN &&
+           wall_ns > matching->latest_ns[call];
 }
 
-static void find_leftmost(const struct call_matching *call_matching)
+static void find_leftmost(const struct call_matching *matching)
 {
     size_t at = 0;
-    for (size_t i = 0; i < call_matching->call_count; i++) {
-        while (at < call_matching->item_count &&
-               is_too_early(&call_matching->items[at], call_matching->calls[i]))
+    for (size_t i = 0; i < matching->call_count; i++) {
+        while (at < matching->item_count && is_too_early(&matching->items[at], matching->calls[i]))
             at++;
-        int fits = at < call_matching->item_count && !is_too_late(call_matching, at, i);
-        call_matching->leftmost[i] = fits ? (int64_t)at++ : -1;
+        int fits = at < matching->item_count && !is_too_late(matching, at, i);
+        matching->leftmost[i] = fits ? (int64_t)at++ : -1;
     }
 }
 
-static void find_rightmost(const struct call_matching *call_matching)
+static void find_rightmost(const struct call_matching *matching)
 {
-    size_t end = call_matching->item_count;
-    for (size_t i = call_matching->call_count; i-- > 0;) {
-        while (end > 0 && is_too_late(call_matching, end - 1, i))
+    size_t end = matching->item_count;
+    for (size_t i = matching->call_count; i-- > 0;) {
+        while (end > 0 && is_too_late(matching, end - 1, i))
             end--;
-        int fits = end > 0 && !is_too_early(&call_matching->items[end - 1], call_matching->calls[i]);
-        call_matching->rightmost[i] = fits ? (int64_t)--end : -1;
+        int fits = end > 0 && !is_too_early(&matching->items[end - 1], matching->calls[i]);
+        matching->rightmost[i] = fits ? (int64_t)--end : -1;
     }
 }
 
@@ -120,25 +117,25 @@ static void find_rightmost(const struct call_matching *call_matching)
  * If there are more descriptions than operations and the operations are missing at one end only: 1 at the
  * end, -1 at the beginning; else 0.
  */
-static int missing_end(const struct call_matching *call_matching)
+static int missing_end(const struct call_matching *matching)
 {
-    return call_matching->call_count > call_matching->item_count && call_matching->item_count
-               ? call_operations_whole_end(call_matching->operations, call_matching->items[0].class)
+    return matching->call_count > matching->item_count && matching->item_count
+               ? call_operations_whole_end(matching->operations, matching->items[0].class)
                : 0;
 }
 
-static void match_printed(const struct call_matching *call_matching)
+static void match_printed(const struct call_matching *matching)
 {
-    find_leftmost(call_matching);
-    find_rightmost(call_matching);
-    int missing = missing_end(call_matching);
-    for (size_t i = 0; i < call_matching->call_count; i++) {
-        int64_t left = call_matching->leftmost[i], right = call_matching->rightmost[i];
+    find_leftmost(matching);
+    find_rightmost(matching);
+    int missing = missing_end(matching);
+    for (size_t i = 0; i < matching->call_count; i++) {
+        int64_t left = matching->leftmost[i], right = matching->rightmost[i];
         int64_t place = missing > 0 ? left : missing < 0 ? right : left == right ? left : -1;
         if (place >= 0)
-            join(call_matching->calls[i], &call_matching->items[place]);
+            join(matching->calls[i], &matching->items[place]);
         else
-            call_matching->calls[i]->reason = missing || (left < 0 && right < 0) ? not_recorded : ambiguous;
+            matching->calls[i]->reason = missing || (left < 0 && right < 0) ? not_recorded : ambiguous;
     }
 }
 
@@ -151,19 +148,14 @@ struct matcher {
     int64_t *rightmost;
 };
 
-static int compare(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 static int by_class(const void *a, const void *b)
 {
     const struct call *const *one = a, *const *other = b;
     const struct call *left = *one, *right = *other;
-    int order = compare(left->class, right->class);
-    order = order ? order : compare(left->id >> 32, right->id >> 32);
-    order = order || left->process < 0 ? order : compare(left->at_ns, right->at_ns);
-    return order ? order : compare(left->id, right->id);
+    int order = compare_integers(left->class, right->class);
+    order = order ? order : compare_integers(left->id >> 32, right->id >> 32);
+    order = order || left->process < 0 ? order : compare_integers(left->at_ns, right->at_ns);
+    return order ? order : compare_integers(left->id, right->id);
 }
 
 /*
@@ -233,18 +225,18 @@ static size_t match_place_matrix(const struct matcher *matcher, size_t begin)
     if (!operations->items)
         return end - begin;
     size_t items = operations->first[first->class];
-    const struct call_matching call_matching = {.operations = operations,
-                                                .calls = matcher->calls + begin,
-                                                .call_count = end - begin,
-                                                .items = operations->items + items,
-                                                .item_count = operations->first[first->class + 1] - items,
-                                                .latest_ns = matcher->latest_ns + begin,
-                                                .leftmost = matcher->leftmost,
-                                                .rightmost = matcher->rightmost};
+    const struct call_matching matching = {.operations = operations,
+                                           .calls = matcher->calls + begin,
+                                           .call_count = end - begin,
+                                           .items = operations->items + items,
+                                           .item_count = operations->first[first->class + 1] - items,
+                                           .latest_ns = matcher->latest_ns + begin,
+                                           .leftmost = matcher->leftmost,
+                                           .rightmost = matcher->rightmost};
     if (first->process >= 0)
-        match_marks(&call_matching);
+        match_marks(&matching);
     else
-        match_printed(&call_matching);
+        match_printed(&matching);
     return end - begin;
 }
 

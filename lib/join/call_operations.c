@@ -297,24 +297,19 @@ static int take_blocks(struct finder *finder, struct store *store, struct error 
     return 0;
 }
 
-static int compare(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 static int by_class(const void *a, const void *b)
 {
     const struct call_operation *left = a, *right = b;
-    int order = compare(left->class, right->class);
-    order = order ? order : compare(left->at_ns, right->at_ns);
-    return order ? order : compare(left->id, right->id);
+    int order = compare_integers(left->class, right->class);
+    order = order ? order : compare_integers(left->at_ns, right->at_ns);
+    return order ? order : compare_integers(left->id, right->id);
 }
 
 static int by_moment(const void *a, const void *b)
 {
     const struct call_moment *left = a, *right = b;
-    int order = compare(left->rank, right->rank);
-    return order ? order : compare(left->at_ns, right->at_ns);
+    int order = compare_integers(left->rank, right->rank);
+    return order ? order : compare_integers(left->at_ns, right->at_ns);
 }
 
 static int put_in_order(struct call_operations *operations)

@@ -67,18 +67,15 @@ static int series_index(uint8_t kind, uint8_t function)
     return kind < KINDS && function < FUNCTION_COUNT ? kind * FUNCTION_COUNT + function : -1;
 }
 
-static struct pending_key key_of(const struct joining *joining,
-                                 const struct issued_operation *issued_operation)
+static struct pending_key key_of(const struct joining *joining, const struct issued_operation *issued)
 {
-    if (!function_is_point_to_point(issued_operation->function))
-        return (struct pending_key){
-            {(uint64_t)issued_operation->kind << 8 | (uint64_t)issued_operation->function,
-             (uint64_t)issued_operation->sequence, (uint64_t)issued_operation->joined->number}};
-    uint32_t own = (uint32_t)member_of(joining, issued_operation->member)->rank,
-             peer = (uint32_t)issued_operation->peer;
-    int sends = issued_operation->function == FUNCTION_SEND;
+    if (!function_is_point_to_point(issued->function))
+        return (struct pending_key){{(uint64_t)issued->kind << 8 | (uint64_t)issued->function,
+                                     (uint64_t)issued->sequence, (uint64_t)issued->joined->number}};
+    uint32_t own = (uint32_t)member_of(joining, issued->member)->rank, peer = (uint32_t)issued->peer;
+    int sends = issued->function == FUNCTION_SEND;
     return (struct pending_key){{PENDING_PAIR, (uint64_t)(sends ? own : peer) << 32 | (sends ? peer : own),
-                                 (uint64_t)issued_operation->joined->number}};
+                                 (uint64_t)issued->joined->number}};
 }
 
 static int is_pair(const struct pending_instance *instance)
@@ -151,14 +148,14 @@ static void fold_stay(const struct joining *joining, struct pending_stays *stays
  * it.
  */
 static void fold_times(const struct joining *joining, struct pending_instance *instance,
-                       const struct issued_operation *issued_operation)
+                       const struct issued_operation *issued)
 {
-    int64_t sync_ns = issued_operation->initial_sync_ns, took_ns = issued_operation->duration_ns;
+    int64_t sync_ns = issued->initial_sync_ns, took_ns = issued->duration_ns;
     if (sync_ns > 0)
-        fold_stay(joining, &instance->initial_syncs, issued_operation->member, sync_ns);
+        fold_stay(joining, &instance->initial_syncs, issued->member, sync_ns);
     if (took_ns < 0)
         return;
-    fold_stay(joining, &instance->durations, issued_operation->member, took_ns);
+    fold_stay(joining, &instance->durations, issued->member, took_ns);
     if (took_ns > instance->effective_ns)
         instance->effective_ns = took_ns;
     int64_t behind_ns = took_ns > sync_ns ? took_ns - sync_ns : 0;
@@ -176,33 +173,29 @@ static void start(struct pending_instance *instance)
 
 /* Adds the operation of one member to its instance. */
 static void fold(const struct joining *joining, struct pending_instance *instance,
-                 const struct issued_operation *issued_operation)
+                 const struct issued_operation *issued)
 {
-    const struct joined_row *joined = issued_operation->joined;
+    const struct joined_row *joined = issued->joined;
     instance->seen++;
-    if (issued_operation->function == FUNCTION_SEND)
-        instance->sent_bytes = issued_operation->bytes;
-    if (issued_operation->function == FUNCTION_RECV)
-        instance->received_bytes = issued_operation->bytes;
-    if (is_before(joining, issued_operation->member, instance->first_member)) {
+    if (issued->function == FUNCTION_SEND)
+        instance->sent_bytes = issued->bytes;
+    if (issued->function == FUNCTION_RECV)
+        instance->received_bytes = issued->bytes;
+    if (is_before(joining, issued->member, instance->first_member)) {
         int64_t size = joining->work->communicators[joining->communicator].size;
-        instance->first_member = issued_operation->member;
-        instance->kind = issued_operation->kind;
-        instance->function = function_is_point_to_point(issued_operation->function)
-                                 ? FUNCTION_SEND
-                                 : issued_operation->function;
+        instance->first_member = issued->member;
+        instance->kind = issued->kind;
+        instance->function = function_is_point_to_point(issued->function) ? FUNCTION_SEND : issued->function;
         instance->size_bytes =
-            issued_operation->bytes >= 0
-                ? function_size_bytes(issued_operation->function, issued_operation->bytes, size)
-                : COUNT_UNKNOWN;
+            issued->bytes >= 0 ? function_size_bytes(issued->function, issued->bytes, size) : COUNT_UNKNOWN;
     }
     if (joined->step >= 0 && (instance->step < 0 || joined->step < instance->step))
         instance->step = joined->step;
-    if (joined->tag >= 0 && is_before(joining, issued_operation->member, instance->tag_member)) {
+    if (joined->tag >= 0 && is_before(joining, issued->member, instance->tag_member)) {
         instance->tag = joined->tag;
-        instance->tag_member = issued_operation->member;
+        instance->tag_member = issued->member;
     }
-    fold_times(joining, instance, issued_operation);
+    fold_times(joining, instance, issued);
 }
 
 /* Whether all members recorded how long they waited for the others. */
@@ -381,33 +374,33 @@ static int is_complete(const struct joining *joining, const struct pending_insta
            count_of(&joining->ranks, sender_of(instance)) + count_of(&joining->ranks, receiver_of(instance));
 }
 
-static void note_position(struct stream *stream, const struct issued_operation *issued_operation)
+static void note_position(struct stream *stream, const struct issued_operation *issued)
 {
-    int series = series_index(issued_operation->kind, issued_operation->function);
+    int series = series_index(issued->kind, issued->function);
     stream->consumed++;
-    if (series < 0 || function_is_point_to_point(issued_operation->function) ||
-        issued_operation->sequence <= stream->last[series])
+    if (series < 0 || function_is_point_to_point(issued->function) ||
+        issued->sequence <= stream->last[series])
         return;
     int64_t last = stream->last[series] == INT64_MIN ? -1 : stream->last[series];
-    stream->position += (uint64_t)issued_operation->sequence - (uint64_t)last;
-    stream->last[series] = issued_operation->sequence;
+    stream->position += (uint64_t)issued->sequence - (uint64_t)last;
+    stream->last[series] = issued->sequence;
 }
 
 static int join_operation(struct joining *joining, struct stream *stream,
-                          const struct issued_operation *issued_operation, struct error *error)
+                          const struct issued_operation *issued, struct error *error)
 {
     int added;
-    struct pending_key key = key_of(joining, issued_operation);
+    struct pending_key key = key_of(joining, issued);
     int64_t number = pending_put(&joining->pending, &key, &added);
     if (number < 0)
         return error_no_memory(error);
     struct pending_instance *instance = pending_at(&joining->pending, (uint64_t)number);
     if (added)
         start(instance);
-    fold(joining, instance, issued_operation);
-    issued_operation->joined->number = base_id(joining) + number;
+    fold(joining, instance, issued);
+    issued->joined->number = base_id(joining) + number;
     instance->is_done = is_complete(joining, instance);
-    note_position(stream, issued_operation);
+    note_position(stream, issued);
     return instance->is_done ? write_done(joining, error) : 0;
 }
 
@@ -445,12 +438,12 @@ static uint64_t limit(const struct joining *joining)
 static int go_on(struct joining *joining, struct error *error)
 {
     struct stream *stream = joining->heap[0];
-    struct issued_operation issued_operation;
+    struct issued_operation issued;
     uint64_t position = limit(joining), consumed = stream->consumed + OPERATIONS_AT_ONCE;
     int more;
     do {
-        more = cursor_next(&stream->cursor, &issued_operation, error);
-        if (more == 1 && join_operation(joining, stream, &issued_operation, error))
+        more = cursor_next(&stream->cursor, &issued, error);
+        if (more == 1 && join_operation(joining, stream, &issued, error))
             more = -1;
     } while (more == 1 && stream->position < position && stream->consumed < consumed);
     return more;

@@ -304,9 +304,9 @@ struct worker_pool {
  * `count` is at least 1. Threads other than the caller's run only during worker_pool_run. Call
  * worker_pool_release even after an error.
  */
-int worker_pool_init(struct worker_pool *worker_pool, const struct work *work, struct store *store,
-                     size_t count, struct error *error);
-void worker_pool_release(struct worker_pool *worker_pool);
+int worker_pool_init(struct worker_pool *pool, const struct work *work, struct store *store, size_t count,
+                     struct error *error);
+void worker_pool_release(struct worker_pool *pool);
 
 /* Does piece `number`. No other thread uses `pool_worker` meanwhile. */
 typedef int (*worker_task)(void *context, struct pool_worker *pool_worker, size_t number,
@@ -316,7 +316,7 @@ typedef int (*worker_task)(void *context, struct pool_worker *pool_worker, size_
  * Does pieces 0 to `count` - 1, in any order and in parallel. If pieces fail: -1, with the error of one of
  * them.
  */
-int worker_pool_run(struct worker_pool *worker_pool, worker_task piece, void *context, size_t count,
+int worker_pool_run(struct worker_pool *pool, worker_task piece, void *context, size_t count,
                     struct error *error);
 
 /* -------------------- load.c -------------------- */
@@ -392,7 +392,7 @@ int cursor_begin(struct cursor *cursor, struct blocks *blocks, const struct work
 void cursor_end(struct cursor *cursor);
 
 /* 1 with the next operation, 0 after the last, -1 on error. */
-int cursor_next(struct cursor *cursor, struct issued_operation *issued_operation, struct error *error);
+int cursor_next(struct cursor *cursor, struct issued_operation *issued, struct error *error);
 
 /* -------------------- load.c -------------------- */
 
@@ -421,7 +421,7 @@ struct tag_state tag_state_at_start(const struct work *work, int32_t member);
  * The tag that the record of an operation carries; -1: none. If that is a number that its process gave a
  * name, the name. The marks of the process must be loaded.
  */
-int32_t tag_carried(const struct work *work, const struct issued_operation *issued_operation);
+int32_t tag_carried(const struct work *work, const struct issued_operation *issued);
 
 /* The tag that is set at a time; -1: none. The time must not be before that of the previous call. */
 int32_t tag_at(struct tag_state *state, int64_t at_ns);
@@ -459,7 +459,7 @@ void series_table_release(struct series_table *table);
  * memory. To count each number takes memory for each operation, so a series is assumed not to repeat until
  * one number comes again. Then has_found is set, and the caller must pass all operations of the rank again.
  */
-int64_t series_number(struct series_table *table, const struct issued_operation *issued_operation);
+int64_t series_number(struct series_table *table, const struct issued_operation *issued);
 
 /* Call it after the last operation of a rank, and before passing them again. */
 void series_forget_counts(struct series_table *table);
@@ -507,7 +507,7 @@ int instances_join(const struct work *work, int32_t communicator, struct blocks 
  * step_count and step_source of the run. Fills the entries of `series` for its ranks, which instances_join
  * needs. `work` is the one that the workers have copies of.
  */
-int run_number(struct work *work, int32_t run, struct worker_pool *worker_pool, struct series_table *series,
+int run_number(struct work *work, int32_t run, struct worker_pool *pool, struct series_table *series,
                struct error *error);
 
 /* -------------------- ranks.c -------------------- */
@@ -624,7 +624,7 @@ int work_label(struct work *work, struct error *error);
  *
  * Sets first_numbers of members, and the steps of the run if all ranks have numbered steps.
  */
-int run_align_windows(struct work *work, int32_t run, struct worker_pool *worker_pool, struct error *error);
+int run_align_windows(struct work *work, int32_t run, struct worker_pool *pool, struct error *error);
 
 /* -------------------- lost_files.c -------------------- */
 

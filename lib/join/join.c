@@ -133,17 +133,16 @@ struct communicators {
     struct series_table *series; /* one for each rank of the store */
 };
 
-static int join_communicator(void *context, struct pool_worker *pool_worker, size_t number,
-                             struct error *error)
+static int join_communicator(void *context, struct pool_worker *worker, size_t number, struct error *error)
 {
     struct communicators *communicators = context;
     int32_t communicator = communicators->items[number];
-    int64_t id = pool_worker->work.communicators[communicator].id;
+    int64_t id = worker->work.communicators[communicator].id;
     struct unequal_pairs unequal;
-    return clear_instances(communicators->store, &pool_worker->blocks, id, error) ||
-                   instances_join(&pool_worker->work, communicator, &pool_worker->blocks,
-                                  communicators->series, &unequal, error) ||
-                   save_unequal(communicators->store, &pool_worker->blocks, id, &unequal, error)
+    return clear_instances(communicators->store, &worker->blocks, id, error) ||
+                   instances_join(&worker->work, communicator, &worker->blocks, communicators->series,
+                                  &unequal, error) ||
+                   save_unequal(communicators->store, &worker->blocks, id, &unequal, error)
                ? -1
                : 0;
 }
@@ -151,17 +150,16 @@ static int join_communicator(void *context, struct pool_worker *pool_worker, siz
 /*
  * `series` has an entry for each rank of the store. The entries of the run are initialised and released here.
  */
-static int join_run(struct work *work, int32_t run, struct worker_pool *worker_pool,
-                    struct series_table *series, struct error *error)
+static int join_run(struct work *work, int32_t run, struct worker_pool *pool, struct series_table *series,
+                    struct error *error)
 {
     const struct grouping *ranks = &work->ranks_of_run, *of = &work->communicators_of_run;
-    struct communicators communicators = {worker_pool->store, of->items + of->first[run], series};
+    struct communicators communicators = {pool->store, of->items + of->first[run], series};
     for (size_t i = ranks->first[run]; i < ranks->first[run + 1]; i++)
         series_table_init(&series[ranks->items[i]]);
-    int failed = run_align_windows(work, run, worker_pool, error) ||
-                 run_number(work, run, worker_pool, series, error) ||
-                 worker_pool_run(worker_pool, join_communicator, &communicators,
-                                 of->first[run + 1] - of->first[run], error);
+    int failed =
+        run_align_windows(work, run, pool, error) || run_number(work, run, pool, series, error) ||
+        worker_pool_run(pool, join_communicator, &communicators, of->first[run + 1] - of->first[run], error);
     for (size_t i = ranks->first[run]; i < ranks->first[run + 1]; i++)
         series_table_release(&series[ranks->items[i]]);
     return failed ? -1 : 0;
@@ -169,15 +167,15 @@ static int join_run(struct work *work, int32_t run, struct worker_pool *worker_p
 
 static int join_changed(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    struct worker_pool worker_pool;
+    struct worker_pool pool;
     struct series_table *series = array_new(work->rank_count, sizeof *series);
     if (!series)
         return error_no_memory(error);
-    int failed = worker_pool_init(&worker_pool, work, store, threads, error);
+    int failed = worker_pool_init(&pool, work, store, threads, error);
     for (size_t i = 0; !failed && i < work->run_count; i++)
         if (work->runs[i].is_changed)
-            failed = join_run(work, (int32_t)i, &worker_pool, series, error);
-    worker_pool_release(&worker_pool);
+            failed = join_run(work, (int32_t)i, &pool, series, error);
+    worker_pool_release(&pool);
     free(series);
     return failed;
 }

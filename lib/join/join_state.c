@@ -172,43 +172,41 @@ void work_release(struct work *work)
     intern_release(&work->texts);
 }
 
-static int init_worker(struct worker_pool *worker_pool, const struct work *work, struct error *error)
+static int init_worker(struct worker_pool *pool, const struct work *work, struct error *error)
 {
-    struct pool_worker *pool_worker = &worker_pool->items[worker_pool->count++];
-    pool_worker->work = *work;
-    pool_worker->work.marks = NULL;
-    pool_worker->work.mark_count = pool_worker->work.mark_capacity = 0;
-    pool_worker->work.marked_process = 0;
-    map_init(&pool_worker->work.tag_names);
-    intern_init(&pool_worker->work.texts);
-    return blocks_init(&pool_worker->blocks, worker_pool->store, &worker_pool->inside,
-                       &pool_worker->work.texts, error);
+    struct pool_worker *worker = &pool->items[pool->count++];
+    worker->work = *work;
+    worker->work.marks = NULL;
+    worker->work.mark_count = worker->work.mark_capacity = 0;
+    worker->work.marked_process = 0;
+    map_init(&worker->work.tag_names);
+    intern_init(&worker->work.texts);
+    return blocks_init(&worker->blocks, pool->store, &pool->inside, &worker->work.texts, error);
 }
 
-int worker_pool_init(struct worker_pool *worker_pool, const struct work *work, struct store *store,
-                     size_t count, struct error *error)
+int worker_pool_init(struct worker_pool *pool, const struct work *work, struct store *store, size_t count,
+                     struct error *error)
 {
-    *worker_pool =
-        (struct worker_pool){.store = store, .items = array_new(count, sizeof *worker_pool->items)};
-    pthread_mutex_init(&worker_pool->inside, NULL);
-    if (!worker_pool->items)
+    *pool = (struct worker_pool){.store = store, .items = array_new(count, sizeof *pool->items)};
+    pthread_mutex_init(&pool->inside, NULL);
+    if (!pool->items)
         return error_no_memory(error);
     for (size_t i = 0; i < count; i++)
-        if (init_worker(worker_pool, work, error))
+        if (init_worker(pool, work, error))
             return -1;
     return 0;
 }
 
-void worker_pool_release(struct worker_pool *worker_pool)
+void worker_pool_release(struct worker_pool *pool)
 {
-    for (size_t i = 0; i < worker_pool->count; i++) {
-        blocks_release(&worker_pool->items[i].blocks);
-        intern_release(&worker_pool->items[i].work.texts);
-        free(worker_pool->items[i].work.marks);
-        map_release(&worker_pool->items[i].work.tag_names);
+    for (size_t i = 0; i < pool->count; i++) {
+        blocks_release(&pool->items[i].blocks);
+        intern_release(&pool->items[i].work.texts);
+        free(pool->items[i].work.marks);
+        map_release(&pool->items[i].work.tag_names);
     }
-    pthread_mutex_destroy(&worker_pool->inside);
-    free(worker_pool->items);
+    pthread_mutex_destroy(&pool->inside);
+    free(pool->items);
 }
 
 /* Pieces of work, and whether one failed. */
@@ -243,12 +241,12 @@ static int run_worker(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
-int worker_pool_run(struct worker_pool *worker_pool, worker_task piece, void *context, size_t count,
+int worker_pool_run(struct worker_pool *pool, worker_task piece, void *context, size_t count,
                     struct error *error)
 {
-    struct pile pile = {.worker_pool = worker_pool, .piece = piece, .context = context, .error = ERROR_INIT};
+    struct pile pile = {.worker_pool = pool, .piece = piece, .context = context, .error = ERROR_INIT};
     pthread_mutex_init(&pile.mutex, NULL);
-    int failed = parallel_for(count, 1, worker_pool->count, run_worker, &pile);
+    int failed = parallel_for(count, 1, pool->count, run_worker, &pile);
     pthread_mutex_destroy(&pile.mutex);
     if (pile.failed && error)
         *error = pile.error;

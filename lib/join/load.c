@@ -310,12 +310,12 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
  * precedence.
  */
 
-int32_t tag_carried(const struct work *work, const struct issued_operation *issued_operation)
+int32_t tag_carried(const struct work *work, const struct issued_operation *issued)
 {
-    const int64_t *name = issued_operation->tag >= 0 && issued_operation->tag_is_number
-                              ? map_get(&work->tag_names, (struct map_key){{(uint64_t)issued_operation->tag}})
+    const int64_t *name = issued->tag >= 0 && issued->tag_is_number
+                              ? map_get(&work->tag_names, (struct map_key){{(uint64_t)issued->tag}})
                               : NULL;
-    return name ? (int32_t)*name : issued_operation->tag;
+    return name ? (int32_t)*name : issued->tag;
 }
 
 static void apply(struct tag_state *state, const struct work_mark *mark)
@@ -380,53 +380,50 @@ static struct map_key series_key(int32_t member, int kind, int function)
     return (struct map_key){{(uint64_t)member, (uint64_t)kind << 8 | (uint64_t)function, 0, 0}};
 }
 
-static struct series *find(struct series_table *table, const struct issued_operation *issued_operation)
+static struct series *find(struct series_table *table, const struct issued_operation *issued)
 {
-    if (table->last_number >= 0 && issued_operation->member == table->last_member &&
-        issued_operation->kind == table->last_kind && issued_operation->function == table->last_function)
+    if (table->last_number >= 0 && issued->member == table->last_member && issued->kind == table->last_kind &&
+        issued->function == table->last_function)
         return &table->series[table->last_number];
     int added;
-    int64_t *number =
-        map_put(&table->numbers,
-                series_key(issued_operation->member, issued_operation->kind, issued_operation->function),
-                (int64_t)table->numbers.count, &added);
+    int64_t *number = map_put(&table->numbers, series_key(issued->member, issued->kind, issued->function),
+                              (int64_t)table->numbers.count, &added);
     if (!number ||
         array_reserve((void **)&table->series, &table->capacity, table->numbers.count, sizeof *table->series))
         return NULL;
     if (added)
         table->series[*number] = (struct series){.last = INT64_MIN};
-    table->last_member = issued_operation->member;
-    table->last_kind = issued_operation->kind;
-    table->last_function = issued_operation->function;
+    table->last_member = issued->member;
+    table->last_kind = issued->kind;
+    table->last_function = issued->function;
     table->last_number = *number;
     return &table->series[*number];
 }
 
-static int64_t count(struct series_table *table, const struct issued_operation *issued_operation,
-                     uint64_t number, uint64_t is_peer)
+static int64_t count(struct series_table *table, const struct issued_operation *issued, uint64_t number,
+                     uint64_t is_peer)
 {
-    struct map_key key =
-        series_key(issued_operation->member, issued_operation->kind, issued_operation->function);
+    struct map_key key = series_key(issued->member, issued->kind, issued->function);
     key.part[2] = number;
     key.part[3] = is_peer;
     int64_t *times = map_put(&table->seen, key, 0, NULL);
     return times ? (*times)++ : -1;
 }
 
-int64_t series_number(struct series_table *table, const struct issued_operation *issued_operation)
+int64_t series_number(struct series_table *table, const struct issued_operation *issued)
 {
-    if (function_is_point_to_point(issued_operation->function) && issued_operation->sequence >= 0)
-        return issued_operation->sequence;
-    if (function_is_point_to_point(issued_operation->function))
-        return count(table, issued_operation, (uint64_t)issued_operation->peer, 1);
-    struct series *series = find(table, issued_operation);
+    if (function_is_point_to_point(issued->function) && issued->sequence >= 0)
+        return issued->sequence;
+    if (function_is_point_to_point(issued->function))
+        return count(table, issued, (uint64_t)issued->peer, 1);
+    struct series *series = find(table, issued);
     if (!series)
         return -1;
     if (series->repeats)
-        return count(table, issued_operation, (uint64_t)issued_operation->sequence, 0);
-    if (issued_operation->sequence <= series->last)
+        return count(table, issued, (uint64_t)issued->sequence, 0);
+    if (issued->sequence <= series->last)
         series->repeats = table->has_found = 1;
-    series->last = issued_operation->sequence;
+    series->last = issued->sequence;
     return 0;
 }
 

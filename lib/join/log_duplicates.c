@@ -405,7 +405,7 @@ static int is_clear(const struct lead *before, const struct lead *after, int64_t
 }
 
 static void hear(const struct log_step *step, const struct window *own, const struct window *other,
-                 struct clock_corrections *clock_corrections)
+                 struct clock_corrections *corrections)
 {
     struct lead before = lead_of(own->end_ns[0], other->end_ns[0]);
     struct lead after = lead_of(own->end_ns[1], other->end_ns[1]);
@@ -413,12 +413,12 @@ static void hear(const struct log_step *step, const struct window *own, const st
     /* Less than the least correction: the clock of the other rank stepped as well. */
     if (!before.count || !after.count || add < step->floor_ns - LOG_CLOCK_TOLERANCE_NS)
         return;
-    clock_corrections->said[clock_corrections->count++] = add;
-    clock_corrections->clear += is_clear(&before, &after, add) != 0;
+    corrections->said[corrections->count++] = add;
+    corrections->clear += is_clear(&before, &after, add) != 0;
 }
 
 static int measure_with_other_ranks(const struct logs *logs, struct logs *other, const struct log_step *step,
-                                    const struct window *own, struct clock_corrections *clock_corrections,
+                                    const struct window *own, struct clock_corrections *corrections,
                                     struct error *error)
 {
     int64_t members[MOST_OTHER_RANKS];
@@ -434,7 +434,7 @@ static int measure_with_other_ranks(const struct logs *logs, struct logs *other,
         struct window window;
         if (read_member(other, members[i], step, &window, error))
             return -1;
-        hear(step, own, &window, clock_corrections);
+        hear(step, own, &window, corrections);
     }
     return 0;
 }
@@ -442,19 +442,18 @@ static int measure_with_other_ranks(const struct logs *logs, struct logs *other,
 int log_step_measure(const struct logs *logs, struct logs *other, struct log_step *step, struct error *error)
 {
     struct window own;
-    struct clock_corrections clock_corrections = {.count = 0};
+    struct clock_corrections corrections = {.count = 0};
     step->is_measured = step->is_clear = 0;
     step->add_ns = step->floor_ns;
     if (step->series == LOG_SERIES_OF_PAIRS)
         return 0;
     if (read_member(other, logs->members[step->member].id, step, &own, error) ||
-        measure_with_other_ranks(logs, other, step, &own, &clock_corrections, error))
+        measure_with_other_ranks(logs, other, step, &own, &corrections, error))
         return -1;
-    if (!clock_corrections.count)
+    if (!corrections.count)
         return 0;
-    step->add_ns =
-        select_integer(clock_corrections.said, clock_corrections.count, clock_corrections.count / 2);
+    step->add_ns = select_integer(corrections.said, corrections.count, corrections.count / 2);
     step->is_measured = 1;
-    step->is_clear = clock_corrections.clear * 2 > clock_corrections.count;
+    step->is_clear = corrections.clear * 2 > corrections.count;
     return 0;
 }

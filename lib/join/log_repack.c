@@ -29,23 +29,6 @@ void logs_release(struct logs *logs)
     free(logs->blocks);
 }
 
-static int list_members(struct logs *logs, struct error *error)
-{
-    struct statement *statement = store_prepare(logs->store, schema_join_logs_members, error);
-    int row = statement && !statement_bind_integer(statement, 1, logs->process_id, error) ? 1 : -1;
-    while (row == 1 && (row = statement_step(statement, error)) == 1) {
-        if (array_reserve((void **)&logs->members, &logs->member_capacity, logs->member_count + 1,
-                          sizeof *logs->members)) {
-            row = error_no_memory(error);
-            break;
-        }
-        logs->members[logs->member_count++] =
-            (struct log_member){statement_integer(statement, 0), statement_integer(statement, 1)};
-    }
-    statement_free(statement);
-    return row;
-}
-
 int logs_add_blocks(struct logs *logs, size_t member, struct error *error)
 {
     struct statement *list = logs->list_blocks;
@@ -57,25 +40,6 @@ int logs_add_blocks(struct logs *logs, size_t member, struct error *error)
         logs->blocks[logs->block_count++] = (struct log_block){statement_integer(list, 0), member};
     }
     return row;
-}
-
-static int by_id(const void *a, const void *b)
-{
-    const struct log_block *left = a, *right = b;
-    return (left->id > right->id) - (left->id < right->id);
-}
-
-int logs_list(struct logs *logs, int64_t process_id, struct error *error)
-{
-    logs->process_id = process_id;
-    logs->member_count = logs->block_count = 0;
-    if (list_members(logs, error))
-        return -1;
-    for (size_t i = 0; i < logs->member_count; i++)
-        if (logs_add_blocks(logs, i, error))
-            return -1;
-    array_sort(logs->blocks, logs->block_count, sizeof *logs->blocks, by_id);
-    return 0;
 }
 
 int logs_open(struct logs *logs, int64_t block_id, const int *columns, size_t count, struct error *error)

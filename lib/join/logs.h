@@ -60,9 +60,6 @@ struct logs {
 int logs_init(struct logs *logs, struct store *store, struct error *error);
 void logs_release(struct logs *logs);
 
-/* Lists the members and blocks of a process in place of those of the previous one. */
-int logs_list(struct logs *logs, int64_t process_id, struct error *error);
-
 /* Appends the blocks of a member to the list. */
 int logs_add_blocks(struct logs *logs, size_t member, struct error *error);
 

@@ -36,12 +36,11 @@ struct numbering {
     struct series_table *series;
 };
 
-static struct numbering numbering_of(const struct ranks *ranks, struct pool_worker *pool_worker,
-                                     size_t number)
+static struct numbering numbering_of(const struct ranks *ranks, struct pool_worker *worker, size_t number)
 {
     int32_t rank = ranks->items[number];
-    return (struct numbering){.work = &pool_worker->work,
-                              .blocks = &pool_worker->blocks,
+    return (struct numbering){.work = &worker->work,
+                              .blocks = &worker->blocks,
                               .ranks = ranks,
                               .rank = rank,
                               .series = &ranks->series[rank]};
@@ -75,15 +74,15 @@ static int carries_tags(const struct work *work, int32_t rank)
 static int moments_of_operations(struct numbering *numbering, struct moments *moments, struct error *error)
 {
     struct cursor cursor;
-    struct issued_operation issued_operation;
+    struct issued_operation issued;
     int32_t last = -1;
     int64_t number = 0;
     int more = begin(numbering, &cursor, error) ? -1 : 1;
     moments->of_operations = 1;
-    for (; more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1; number++) {
-        if (issued_operation.tag < 0 || issued_operation.tag == last)
+    for (; more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1; number++) {
+        if (issued.tag < 0 || issued.tag == last)
             continue;
-        last = issued_operation.tag;
+        last = issued.tag;
         if (moments_add(moments, (uint64_t)last + 1, number))
             more = error_no_memory(error);
     }
@@ -101,25 +100,24 @@ static struct tag_state *tag_states(const struct work *work, int32_t rank)
     return states;
 }
 
-static int32_t told_step(const struct work_run *run, const struct issued_operation *issued_operation)
+static int32_t told_step(const struct work_run *run, const struct issued_operation *issued)
 {
-    int64_t step = issued_operation->told_step < 0 ? -1 : issued_operation->told_step - run->step_base;
+    int64_t step = issued->told_step < 0 ? -1 : issued->told_step - run->step_base;
     return step < run->first_step || step >= run->step_count ? -1 : (int32_t)step;
 }
 
 static void settle(struct numbering *numbering, struct tag_state *states, struct step_locator *locator,
-                   const struct issued_operation *issued_operation)
+                   const struct issued_operation *issued)
 {
     struct work *work = numbering->work;
     int32_t *step_count = &work->ranks[numbering->rank].step_count;
-    struct joined_row *joined = issued_operation->joined;
-    joined->tag = tag_carried(work, issued_operation);
+    struct joined_row *joined = issued->joined;
+    joined->tag = tag_carried(work, issued);
     if (joined->tag < 0)
-        joined->tag = tag_at(&states[issued_operation->source], issued_operation->issued_ns);
+        joined->tag = tag_at(&states[issued->source], issued->issued_ns);
     const struct work_run *run = &work->runs[work->ranks[numbering->rank].run];
-    joined->step = run->step_source == STEPS_TOLD ? told_step(run, issued_operation)
-                                                  : step_next(locator, work, issued_operation);
-    joined->number = series_number(numbering->series, issued_operation);
+    joined->step = run->step_source == STEPS_TOLD ? told_step(run, issued) : step_next(locator, work, issued);
+    joined->number = series_number(numbering->series, issued);
     if (joined->step >= *step_count)
         *step_count = joined->step + 1;
 }
@@ -137,7 +135,7 @@ static int load_marks(const struct numbering *numbering, struct error *error)
 static int number_once(struct numbering *numbering, struct step_locator locator, struct error *error)
 {
     struct cursor cursor;
-    struct issued_operation issued_operation;
+    struct issued_operation issued;
     if (load_marks(numbering, error))
         return -1;
     struct tag_state *states = tag_states(numbering->work, numbering->rank);
@@ -145,9 +143,9 @@ static int number_once(struct numbering *numbering, struct step_locator locator,
         return error_no_memory(error);
     int more = begin(numbering, &cursor, error) ? -1 : 1;
     cursor.writes = 1;
-    while (more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1) {
-        settle(numbering, states, &locator, &issued_operation);
-        if (issued_operation.joined->number < 0)
+    while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1) {
+        settle(numbering, states, &locator, &issued);
+        if (issued.joined->number < 0)
             more = error_no_memory(error);
     }
     cursor_end(&cursor);
@@ -188,10 +186,10 @@ static int find_moments(struct numbering *numbering, struct moments *moments, st
            moments_of_operations(numbering, moments, error);
 }
 
-static int number_by_tags(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
+static int number_by_tags(void *context, struct pool_worker *worker, size_t number, struct error *error)
 {
     struct ranks *ranks = context;
-    struct numbering numbering = numbering_of(ranks, pool_worker, number);
+    struct numbering numbering = numbering_of(ranks, worker, number);
     struct moments moments = {.count = 0};
     struct step_locator locator = {.times = NULL};
     int failed = find_moments(&numbering, &moments, error);
@@ -199,7 +197,7 @@ static int number_by_tags(void *context, struct pool_worker *pool_worker, size_t
         failed = error_no_memory(error);
     moments_release(&moments);
     if (!failed && locator.time_count + locator.start_count >= 2) {
-        pool_worker->work.ranks[numbering.rank].by_tags = 1;
+        worker->work.ranks[numbering.rank].by_tags = 1;
         failed = number_rank(&numbering, locator, error);
     }
     free(locator.times);
@@ -249,17 +247,15 @@ static int is_enough(const struct own_steps *own)
 }
 
 /* If the rank lost operations, the operations of all ranks together show the steps better than its own. */
-static int find_shared(struct pool_worker *pool_worker, int32_t rank, struct period *period,
-                       struct error *error)
+static int find_shared(struct pool_worker *worker, int32_t rank, struct period *period, struct error *error)
 {
     int lost = 0, more = 0;
     for (size_t i = 0; !lost && i < period->shared.count; i++)
-        if (steps_have_losses(&pool_worker->blocks, &pool_worker->work, rank, period->shared.items[i], &lost,
-                              error))
+        if (steps_have_losses(&worker->blocks, &worker->work, rank, period->shared.items[i], &lost, error))
             return -1;
     if (!lost && period->own.count >= 2)
         return 0;
-    if (steps_from_shared(&pool_worker->blocks, &pool_worker->work, rank, &period->shared, &period->ends,
+    if (steps_from_shared(&worker->blocks, &worker->work, rank, &period->shared, &period->ends,
                           &period->end_count, &more, error))
         return -1;
     if (!more && is_enough(&period->own))
@@ -273,19 +269,18 @@ static int find_shared(struct pool_worker *pool_worker, int32_t rank, struct per
  * Finds the ends of steps on the communicators that all ranks share. If some are missing, their count does
  * not fit the steps.
  */
-static int find_ends(struct pool_worker *pool_worker, int32_t rank, struct period *period,
-                     struct error *error)
+static int find_ends(struct pool_worker *worker, int32_t rank, struct period *period, struct error *error)
 {
     free(period->ends);
     period->ends = NULL;
     period->end_count = 0;
-    if (find_shared(pool_worker, rank, period, error))
+    if (find_shared(worker, rank, period, error))
         return -1;
     if (period->own.count < 2 || period->end_count)
         return 0;
     free(period->ends);
-    return steps_find_ends(&pool_worker->blocks, &pool_worker->work, rank, &period->own, &period->shared,
-                           &period->ends, &period->end_count, error);
+    return steps_find_ends(&worker->blocks, &worker->work, rank, &period->own, &period->shared, &period->ends,
+                           &period->end_count, error);
 }
 
 static int has_steps(const struct period *period)
@@ -319,10 +314,10 @@ static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
  * If a rank was replaced by another, no communicator has all ranks, but several that follow each other may
  * have them together.
  */
-static int find_without_world(struct pool_worker *pool_worker, int32_t run, int32_t rank,
-                              struct period *period, struct error *error)
+static int find_without_world(struct pool_worker *worker, int32_t run, int32_t rank, struct period *period,
+                              struct error *error)
 {
-    const struct work *work = &pool_worker->work;
+    const struct work *work = &worker->work;
     int32_t widest = shared_widest(work, rank, period->own.lives);
     int holds_all = 0;
     if (widest < 0)
@@ -330,27 +325,25 @@ static int find_without_world(struct pool_worker *pool_worker, int32_t run, int3
     if (shared_list(&period->shared, work, rank, period->own.lives, widest) ||
         communicators_cover_run(&period->shared, work, run, &holds_all))
         return error_no_memory(error);
-    return holds_all ? find_ends(pool_worker, rank, period, error) : 0;
+    return holds_all ? find_ends(worker, rank, period, error) : 0;
 }
 
-static int find_period(struct pool_worker *pool_worker, int32_t run, struct period *period,
-                       struct error *error)
+static int find_period(struct pool_worker *worker, int32_t run, struct period *period, struct error *error)
 {
     enum { MOST_ALIKE = 4 }; /* a limit on what a trace may claim */
-    const struct work *work = &pool_worker->work;
+    const struct work *work = &worker->work;
     int32_t rank = busiest_rank(work, run), world = work->runs[run].world;
     if (rank < 0)
         return 0;
-    if (steps_from_period(&pool_worker->blocks, work, rank, count_operations(work, rank), &period->own,
-                          error))
+    if (steps_from_period(&worker->blocks, work, rank, count_operations(work, rank), &period->own, error))
         return -1;
     if (world < 0)
-        return find_without_world(pool_worker, run, rank, period, error);
+        return find_without_world(worker, run, rank, period, error);
     int32_t shared = next_alike(work, world, -1);
     for (int i = 0; i < MOST_ALIKE && shared >= 0 && !has_steps(period); i++) {
         if (shared_list(&period->shared, work, rank, period->own.lives, shared))
             return error_no_memory(error);
-        if (find_ends(pool_worker, rank, period, error))
+        if (find_ends(worker, rank, period, error))
             return -1;
         shared = next_alike(work, world, shared);
     }
@@ -358,14 +351,13 @@ static int find_period(struct pool_worker *pool_worker, int32_t run, struct peri
 }
 
 /* If no communicators are shared by all ranks, each rank uses its own period. */
-static int number_by_period(void *context, struct pool_worker *pool_worker, size_t number,
-                            struct error *error)
+static int number_by_period(void *context, struct pool_worker *worker, size_t number, struct error *error)
 {
     const struct ranks *ranks = context;
     const struct period *period = &ranks->period;
-    struct numbering numbering = numbering_of(ranks, pool_worker, number);
+    struct numbering numbering = numbering_of(ranks, worker, number);
     struct step_locator locator = {.shared = &period->shared};
-    int has_world = pool_worker->work.runs[pool_worker->work.ranks[numbering.rank].run].world >= 0;
+    int has_world = worker->work.runs[worker->work.ranks[numbering.rank].run].world >= 0;
     if (has_world && period->own.count < 2)
         return number_rank(&numbering, locator, error);
     if (!has_steps(period))
@@ -383,15 +375,15 @@ struct first_tag {
 
 static int find_first_tag(struct ranks *ranks, int32_t rank, struct first_tag *first, struct error *error)
 {
-    struct pool_worker *pool_worker = &ranks->worker_pool->items[0];
-    struct numbering numbering = {.work = &pool_worker->work, .blocks = &pool_worker->blocks, .rank = rank};
+    struct pool_worker *worker = &ranks->worker_pool->items[0];
+    struct numbering numbering = {.work = &worker->work, .blocks = &worker->blocks, .rank = rank};
     struct cursor cursor;
-    struct issued_operation issued_operation = {.tag = -1};
+    struct issued_operation issued = {.tag = -1};
     int more = begin(&numbering, &cursor, error) ? -1 : 1;
-    while (more == 1 && issued_operation.tag < 0)
-        more = cursor_next(&cursor, &issued_operation, error);
-    first->text = more == 1 ? intern_text(&pool_worker->work.texts, issued_operation.tag) : NULL;
-    first->operations = count_operations(&pool_worker->work, rank);
+    while (more == 1 && issued.tag < 0)
+        more = cursor_next(&cursor, &issued, error);
+    first->text = more == 1 ? intern_text(&worker->work.texts, issued.tag) : NULL;
+    first->operations = count_operations(&worker->work, rank);
     cursor_end(&cursor);
     return more < 0 ? -1 : 0;
 }
@@ -450,9 +442,9 @@ static size_t list_ranks(const struct work *work, int32_t run, int32_t *items)
 }
 
 /* The program numbers its steps. */
-static int number_as_told(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
+static int number_as_told(void *context, struct pool_worker *worker, size_t number, struct error *error)
 {
-    struct numbering numbering = numbering_of(context, pool_worker, number);
+    struct numbering numbering = numbering_of(context, worker, number);
     return number_rank(&numbering, (struct step_locator){.times = NULL}, error);
 }
 
@@ -497,12 +489,12 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
     return 0;
 }
 
-int run_number(struct work *work, int32_t run, struct worker_pool *worker_pool, struct series_table *series,
+int run_number(struct work *work, int32_t run, struct worker_pool *pool, struct series_table *series,
                struct error *error)
 {
     size_t count = work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run];
     int32_t *items = array_new(count, sizeof *items);
-    struct ranks ranks = {.worker_pool = worker_pool, .items = items, .series = series};
+    struct ranks ranks = {.worker_pool = pool, .items = items, .series = series};
     int failed = items ? number_all(work, run, &ranks, items, error) : error_no_memory(error);
     own_steps_release(&ranks.period.own);
     free(ranks.period.ends);

@@ -43,11 +43,6 @@ struct cursor_entry {
     struct operation_rows *rows; /* owned; NULL: not opened yet */
 };
 
-static int compare(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 /*
  * Entries with the same known time come in the order of their communicators' hashes, which is equal on all
  * ranks, whatever the order of files. Within a block of a member, rows keep their places. Across its blocks,
@@ -60,8 +55,8 @@ static int is_before(const struct cursor *cursor, const struct cursor_entry *lef
     if (left->at_ns != right->at_ns || !left->at_ns)
         return left->at_ns != right->at_ns ? left->at_ns < right->at_ns : left->id < right->id;
     int order = (mine > other) - (mine < other);
-    order = order ? order : compare((int64_t)left->source, (int64_t)right->source);
-    order = order ? order : compare(left->call, right->call);
+    order = order ? order : compare_integers((int64_t)left->source, (int64_t)right->source);
+    order = order ? order : compare_integers(left->call, right->call);
     return order ? order < 0 : left->id < right->id;
 }
 
@@ -245,23 +240,22 @@ static int64_t initial_sync(const struct block_reader *reader, size_t row)
 }
 
 /* Numbers an operation that has no number of its own. -1: out of memory. */
-static int number(struct cursor *cursor, struct issued_operation *issued_operation)
+static int number(struct cursor *cursor, struct issued_operation *issued)
 {
-    const struct cursor_source *source = &cursor->sources[issued_operation->source];
-    if (!source->first || issued_operation->sequence != COUNT_UNKNOWN)
+    const struct cursor_source *source = &cursor->sources[issued->source];
+    if (!source->first || issued->sequence != COUNT_UNKNOWN)
         return 0;
-    issued_operation->sequence =
-        numbers_next(source->first, source->counted, issued_operation->function, issued_operation->peer);
-    return issued_operation->sequence < 0 ? -1 : 0;
+    issued->sequence = numbers_next(source->first, source->counted, issued->function, issued->peer);
+    return issued->sequence < 0 ? -1 : 0;
 }
 
-static int give(struct cursor *cursor, struct issued_operation *issued_operation)
+static int give(struct cursor *cursor, struct issued_operation *issued)
 {
     struct operation_rows *rows = cursor->heap[0].rows;
     const struct block_reader *reader = &rows->reader;
     size_t row = rows->order[rows->next];
     enum function function = (enum function)reader->values[OPERATION_FUNCTION][row];
-    *issued_operation = (struct issued_operation){
+    *issued = (struct issued_operation){
         .sequence = function_is_point_to_point(function)
                         ? COUNT_UNKNOWN
                         : block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
@@ -280,10 +274,10 @@ static int give(struct cursor *cursor, struct issued_operation *issued_operation
         .function = (uint8_t)function,
         .joined = &rows->joined[row]};
     cursor->is_given = 1;
-    return number(cursor, issued_operation);
+    return number(cursor, issued);
 }
 
-int cursor_next(struct cursor *cursor, struct issued_operation *issued_operation, struct error *error)
+int cursor_next(struct cursor *cursor, struct issued_operation *issued, struct error *error)
 {
     if (go_on(cursor, error))
         return -1;
@@ -292,5 +286,5 @@ int cursor_next(struct cursor *cursor, struct issued_operation *issued_operation
             return -1;
     if (!cursor->heap_count)
         return 0;
-    return give(cursor, issued_operation) ? error_no_memory(error) : 1;
+    return give(cursor, issued) ? error_no_memory(error) : 1;
 }

@@ -256,66 +256,63 @@ struct windows {
     int64_t *places;      /* owned; for each rank, the index of the cut among its collectives there */
 };
 
-static int is_collective(const struct issued_operation *issued_operation)
+static int is_collective(const struct issued_operation *issued)
 {
-    return !function_is_point_to_point((enum function)issued_operation->function);
+    return !function_is_point_to_point((enum function)issued->function);
 }
 
 /*
  * The recorded number of a collective on its communicator, from the program or else from the recorder; -1:
  * none.
  */
-static int64_t number_of(const struct issued_operation *issued_operation)
+static int64_t number_of(const struct issued_operation *issued)
 {
-    return issued_operation->told_sequence >= 0 ? issued_operation->told_sequence
-                                                : issued_operation->sequence;
+    return issued->told_sequence >= 0 ? issued->told_sequence : issued->sequence;
 }
 
-static int begin(struct windows *windows, struct pool_worker *pool_worker, int32_t rank,
-                 struct cursor *cursor, struct error *error)
+static int begin(struct windows *windows, struct pool_worker *worker, int32_t rank, struct cursor *cursor,
+                 struct error *error)
 {
     const struct grouping *members = &windows->work->by_rank;
-    return cursor_begin(cursor, &pool_worker->blocks, &pool_worker->work,
-                        members->items + members->first[rank],
+    return cursor_begin(cursor, &worker->blocks, &worker->work, members->items + members->first[rank],
                         members->first[rank + 1] - members->first[rank], error);
 }
 
-static void survey_member(struct member_survey *member, const struct issued_operation *issued_operation)
+static void survey_member(struct member_survey *member, const struct issued_operation *issued)
 {
-    if (function_is_point_to_point((enum function)issued_operation->function))
+    if (function_is_point_to_point((enum function)issued->function))
         return;
     if (!member->collectives++)
-        member->first_sequence = number_of(issued_operation);
-    else if (number_of(issued_operation) < 0)
+        member->first_sequence = number_of(issued);
+    else if (number_of(issued) < 0)
         member->first_sequence = -1;
-    else if (member->first_sequence > number_of(issued_operation))
-        member->first_sequence = number_of(issued_operation);
+    else if (member->first_sequence > number_of(issued))
+        member->first_sequence = number_of(issued);
 }
 
 static void survey_operation(struct windows *windows, struct rank_survey *rank,
-                             const struct issued_operation *issued_operation)
+                             const struct issued_operation *issued)
 {
     rank->operations++;
-    rank->without_number += issued_operation->sequence < 0;
-    if (issued_operation->told_step >= 0 &&
-        (rank->first_step < 0 || issued_operation->told_step < rank->first_step))
-        rank->first_step = issued_operation->told_step;
-    if (issued_operation->told_step > rank->last_step)
-        rank->last_step = issued_operation->told_step;
-    survey_member(&windows->of_members[issued_operation->member], issued_operation);
+    rank->without_number += issued->sequence < 0;
+    if (issued->told_step >= 0 && (rank->first_step < 0 || issued->told_step < rank->first_step))
+        rank->first_step = issued->told_step;
+    if (issued->told_step > rank->last_step)
+        rank->last_step = issued->told_step;
+    survey_member(&windows->of_members[issued->member], issued);
 }
 
-static int survey_rank(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
+static int survey_rank(void *context, struct pool_worker *worker, size_t number, struct error *error)
 {
     struct windows *windows = context;
     int32_t rank = windows->ranks[number];
     struct rank_survey *extent = &windows->of_ranks[rank];
     struct cursor cursor;
-    struct issued_operation issued_operation;
+    struct issued_operation issued;
     *extent = (struct rank_survey){.first_step = -1, .last_step = -1};
-    int more = begin(windows, pool_worker, rank, &cursor, error) ? -1 : 1;
-    while (more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1)
-        survey_operation(windows, extent, &issued_operation);
+    int more = begin(windows, worker, rank, &cursor, error) ? -1 : 1;
+    while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1)
+        survey_operation(windows, extent, &issued);
     cursor_end(&cursor);
     return more;
 }
@@ -324,16 +321,15 @@ static int survey_rank(void *context, struct pool_worker *pool_worker, size_t nu
  * Whether an operation is at the cut or after it. `collectives`: how many on the cut's communicator came
  * before it.
  */
-static int is_cut(const struct windows *windows, const struct issued_operation *issued_operation,
-                  int64_t collectives)
+static int is_cut(const struct windows *windows, const struct issued_operation *issued, int64_t collectives)
 {
-    const struct work_member *member = &windows->work->members[issued_operation->member];
-    int is_there = member->communicator == windows->communicator && is_collective(issued_operation);
+    const struct work_member *member = &windows->work->members[issued->member];
+    int is_there = member->communicator == windows->communicator && is_collective(issued);
     switch (windows->cut) {
     case CUT_BY_STEP:
-        return issued_operation->told_step >= windows->value;
+        return issued->told_step >= windows->value;
     case CUT_BY_SEQUENCE:
-        return is_there && number_of(issued_operation) >= windows->value;
+        return is_there && number_of(issued) >= windows->value;
     case CUT_BY_PLACE:
         return is_there && collectives >= windows->places[member->job_rank];
     default:
@@ -345,37 +341,35 @@ static int is_cut(const struct windows *windows, const struct issued_operation *
  * Whether an operation comes before the cut. The numbers of its own communicator take precedence over its
  * place.
  */
-static int comes_before(const struct windows *windows, const struct issued_operation *issued_operation,
-                        int is_past)
+static int comes_before(const struct windows *windows, const struct issued_operation *issued, int is_past)
 {
-    int64_t sequence = windows->sequences[windows->work->members[issued_operation->member].communicator];
-    return is_collective(issued_operation) && sequence >= 0 ? number_of(issued_operation) < sequence
-                                                            : !is_past;
+    int64_t sequence = windows->sequences[windows->work->members[issued->member].communicator];
+    return is_collective(issued) && sequence >= 0 ? number_of(issued) < sequence : !is_past;
 }
 
-static int count_operation(struct numbers *before, const struct issued_operation *issued_operation)
+static int count_operation(struct numbers *before, const struct issued_operation *issued)
 {
     static const struct numbers none;
-    int64_t number = numbers_next(&none, before, issued_operation->function, issued_operation->peer);
-    if (!is_collective(issued_operation) && number >= before->most_pairs)
+    int64_t number = numbers_next(&none, before, issued->function, issued->peer);
+    if (!is_collective(issued) && number >= before->most_pairs)
         before->most_pairs = number + 1;
     return number < 0 ? -1 : 0;
 }
 
-static int count_rank(void *context, struct pool_worker *pool_worker, size_t number, struct error *error)
+static int count_rank(void *context, struct pool_worker *worker, size_t number, struct error *error)
 {
     struct windows *windows = context;
     int64_t collectives = 0;
     int is_past = 0;
     struct cursor cursor;
-    struct issued_operation issued_operation;
-    int more = begin(windows, pool_worker, windows->ranks[number], &cursor, error) ? -1 : 1;
-    while (more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1) {
-        const struct work_member *member = &windows->work->members[issued_operation.member];
-        is_past = is_past || is_cut(windows, &issued_operation, collectives);
-        collectives += member->communicator == windows->communicator && is_collective(&issued_operation);
-        if (comes_before(windows, &issued_operation, is_past) &&
-            count_operation(windows->of_members[issued_operation.member].before, &issued_operation))
+    struct issued_operation issued;
+    int more = begin(windows, worker, windows->ranks[number], &cursor, error) ? -1 : 1;
+    while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1) {
+        const struct work_member *member = &windows->work->members[issued.member];
+        is_past = is_past || is_cut(windows, &issued, collectives);
+        collectives += member->communicator == windows->communicator && is_collective(&issued);
+        if (comes_before(windows, &issued, is_past) &&
+            count_operation(windows->of_members[issued.member].before, &issued))
             more = error_no_memory(error);
     }
     cursor_end(&cursor);
@@ -447,7 +441,7 @@ static void find_sequences(const struct windows *windows)
         windows->sequences[of->items[i]] = common_sequence(windows, of->items[i]);
 }
 
-static int choose_cut(struct windows *windows, struct worker_pool *worker_pool, struct error *error)
+static int choose_cut(struct windows *windows, struct worker_pool *pool, struct error *error)
 {
     const struct work_run *run = &windows->work->runs[windows->run];
     struct told_steps steps;
@@ -463,8 +457,7 @@ static int choose_cut(struct windows *windows, struct worker_pool *worker_pool, 
         windows->cut = CUT_BY_SEQUENCE;
         return 0;
     }
-    int found =
-        overlap_find(windows->work, run->world, &worker_pool->items[0].blocks, windows->places, error);
+    int found = overlap_find(windows->work, run->world, &pool->items[0].blocks, windows->places, error);
     windows->cut = found == 1 ? CUT_BY_PLACE : CUT_NOWHERE;
     return found < 0 ? -1 : 0;
 }
@@ -554,17 +547,16 @@ static int has_windows(const struct windows *windows)
     return 0;
 }
 
-static int align(struct windows *windows, struct worker_pool *worker_pool, struct error *error)
+static int align(struct windows *windows, struct worker_pool *pool, struct error *error)
 {
     const struct grouping *of = &windows->work->communicators_of_run;
-    if (init(windows, error) ||
-        worker_pool_run(worker_pool, survey_rank, windows, windows->rank_count, error))
+    if (init(windows, error) || worker_pool_run(pool, survey_rank, windows, windows->rank_count, error))
         return -1;
     if (!has_windows(windows))
         return 0;
     find_sequences(windows);
-    if (choose_cut(windows, worker_pool, error) ||
-        worker_pool_run(worker_pool, count_rank, windows, windows->rank_count, error))
+    if (choose_cut(windows, pool, error) ||
+        worker_pool_run(pool, count_rank, windows, windows->rank_count, error))
         return -1;
     for (size_t i = of->first[windows->run]; i < of->first[windows->run + 1]; i++)
         number_members(windows, of->items[i]);
@@ -581,7 +573,7 @@ static int may_have_windows(const struct work *work, int32_t run)
     return 0;
 }
 
-int run_align_windows(struct work *work, int32_t run, struct worker_pool *worker_pool, struct error *error)
+int run_align_windows(struct work *work, int32_t run, struct worker_pool *pool, struct error *error)
 {
     const struct grouping *ranks = &work->ranks_of_run;
     struct windows windows = {.work = work,
@@ -590,7 +582,7 @@ int run_align_windows(struct work *work, int32_t run, struct worker_pool *worker
                               .rank_count = ranks->first[run + 1] - ranks->first[run]};
     if (!may_have_windows(work, run))
         return 0;
-    int failed = align(&windows, worker_pool, error);
+    int failed = align(&windows, pool, error);
     release(&windows);
     return failed;
 }

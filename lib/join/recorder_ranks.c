@@ -13,34 +13,34 @@
 /* At most one call in so many may not match: a recorder may have lost it, or not have seen its launch. */
 enum { ODD_CALLS = 10 };
 
-void members_release(struct member_list *member_list)
+void members_release(struct member_list *list)
 {
-    for (size_t i = 0; member_list->calls && i < member_list->count; i++)
-        recorded_calls_release(&member_list->calls[i]);
-    free(member_list->calls);
-    free(member_list->members);
-    free(member_list->is_taken);
+    for (size_t i = 0; list->calls && i < list->count; i++)
+        recorded_calls_release(&list->calls[i]);
+    free(list->calls);
+    free(list->members);
+    free(list->is_taken);
 }
 
-int members_load(struct member_list *member_list, struct recorder_match *recorder_match,
-                 const struct recorder_side *side, struct error *error)
+int members_load(struct member_list *list, struct recorder_match *matching, const struct recorder_side *side,
+                 struct error *error)
 {
-    struct work *work = recorder_match->work;
+    struct work *work = matching->work;
     int32_t process = work->ranks[side->rank].process;
     size_t first = work->by_process.first[process], end = work->by_process.first[process + 1];
-    *member_list = (struct member_list){.members = array_new(end - first, sizeof *member_list->members),
-                                        .calls = array_new(end - first, sizeof *member_list->calls),
-                                        .is_taken = array_new(end - first, 1)};
-    if (!member_list->members || !member_list->calls || !member_list->is_taken)
+    *list = (struct member_list){.members = array_new(end - first, sizeof *list->members),
+                                 .calls = array_new(end - first, sizeof *list->calls),
+                                 .is_taken = array_new(end - first, 1)};
+    if (!list->members || !list->calls || !list->is_taken)
         return error_no_memory(error);
     for (size_t i = first; i < end; i++) {
         int32_t number = work->by_process.items[i];
         const struct work_member *member = &work->members[number];
         if (member->job_rank != side->rank || !member->operations)
             continue;
-        member_list->members[member_list->count] = number;
-        if (recorded_calls_load(&member_list->calls[member_list->count++], work, recorder_match->logs,
-                                member->id, side->clock, side->by_number, error))
+        list->members[list->count] = number;
+        if (recorded_calls_load(&list->calls[list->count++], work, matching->logs, member->id, side->clock,
+                                side->by_number, error))
             return -1;
     }
     return 0;
@@ -74,17 +74,16 @@ static int have_same_ranks(const struct work *work, int32_t one, int32_t other)
     return 1;
 }
 
-int members_match(struct recorder_match *recorder_match, int32_t one, int32_t other)
+int members_match(struct recorder_match *matching, int32_t one, int32_t other)
 {
-    const struct work_member *here = &recorder_match->work->members[one],
-                             *there = &recorder_match->work->members[other];
+    const struct work_member *here = &matching->work->members[one], *there = &matching->work->members[other];
     struct map_key key = {{(uint64_t)here->communicator, (uint64_t)there->communicator}};
     int added;
     if (here->rank != there->rank)
         return 0;
-    int64_t *alike = map_put(&recorder_match->alike, key, 0, &added);
+    int64_t *alike = map_put(&matching->alike, key, 0, &added);
     if (alike && added)
-        *alike = have_same_ranks(recorder_match->work, here->communicator, there->communicator);
+        *alike = have_same_ranks(matching->work, here->communicator, there->communicator);
     return alike ? *alike != 0 : -1;
 }
 
@@ -233,12 +232,11 @@ struct recorder_ranks_span {
     int is_open;
 };
 
-static struct recorder_ranks_span span_of(const struct member_list *member_list)
+static struct recorder_ranks_span span_of(const struct member_list *list)
 {
     struct recorder_ranks_span span = {.first_ns = INT64_MAX, .last_ns = TIME_UNKNOWN};
-    for (size_t i = 0; i < member_list->count; i++) {
-        int64_t first = first_time(&member_list->calls[i]),
-                last = last_time(&member_list->calls[i], &span.is_open);
+    for (size_t i = 0; i < list->count; i++) {
+        int64_t first = first_time(&list->calls[i]), last = last_time(&list->calls[i], &span.is_open);
         span.first_ns = first < span.first_ns ? first : span.first_ns;
         span.last_ns = last > span.last_ns ? last : span.last_ns;
     }
@@ -307,15 +305,14 @@ int recorder_members_add(struct recorder_members *member_list, const struct work
  * Finds the member of the one that the other's calls match best, and how; *found is one->count if there is
  * none. -1: out of memory.
  */
-static int find_member(struct recorder_match *recorder_match, const struct member_list *one,
+static int find_member(struct recorder_match *matching, const struct member_list *one,
                        const struct member_list *other, size_t number, size_t *found, struct laid *best)
 {
     *best = (struct laid){.count = 0};
     *found = one->count;
     for (size_t i = 0; i < one->count; i++) {
         struct laid laid;
-        int may_be =
-            one->is_taken[i] ? 0 : members_match(recorder_match, one->members[i], other->members[number]);
+        int may_be = one->is_taken[i] ? 0 : members_match(matching, one->members[i], other->members[number]);
         if (may_be <= 0) {
             if (may_be < 0)
                 return -1;
@@ -335,7 +332,7 @@ static int find_member(struct recorder_match *recorder_match, const struct membe
     return 0;
 }
 
-static int match_member(struct recorder_match *recorder_match, struct member_list *one,
+static int match_member(struct recorder_match *matching, struct member_list *one,
                         const struct member_list *other, size_t number,
                         const struct recorder_ranks_span *span, struct rank_match *match)
 {
@@ -343,11 +340,11 @@ static int match_member(struct recorder_match *recorder_match, struct member_lis
     const struct recorded_calls *there = &other->calls[number];
     struct laid best;
     size_t found;
-    int failed = find_member(recorder_match, one, other, number, &found, &best);
+    int failed = find_member(matching, one, other, number, &found, &best);
     int is_found = !failed && found < one->count;
     if (is_found) {
         one->is_taken[found] = 1;
-        failed = recorder_members_add(&match->member_list, recorder_match->work, one->members[found],
+        failed = recorder_members_add(&match->member_list, matching->work, one->members[found],
                                       other->members[number]);
     }
     if (!failed)
@@ -357,19 +354,18 @@ static int match_member(struct recorder_match *recorder_match, struct member_lis
     return failed;
 }
 
-int ranks_match(struct recorder_match *recorder_match, const struct recorder_side *one,
+int ranks_match(struct recorder_match *matching, const struct recorder_side *one,
                 const struct recorder_side *other, struct rank_match *match, struct error *error)
 {
     struct member_list here = {.count = 0}, there = {.count = 0};
-    int failed =
-        members_load(&here, recorder_match, one, error) || members_load(&there, recorder_match, other, error);
+    int failed = members_load(&here, matching, one, error) || members_load(&there, matching, other, error);
     if (!failed) {
         struct recorder_ranks_span in_one = span_of(&here), in_other = span_of(&there);
         match->clocks = in_one.last_ns != TIME_UNKNOWN && in_other.last_ns != TIME_UNKNOWN;
         match->overlap = match->clocks && in_one.first_ns <= in_other.last_ns + RECORDER_LAG_MOST_NS &&
                          in_other.first_ns <= in_one.last_ns + RECORDER_LAG_MOST_NS;
         for (size_t i = 0; match->overlap && !failed && i < there.count; i++)
-            if (match_member(recorder_match, &here, &there, i, &in_one, match))
+            if (match_member(matching, &here, &there, i, &in_one, match))
                 failed = error_no_memory(error);
     }
     members_release(&here);

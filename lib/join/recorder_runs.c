@@ -83,8 +83,8 @@ static int are_same(const struct recorded_calls *one, const struct recorded_call
 }
 
 /* Finds for each member of the log the one of the other recording. -1: out of memory. */
-static int match_members(struct recorder_match *recorder_match, struct member_list *one,
-                         struct member_list *log, struct numbers_match *match)
+static int match_members(struct recorder_match *matching, struct member_list *one, struct member_list *log,
+                         struct numbers_match *match)
 {
     for (size_t k = 0; match->fits && k < log->count; k++) {
         size_t calls = 0, i = 0;
@@ -92,8 +92,7 @@ static int match_members(struct recorder_match *recorder_match, struct member_li
         if (!log->calls[k].count)
             continue;
         for (; i < one->count; i++) {
-            int alike =
-                one->is_taken[i] ? 0 : members_match(recorder_match, one->members[i], log->members[k]);
+            int alike = one->is_taken[i] ? 0 : members_match(matching, one->members[i], log->members[k]);
             if (alike < 0)
                 return -1;
             if (alike && are_same(&one->calls[i], &log->calls[k], &calls))
@@ -103,8 +102,7 @@ static int match_members(struct recorder_match *recorder_match, struct member_li
         if (match->fits) {
             one->is_taken[i] = 1;
             match->calls += calls;
-            if (recorder_members_add(&match->member_list, recorder_match->work, one->members[i],
-                                     log->members[k]))
+            if (recorder_members_add(&match->member_list, matching->work, one->members[i], log->members[k]))
                 return -1;
         }
     }
@@ -114,11 +112,10 @@ static int match_members(struct recorder_match *recorder_match, struct member_li
 /*
  * Whether the log has records that are needed: creation of communicators, and registered memory. -1 on error.
  */
-static int tells_alone(struct recorder_match *recorder_match, int32_t rank, struct error *error)
+static int tells_alone(struct recorder_match *matching, int32_t rank, struct error *error)
 {
-    const struct work *work = recorder_match->work;
-    struct statement *row =
-        store_prepare(recorder_match->logs->store, schema_join_witnesses_alone_told, error);
+    const struct work *work = matching->work;
+    struct statement *row = store_prepare(matching->logs->store, schema_join_witnesses_alone_told, error);
     int more =
         row && !statement_bind_integer(row, 1, work->processes[work->ranks[rank].process].id, error) ? 1 : -1;
     if (more == 1)
@@ -132,16 +129,16 @@ static int tells_alone(struct recorder_match *recorder_match, int32_t rank, stru
  * Compares Flight Recorder (`one`), which numbers the collectives of a communicator from 1, with a log of all
  * calls: each number must have the same function and size, and the last one must be the same.
  */
-static int numbers_match_log(struct recorder_match *recorder_match, const struct recorder_side *one,
+static int numbers_match_log(struct recorder_match *matching, const struct recorder_side *one,
                              const struct recorder_side *other, struct numbers_match *match,
                              struct error *error)
 {
     struct member_list here = {.count = 0}, there = {.count = 0};
-    int alone = tells_alone(recorder_match, other->rank, error);
+    int alone = tells_alone(matching, other->rank, error);
     *match = (struct numbers_match){.fits = !alone};
-    int failed = alone < 0 || members_load(&here, recorder_match, one, error) ||
-                 members_load(&there, recorder_match, other, error);
-    if (!failed && match_members(recorder_match, &here, &there, match))
+    int failed = alone < 0 || members_load(&here, matching, one, error) ||
+                 members_load(&there, matching, other, error);
+    if (!failed && match_members(matching, &here, &there, match))
         failed = error_no_memory(error);
     match->fits &= match->calls > 0;
     members_release(&here);
@@ -150,14 +147,14 @@ static int numbers_match_log(struct recorder_match *recorder_match, const struct
 }
 
 /* Whether a group with that name has that number of collectives. */
-static int has_called(const struct work *work, const struct member_list *member_list, const char *name,
+static int has_called(const struct work *work, const struct member_list *list, const char *name,
                       int64_t enqueued)
 {
-    for (size_t i = 0; i < member_list->count; i++) {
+    for (size_t i = 0; i < list->count; i++) {
         const struct work_communicator *communicator =
-            &work->communicators[work->members[member_list->members[i]].communicator];
+            &work->communicators[work->members[list->members[i]].communicator];
         if (communicator->name && name && strcmp(communicator->name, name) == 0 &&
-            last_number(&member_list->calls[i]) == enqueued)
+            last_number(&list->calls[i]) == enqueued)
             return 1;
     }
     return 0;
@@ -167,19 +164,18 @@ static int has_called(const struct work *work, const struct member_list *member_
  * Compares the calls of `one` with what a framework's log states about process `other`: how many collectives
  * it called on each of its groups. If the log states nothing, nothing contradicts.
  */
-static int numbers_match_status(struct recorder_match *recorder_match, const struct recorder_side *one,
+static int numbers_match_status(struct recorder_match *matching, const struct recorder_side *one,
                                 int32_t other, struct numbers_match *match, struct error *error)
 {
     struct member_list here = {.count = 0};
     *match = (struct numbers_match){.fits = 1};
-    int failed = members_load(&here, recorder_match, one, error);
+    int failed = members_load(&here, matching, one, error);
     struct statement *row =
-        failed ? NULL : store_prepare(recorder_match->logs->store, schema_join_witnesses_statuses, error);
-    int more =
-        row && !statement_bind_integer(row, 1, recorder_match->work->processes[other].id, error) ? 1 : -1;
+        failed ? NULL : store_prepare(matching->logs->store, schema_join_witnesses_statuses, error);
+    int more = row && !statement_bind_integer(row, 1, matching->work->processes[other].id, error) ? 1 : -1;
     while (more == 1 && (more = statement_step(row, error)) == 1) {
         int64_t enqueued = statement_integer(row, 1);
-        match->fits &= has_called(recorder_match->work, &here, statement_text(row, 0), enqueued);
+        match->fits &= has_called(matching->work, &here, statement_text(row, 0), enqueued);
         match->calls += enqueued > 0 ? (size_t)enqueued : 0;
     }
     statement_free(row);
@@ -324,76 +320,74 @@ struct tally {
     int only_other_stops;
 };
 
-static int take_fitting(struct run_pair *run_pair, const struct work *work, int32_t one, int32_t other,
+static int take_fitting(struct run_pair *pair, const struct work *work, int32_t one, int32_t other,
                         const struct rank_match *match)
 {
-    if (array_reserve((void **)&run_pair->pairs, &run_pair->pair_capacity, run_pair->pair_count + 1,
-                      sizeof *run_pair->pairs) ||
-        array_reserve((void **)&run_pair->extra_fields, &run_pair->extra_field_capacity,
-                      run_pair->extra_field_count + match->extra_field_count,
-                      sizeof *run_pair->extra_fields) ||
-        array_reserve((void **)&run_pair->member_list.items, &run_pair->member_list.capacity,
-                      run_pair->member_list.count + match->member_list.count,
-                      sizeof *run_pair->member_list.items))
+    if (array_reserve((void **)&pair->pairs, &pair->pair_capacity, pair->pair_count + 1,
+                      sizeof *pair->pairs) ||
+        array_reserve((void **)&pair->extra_fields, &pair->extra_field_capacity,
+                      pair->extra_field_count + match->extra_field_count, sizeof *pair->extra_fields) ||
+        array_reserve((void **)&pair->member_list.items, &pair->member_list.capacity,
+                      pair->member_list.count + match->member_list.count, sizeof *pair->member_list.items))
         return -1;
-    run_pair->pairs[run_pair->pair_count++] = (struct recorder_pair){.one = work->ranks[one].process,
-                                                                     .other = work->ranks[other].process,
-                                                                     .sizes = match->sizes,
-                                                                     .datatypes = match->datatypes};
+    pair->pairs[pair->pair_count++] = (struct recorder_pair){.one = work->ranks[one].process,
+                                                             .other = work->ranks[other].process,
+                                                             .sizes = match->sizes,
+                                                             .datatypes = match->datatypes};
     for (size_t i = 0; i < match->extra_field_count; i++)
-        run_pair->extra_fields[run_pair->extra_field_count++] = match->extra_fields[i];
+        pair->extra_fields[pair->extra_field_count++] = match->extra_fields[i];
     for (size_t i = 0; i < match->member_list.count; i++)
-        run_pair->member_list.items[run_pair->member_list.count++] = match->member_list.items[i];
+        pair->member_list.items[pair->member_list.count++] = match->member_list.items[i];
     return 0;
 }
 
-static int judge_rank(struct run_pair *run_pair, struct recorder_match *recorder_match,
+static int judge_rank(struct run_pair *pair, struct recorder_match *matching,
                       const struct recorder_runs *runs, int32_t other, struct tally *tally,
                       struct error *error)
 {
-    const struct work *work = recorder_match->work;
-    int32_t one = rank_of(work, run_pair->one, work->ranks[other].global_rank);
+    const struct work *work = matching->work;
+    int32_t one = rank_of(work, pair->one, work->ranks[other].global_rank);
     struct rank_match match = {.pairs = 0};
     if (one < 0) {
         tally->without++;
         return 0;
     }
     const struct recorder_side here = {one, &runs->clocks[work->ranks[one].process],
-                                       runs->items[run_pair->one].by_number};
+                                       runs->items[pair->one].by_number};
     const struct recorder_side there = {other, &runs->clocks[work->ranks[other].process],
-                                        runs->items[run_pair->other].by_number};
-    int failed = ranks_match(recorder_match, &here, &there, &match, error);
+                                        runs->items[pair->other].by_number};
+    int failed = ranks_match(matching, &here, &there, &match, error);
     tally->ranks++;
     tally->pairs += match.pairs;
     tally->only_other_stops |= match.only_other_stops;
     if (!failed && rank_match_fits(&match)) {
         tally->fitting++;
-        failed = take_fitting(run_pair, work, one, other, &match) ? error_no_memory(error) : 0;
+        failed = take_fitting(pair, work, one, other, &match) ? error_no_memory(error) : 0;
     }
     rank_match_release(&match);
     return failed ? -1 : 0;
 }
 
-static void doubt(struct run_pair *run_pair, const char *why)
+static void doubt(struct run_pair *pair, const char *why)
 {
-    run_pair->verdict = RUN_PAIR_DOUBTFUL;
-    run_pair->why = why;
+    pair->verdict = RUN_PAIR_DOUBTFUL;
+    pair->why = why;
 }
 
-static void conclude(struct run_pair *run_pair, const struct tally *tally)
+static void conclude(struct run_pair *pair, const struct tally *tally)
 {
     if (tally->ranks && !tally->fitting)
-        doubt(run_pair, "their operations do not have the same times");
+        doubt(pair, "their operations do not have the same times");
     else if (tally->fitting < tally->ranks)
-        doubt(run_pair, "the operations of some ranks do not have the same times");
+        doubt(pair, "the operations of some ranks do not have the same times");
     else if (tally->pairs < PAIRS_LEAST)
-        doubt(run_pair, "they have almost no operations in common");
+        doubt(pair, "they have almost no operations in common");
     else if (tally->without)
-        doubt(run_pair, "one has ranks that the other does not have");
+        doubt(pair, "one has ranks that the other does not have");
     else if (tally->only_other_stops)
-        doubt(run_pair, "only one of them contains the operations that never ended");
+        doubt(pair, "only one of them contains the operations that never ended");
     else
-        run_pair->verdict = RUN_PAIR_SAME;
+        pair->verdict = RUN_PAIR_SAME;
 }
 
 /*
@@ -454,12 +448,12 @@ static int has_operations(const struct work *work, int32_t rank)
     return 0;
 }
 
-static int judge_rank_by_numbers(struct run_pair *run_pair, struct recorder_match *recorder_match,
+static int judge_rank_by_numbers(struct run_pair *pair, struct recorder_match *matching,
                                  const struct recorder_runs *runs, int32_t other, struct tally *tally,
                                  struct error *error)
 {
-    const struct work *work = recorder_match->work;
-    int32_t one = rank_of(work, run_pair->one, work->ranks[other].global_rank);
+    const struct work *work = matching->work;
+    int32_t one = rank_of(work, pair->one, work->ranks[other].global_rank);
     struct numbers_match match;
     /* A rank that a log only mentions may have left no dump. */
     if (one < 0) {
@@ -468,14 +462,14 @@ static int judge_rank_by_numbers(struct run_pair *run_pair, struct recorder_matc
     }
     const struct recorder_side here = {one, &runs->clocks[work->ranks[one].process], 0};
     const struct recorder_side there = {other, &runs->clocks[work->ranks[other].process], 0};
-    int failed = runs->items[run_pair->other].kind == KIND_LOG
-                     ? numbers_match_log(recorder_match, &here, &there, &match, error)
-                     : numbers_match_status(recorder_match, &here, work->ranks[other].process, &match, error);
+    int failed = runs->items[pair->other].kind == KIND_LOG
+                     ? numbers_match_log(matching, &here, &there, &match, error)
+                     : numbers_match_status(matching, &here, work->ranks[other].process, &match, error);
     struct rank_match found = {.pairs = match.calls, .member_list = match.member_list};
     tally->ranks++;
     tally->pairs += match.calls;
     tally->fitting += match.fits != 0;
-    if (!failed && match.fits && take_fitting(run_pair, work, one, other, &found))
+    if (!failed && match.fits && take_fitting(pair, work, one, other, &found))
         failed = error_no_memory(error);
     rank_match_release(&found);
     return failed ? -1 : 0;
@@ -486,63 +480,63 @@ typedef int (*rank_judge)(struct run_pair *run_pair, struct recorder_match *reco
                           struct error *error);
 
 /* All ranks of the other run, up to the first that does not match. */
-static int judge_ranks(struct run_pair *run_pair, struct recorder_match *recorder_match,
+static int judge_ranks(struct run_pair *pair, struct recorder_match *matching,
                        const struct recorder_runs *runs, rank_judge judge, struct tally *tally,
                        struct error *error)
 {
-    const struct work *work = recorder_match->work;
-    int32_t other = run_pair->other;
+    const struct work *work = matching->work;
+    int32_t other = pair->other;
     *tally = (struct tally){.ranks = 0};
     for (size_t i = work->ranks_of_run.first[other];
          i < work->ranks_of_run.first[other + 1] && tally->ranks == tally->fitting; i++) {
         int32_t rank = work->ranks_of_run.items[i];
-        if (work->ranks[rank].process >= 0 && judge(run_pair, recorder_match, runs, rank, tally, error))
+        if (work->ranks[rank].process >= 0 && judge(pair, matching, runs, rank, tally, error))
             return -1;
     }
     return 0;
 }
 
-static int judge_without_clocks(struct run_pair *run_pair, struct recorder_match *recorder_match,
+static int judge_without_clocks(struct run_pair *pair, struct recorder_match *matching,
                                 const struct recorder_runs *runs, struct error *error)
 {
     struct tally tally;
-    doubt(run_pair, "they have no clock in common");
-    if (!may_go_by_numbers(&runs->items[run_pair->one], &runs->items[run_pair->other]))
+    doubt(pair, "they have no clock in common");
+    if (!may_go_by_numbers(&runs->items[pair->one], &runs->items[pair->other]))
         return 0;
-    if (judge_ranks(run_pair, recorder_match, runs, judge_rank_by_numbers, &tally, error))
+    if (judge_ranks(pair, matching, runs, judge_rank_by_numbers, &tally, error))
         return -1;
     if (tally.ranks && tally.fitting == tally.ranks && !tally.without && tally.pairs >= PAIRS_LEAST)
-        run_pair->verdict = RUN_PAIR_SAME;
+        pair->verdict = RUN_PAIR_SAME;
     else
-        doubt(run_pair, "they have no clock in common and do not end with the same operations");
+        doubt(pair, "they have no clock in common and do not end with the same operations");
     return 0;
 }
 
-int run_pair_compare(struct run_pair *run_pair, struct recorder_match *recorder_match,
-                     const struct recorder_runs *runs, struct error *error)
+int run_pair_compare(struct run_pair *pair, struct recorder_match *matching, const struct recorder_runs *runs,
+                     struct error *error)
 {
-    const struct work *work = recorder_match->work;
-    const struct recorder_run *here = &runs->items[run_pair->one], *there = &runs->items[run_pair->other];
-    int in_one_folder = are_in_one_folder(work, run_pair->one, run_pair->other);
+    const struct work *work = matching->work;
+    const struct recorder_run *here = &runs->items[pair->one], *there = &runs->items[pair->other];
+    int in_one_folder = are_in_one_folder(work, pair->one, pair->other);
     struct tally tally;
-    run_pair->verdict = RUN_PAIR_DIFFERENT;
-    if (!may_be_one_job(work, runs, run_pair->one, run_pair->other))
+    pair->verdict = RUN_PAIR_DIFFERENT;
+    if (!may_be_one_job(work, runs, pair->one, pair->other))
         return 0;
     if (here->last_ns == TIME_UNKNOWN || there->last_ns == TIME_UNKNOWN)
-        return in_one_folder ? judge_without_clocks(run_pair, recorder_match, runs, error) : 0;
+        return in_one_folder ? judge_without_clocks(pair, matching, runs, error) : 0;
     if (here->first_ns > there->last_ns || there->first_ns > here->last_ns)
         return 0;
-    if (judge_ranks(run_pair, recorder_match, runs, judge_rank, &tally, error))
+    if (judge_ranks(pair, matching, runs, judge_rank, &tally, error))
         return -1;
-    conclude(run_pair, &tally);
-    if (run_pair->verdict == RUN_PAIR_DOUBTFUL && !in_one_folder)
-        run_pair->verdict = RUN_PAIR_DIFFERENT;
+    conclude(pair, &tally);
+    if (pair->verdict == RUN_PAIR_DOUBTFUL && !in_one_folder)
+        pair->verdict = RUN_PAIR_DIFFERENT;
     return 0;
 }
 
-void run_pair_release(struct run_pair *run_pair)
+void run_pair_release(struct run_pair *pair)
 {
-    free(run_pair->pairs);
-    free(run_pair->extra_fields);
-    free(run_pair->member_list.items);
+    free(pair->pairs);
+    free(pair->extra_fields);
+    free(pair->member_list.items);
 }

@@ -25,7 +25,7 @@ static int by_call(const void *a, const void *b)
 }
 
 /* Adds missing source lines to the calls of one block. Returns how many entries were used; 0: failed. */
-static size_t add_sources_to_block(struct recorder_match *recorder_match,
+static size_t add_sources_to_block(struct recorder_match *matching,
                                    const struct recorder_extra_field *extra_fields, size_t count,
                                    struct error *error)
 {
@@ -35,19 +35,19 @@ static size_t add_sources_to_block(struct recorder_match *recorder_match,
     for (; taken < count && extra_fields[taken].block_id == extra_fields[0].block_id; taken++)
         if (extra_fields[taken].row < BLOCK_ROWS)
             changes[extra_fields[taken].row].source =
-                intern_text(&recorder_match->work->texts, extra_fields[taken].source);
-    if (logs_open_whole(recorder_match->logs, extra_fields[0].block_id, error) ||
-        logs_replace(recorder_match->logs, extra_fields[0].block_id, changes, error))
+                intern_text(&matching->work->texts, extra_fields[taken].source);
+    if (logs_open_whole(matching->logs, extra_fields[0].block_id, error) ||
+        logs_replace(matching->logs, extra_fields[0].block_id, changes, error))
         return 0;
     return taken;
 }
 
-static int give(struct recorder_match *recorder_match, struct recorder_extra_field *extra_fields,
-                size_t count, struct error *error)
+static int give(struct recorder_match *matching, struct recorder_extra_field *extra_fields, size_t count,
+                struct error *error)
 {
     array_sort(extra_fields, count, sizeof *extra_fields, by_call);
     for (size_t at = 0, taken; at < count; at += taken)
-        if ((taken = add_sources_to_block(recorder_match, extra_fields + at, count - at, error)) == 0)
+        if ((taken = add_sources_to_block(matching, extra_fields + at, count - at, error)) == 0)
             return -1;
     return 0;
 }
@@ -120,16 +120,16 @@ static int save_conflicts(struct store *store, const struct recorder_pair *pair,
     return contradict(store, process_id, "datatype", &pair->datatypes, kept, instead, error);
 }
 
-static int recorder_merge(struct recorder_match *recorder_match, const struct recorder_runs *runs,
+static int recorder_merge(struct recorder_match *matching, const struct recorder_runs *runs,
                           const struct run_pair *run_pair, struct error *error)
 {
-    struct store *store = recorder_match->logs->store;
-    if (give(recorder_match, run_pair->extra_fields, run_pair->extra_field_count, error))
+    struct store *store = matching->logs->store;
+    if (give(matching, run_pair->extra_fields, run_pair->extra_field_count, error))
         return -1;
     for (size_t i = 0; i < run_pair->pair_count; i++) {
         const struct recorder_pair *pair = &run_pair->pairs[i];
-        int64_t one = recorder_match->work->processes[pair->one].id,
-                other = recorder_match->work->processes[pair->other].id;
+        int64_t one = matching->work->processes[pair->one].id,
+                other = matching->work->processes[pair->other].id;
         if (set_aside(store, other, error) ||
             run_on_pair(store, schema_join_witnesses_add, other, one, error) ||
             logs_run(store, schema_join_witnesses_change, one, error) ||
@@ -154,16 +154,13 @@ static int64_t process_of(const struct work *work, int32_t run)
 }
 
 /* Records that two runs may be the same job. */
-static int recorder_doubt(struct recorder_match *recorder_match, const struct run_pair *run_pair,
-                          struct error *error)
+static int recorder_doubt(struct recorder_match *matching, const struct run_pair *pair, struct error *error)
 {
-    struct statement *statement =
-        store_prepare(recorder_match->logs->store, schema_join_witnesses_doubt, error);
-    int failed =
-        !statement ||
-        statement_bind_integer(statement, 1, process_of(recorder_match->work, run_pair->one), error) ||
-        statement_bind_integer(statement, 2, process_of(recorder_match->work, run_pair->other), error) ||
-        statement_bind_text(statement, 3, run_pair->why, error) || statement_step(statement, error) < 0;
+    struct statement *statement = store_prepare(matching->logs->store, schema_join_witnesses_doubt, error);
+    int failed = !statement ||
+                 statement_bind_integer(statement, 1, process_of(matching->work, pair->one), error) ||
+                 statement_bind_integer(statement, 2, process_of(matching->work, pair->other), error) ||
+                 statement_bind_text(statement, 3, pair->why, error) || statement_step(statement, error) < 0;
     statement_free(statement);
     return failed ? -1 : 0;
 }
@@ -193,11 +190,11 @@ static int meet(struct assembly *assembly, int32_t one, int32_t other, struct er
     if (array_reserve((void **)&assembly->run_pairs, &assembly->capacity, assembly->count + 1,
                       sizeof *assembly->run_pairs))
         return error_no_memory(error);
-    struct run_pair *run_pair = &assembly->run_pairs[assembly->count];
-    *run_pair = (struct run_pair){.one = counts ? one : other, .other = counts ? other : one};
-    int failed = run_pair_compare(run_pair, &assembly->recorder_match, &assembly->runs, error);
-    if (run_pair->verdict == RUN_PAIR_DIFFERENT)
-        run_pair_release(run_pair);
+    struct run_pair *pair = &assembly->run_pairs[assembly->count];
+    *pair = (struct run_pair){.one = counts ? one : other, .other = counts ? other : one};
+    int failed = run_pair_compare(pair, &assembly->recorder_match, &assembly->runs, error);
+    if (pair->verdict == RUN_PAIR_DIFFERENT)
+        run_pair_release(pair);
     else
         assembly->count++;
     return failed;
@@ -224,11 +221,10 @@ static void choose_parents(const struct assembly *assembly, int32_t *parents)
     for (size_t i = 0; i < assembly->recorder_match.work->run_count; i++)
         parents[i] = -1;
     for (size_t i = 0; i < assembly->count; i++) {
-        const struct run_pair *run_pair = &assembly->run_pairs[i];
-        int32_t *parent = &parents[run_pair->other];
-        if (run_pair->verdict == RUN_PAIR_SAME &&
-            (*parent < 0 ||
-             recorder_counts(&assembly->runs, run_pair->one, assembly->run_pairs[*parent].one)))
+        const struct run_pair *pair = &assembly->run_pairs[i];
+        int32_t *parent = &parents[pair->other];
+        if (pair->verdict == RUN_PAIR_SAME &&
+            (*parent < 0 || recorder_counts(&assembly->runs, pair->one, assembly->run_pairs[*parent].one)))
             *parent = (int32_t)i;
     }
 }
@@ -248,12 +244,12 @@ static int32_t root_of(const struct assembly *assembly, const int32_t *parents, 
 static void drop_ambiguous(struct assembly *assembly, const int32_t *parents)
 {
     for (size_t i = 0; i < assembly->count; i++) {
-        const struct run_pair *run_pair = &assembly->run_pairs[i];
-        if (run_pair->verdict != RUN_PAIR_SAME)
+        const struct run_pair *pair = &assembly->run_pairs[i];
+        if (pair->verdict != RUN_PAIR_SAME)
             continue;
-        struct run_pair *by = &assembly->run_pairs[parents[run_pair->other]];
+        struct run_pair *by = &assembly->run_pairs[parents[pair->other]];
         int32_t root = root_of(assembly, parents, by->one);
-        if (root >= 0 && root == root_of(assembly, parents, run_pair->one))
+        if (root >= 0 && root == root_of(assembly, parents, pair->one))
             continue;
         by->verdict = RUN_PAIR_DOUBTFUL;
         by->why = "other runs match as well";
@@ -267,10 +263,10 @@ static int merge_all(struct assembly *assembly, int32_t *parents, struct error *
     while (more) {
         more = 0;
         for (size_t i = 0; i < assembly->recorder_match.work->run_count; i++) {
-            struct run_pair *run_pair = parents[i] < 0 ? NULL : &assembly->run_pairs[parents[i]];
-            if (!run_pair || run_pair->verdict != RUN_PAIR_SAME || parents[run_pair->one] >= 0)
+            struct run_pair *pair = parents[i] < 0 ? NULL : &assembly->run_pairs[parents[i]];
+            if (!pair || pair->verdict != RUN_PAIR_SAME || parents[pair->one] >= 0)
                 continue;
-            if (recorder_merge(&assembly->recorder_match, &assembly->runs, run_pair, error))
+            if (recorder_merge(&assembly->recorder_match, &assembly->runs, pair, error))
                 return -1;
             parents[i] = -1;
             merged = more = 1;

@@ -167,15 +167,15 @@ struct member_list {
     unsigned char *is_taken;
     size_t count;
 };
-int members_load(struct member_list *member_list, struct recorder_match *recorder_match,
-                 const struct recorder_side *side, struct error *error);
-void members_release(struct member_list *member_list);
+int members_load(struct member_list *list, struct recorder_match *matching, const struct recorder_side *side,
+                 struct error *error);
+void members_release(struct member_list *list);
 
 /* Whether two members may be the same: equal rank in communicators of the same ranks. -1: out of memory. */
-int members_match(struct recorder_match *recorder_match, int32_t one, int32_t other);
+int members_match(struct recorder_match *matching, int32_t one, int32_t other);
 
 /* Adds the result for one rank to `match`. Call rank_match_release even after an error. */
-int ranks_match(struct recorder_match *recorder_match, const struct recorder_side *one,
+int ranks_match(struct recorder_match *matching, const struct recorder_side *one,
                 const struct recorder_side *other, struct rank_match *match, struct error *error);
 void rank_match_release(struct rank_match *match);
 
@@ -245,10 +245,10 @@ struct run_pair {
     size_t extra_field_capacity;
 };
 
-/* Compares run_pair->one and run_pair->other. Call run_pair_release even after an error. */
-int run_pair_compare(struct run_pair *run_pair, struct recorder_match *recorder_match,
-                     const struct recorder_runs *runs, struct error *error);
-void run_pair_release(struct run_pair *run_pair);
+/* Compares pair->one and pair->other. Call run_pair_release even after an error. */
+int run_pair_compare(struct run_pair *pair, struct recorder_match *matching, const struct recorder_runs *runs,
+                     struct error *error);
+void run_pair_release(struct run_pair *pair);
 
 /* -------------------- recorder_match.c -------------------- */
 

@@ -293,17 +293,12 @@ struct labelled {
     const char *path;
 };
 
-static int compare_numbers(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 static int compare_processes(const struct work_process *left, const struct work_process *right)
 {
     if (!left || !right)
         return (left != NULL) - (right != NULL);
     int order = strcmp(left->host, right->host);
-    order = order ? order : compare_numbers(left->pid, right->pid);
+    order = order ? order : compare_integers(left->pid, right->pid);
     return order ? order : strcmp(left->file_set, right->file_set);
 }
 
@@ -313,9 +308,9 @@ static int by_hash(const void *a, const void *b)
     if (left->hash != right->hash)
         return left->hash < right->hash ? -1 : 1;
     int order = compare_processes(left->process, right->process);
-    order = order ? order : compare_numbers(left->rank, right->rank);
+    order = order ? order : compare_integers(left->rank, right->rank);
     order = order ? order : strcmp(left->path, right->path);
-    return order ? order : compare_numbers((int64_t)left->communicator, (int64_t)right->communicator);
+    return order ? order : compare_integers((int64_t)left->communicator, (int64_t)right->communicator);
 }
 
 static struct labelled find_by(const struct work *work, size_t at)

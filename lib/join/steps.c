@@ -166,40 +166,36 @@ int step_end_take(struct step_end *end, uint8_t function, int64_t sequence)
     return 1;
 }
 
-static int is_beyond(const struct step_end *end, int32_t turn,
-                     const struct issued_operation *issued_operation)
+static int is_beyond(const struct step_end *end, int32_t turn, const struct issued_operation *issued)
 {
-    return turn != end->turn ? turn > end->turn
-                             : issued_operation->sequence > end->reached[issued_operation->function];
+    return turn != end->turn ? turn > end->turn : issued->sequence > end->reached[issued->function];
 }
 
 /* An operation beyond an end shows that the end was lost. The next end may be lost as well. */
 static int32_t step_by_ends(struct step_locator *locator, const struct work *work,
-                            const struct issued_operation *issued_operation)
+                            const struct issued_operation *issued)
 {
-    int32_t turn = shared_turn(locator->shared, work->members[issued_operation->member].communicator);
-    if (turn < 0 || issued_operation->function >= FUNCTION_COUNT)
+    int32_t turn = shared_turn(locator->shared, work->members[issued->member].communicator);
+    if (turn < 0 || issued->function >= FUNCTION_COUNT)
         return (int32_t)locator->next;
-    while (locator->next < locator->end_count &&
-           is_beyond(&locator->ends[locator->next], turn, issued_operation))
+    while (locator->next < locator->end_count && is_beyond(&locator->ends[locator->next], turn, issued))
         locator->next++;
     int32_t step = (int32_t)locator->next;
     const struct step_end *end = locator->ends + locator->next;
-    if (locator->next < locator->end_count && turn == end->turn &&
-        issued_operation->function == end->function && issued_operation->sequence == end->sequence)
+    if (locator->next < locator->end_count && turn == end->turn && issued->function == end->function &&
+        issued->sequence == end->sequence)
         locator->next++;
     return step;
 }
 
 int32_t step_next(struct step_locator *locator, const struct work *work,
-                  const struct issued_operation *issued_operation)
+                  const struct issued_operation *issued)
 {
     if (locator->ends)
-        return step_by_ends(locator, work, issued_operation);
+        return step_by_ends(locator, work, issued);
     if (!locator->time_count && !locator->start_count)
         return -1;
-    while (locator->next < locator->time_count &&
-           locator->times[locator->next] <= issued_operation->issued_ns)
+    while (locator->next < locator->time_count && locator->times[locator->next] <= issued->issued_ns)
         locator->next++;
     while (locator->next < locator->start_count && locator->starts[locator->next] <= locator->at)
         locator->next++;
@@ -216,19 +212,18 @@ enum { RECURRENCE_SMALL_BYTES = 1024 };
 
 /* Reads the operations of a rank once. `take` returns -1 if out of memory. */
 static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
-                int (*take)(void *context, const struct work *work,
-                            const struct issued_operation *issued_operation),
+                int (*take)(void *context, const struct work *work, const struct issued_operation *issued),
                 void *context, struct error *error)
 {
     struct cursor cursor;
-    struct issued_operation issued_operation;
+    struct issued_operation issued;
     size_t first = work->by_rank.first[rank];
     int more = cursor_begin(&cursor, blocks, work, work->by_rank.items + first,
                             work->by_rank.first[rank + 1] - first, error)
                    ? -1
                    : 1;
-    while (more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1)
-        if (take(context, work, &issued_operation))
+    while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1)
+        if (take(context, work, &issued))
             more = error_no_memory(error);
     cursor_end(&cursor);
     return more;
@@ -253,33 +248,29 @@ static int is_like(const struct work *work, int32_t communicator, int32_t world)
            here->size == work->communicators[world].size;
 }
 
-static int take_symbol(void *context, const struct work *work,
-                       const struct issued_operation *issued_operation)
+static int take_symbol(void *context, const struct work *work, const struct issued_operation *issued)
 {
     struct symbols *symbols = context;
     struct recurrence *recurrence = &symbols->recurrence;
     size_t at = recurrence->count;
-    int32_t first = symbols->members[symbols->first_of[issued_operation->source]];
+    int32_t first = symbols->members[symbols->first_of[issued->source]];
     int32_t communicator = work->members[first].communicator;
-    struct communicator_life *life = &symbols->lives[issued_operation->source];
+    struct communicator_life *life = &symbols->lives[issued->source];
     life->first_used = life->first_used == INT64_MAX ? (int64_t)at : life->first_used;
     life->last_used = (int64_t)at;
-    uint64_t call = hash_mix((uint64_t)communicator, issued_operation->function);
+    uint64_t call = hash_mix((uint64_t)communicator, issued->function);
     if (at == symbols->capacity)
         return -1;
     recurrence->count++;
-    recurrence->issued_ns[at] = issued_operation->issued_ns;
+    recurrence->issued_ns[at] = issued->issued_ns;
     recurrence->functions[at] = call;
-    recurrence->kinds[at] = hash_mix(call, (uint64_t)issued_operation->bytes);
-    recurrence->calls[at] = hash_mix(call, (uint64_t)issued_operation->peer);
-    recurrence->sizes[at] =
-        hash_mix(call, hash_mix((uint64_t)issued_operation->bytes, (uint64_t)issued_operation->peer));
-    recurrence->communicators[at] =
-        function_is_point_to_point(issued_operation->function) ? -1 : communicator;
+    recurrence->kinds[at] = hash_mix(call, (uint64_t)issued->bytes);
+    recurrence->calls[at] = hash_mix(call, (uint64_t)issued->peer);
+    recurrence->sizes[at] = hash_mix(call, hash_mix((uint64_t)issued->bytes, (uint64_t)issued->peer));
+    recurrence->communicators[at] = function_is_point_to_point(issued->function) ? -1 : communicator;
     recurrence->is_shared[at] =
         recurrence->communicators[at] >= 0 && is_like(work, communicator, symbols->world);
-    recurrence->is_small[at] =
-        issued_operation->bytes >= 0 && issued_operation->bytes <= RECURRENCE_SMALL_BYTES;
+    recurrence->is_small[at] = issued->bytes >= 0 && issued->bytes <= RECURRENCE_SMALL_BYTES;
     return 0;
 }
 
@@ -411,7 +402,7 @@ struct end_search {
     struct step_end last;
 };
 
-static int take_end(void *context, const struct work *work, const struct issued_operation *issued_operation)
+static int take_end(void *context, const struct work *work, const struct issued_operation *issued)
 {
     struct end_search *search = context;
     while (search->next < search->steps->count && search->steps->starts[search->next] <= search->at) {
@@ -421,12 +412,11 @@ static int take_end(void *context, const struct work *work, const struct issued_
         search->next++;
     }
     search->at++;
-    int32_t turn = shared_turn(search->shared, work->members[issued_operation->member].communicator);
-    if (turn > search->last.turn && issued_operation->sequence >= 0)
+    int32_t turn = shared_turn(search->shared, work->members[issued->member].communicator);
+    if (turn > search->last.turn && issued->sequence >= 0)
         search->last = step_end_none(turn);
     if (turn >= 0 && turn == search->last.turn)
-        search->has_last |=
-            step_end_take(&search->last, issued_operation->function, issued_operation->sequence);
+        search->has_last |= step_end_take(&search->last, issued->function, issued->sequence);
     return 0;
 }
 

@@ -73,7 +73,7 @@ struct step_locator {
 
 /* The step of a rank's next operation, in the order of issue; -1: there is no list to determine it with. */
 int32_t step_next(struct step_locator *locator, const struct work *work,
-                  const struct issued_operation *issued_operation);
+                  const struct issued_operation *issued);
 
 /*
  * Finds where steps begin, from the tags of a rank: times, or numbers of operations. `teller` gets none if

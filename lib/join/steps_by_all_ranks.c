@@ -33,9 +33,9 @@ struct whole {
     int64_t greatest[FUNCTION_COUNT];
 };
 
-static struct map_key key_of(const struct issued_operation *issued_operation)
+static struct map_key key_of(const struct issued_operation *issued)
 {
-    return (struct map_key){{issued_operation->function, (uint64_t)issued_operation->sequence}};
+    return (struct map_key){{issued->function, (uint64_t)issued->sequence}};
 }
 
 /* Whether no number is missing between the smallest and the greatest of each function. */
@@ -48,21 +48,21 @@ static int is_whole(const struct whole *whole)
     return (int64_t)whole->count >= expected;
 }
 
-static int64_t insert(struct whole *whole, const struct issued_operation *issued_operation, int32_t after)
+static int64_t insert(struct whole *whole, const struct issued_operation *issued, int32_t after)
 {
     if (array_reserve((void **)&whole->items, &whole->capacity, whole->count + 1, sizeof *whole->items))
         return -1;
     int32_t *link = after < 0 ? &whole->first : &whole->items[after].next;
-    whole->items[whole->count] = (struct shared_operation){.sequence = issued_operation->sequence,
-                                                           .bytes = issued_operation->bytes,
+    whole->items[whole->count] = (struct shared_operation){.sequence = issued->sequence,
+                                                           .bytes = issued->bytes,
                                                            .gap_ns = -1,
                                                            .next = *link,
-                                                           .function = issued_operation->function};
+                                                           .function = issued->function};
     *link = (int32_t)whole->count;
-    if (issued_operation->sequence < whole->least[issued_operation->function])
-        whole->least[issued_operation->function] = issued_operation->sequence;
-    if (issued_operation->sequence > whole->greatest[issued_operation->function])
-        whole->greatest[issued_operation->function] = issued_operation->sequence;
+    if (issued->sequence < whole->least[issued->function])
+        whole->least[issued->function] = issued->sequence;
+    if (issued->sequence > whole->greatest[issued->function])
+        whole->greatest[issued->function] = issued->sequence;
     return (int64_t)whole->count++;
 }
 
@@ -70,15 +70,14 @@ static int64_t insert(struct whole *whole, const struct issued_operation *issued
  * The operation after which to insert: the one before it on its rank, or a later one of other ranks with a
  * lower number of the same function. Looks only a few operations ahead; more would cost more than it helps.
  */
-static int32_t last_below(const struct whole *whole, const struct issued_operation *issued_operation,
-                          int32_t before)
+static int32_t last_below(const struct whole *whole, const struct issued_operation *issued, int32_t before)
 {
     enum { AHEAD = 64 };
     int32_t after = before, at = before < 0 ? whole->first : whole->items[before].next;
     for (int looked = 0; at >= 0 && looked < AHEAD; looked++, at = whole->items[at].next) {
-        if (whole->items[at].function != issued_operation->function)
+        if (whole->items[at].function != issued->function)
             continue;
-        if (whole->items[at].sequence > issued_operation->sequence)
+        if (whole->items[at].sequence > issued->sequence)
             break;
         after = at;
     }
@@ -86,12 +85,11 @@ static int32_t last_below(const struct whole *whole, const struct issued_operati
 }
 
 /* Adds an operation if it is not there yet. Returns its index; -1: out of memory. */
-static int32_t add(struct whole *whole, const struct issued_operation *issued_operation, int32_t before)
+static int32_t add(struct whole *whole, const struct issued_operation *issued, int32_t before)
 {
     int added;
-    int64_t *place = map_put(&whole->places, key_of(issued_operation), (int64_t)whole->count, &added);
-    return place && (!added ||
-                     insert(whole, issued_operation, last_below(whole, issued_operation, before)) >= 0)
+    int64_t *place = map_put(&whole->places, key_of(issued), (int64_t)whole->count, &added);
+    return place && (!added || insert(whole, issued, last_below(whole, issued, before)) >= 0)
                ? (int32_t)*place
                : -1;
 }
@@ -101,22 +99,22 @@ static int pass_member(struct whole *whole, struct blocks *blocks, const struct 
                        int adds, struct error *error)
 {
     struct cursor cursor;
-    struct issued_operation issued_operation;
+    struct issued_operation issued;
     int32_t before = -1;
     int64_t before_ns = 0;
     int more = cursor_begin(&cursor, blocks, work, &member, 1, error) ? -1 : 1;
-    while (more == 1 && (more = cursor_next(&cursor, &issued_operation, error)) == 1) {
-        if (issued_operation.sequence < 0 || issued_operation.function >= FUNCTION_COUNT)
+    while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1) {
+        if (issued.sequence < 0 || issued.function >= FUNCTION_COUNT)
             continue;
-        int32_t place = add(whole, &issued_operation, before);
+        int32_t place = add(whole, &issued, before);
         if (place < 0) {
             more = error_no_memory(error);
             break;
         }
         if (!adds && before >= 0 && whole->items[before].next == place && whole->items[place].gap_ns < 0)
-            whole->items[place].gap_ns = issued_operation.issued_ns - before_ns;
+            whole->items[place].gap_ns = issued.issued_ns - before_ns;
         before = place;
-        before_ns = issued_operation.issued_ns;
+        before_ns = issued.issued_ns;
     }
     cursor_end(&cursor);
     return more;
@@ -354,18 +352,18 @@ static int follow_member(struct rising *rising, struct blocks *blocks, const str
                          int32_t member, struct error *error)
 {
     struct cursor cursor;
-    struct issued_operation issued_operation;
+    struct issued_operation issued;
     for (int i = 0; i < FUNCTION_COUNT; i++)
         rising->first[i] = rising->last[i] = -1;
     int more = cursor_begin(&cursor, blocks, work, &member, 1, error) ? -1 : 1;
-    while (more == 1 && !rising->falls && (more = cursor_next(&cursor, &issued_operation, error)) == 1) {
-        if (issued_operation.sequence < 0 || issued_operation.function >= FUNCTION_COUNT)
+    while (more == 1 && !rising->falls && (more = cursor_next(&cursor, &issued, error)) == 1) {
+        if (issued.sequence < 0 || issued.function >= FUNCTION_COUNT)
             continue;
-        int64_t *last = &rising->last[issued_operation.function];
-        rising->falls = issued_operation.sequence <= *last;
+        int64_t *last = &rising->last[issued.function];
+        rising->falls = issued.sequence <= *last;
         if (*last < 0)
-            rising->first[issued_operation.function] = issued_operation.sequence;
-        *last = issued_operation.sequence;
+            rising->first[issued.function] = issued.sequence;
+        *last = issued.sequence;
         rising->count++;
     }
     cursor_end(&cursor);

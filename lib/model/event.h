@@ -125,6 +125,23 @@ static inline void interval_widen(struct interval_ns *interval, struct interval_
         interval->end_ns = by.end_ns;
 }
 
+/* -------------------- interval.c -------------------- */
+
+/* Sorts intervals by their begin. */
+void intervals_sort(struct interval_ns *intervals, size_t count);
+
+/*
+ * Merges sorted intervals that overlap or are at most `apart_ns` (not below 0) apart, and drops empty ones.
+ * Returns how many are left. The functions below need intervals that have been merged.
+ */
+size_t intervals_merge(struct interval_ns *intervals, size_t count, int64_t apart_ns);
+
+/* Index of the first interval that ends after a time; `count` if there is none. */
+size_t intervals_first_after(const struct interval_ns *intervals, size_t count, int64_t at_ns);
+
+/* How much of the time `within` the intervals cover. */
+int64_t intervals_covered_ns(const struct interval_ns *intervals, size_t count, struct interval_ns within);
+
 /*
  * The process and communicator that a record belongs to. Unknown: NULL, 0 (hash, size, nodes) or
  * COUNT_UNKNOWN (pid, rank).

@@ -224,6 +224,9 @@ int function_is_point_to_point(enum function function);
  */
 int function_is_full_exchange(enum function function);
 
+/* True for functions that send from or to one rank, the root. */
+int function_has_root(enum function function);
+
 /*
  * The size S in bytes as defined in nccl-tests' doc/PERFORMANCE.md. `bytes` is count x type size as passed to
  * the API (per rank for AllGather, ReduceScatter, AlltoAll, Gather and Scatter), `ranks` is the size of the

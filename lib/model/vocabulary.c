@@ -244,6 +244,12 @@ int function_is_full_exchange(enum function function)
     }
 }
 
+int function_has_root(enum function function)
+{
+    return function == FUNCTION_BROADCAST || function == FUNCTION_REDUCE || function == FUNCTION_GATHER ||
+           function == FUNCTION_SCATTER;
+}
+
 /* Functions whose API count is that of one rank: n times that is the size for all ranks. */
 static int counts_one_rank(enum function function)
 {
@@ -409,33 +415,32 @@ struct concurrent_successions {
  * The earliest succession whose latest communicator was last used before `first_used`; `count` if there is
  * none.
  */
-static size_t find_ended(const struct concurrent_successions *concurrent_successions,
+static size_t find_ended(const struct concurrent_successions *successions,
                          const struct communicator_life *lives, int64_t first_used)
 {
     size_t at = 0;
-    while (at < concurrent_successions->count &&
-           lives[concurrent_successions->latest[at]].last_used >= first_used)
+    while (at < successions->count && lives[successions->latest[at]].last_used >= first_used)
         at++;
     return at;
 }
 
-static void succeed(struct concurrent_successions *concurrent_successions,
-                    const struct communicator_life *lives, int32_t number, int32_t *first_of)
+static void succeed(struct concurrent_successions *successions, const struct communicator_life *lives,
+                    int32_t number, int32_t *first_of)
 {
-    size_t at = find_ended(concurrent_successions, lives, lives[number].first_used);
+    size_t at = find_ended(successions, lives, lives[number].first_used);
     first_of[number] = number;
     if (at >= CONCURRENT_SUCCESSIONS_MOST)
         return;
-    if (at < concurrent_successions->count)
-        first_of[number] = first_of[concurrent_successions->latest[at]];
-    concurrent_successions->latest[at] = number;
-    concurrent_successions->count += at == concurrent_successions->count;
+    if (at < successions->count)
+        first_of[number] = first_of[successions->latest[at]];
+    successions->latest[at] = number;
+    successions->count += at == successions->count;
 }
 
 int succession_find(const struct communicator_life *lives, size_t count, int32_t *first_of)
 {
     struct first_use *births = array_new(count, sizeof *births);
-    struct concurrent_successions concurrent_successions = {.count = 0};
+    struct concurrent_successions successions = {.count = 0};
     if (!births)
         return -1;
     for (size_t i = 0; i < count; i++)
@@ -443,8 +448,8 @@ int succession_find(const struct communicator_life *lives, size_t count, int32_t
     array_sort(births, count, sizeof *births, by_members_then_birth);
     for (size_t i = 0; i < count; i++) {
         if (i && births[i].members != births[i - 1].members)
-            concurrent_successions.count = 0;
-        succeed(&concurrent_successions, lives, births[i].number, first_of);
+            successions.count = 0;
+        succeed(&successions, lives, births[i].number, first_of);
     }
     free(births);
     return 0;

@@ -70,26 +70,26 @@ static int label_width(const struct heat_map *map, int *width)
     return failed;
 }
 
-static int width_of(const struct map_panel *map_panel)
+static int width_of(const struct map_panel *panel)
 {
-    return map_panel->label_width + (int)map_panel->map->columns * map_panel->cell_width;
+    return panel->label_width + (int)panel->map->columns * panel->cell_width;
 }
 
-static int height_of(const struct map_panel *map_panel)
+static int height_of(const struct map_panel *panel)
 {
-    return TITLE + (int)map_panel->map->row_count * map_panel->row_height;
+    return TITLE + (int)panel->map->row_count * panel->row_height;
 }
 
-static int measure(struct map_panel *map_panel, struct heat_map *map)
+static int measure(struct map_panel *panel, struct heat_map *map)
 {
     heat_map_fold_steps(map, MOST_COLUMNS);
-    *map_panel = (struct map_panel){.map = map};
+    *panel = (struct map_panel){.map = map};
     int columns = (int)map->columns, rows = (int)map->row_count;
-    map_panel->cell_width = columns * CELL <= MAP_WIDTH ? CELL
-                            : columns <= MAP_WIDTH / 2  ? MAP_WIDTH / columns
-                                                        : 2;
-    map_panel->row_height = rows * CELL <= MAP_WIDTH ? CELL : rows * LINE <= 2 * MAP_WIDTH ? LINE : ROW_LEAST;
-    return label_width(map, &map_panel->label_width);
+    panel->cell_width = columns * CELL <= MAP_WIDTH ? CELL
+                        : columns <= MAP_WIDTH / 2  ? MAP_WIDTH / columns
+                                                    : 2;
+    panel->row_height = rows * CELL <= MAP_WIDTH ? CELL : rows * LINE <= 2 * MAP_WIDTH ? LINE : ROW_LEAST;
+    return label_width(map, &panel->label_width);
 }
 
 static int put_text(struct buffer *svg, int x, int y, const char *anchor, const char *style,
@@ -100,23 +100,23 @@ static int put_text(struct buffer *svg, int x, int y, const char *anchor, const 
 }
 
 /* Draws the title of a panel and the step numbers. */
-static int put_title(const struct map_panel *map_panel, struct buffer *svg, struct buffer *raw)
+static int put_title(const struct map_panel *panel, struct buffer *svg, struct buffer *raw)
 {
-    const struct heat_map *map = map_panel->map;
+    const struct heat_map *map = panel->map;
     if ((map->names_run && buffer_printf(raw, "run %lld: ", (long long)map->run)) ||
         buffer_append_text(raw, map->title) ||
-        put_text(svg, map_panel->x, map_panel->y + LINE - 4, "start", " font-weight=\"bold\"", raw))
+        put_text(svg, panel->x, panel->y + LINE - 4, "start", " font-weight=\"bold\"", raw))
         return -1;
     int each = 1;
-    while (each * map_panel->cell_width < 4 * LETTER)
+    while (each * panel->cell_width < 4 * LETTER)
         each++;
     for (int column = 0; column < (int)map->columns; column += each)
         if (buffer_printf(raw, column ? "%lld" : "step %lld",
                           (long long)heat_map_step(map, (size_t)column)) ||
             put_text(svg,
-                     map_panel->x + map_panel->label_width + column * map_panel->cell_width +
-                         (column ? map_panel->cell_width / 2 : map_panel->cell_width - 4),
-                     map_panel->y + TITLE - 5, column ? "middle" : "end", "", raw))
+                     panel->x + panel->label_width + column * panel->cell_width +
+                         (column ? panel->cell_width / 2 : panel->cell_width - 4),
+                     panel->y + TITLE - 5, column ? "middle" : "end", "", raw))
             return -1;
     return 0;
 }
@@ -129,19 +129,18 @@ static int put_steps(const struct heat_map *map, size_t column, struct buffer *t
                : buffer_printf(text, "steps %lld-%lld", first, first + map->steps_in_column - 1);
 }
 
-static int put_cell(const struct map_panel *map_panel, size_t row, size_t column, struct buffer *svg,
+static int put_cell(const struct map_panel *panel, size_t row, size_t column, struct buffer *svg,
                     struct buffer *raw)
 {
-    const struct heat_map *map = map_panel->map;
+    const struct heat_map *map = panel->map;
     double value = heat_map_value(map, row, column);
     int level = heat_map_level(map, value);
     if (level == HEAT_UNKNOWN)
         return 0;
     if (buffer_printf(svg, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>",
-                      map_panel->x + map_panel->label_width + (int)column * map_panel->cell_width,
-                      map_panel->y + TITLE + (int)row * map_panel->row_height,
-                      map_panel->cell_width - (map_panel->cell_width > 4), map_panel->row_height - 1,
-                      colours[level]) ||
+                      panel->x + panel->label_width + (int)column * panel->cell_width,
+                      panel->y + TITLE + (int)row * panel->row_height,
+                      panel->cell_width - (panel->cell_width > 4), panel->row_height - 1, colours[level]) ||
         put_label(map, row, raw) || buffer_append_text(raw, ", ") || put_steps(map, column, raw) ||
         buffer_printf(raw, ": %.3g ms", value / 1e3) ||
         (map->is_usual && buffer_printf(raw, ", %.0f %% of the baseline step", 100 * value / map->unit_us)))
@@ -150,41 +149,40 @@ static int put_cell(const struct map_panel *map_panel, size_t row, size_t column
 }
 
 /* A frame around the steps of a row that a finding covers. */
-static int put_frames(const struct map_panel *map_panel, size_t row, struct buffer *svg)
+static int put_frames(const struct map_panel *panel, size_t row, struct buffer *svg)
 {
-    const struct heat_map *map = map_panel->map;
+    const struct heat_map *map = panel->map;
     for (struct heat_span span = {0}; heat_map_next_marked(map, row, &span);)
         if (buffer_printf(svg,
                           "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"" OUTLINE
                           "\" stroke-width=\"2\"/>\n",
-                          map_panel->x + map_panel->label_width + (int)span.first * map_panel->cell_width - 1,
-                          map_panel->y + TITLE + (int)row * map_panel->row_height - 1,
-                          (int)(span.end - span.first) * map_panel->cell_width + 1,
-                          map_panel->row_height + 1))
+                          panel->x + panel->label_width + (int)span.first * panel->cell_width - 1,
+                          panel->y + TITLE + (int)row * panel->row_height - 1,
+                          (int)(span.end - span.first) * panel->cell_width + 1, panel->row_height + 1))
             return -1;
     return 0;
 }
 
-static int put_row(const struct map_panel *map_panel, size_t row, struct buffer *svg, struct buffer *raw)
+static int put_row(const struct map_panel *panel, size_t row, struct buffer *svg, struct buffer *raw)
 {
-    const struct heat_map *map = map_panel->map;
-    int y = map_panel->y + TITLE + (int)row * map_panel->row_height + map_panel->row_height / 2 + 4;
-    if (map_panel->row_height >= LINE &&
+    const struct heat_map *map = panel->map;
+    int y = panel->y + TITLE + (int)row * panel->row_height + panel->row_height / 2 + 4;
+    if (panel->row_height >= LINE &&
         (put_label(map, row, raw) ||
-         put_text(svg, map_panel->x + map_panel->label_width - LETTER, y, "end", "", raw)))
+         put_text(svg, panel->x + panel->label_width - LETTER, y, "end", "", raw)))
         return -1;
     for (size_t column = 0; column < map->columns; column++)
-        if (put_cell(map_panel, row, column, svg, raw))
+        if (put_cell(panel, row, column, svg, raw))
             return -1;
-    return put_frames(map_panel, row, svg);
+    return put_frames(panel, row, svg);
 }
 
-static int put_map_panel(const struct map_panel *map_panel, struct buffer *svg, struct buffer *raw)
+static int put_map_panel(const struct map_panel *panel, struct buffer *svg, struct buffer *raw)
 {
-    if (put_title(map_panel, svg, raw))
+    if (put_title(panel, svg, raw))
         return -1;
-    for (size_t row = 0; row < map_panel->map->row_count; row++)
-        if (put_row(map_panel, row, svg, raw))
+    for (size_t row = 0; row < panel->map->row_count; row++)
+        if (put_row(panel, row, svg, raw))
             return -1;
     return 0;
 }

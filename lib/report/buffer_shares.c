@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "model/model.h"
 #include "report/buffers.h"
+#include "report/internal.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -141,18 +142,13 @@ static int64_t find_group(const struct walk *walk, size_t row)
     return number;
 }
 
-static int is_text(const char *wanted, const char *text)
-{
-    return !wanted || (text && strcmp(wanted, text) == 0);
-}
-
 static int is_looked_at(const struct walk *walk, size_t row)
 {
     const struct share_filter *filter = &walk->shares->filter;
     int64_t step = block_value(&walk->scan.joined, JOINED_STEP, row, -1);
     int in_steps = (filter->first_step == 0 && filter->last_step == INT64_MAX) ||
                    (step >= 0 && step >= filter->first_step && step <= filter->last_step);
-    return in_steps && is_text(filter->tag, block_text(&walk->scan.joined, JOINED_TAG, row));
+    return in_steps && filter_is_text(filter->tag, block_text(&walk->scan.joined, JOINED_TAG, row));
 }
 
 /* Whether the filter selects the member; it applies to members as a whole. */
@@ -160,7 +156,7 @@ static int is_member_looked_at(const struct walk *walk)
 {
     const struct share_filter *filter = &walk->shares->filter;
     const struct roster *roster = walk->known->roster;
-    return is_text(filter->communicator, roster->communicators[walk->member->communicator].label) &&
+    return filter_is_text(filter->communicator, roster->communicators[walk->member->communicator].label) &&
            (!filter->has_rank ||
             filter->has_rank(filter->context, roster->ranks[walk->member->rank].global_rank));
 }
@@ -369,18 +365,16 @@ static int by_instance(const void *a, const void *b)
     return (left->group > right->group) - (left->group < right->group);
 }
 
+static int is_part_before(const void *part, const void *instance_id)
+{
+    return ((const struct part *)part)->instance_id < *(const int64_t *)instance_id;
+}
+
 /* The first part whose instance id is at least the given one. */
 static size_t find_part(const struct costing *costing, int64_t instance_id)
 {
-    size_t low = 0, high = costing->part_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (costing->parts[middle].instance_id < instance_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lower_bound(costing->parts, costing->part_count, sizeof *costing->parts, is_part_before,
+                       &instance_id);
 }
 
 static int keep_whole(struct costing *costing, const struct block_scan *scan, size_t row)
@@ -423,18 +417,13 @@ static int read_wholes(struct costing *costing, struct store *store, int64_t run
     return more;
 }
 
-static int compare(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 /* Sorts like operations together, registered ones first. */
 static int by_likeness(const void *a, const void *b)
 {
     const struct whole *left = a, *right = b;
-    int order = compare(left->communicator_id, right->communicator_id);
-    order = order ? order : compare(left->function, right->function);
-    order = order ? order : compare(left->size_bytes, right->size_bytes);
+    int order = compare_integers(left->communicator_id, right->communicator_id);
+    order = order ? order : compare_integers(left->function, right->function);
+    order = order ? order : compare_integers(left->size_bytes, right->size_bytes);
     return order ? order : left->is_missed - right->is_missed;
 }
 

@@ -241,6 +241,25 @@ static int show_key(const struct shares *shares, const struct roster *roster, en
     return 0;
 }
 
+/* A phrase for the text output: "not registered". */
+static const char *memory_state_text(enum memory_state state)
+{
+    static const char *const texts[MEMORY_STATES] = {
+        [MEMORY_REGISTERED] = "registered",
+        [MEMORY_NOT_REGISTERED] = "not registered",
+        [MEMORY_LATER] = "registered later",
+        [MEMORY_FREED] = "freed before",
+        [MEMORY_STRADDLES] = "straddles two segments",
+        [MEMORY_PARTLY] = "only partly registered",
+        [MEMORY_EXPANDABLE] = "in an expandable segment",
+        [MEMORY_HOOK_OFF] = "allocator hook is off",
+        [MEMORY_AFTER_SNAPSHOT] = "allocated after the snapshot",
+        [MEMORY_NO_BUFFERS] = "buffers not recorded",
+        [MEMORY_NO_SOURCE] = "registrations not recorded",
+    };
+    return texts[state];
+}
+
 /*
  * Appends the reasons, the one with the most bytes first: "not registered (12 calls), registered later (1
  * call)".

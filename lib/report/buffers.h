@@ -184,9 +184,6 @@ void known_memory_restart(struct registration_index *known);
 /* Whether the wall-clock time of a call is known. */
 int known_memory_has_time(const struct registration_index *known, const struct known_call *call);
 
-/* A phrase for the text output: "not registered". */
-const char *memory_state_text(enum memory_state state);
-
 /* -------------------- buffer_shares.c -------------------- */
 
 /* How many of the bytes of calls were in registered memory, by group. */

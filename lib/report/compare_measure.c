@@ -27,11 +27,6 @@ struct observations {
     int64_t *list; /* owned: scratch memory for as many values */
 };
 
-static int compare_integers(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 static int by_kind(const void *a, const void *b)
 {
     const struct observed *left = a, *right = b;

@@ -167,22 +167,21 @@ static uint64_t hash_call(const struct job *job, const struct job_operation *ope
 }
 
 /* Whether most baseline steps of a rank equal the canonical step. */
-static int are_mostly(const struct call_sequence *call_sequence, struct stretch canonical,
+static int are_mostly(const struct call_sequence *sequence, struct stretch canonical,
                       const struct usual *usual)
 {
     size_t alike = 0;
     for (size_t i = 0; i < usual->count; i++) {
-        const struct stretch *stretch = &call_sequence->stretches[usual->steps[i]];
+        const struct stretch *stretch = &sequence->stretches[usual->steps[i]];
         alike += stretch->count == canonical.count && stretch->signature == canonical.signature;
     }
     return alike * 2 >= usual->count;
 }
 
 /* Adds the operations of a rank's canonical step, in order of issue. */
-static void add_calls(struct call_sequence *call_sequence, const struct job_rank *rank,
-                      struct stretch canonical)
+static void add_calls(struct call_sequence *sequence, const struct job_rank *rank, struct stretch canonical)
 {
-    const struct job *job = call_sequence->job;
+    const struct job *job = sequence->job;
     uint64_t calls = 0, sizes = 0;
     for (int32_t i = 0; i < canonical.count; i++) {
         const struct job_operation *operation = &job->operations[canonical.first + i];
@@ -190,43 +189,43 @@ static void add_calls(struct call_sequence *call_sequence, const struct job_rank
         calls = hash_mix(calls, call);
         sizes = hash_mix(hash_mix(sizes, call), (uint64_t)operation->bytes);
     }
-    call_sequence->calls += hash_of_rank(rank, calls);
-    call_sequence->sizes += hash_of_rank(rank, sizes);
+    sequence->calls += hash_of_rank(rank, calls);
+    sequence->sizes += hash_of_rank(rank, sizes);
 }
 
-static int add_rank(struct call_sequence *call_sequence, size_t number, const struct usual *usual)
+static int add_rank(struct call_sequence *sequence, size_t number, const struct usual *usual)
 {
-    const struct job *job = call_sequence->job;
+    const struct job *job = sequence->job;
     const struct job_rank *rank = &job->ranks[number];
     if (!rank->count)
         return 0;
-    if (stretches_cut(job, rank, call_sequence->stretches))
+    if (stretches_cut(job, rank, sequence->stretches))
         return -1;
     for (int32_t step = 0; step < job->step_count; step++)
         if (usual->places[step] < 0)
-            call_sequence->stretches[step].count = 0;
+            sequence->stretches[step].count = 0;
     struct stretch canonical =
-        stretches_canonical(call_sequence->stretches, 0, job->step_count, call_sequence->scratch);
+        stretches_canonical(sequence->stretches, 0, job->step_count, sequence->scratch);
     if (canonical.first < 0)
         return 0;
-    call_sequence->sizes_vary |= !are_mostly(call_sequence, canonical, usual);
-    add_calls(call_sequence, rank, canonical);
+    sequence->sizes_vary |= !are_mostly(sequence, canonical, usual);
+    add_calls(sequence, rank, canonical);
     return 0;
 }
 
 static int measure_call_sequence(struct measured_run *run, const struct job *job, const struct usual *usual)
 {
     size_t steps = (size_t)job->step_count + 1;
-    struct call_sequence call_sequence = {.job = job,
-                                          .stretches = array_new(steps, sizeof *call_sequence.stretches),
-                                          .scratch = array_new(steps, sizeof *call_sequence.scratch)};
-    int failed = !call_sequence.stretches || !call_sequence.scratch;
+    struct call_sequence sequence = {.job = job,
+                                     .stretches = array_new(steps, sizeof *sequence.stretches),
+                                     .scratch = array_new(steps, sizeof *sequence.scratch)};
+    int failed = !sequence.stretches || !sequence.scratch;
     for (size_t i = 0; !failed && usual->count && i < job->rank_count; i++)
-        failed = add_rank(&call_sequence, i, usual);
-    run->calls = call_sequence.calls;
-    run->sizes = call_sequence.sizes_vary ? 0 : call_sequence.sizes;
-    free(call_sequence.stretches);
-    free(call_sequence.scratch);
+        failed = add_rank(&sequence, i, usual);
+    run->calls = sequence.calls;
+    run->sizes = sequence.sizes_vary ? 0 : sequence.sizes;
+    free(sequence.stretches);
+    free(sequence.scratch);
     return failed ? -1 : 0;
 }
 

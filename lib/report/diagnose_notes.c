@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "hang/hang.h"
 #include "job/job.h"
 #include "model/model.h"
 #include "report/internal.h"
@@ -195,6 +196,100 @@ static int caution_diagnosed(const struct job *job, const struct baseline *basel
     return caution_bare_calls(job->store, job->run_id, table, error) ||
            warn_of_times(job, baseline, table, error) || warn_of_ranks(job, table, error) ||
            warn_of_gaps(job, table, error);
+}
+
+/* Whether a finding quotes a warning. Its evidence then has the other warnings as well. */
+static int is_quoted(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].warning)
+            return 1;
+    return 0;
+}
+
+/* Logs may have no timestamps; then the order of files does not show which warning came first. */
+static int is_earlier(const struct job_warning *warning, const struct job_warning *than)
+{
+    return warning->first_ns != TIME_UNKNOWN &&
+           (than->first_ns == TIME_UNKNOWN || warning->first_ns < than->first_ns);
+}
+
+/*
+ * Warns if ranks of a run report failures that no finding covers (a peer that closed its connection,
+ * transfers that were given up, a port that went down). Needs what findings_find fills in.
+ */
+static int caution_unexplained_failures(const struct job *job, const struct findings *findings,
+                                        struct table *table, struct error *error)
+{
+    const struct job_warning *first = NULL;
+    int32_t last = -1;
+    size_t ranks = 0;
+    int is_timed = 1;
+    for (size_t i = 0; i < job->warning_count; i++) {
+        const struct job_warning *warning = &job->warnings[i];
+        if (!warning->text || !reported_is_failure(warning->kind) || job_went_on_after(job, warning))
+            continue;
+        is_timed &= warning->first_ns != TIME_UNKNOWN;
+        first = !first || is_earlier(warning, first) ? warning : first;
+        ranks += warning->rank != last;
+        last = warning->rank;
+    }
+    if (!first || is_quoted(findings))
+        return 0;
+    return table_add_warning(table, error,
+                             "run %lld: %zu rank%s reported failures that do not show the rank at fault, %s "
+                             "rank %s: \"%s\". These logs do not contain the cause; see: ncclprof info "
+                             "--warnings",
+                             (long long)job->run_id, ranks, ranks == 1 ? "" : "s",
+                             is_timed ? "first" : "for example", job->ranks[first->rank].name, first->text);
+}
+
+/* Warns if findings are shown and less than half of the job was analyzed. */
+static int caution_scope(const struct judgement *judgement, struct table *table, struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    if (judgement->scope.blindness != BLIND_LITTLE)
+        return 0;
+    int failed =
+        scope_append_judged(&judgement->scope, &text) || buffer_append_text(&text, "; not analyzed: ") ||
+                scope_append_gaps(&judgement->scope, &text)
+            ? error_no_memory(error)
+            : table_add_warning(table, error, "run %lld: only this part of the job could be analyzed: %s",
+                                (long long)judgement->job->run_id, text.data);
+    buffer_release(&text);
+    return failed;
+}
+
+/*
+ * Warns if most traces are truncated and no finding names the rank that stopped. Needs what findings_find
+ * fills in.
+ */
+static int caution_truncated_traces(const struct job *job, const struct findings *findings,
+                                    struct table *table, struct error *error)
+{
+    return job->common_cut == CUT_NONE || findings_explain_stop(findings)
+               ? 0
+               : table_add_warning(table, error,
+                                   "run %lld: most traces have no end marker and no rank is visibly waiting "
+                                   "for another: the "
+                                   "job was stopped or still running, or the files were truncated",
+                                   (long long)job->run_id);
+}
+
+/*
+ * Warns if dumps were written while the job ran, in which case diagnose does not search for who waits for
+ * whom.
+ */
+static int caution_snapshot(const struct job *job, const struct findings *findings, struct table *table,
+                            struct error *error)
+{
+    if (findings->is_snapshot)
+        return table_add_warning(
+            table, error,
+            "run %lld: all dumps were written within a second of the last calls in them, so the job was "
+            "running, and ranks were not checked for a hang; if the job hangs, dump it again",
+            (long long)job->run_id);
+    return 0;
 }
 
 int caution_run(const struct judgement *judgement, const struct findings *findings,

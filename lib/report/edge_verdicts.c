@@ -63,6 +63,41 @@ static int has_steps_of(const struct stalls_edge *edge, const struct finding *fi
            finding->first_step <= edge->last_step;
 }
 
+/* Sent cells come before received ones, sorted by edge and step, once the edges are judged. */
+static int is_cell_before(const void *cell, const void *edge)
+{
+    const struct stalls_cell *at = cell;
+    return !at->received && at->edge < *(const int32_t *)edge;
+}
+
+/*
+ * Fills in the wait of an edge above its baseline in the given training steps, if its own verdict is based on
+ * no steps. Call it before the edges are sorted.
+ */
+static void measure_steps(struct stalls *stalls, size_t edge, int32_t first_step, int32_t last_step)
+{
+    struct stalls_edge *of = &stalls->edges[edge];
+    int32_t number = (int32_t)edge;
+    int64_t steps = 0, wait_ns = 0, usual_ns = 0;
+    of->stalled_ns = 0;
+    for (size_t i =
+             lower_bound(stalls->cells, stalls->cell_count, sizeof *stalls->cells, is_cell_before, &number);
+         i < stalls->cell_count && !stalls->cells[i].received && stalls->cells[i].edge == number; i++) {
+        const struct stalls_cell *cell = &stalls->cells[i];
+        int64_t beyond_ns = cell->busy_ns[STALLS_NETWORK] - cell->usual_ns[STALLS_NETWORK];
+        if (cell->step < first_step || cell->step > last_step)
+            continue;
+        of->stalled_ns += beyond_ns > 0 ? beyond_ns : 0;
+        steps += cell->steps;
+        wait_ns += cell->wait_ns;
+        usual_ns += cell->usual_wait_ns;
+    }
+    of->first_step = first_step;
+    of->last_step = last_step;
+    of->wait_mean_ns = steps ? (double)wait_ns / (double)steps : -1;
+    of->usual_mean_ns = steps ? (double)usual_ns / (double)steps : -1;
+}
+
 static void decide(const struct decided *decided, struct stalls *stalls, size_t at)
 {
     struct stalls_edge *edge = &stalls->edges[at];
@@ -74,7 +109,7 @@ static void decide(const struct decided *decided, struct stalls *stalls, size_t 
     }
     edge->verdict = verdict_of(finding);
     if (!has_steps_of(edge, finding))
-        stalls_measure_steps(stalls, at, finding->first_step, finding->last_step);
+        measure_steps(stalls, at, finding->first_step, finding->last_step);
 }
 
 /* Members that are ranks have the indices of the roster; a job has only those of its run. */

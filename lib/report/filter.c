@@ -54,9 +54,9 @@ static int option_range(const char *text, const char *name, int64_t *first, int6
 {
     char *end = NULL;
     errno = 0;
-    int is_number = *text >= '0' && *text <= '9';
+    int is_number = is_digit(*text);
     *first = *last = is_number ? strtoll(text, &end, 10) : 0;
-    if (is_number && *end == '-' && end[1] >= '0' && end[1] <= '9')
+    if (is_number && *end == '-' && is_digit(end[1]))
         *last = strtoll(end + 1, &end, 10);
     if (!is_number || *end || errno || *last < *first)
         return error_set(error, "invalid --%s '%s': expected a number or a range A-B", name, text);

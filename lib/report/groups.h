@@ -163,19 +163,6 @@ struct report_places {
     struct report_place *ranks; /* owned: per rank of the roster */
 };
 
-/* Needs the members and facts of the roster. Returns -1 when memory is out. Release `places` in any case. */
-int report_places_init(struct report_places *places, const struct roster *roster,
-                       struct report_groups *report);
-void report_places_release(struct report_places *places);
-
-/* The global rank of a member of a communicator, by its number there; -1: not known. */
-int64_t report_places_global_rank(const struct report_places *places, int32_t communicator, int64_t number);
-
-/* Whether a communicator, or two of its ranks, span more than one host: 1 or 0; -1: not known. */
-int report_places_cross(const struct report_places *places, int32_t communicator);
-int report_places_pair_crosses(const struct report_places *places, int32_t communicator, int64_t one,
-                               int64_t other);
-
 /* -------------------- report_compare.c -------------------- */
 
 /*

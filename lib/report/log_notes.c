@@ -1,6 +1,5 @@
 /*
- * Warnings from NCCL's log about failures that no finding covers, and about processes whose ranks are not
- * known.
+ * Warnings from NCCL's log about processes whose ranks are not known.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -268,54 +267,6 @@ static int caution_watchdog(struct store *store, struct table *table, struct err
     int failed = more < 0 || (more == 1 && tell_watchdog(row, table, error));
     statement_free(row);
     return failed ? -1 : 0;
-}
-
-/* Whether a finding quotes a warning. Its evidence then has the other warnings as well. */
-static int is_quoted(const struct findings *findings)
-{
-    for (size_t i = 0; i < findings->count; i++)
-        if (findings->items[i].warning)
-            return 1;
-    return 0;
-}
-
-static int has_gone_on(const struct job *job, const struct job_warning *warning)
-{
-    return warning->calls != COUNT_UNKNOWN &&
-           (double)job->ranks[warning->rank].count - (double)warning->calls > limit_of(LIMIT_CALLS_AHEAD);
-}
-
-/* Logs may have no timestamps; then the order of files does not show which warning came first. */
-static int is_earlier(const struct job_warning *warning, const struct job_warning *than)
-{
-    return warning->first_ns != TIME_UNKNOWN &&
-           (than->first_ns == TIME_UNKNOWN || warning->first_ns < than->first_ns);
-}
-
-int caution_unexplained_failures(const struct job *job, const struct findings *findings, struct table *table,
-                                 struct error *error)
-{
-    const struct job_warning *first = NULL;
-    int32_t last = -1;
-    size_t ranks = 0;
-    int is_timed = 1;
-    for (size_t i = 0; i < job->warning_count; i++) {
-        const struct job_warning *warning = &job->warnings[i];
-        if (!warning->text || !reported_is_failure(warning->kind) || has_gone_on(job, warning))
-            continue;
-        is_timed &= warning->first_ns != TIME_UNKNOWN;
-        first = !first || is_earlier(warning, first) ? warning : first;
-        ranks += warning->rank != last;
-        last = warning->rank;
-    }
-    if (!first || is_quoted(findings))
-        return 0;
-    return table_add_warning(table, error,
-                             "run %lld: %zu rank%s reported failures that do not show the rank at fault, %s "
-                             "rank %s: \"%s\". These logs do not contain the cause; see: ncclprof info "
-                             "--warnings",
-                             (long long)job->run_id, ranks, ranks == 1 ? "" : "s",
-                             is_timed ? "first" : "for example", job->ranks[first->rank].name, first->text);
 }
 
 int caution_unidentified_processes(struct store *store, struct table *table, struct error *error)

@@ -98,18 +98,15 @@ int ranges_finish(struct ranges *ranges)
     return 0;
 }
 
+static int begins_by(const void *range, const void *address)
+{
+    return ((const struct range *)range)->begin <= *(const uint64_t *)address;
+}
+
 /* Number of ranges that begin at or before an address. */
 static size_t count_begun_by(const struct ranges *ranges, uint64_t address)
 {
-    size_t low = 0, high = ranges->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->items[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lower_bound(ranges->items, ranges->count, sizeof *ranges->items, begins_by, &address);
 }
 
 void ranges_end(struct ranges *ranges, uint64_t address, int64_t id, int32_t moment)

@@ -12,58 +12,21 @@
 
 /* A list of time spans. */
 struct spans {
-    struct rank_span *items;
+    struct interval_ns *items;
     size_t count;
 };
-
-static int by_begin(const void *a, const void *b)
-{
-    const struct rank_span *left = a, *right = b;
-    return (left->begin_ns > right->begin_ns) - (left->begin_ns < right->begin_ns);
-}
 
 /* Sorts the spans and merges those that overlap. */
 static void unite(struct spans *spans)
 {
-    size_t kept = 0;
-    array_sort(spans->items, spans->count, sizeof *spans->items, by_begin);
-    for (size_t i = 0; i < spans->count; i++) {
-        struct rank_span *span = &spans->items[i];
-        if (kept && span->begin_ns <= spans->items[kept - 1].end_ns) {
-            if (span->end_ns > spans->items[kept - 1].end_ns)
-                spans->items[kept - 1].end_ns = span->end_ns;
-        } else if (span->end_ns > span->begin_ns) {
-            spans->items[kept++] = *span;
-        }
-    }
-    spans->count = kept;
-}
-
-/* The first of the merged spans that ends after a time. */
-static size_t first_after(const struct spans *spans, int64_t at_ns)
-{
-    size_t low = 0, high = spans->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (spans->items[middle].end_ns > at_ns)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    intervals_sort(spans->items, spans->count);
+    spans->count = intervals_merge(spans->items, spans->count, 0);
 }
 
 /* Time between two times that the merged spans cover. */
 static int64_t covered_ns(const struct spans *spans, int64_t begin_ns, int64_t end_ns)
 {
-    int64_t sum_ns = 0;
-    for (size_t i = first_after(spans, begin_ns); i < spans->count && spans->items[i].begin_ns < end_ns;
-         i++) {
-        const struct rank_span *span = &spans->items[i];
-        sum_ns += (span->end_ns < end_ns ? span->end_ns : end_ns) -
-                  (span->begin_ns > begin_ns ? span->begin_ns : begin_ns);
-    }
-    return sum_ns;
+    return intervals_covered_ns(spans->items, spans->count, (struct interval_ns){begin_ns, end_ns});
 }
 
 /* How long an operation waited, from its start on; 0 if that is not known. */
@@ -83,10 +46,10 @@ static void note(const struct rank_times *times, size_t operation, struct spans 
     if (of->start_ns == TIME_UNKNOWN || of->end_ns == TIME_UNKNOWN || of->end_ns <= of->start_ns)
         return;
     int64_t wait_ns = wait_of(times, operation), ran_ns = of->end_ns - of->start_ns;
-    ran->items[ran->count++] = (struct rank_span){of->start_ns, of->end_ns};
+    ran->items[ran->count++] = (struct interval_ns){of->start_ns, of->end_ns};
     if (wait_ns > 0)
         waited->items[waited->count++] =
-            (struct rank_span){of->start_ns, of->start_ns + (wait_ns < ran_ns ? wait_ns : ran_ns)};
+            (struct interval_ns){of->start_ns, of->start_ns + (wait_ns < ran_ns ? wait_ns : ran_ns)};
 }
 
 /* The same for all operations of a rank in a range; if `step` is not -1, only those of that step. */

@@ -314,21 +314,3 @@ int known_memory_has_time(const struct registration_index *known, const struct k
 {
     return wall_time(&known->ranks[call->member->rank], call->local_ns) != TIME_UNKNOWN;
 }
-
-const char *memory_state_text(enum memory_state state)
-{
-    static const char *const texts[MEMORY_STATES] = {
-        [MEMORY_REGISTERED] = "registered",
-        [MEMORY_NOT_REGISTERED] = "not registered",
-        [MEMORY_LATER] = "registered later",
-        [MEMORY_FREED] = "freed before",
-        [MEMORY_STRADDLES] = "straddles two segments",
-        [MEMORY_PARTLY] = "only partly registered",
-        [MEMORY_EXPANDABLE] = "in an expandable segment",
-        [MEMORY_HOOK_OFF] = "allocator hook is off",
-        [MEMORY_AFTER_SNAPSHOT] = "allocated after the snapshot",
-        [MEMORY_NO_BUFFERS] = "buffers not recorded",
-        [MEMORY_NO_SOURCE] = "registrations not recorded",
-    };
-    return texts[state];
-}

@@ -241,9 +241,9 @@ int reported_findings_confirm(struct difference *difference, change_listener *li
  * Writes one line for a change, as text that is escaped for a terminal or as JSON. `at_ns` is nanoseconds
  * since 1970. `names_run`: the store has several runs. Returns -1 when memory is out.
  */
-int change_line_text(enum change change, const struct finding_snapshot *finding_snapshot, int64_t at_ns,
+int change_line_text(enum change change, const struct finding_snapshot *snapshot, int64_t at_ns,
                      int names_run, struct buffer *line);
-int change_line_json(enum change change, const struct finding_snapshot *finding_snapshot, int64_t at_ns,
+int change_line_json(enum change change, const struct finding_snapshot *snapshot, int64_t at_ns,
                      struct buffer *line);
 
 /* -------------------- watch_files.c -------------------- */
@@ -282,13 +282,13 @@ struct verdict_cache {
     int wants_metrics;
 };
 
-void verdict_cache_release(struct verdict_cache *verdict_cache);
+void verdict_cache_release(struct verdict_cache *cache);
 
 /* Updates the cache from a joined store. Returns -1 on error. */
-int verdict_cache_update(struct verdict_cache *verdict_cache, struct store *store, struct error *error);
+int verdict_cache_update(struct verdict_cache *cache, struct store *store, struct error *error);
 
 /* Add the findings and the metrics of all runs. Return -1 when memory is out. */
-int verdict_cache_findings(const struct verdict_cache *verdict_cache, struct finding_snapshot_list *findings);
-int verdict_cache_metrics(const struct verdict_cache *verdict_cache, struct metrics *metrics);
+int verdict_cache_findings(const struct verdict_cache *cache, struct finding_snapshot_list *findings);
+int verdict_cache_metrics(const struct verdict_cache *cache, struct metrics *metrics);
 
 #endif

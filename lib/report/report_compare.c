@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "model/model.h"
 #include "report/groups.h"
+#include "report/internal.h"
 #include "store/store.h"
 
 #include "schemas.h"
@@ -177,17 +178,12 @@ enum {
     TAG
 };
 
-static int is_text(const char *wanted, const char *text)
-{
-    return !wanted || (text && strcmp(wanted, text) == 0);
-}
-
 /* Samples have no ranks and no steps. */
 static int is_looked_at(const struct report_filter *filter, struct statement *row)
 {
     return filter->first_step == 0 && filter->last_step == INT64_MAX && !filter->has_rank &&
-           is_text(filter->communicator, statement_text(row, COMMUNICATOR)) &&
-           is_text(filter->tag, statement_text(row, TAG)) &&
+           filter_is_text(filter->communicator, statement_text(row, COMMUNICATOR)) &&
+           filter_is_text(filter->tag, statement_text(row, TAG)) &&
            (!filter->cross_node || statement_integer(row, NODES) > 1);
 }
 
@@ -198,7 +194,7 @@ static int64_t device_of(const char *gpu)
     if (!gpu || strncmp(gpu, "GPU", 3) != 0 || !gpu[3])
         return -1;
     for (const char *at = gpu + 3; *at; at++) {
-        if (*at < '0' || *at > '9' || number > INT32_MAX)
+        if (!is_digit(*at) || number > INT32_MAX)
             return -1;
         number = number * 10 + (*at - '0');
     }

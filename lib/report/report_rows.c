@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "report/buffers.h"
 #include "report/groups.h"
+#include "report/internal.h"
 #include "store/store.h"
 
 #include "schemas.h"
@@ -159,11 +160,6 @@ static void count_lacking(struct report_groups *report, const struct block_reade
         block_value(rows, INSTANCE_MEMBERS, row, 0) < block_value(rows, INSTANCE_EXPECTED, row, 0);
 }
 
-static int is_text(const char *wanted, const char *text)
-{
-    return !wanted || (text && strcmp(wanted, text) == 0);
-}
-
 /* Whether the filter selects an instance, as far as the instance itself shows. */
 static int is_looked_at(const struct report_filter *filter, const struct report_row *row, const char *label,
                         const char *tag)
@@ -171,7 +167,112 @@ static int is_looked_at(const struct report_filter *filter, const struct report_
     int64_t step = row->key[KEY_STEP];
     int in_steps = (filter->first_step == 0 && filter->last_step == INT64_MAX) ||
                    (step >= 0 && step >= filter->first_step && step <= filter->last_step);
-    return in_steps && is_text(filter->communicator, label) && is_text(filter->tag, tag);
+    return in_steps && filter_is_text(filter->communicator, label) && filter_is_text(filter->tag, tag);
+}
+
+static int take_places(struct report_places *places, struct report_groups *report)
+{
+    const struct roster *roster = places->roster;
+    places->ranks = array_new(roster->rank_count, sizeof *places->ranks);
+    if (!places->ranks)
+        return -1;
+    for (size_t i = 0; i < roster->rank_count; i++) {
+        const struct roster_facts *facts = &roster->ranks[i].facts;
+        struct report_place *place = &places->ranks[i];
+        place->host = report_groups_text(report, facts->host);
+        place->gpu_serial = report_groups_text(report, facts->gpu_serial);
+        place->vm = report_groups_text(report, facts->vm);
+        place->device = facts->gpu >= 0 ? facts->gpu : -1;
+        if (place->host < -1 || place->gpu_serial < -1 || place->vm < -1)
+            return -1;
+    }
+    return 0;
+}
+
+/* Needs the members and facts of the roster. Returns -1 when memory is out. Release `places` in any case. */
+static int places_init(struct report_places *places, const struct roster *roster,
+                       struct report_groups *report)
+{
+    *places = (struct report_places){.roster = roster};
+    return take_places(places, report);
+}
+
+static void places_release(struct report_places *places)
+{
+    free(places->ranks);
+    places->ranks = NULL;
+}
+
+/*
+ * The rank (index in the roster) of a member of a communicator (index), by its number there; -1: not known.
+ */
+static int32_t report_places_member(const struct report_places *places, int32_t communicator, int64_t number)
+{
+    return communicator_recorded_rank(&places->roster->communicators[communicator], number);
+}
+
+/* The global rank of a member of a communicator, by its number there; -1: not known. */
+static int64_t places_global_rank(const struct report_places *places, int32_t communicator, int64_t number)
+{
+    const struct job_communicator *of = &places->roster->communicators[communicator];
+    if (number >= 0 && (uint64_t)number < of->member_count)
+        return of->members[number];
+    int32_t rank = report_places_member(places, communicator, number);
+    return rank < 0 ? -1 : places->roster->ranks[rank].global_rank;
+}
+
+/* The host of a rank; its virtual machine if the host is not known. */
+static int64_t node_of(const struct report_places *places, int32_t rank)
+{
+    const struct report_place *place = &places->ranks[rank];
+    return place->host >= 0 ? place->host : place->vm;
+}
+
+/*
+ * The number of nodes that NCCL counted decides, because several containers can have one host name. 1 or 0;
+ * -1: the hosts decide.
+ */
+static int cross_by_count(const struct job_communicator *communicator, int is_pair)
+{
+    int64_t nodes = communicator->node_count;
+    if (nodes <= 0)
+        return -1;
+    if (nodes == 1)
+        return 0;
+    return !is_pair || nodes == communicator->size ? 1 : -1;
+}
+
+/* Whether a communicator, or two of its ranks, span more than one host: 1 or 0; -1: not known. */
+static int places_cross(const struct report_places *places, int32_t communicator)
+{
+    const struct job_communicator *of = &places->roster->communicators[communicator];
+    int crosses = cross_by_count(of, 0);
+    if (crosses >= 0)
+        return crosses;
+    int64_t node = -1;
+    int is_known = of->size > 0;
+    for (int64_t i = 0; i < of->size && is_known; i++) {
+        int32_t rank = report_places_member(places, communicator, i);
+        int64_t at = rank < 0 ? -1 : node_of(places, rank);
+        if (at >= 0 && node >= 0 && at != node)
+            return 1;
+        is_known = at >= 0;
+        node = at;
+    }
+    return is_known ? 0 : -1;
+}
+
+static int places_pair_crosses(const struct report_places *places, int32_t communicator, int64_t one,
+                               int64_t other)
+{
+    int crosses = cross_by_count(&places->roster->communicators[communicator], 1);
+    if (crosses >= 0)
+        return crosses;
+    int32_t left = report_places_member(places, communicator, one);
+    int32_t right = report_places_member(places, communicator, other);
+    int64_t left_node = left < 0 ? -1 : node_of(places, left);
+    int64_t right_node = right < 0 ? -1 : node_of(places, right);
+    return left_node < 0 || right_node < 0 ? -1 : left_node != right_node;
 }
 
 /* Whether an instance is between hosts, if that is a filter; counts those for which it is not known. */
@@ -180,9 +281,9 @@ static int may_cross(struct reader *reader, const struct block_reader *rows, siz
     if (!reader->report->filter.cross_node)
         return 1;
     int64_t sender = block_value(rows, INSTANCE_SENDER, row, -1);
-    int crosses = sender < 0 ? report_places_cross(&reader->places, communicator)
-                             : report_places_pair_crosses(&reader->places, communicator, sender,
-                                                          block_value(rows, INSTANCE_RECEIVER, row, -1));
+    int crosses = sender < 0 ? places_cross(&reader->places, communicator)
+                             : places_pair_crosses(&reader->places, communicator, sender,
+                                                   block_value(rows, INSTANCE_RECEIVER, row, -1));
     reader->report->undecided += crosses < 0;
     return crosses > 0;
 }
@@ -287,7 +388,7 @@ static int take_detail(struct reader *reader, const struct block_scan *scan, siz
     int64_t source = reader->by_source ? source_of(reader, scan, row) : -1;
     int64_t peer = reader->by_peer ? block_value(rows, OPERATION_PEER, row, -1) : -1;
     if (peer >= 0)
-        peer = report_places_global_rank(&reader->places, member->communicator, peer);
+        peer = places_global_rank(&reader->places, member->communicator, peer);
     *detail = (struct detail){.duration_ns = scan_duration(rows, row, TIME_UNKNOWN),
                               .peer = peer,
                               .source = (int32_t)source,
@@ -456,7 +557,7 @@ static int read_all(struct reader *reader, struct store *store, int64_t run_id, 
         roster_load_facts(&reader->roster, store, run_id, error))
         return -1;
     if (number_names(reader) || take_communicators(reader) || take_ranks(reader) ||
-        report_places_init(&reader->places, &reader->roster, reader->report))
+        places_init(&reader->places, &reader->roster, reader->report))
         return error_no_memory(error);
     if (report_groups_is_by(reader->report, KEY_SOURCE) &&
         report_sources_read(&reader->sources, reader->report, store, run_id, error))
@@ -477,7 +578,7 @@ int report_groups_read(struct report_groups *report, struct store *store, int64_
                 report_groups_is_by(report, KEY_PEER) || report_groups_is_by(report, KEY_REGISTERED)};
     map_init(&reader.sources);
     int failed = read_all(&reader, store, run_id, error);
-    report_places_release(&reader.places);
+    places_release(&reader.places);
     map_release(&reader.sources);
     known_memory_release(&reader.known);
     roster_release(&reader.roster);

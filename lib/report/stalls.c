@@ -144,10 +144,7 @@ static int by_trouble(const void *a, const void *b)
                                {order, 0},
                                {left->communicator, right->communicator},
                                {left->channel, right->channel}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return 0;
+    return compare_in_turn(keys, sizeof keys / sizeof *keys);
 }
 
 static int add_edge(const struct stalls *stalls, const struct stalls_edge *edge, struct table *table,
@@ -383,9 +380,8 @@ static int read_edge(const char *text, struct settings *settings, struct error *
 {
     char *end = NULL;
     errno = 0;
-    settings->only.sender = *text >= '0' && *text <= '9' ? strtoll(text, &end, 10) : -1;
-    settings->only.receiver =
-        end && *end == '-' && end[1] >= '0' && end[1] <= '9' ? strtoll(end + 1, &end, 10) : -1;
+    settings->only.sender = is_digit(*text) ? strtoll(text, &end, 10) : -1;
+    settings->only.receiver = end && *end == '-' && is_digit(end[1]) ? strtoll(end + 1, &end, 10) : -1;
     settings->only.is_asked = 1;
     return settings->only.receiver < 0 || *end || errno
                ? error_set(error, "invalid --edge '%s': expected two ranks, A-B", text)

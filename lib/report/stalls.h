@@ -231,12 +231,6 @@ int stalls_judge(struct stalls *stalls, const struct stalls_options *options, st
 /* Whether a verdict says that the network, or one end of it, was slow. */
 int stalls_is_slow(enum stalls_verdict verdict);
 
-/*
- * Fills in the wait of an edge above its baseline in the given training steps, if its own verdict is based on
- * no steps. Call it before the edges are sorted.
- */
-void stalls_measure_steps(struct stalls *stalls, size_t edge, int32_t first_step, int32_t last_step);
-
 const char *stalls_verdict_name(enum stalls_verdict verdict);
 
 /* What the files that judge edges share. */

@@ -15,10 +15,7 @@ static int by_place(const void *a, const void *b)
                                {left->edge, right->edge},
                                {left->place, right->place},
                                {left->step, right->step}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return 0;
+    return compare_in_turn(keys, sizeof keys / sizeof *keys);
 }
 
 static int by_step(const void *a, const void *b)
@@ -26,10 +23,7 @@ static int by_step(const void *a, const void *b)
     const struct stalls_cell *left = a, *right = b;
     const int32_t keys[][2] = {
         {left->received, right->received}, {left->edge, right->edge}, {left->step, right->step}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i][0] != keys[i][1])
-            return keys[i][0] < keys[i][1] ? -1 : 1;
-    return 0;
+    return compare_in_turn(keys, sizeof keys / sizeof *keys);
 }
 
 /* The run that a cell's edge belongs to. */

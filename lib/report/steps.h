@@ -89,12 +89,6 @@ struct rank_time {
                                  (job/arrival.c); an operation waits from its start */
 };
 
-/* A part of a rank's time. */
-struct rank_span {
-    int64_t begin_ns;
-    int64_t end_ns;
-};
-
 /* What is needed to measure all ranks of a job. Several threads read it. */
 struct rank_times {
     const struct job *job;
@@ -110,8 +104,8 @@ void rank_times_release(struct rank_times *times);
 
 /* The working memory of one thread. */
 struct rank_times_bench {
-    struct rank_span *ran; /* owned, like `waited`: one per operation of a rank */
-    struct rank_span *waited;
+    struct interval_ns *ran; /* owned, like `waited`: one per operation of a rank */
+    struct interval_ns *waited;
 };
 
 int rank_times_bench_init(struct rank_times_bench *bench, const struct rank_times *times);

@@ -256,21 +256,6 @@ int summary_add_json(const struct summary *summary, struct buffer *json)
                : 0;
 }
 
-int caution_scope(const struct judgement *judgement, struct table *table, struct error *error)
-{
-    struct buffer text = BUFFER_INIT;
-    if (judgement->scope.blindness != BLIND_LITTLE)
-        return 0;
-    int failed =
-        scope_append_judged(&judgement->scope, &text) || buffer_append_text(&text, "; not analyzed: ") ||
-                scope_append_gaps(&judgement->scope, &text)
-            ? error_no_memory(error)
-            : table_add_warning(table, error, "run %lld: only this part of the job could be analyzed: %s",
-                                (long long)judgement->job->run_id, text.data);
-    buffer_release(&text);
-    return failed;
-}
-
 static const double SECOND_NS = 1e9, GB_BYTES = 1e9;
 
 static double seconds(int64_t time_ns)

@@ -140,14 +140,14 @@ struct track_group {
  * Finds a lane for a slice from `begin_ns` to `end_ns` (INT64_MAX: it never ends). *lane is its number; -1 if
  * none is free, which is counted in `crowded`. Returns -1 on error.
  */
-int track_group_place(struct canvas *canvas, struct track_group *track_group, int64_t begin_ns,
-                      int64_t end_ns, int *lane, struct error *error);
+int track_group_place(struct canvas *canvas, struct track_group *group, int64_t begin_ns, int64_t end_ns,
+                      int *lane, struct error *error);
 
 /*
  * Finds a lane and draws a slice, a slice without end, or a mark if `end_ns` is TIME_UNKNOWN. Returns -1 on
  * error.
  */
-int track_group_draw(struct canvas *canvas, struct track_group *track_group, struct perfetto_event *event,
+int track_group_draw(struct canvas *canvas, struct track_group *group, struct perfetto_event *event,
                      int64_t end_ns, struct error *error);
 
 /* -------------------- timeline_operations.c -------------------- */

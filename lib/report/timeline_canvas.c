@@ -7,6 +7,7 @@
 #include "job/job.h"
 #include "model/model.h"
 #include "output/output.h"
+#include "report/internal.h"
 #include "report/timeline.h"
 #include "store/store.h"
 
@@ -239,11 +240,6 @@ void canvas_release(struct canvas *canvas)
     canvas->calls = NULL;
 }
 
-static int is_text(const char *wanted, const char *text)
-{
-    return !wanted || (text && strcmp(wanted, text) == 0);
-}
-
 int canvas_shows(const struct canvas *canvas, size_t operation)
 {
     const struct job *job = canvas->job;
@@ -252,8 +248,8 @@ int canvas_shows(const struct canvas *canvas, size_t operation)
     return selection->ranks[of->rank] &&
            (!selection->has_steps ||
             (of->step >= selection->first_step && of->step <= selection->last_step)) &&
-           is_text(selection->tag, job_tag(job, of->tag)) &&
-           is_text(selection->communicator, job->communicators[of->communicator].label);
+           filter_is_text(selection->tag, job_tag(job, of->tag)) &&
+           filter_is_text(selection->communicator, job->communicators[of->communicator].label);
 }
 
 int64_t canvas_begin_ns(const struct canvas *canvas, size_t operation)
@@ -279,41 +275,39 @@ uint64_t canvas_process(int32_t rank)
     return (uint64_t)(int64_t)rank + 1;
 }
 
-static int add_track(struct canvas *canvas, const struct track_group *track_group, uint64_t *id,
+static int add_track(struct canvas *canvas, const struct track_group *group, uint64_t *id,
                      struct error *error)
 {
     *id = canvas->job->rank_count + ++canvas->tracks;
     const struct perfetto_track track = {
         .id = *id,
-        .parent = track_group->rank == NO_RANK ? 0 : canvas_process(track_group->rank),
-        .name = track_group->name,
-        .description = track_group->description,
+        .parent = group->rank == NO_RANK ? 0 : canvas_process(group->rank),
+        .name = group->name,
+        .description = group->description,
     };
     return perfetto_add_track(&canvas->perfetto, &track, error);
 }
 
-int track_group_place(struct canvas *canvas, struct track_group *track_group, int64_t begin_ns,
-                      int64_t end_ns, int *lane, struct error *error)
+int track_group_place(struct canvas *canvas, struct track_group *group, int64_t begin_ns, int64_t end_ns,
+                      int *lane, struct error *error)
 {
-    int before = track_group->lanes.count;
-    *lane = lanes_place(&track_group->lanes, begin_ns, end_ns);
+    int before = group->lanes.count;
+    *lane = lanes_place(&group->lanes, begin_ns, end_ns);
     canvas->counts->crowded += *lane < 0;
-    return track_group->lanes.count > before
-               ? add_track(canvas, track_group, &track_group->tracks[*lane], error)
-               : 0;
+    return group->lanes.count > before ? add_track(canvas, group, &group->tracks[*lane], error) : 0;
 }
 
-int track_group_draw(struct canvas *canvas, struct track_group *track_group, struct perfetto_event *event,
+int track_group_draw(struct canvas *canvas, struct track_group *group, struct perfetto_event *event,
                      int64_t end_ns, struct error *error)
 {
     int lane;
     struct perfetto *perfetto = &canvas->perfetto;
     int is_mark = end_ns == TIME_UNKNOWN;
-    if (track_group_place(canvas, track_group, event->at_ns, is_mark ? event->at_ns : end_ns, &lane, error))
+    if (track_group_place(canvas, group, event->at_ns, is_mark ? event->at_ns : end_ns, &lane, error))
         return -1;
     if (lane < 0)
         return 0;
-    event->track = track_group->tracks[lane];
+    event->track = group->tracks[lane];
     if (is_mark)
         return perfetto_mark(perfetto, event, error);
     if (perfetto_begin(perfetto, event, error))

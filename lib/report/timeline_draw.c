@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int draw_call(struct canvas *canvas, struct track_group *track_group, size_t at, struct error *error)
+static int draw_call(struct canvas *canvas, struct track_group *group, size_t at, struct error *error)
 {
     const struct job *job = canvas->job;
     const struct job_operation *operation = &job->operations[at];
@@ -22,8 +22,8 @@ static int draw_call(struct canvas *canvas, struct track_group *track_group, siz
         {"communicator", job->communicators[operation->communicator].label, 0},
         {"number", NULL, job->instances[operation->instance].sequence},
         {"source", source, 0}};
-    int64_t begin_ns = common_clock_host(&canvas->clock, track_group->rank, canvas->calls[at].begin_ns);
-    int64_t end_ns = common_clock_host(&canvas->clock, track_group->rank, canvas->calls[at].end_ns);
+    int64_t begin_ns = common_clock_host(&canvas->clock, group->rank, canvas->calls[at].begin_ns);
+    int64_t end_ns = common_clock_host(&canvas->clock, group->rank, canvas->calls[at].end_ns);
     struct perfetto_event event = {.at_ns = begin_ns,
                                    .category = "call",
                                    .name = name ? name : "operation",
@@ -31,7 +31,7 @@ static int draw_call(struct canvas *canvas, struct track_group *track_group, siz
                                    .argument_count = source ? 3 : 2};
     if (end_ns != TIME_UNKNOWN && end_ns < begin_ns)
         end_ns = begin_ns;
-    return track_group_draw(canvas, track_group, &event, end_ns, error);
+    return track_group_draw(canvas, group, &event, end_ns, error);
 }
 
 /*
@@ -41,9 +41,9 @@ static int draw_call(struct canvas *canvas, struct track_group *track_group, siz
 static int draw_calls(struct canvas *canvas, int32_t rank, struct error *error)
 {
     const struct job_rank *of = &canvas->job->ranks[rank];
-    struct track_group track_group = {.rank = rank,
-                                      .name = "calls",
-                                      .description = "Host: from the call until the operation was enqueued."};
+    struct track_group group = {.rank = rank,
+                                .name = "calls",
+                                .description = "Host: from the call until the operation was enqueued."};
     struct sort_entry *begins = array_new(of->count, sizeof *begins);
     struct sort_entry *scratch = array_new(of->count, sizeof *scratch);
     size_t count = 0;
@@ -54,7 +54,7 @@ static int draw_calls(struct canvas *canvas, int32_t rank, struct error *error)
     if (!failed)
         sort_entries(begins, scratch, count);
     for (size_t i = 0; !failed && i < count; i++)
-        failed = draw_call(canvas, &track_group, (size_t)begins[i].index, error);
+        failed = draw_call(canvas, &group, (size_t)begins[i].index, error);
     free(begins);
     free(scratch);
     return failed ? -1 : 0;
@@ -108,7 +108,7 @@ static int64_t end_of(const struct finding *finding, const struct step_span *spa
 }
 
 static int draw_findings_draw(struct canvas *canvas, const struct finding *finding,
-                              const struct step_span *spans, struct track_group *track_group,
+                              const struct step_span *spans, struct track_group *group,
                               const struct words *words, struct error *error)
 {
     const struct perfetto_argument arguments[] = {
@@ -123,7 +123,7 @@ static int draw_findings_draw(struct canvas *canvas, const struct finding *findi
                                    .name = words->name.data,
                                    .arguments = arguments,
                                    .argument_count = sizeof arguments / sizeof *arguments};
-    return track_group_draw(canvas, track_group, &event, end_of(finding, spans, event.at_ns), error);
+    return track_group_draw(canvas, group, &event, end_of(finding, spans, event.at_ns), error);
 }
 
 static int accuses_shown(const struct canvas *canvas, const struct finding *finding)
@@ -152,10 +152,10 @@ static int draw_findings(struct canvas *canvas, const struct step_span *spans, i
 {
     const struct findings *findings = canvas->findings;
     struct words words = {.name = BUFFER_INIT, .text = BUFFER_INIT, .advice = BUFFER_INIT};
-    struct track_group track_group = {.rank = rank,
-                                      .name = rank == NO_RANK ? "findings" : "Findings",
-                                      .description =
-                                          "Findings of ncclprof diagnose. Click on a finding for details."};
+    struct track_group group = {.rank = rank,
+                                .name = rank == NO_RANK ? "findings" : "Findings",
+                                .description =
+                                    "Findings of ncclprof diagnose. Click on a finding for details."};
     int failed = 0;
     for (size_t i = 0; !failed && i < findings->count; i++) {
         if (!is_drawn(canvas, &findings->items[i], rank))
@@ -163,7 +163,7 @@ static int draw_findings(struct canvas *canvas, const struct step_span *spans, i
         canvas->counts->findings += rank == NO_RANK;
         failed = say(canvas, &findings->items[i], &words)
                      ? error_no_memory(error)
-                     : draw_findings_draw(canvas, &findings->items[i], spans, &track_group, &words, error);
+                     : draw_findings_draw(canvas, &findings->items[i], spans, &group, &words, error);
     }
     buffer_release(&words.name);
     buffer_release(&words.text);
@@ -453,7 +453,7 @@ static int begin_rank(struct canvas *canvas, int32_t number, struct error *error
 /* Draws the mark at time 0. */
 static int draw_zero(struct canvas *canvas, struct error *error)
 {
-    struct track_group track_group = {.rank = NO_RANK, .name = "clock"};
+    struct track_group group = {.rank = NO_RANK, .name = "clock"};
     struct buffer utc = BUFFER_INIT;
     int64_t wall_ns = canvas->clock.wall_ns;
     int failed = wall_ns != TIME_UNKNOWN && text_utc(&utc, wall_ns) ? error_no_memory(error) : 0;
@@ -462,7 +462,7 @@ static int draw_zero(struct canvas *canvas, struct error *error)
         {"utc", utc.data, 0}};
     struct perfetto_event event = {
         .category = "clock", .name = "clock", .arguments = arguments, .argument_count = utc.length ? 2 : 1};
-    failed = failed || track_group_draw(canvas, &track_group, &event, TIME_UNKNOWN, error);
+    failed = failed || track_group_draw(canvas, &group, &event, TIME_UNKNOWN, error);
     buffer_release(&utc);
     return failed;
 }

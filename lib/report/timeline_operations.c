@@ -114,14 +114,13 @@ struct drawn_operations {
 };
 
 static int32_t number_stream(const struct job *job, const struct job_rank *rank,
-                             struct drawn_operations *drawn_operations, size_t at)
+                             struct drawn_operations *drawn, size_t at)
 {
     const struct job_operation *operation = &job->operations[at];
     size_t before = (size_t)(operation->group == (int32_t)at ? operation->previous : operation->group);
     if (operation->group == (int32_t)at && operation->previous < 0)
-        return drawn_operations->streams++;
-    return before >= rank->first && before < at ? drawn_operations->stream_of[before - rank->first]
-                                                : drawn_operations->streams++;
+        return drawn->streams++;
+    return before >= rank->first && before < at ? drawn->stream_of[before - rank->first] : drawn->streams++;
 }
 
 static int64_t end_of(const struct job_operation *operation)
@@ -156,27 +155,26 @@ static int has_device_time(const struct job_operation *operation)
     return operation->start_ns != TIME_UNKNOWN || operation->end_ns != TIME_UNKNOWN;
 }
 
-static int collect(struct canvas *canvas, int32_t number, struct drawn_operations *drawn_operations)
+static int collect(struct canvas *canvas, int32_t number, struct drawn_operations *drawn)
 {
     const struct job *job = canvas->job;
     const struct job_rank *rank = &job->ranks[number];
-    drawn_operations->items = array_new(rank->count, sizeof *drawn_operations->items);
-    drawn_operations->stream_of = array_new(rank->count, sizeof *drawn_operations->stream_of);
-    if (!drawn_operations->items || !drawn_operations->stream_of)
+    drawn->items = array_new(rank->count, sizeof *drawn->items);
+    drawn->stream_of = array_new(rank->count, sizeof *drawn->stream_of);
+    if (!drawn->items || !drawn->stream_of)
         return -1;
     for (size_t i = 0; i < rank->count; i++) {
         size_t at = rank->first + i;
         const struct job_operation *operation = &job->operations[at];
-        drawn_operations->stream_of[i] = number_stream(job, rank, drawn_operations, at);
+        drawn->stream_of[i] = number_stream(job, rank, drawn, at);
         if (!canvas_shows(canvas, at))
             continue;
         canvas->counts->operations++;
         canvas->counts->untimed += canvas_begin_ns(canvas, at) == TIME_UNKNOWN;
         if (has_device_time(operation))
-            drawn_operations->items[drawn_operations->count++] =
-                make_drawn(operation, (int32_t)at, drawn_operations->stream_of[i]);
+            drawn->items[drawn->count++] = make_drawn(operation, (int32_t)at, drawn->stream_of[i]);
     }
-    array_sort(drawn_operations->items, drawn_operations->count, sizeof *drawn_operations->items, by_stream);
+    array_sort(drawn->items, drawn->count, sizeof *drawn->items, by_stream);
     return 0;
 }
 
@@ -194,12 +192,12 @@ static int32_t only_communicator(const struct job *job, const struct drawn *item
  * Names a stream by its address, like "operations, stream 0x55ef21af9590"; without one, by its communicator
  * if it has only one.
  */
-static int name_stream(const struct canvas *canvas, const struct drawn_operations *drawn_operations,
+static int name_stream(const struct canvas *canvas, const struct drawn_operations *drawn,
                        const struct drawn *items, size_t count, struct buffer *name)
 {
     const struct job *job = canvas->job;
     uint64_t stream = canvas->calls[items[0].operation].stream;
-    int32_t communicator = drawn_operations->streams > 1 ? only_communicator(job, items, count) : -1;
+    int32_t communicator = drawn->streams > 1 ? only_communicator(job, items, count) : -1;
     buffer_clear(name);
     if (stream)
         return buffer_printf(name, "operations, stream 0x%" PRIx64, stream);
@@ -418,21 +416,19 @@ static int draw_stream(struct drawing *drawing, struct drawn *items, size_t coun
     return failed;
 }
 
-static int draw_streams(struct drawing *drawing, const struct drawn_operations *drawn_operations,
-                        int32_t rank, struct error *error)
+static int draw_streams(struct drawing *drawing, const struct drawn_operations *drawn, int32_t rank,
+                        struct error *error)
 {
     struct buffer name = BUFFER_INIT;
     int failed = 0;
-    for (size_t i = 0, end; !failed && i < drawn_operations->count; i = end) {
-        for (end = i + 1; end < drawn_operations->count &&
-                          drawn_operations->items[end].stream == drawn_operations->items[i].stream;
-             end++)
+    for (size_t i = 0, end; !failed && i < drawn->count; i = end) {
+        for (end = i + 1; end < drawn->count && drawn->items[end].stream == drawn->items[i].stream; end++)
             ;
-        failed = name_stream(drawing->canvas, drawn_operations, &drawn_operations->items[i], end - i, &name)
+        failed = name_stream(drawing->canvas, drawn, &drawn->items[i], end - i, &name)
                      ? error_no_memory(error)
                      : 0;
         drawing->track_group = (struct track_group){.rank = rank, .name = name.data};
-        failed = failed || draw_stream(drawing, &drawn_operations->items[i], end - i, error);
+        failed = failed || draw_stream(drawing, &drawn->items[i], end - i, error);
     }
     buffer_release(&name);
     return failed;
@@ -440,13 +436,12 @@ static int draw_streams(struct drawing *drawing, const struct drawn_operations *
 
 int draw_operations(struct canvas *canvas, const struct waits *waits, int32_t rank, struct error *error)
 {
-    struct drawn_operations drawn_operations = {0};
+    struct drawn_operations drawn = {0};
     struct drawing drawing = {.canvas = canvas, .waits = waits};
-    int failed = collect(canvas, rank, &drawn_operations)
-                     ? error_no_memory(error)
-                     : draw_streams(&drawing, &drawn_operations, rank, error);
-    free(drawn_operations.items);
-    free(drawn_operations.stream_of);
+    int failed =
+        collect(canvas, rank, &drawn) ? error_no_memory(error) : draw_streams(&drawing, &drawn, rank, error);
+    free(drawn.items);
+    free(drawn.stream_of);
     buffer_release(&drawing.words.name);
     buffer_release(&drawing.text);
     return failed ? -1 : 0;

@@ -186,15 +186,14 @@ static int draw_step(struct canvas *canvas, const struct draw_proxies_row *row, 
     struct waited list[WAIT_KINDS];
     size_t count = list_waits(canvas, row, step, list);
     const struct perfetto_argument argument = {"step", NULL, step->step};
-    struct track_group *track_group = &row->link->steps;
+    struct track_group *group = &row->link->steps;
     int lane, failed = 0;
     if (!count)
         return 0;
-    if (track_group_place(canvas, track_group, list[0].begin_ns, list[count - 1].end_ns, &lane, error) ||
-        lane < 0)
+    if (track_group_place(canvas, group, list[0].begin_ns, list[count - 1].end_ns, &lane, error) || lane < 0)
         return lane < 0 ? 0 : -1;
     for (size_t i = 0; !failed && i < count; i++) {
-        const struct perfetto_event event = {.track = track_group->tracks[lane],
+        const struct perfetto_event event = {.track = group->tracks[lane],
                                              .at_ns = list[i].begin_ns,
                                              .category = "proxy",
                                              .name = list[i].name,

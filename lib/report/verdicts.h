@@ -93,9 +93,6 @@ int summary_is_doubtful(const struct summary *summary);
 /* Appends "summary": {...}. Returns -1 when memory is out. */
 int summary_add_json(const struct summary *summary, struct buffer *json);
 
-/* Warns if findings are shown and less than half of the job was analyzed. */
-int caution_scope(const struct judgement *judgement, struct table *table, struct error *error);
-
 /* -------------------- diagnose_notes.c -------------------- */
 
 /*
@@ -180,13 +177,6 @@ void judged_run_release(struct judged_run *run);
  */
 int caution_unidentified_processes(struct store *store, struct table *table, struct error *error);
 
-/*
- * Warns if ranks of a run report failures that no finding covers (a peer that closed its connection,
- * transfers that were given up, a port that went down). Needs what findings_find fills in.
- */
-int caution_unexplained_failures(const struct job *job, const struct findings *findings, struct table *table,
-                                 struct error *error);
-
 /* -------------------- warnings.c -------------------- */
 
 /* Warnings about what is missing from a run. Every analysis uses the same words. */
@@ -205,7 +195,7 @@ int warnings_append(const struct table *table, struct buffer *text);
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 
 /* Warns if most ranks looked slow at the same time (diagnose/rules_lateness.c). */
-int caution_common_slowdown(const struct common_slowdown *common_slowdown, const struct job *job,
+int caution_common_slowdown(const struct common_slowdown *slowdown, const struct job *job,
                             struct table *table, struct error *error);
 
 /*
@@ -223,20 +213,6 @@ int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct 
 
 /* Warns about calls that moved data and have no operation. */
 int caution_bare_calls(struct store *store, int64_t run_id, struct table *table, struct error *error);
-
-/*
- * Warns if most traces are truncated and no finding names the rank that stopped. Needs what findings_find
- * fills in.
- */
-int caution_truncated_traces(const struct job *job, const struct findings *findings, struct table *table,
-                             struct error *error);
-
-/*
- * Warns if dumps were written while the job ran, in which case diagnose does not search for who waits for
- * whom.
- */
-int caution_snapshot(const struct job *job, const struct findings *findings, struct table *table,
-                     struct error *error);
 
 /*
  * Warnings about the store as a whole: shards are missing; it has no runs, so no operations, and which

@@ -223,17 +223,17 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
     return failed;
 }
 
-int caution_common_slowdown(const struct common_slowdown *common_slowdown, const struct job *job,
+int caution_common_slowdown(const struct common_slowdown *slowdown, const struct job *job,
                             struct table *table, struct error *error)
 {
-    return common_slowdown->findings
+    return slowdown->findings
                ? table_add_warning(
                      table, error,
                      "run %lld: up to %d of %zu ranks were slow at the same time, steps %d-%d: they may "
                      "have a common cause, so confidence is low",
-                     (long long)job->run_id, (int)common_slowdown->ranks, job_recorded_ranks(job),
-                     (int)job_run_step(job, common_slowdown->first_step),
-                     (int)job_run_step(job, common_slowdown->last_step))
+                     (long long)job->run_id, (int)slowdown->ranks, job_recorded_ranks(job),
+                     (int)job_run_step(job, slowdown->first_step),
+                     (int)job_run_step(job, slowdown->last_step))
                : 0;
 }
 
@@ -256,30 +256,6 @@ int caution_bounds(const struct job *job, const struct findings *findings, struc
                      "operations of their rank were in flight",
                      run, (long long)bounded)
                : 0;
-}
-
-int caution_truncated_traces(const struct job *job, const struct findings *findings, struct table *table,
-                             struct error *error)
-{
-    return job->common_cut == CUT_NONE || findings_explain_stop(findings)
-               ? 0
-               : table_add_warning(table, error,
-                                   "run %lld: most traces have no end marker and no rank is visibly waiting "
-                                   "for another: the "
-                                   "job was stopped or still running, or the files were truncated",
-                                   (long long)job->run_id);
-}
-
-int caution_snapshot(const struct job *job, const struct findings *findings, struct table *table,
-                     struct error *error)
-{
-    if (findings->is_snapshot)
-        return table_add_warning(
-            table, error,
-            "run %lld: all dumps were written within a second of the last calls in them, so the job was "
-            "running, and ranks were not checked for a hang; if the job hangs, dump it again",
-            (long long)job->run_id);
-    return 0;
 }
 
 int caution_inseparable_ranks(const struct job *job, struct table *table, struct error *error)

@@ -6,8 +6,7 @@
 #include <stdint.h>
 
 /* Both copy the texts. They return -1 when memory is out; the list is then unchanged. */
-int finding_snapshot_list_add(struct finding_snapshot_list *list,
-                              const struct finding_snapshot *finding_snapshot);
+int finding_snapshot_list_add(struct finding_snapshot_list *list, const struct finding_snapshot *snapshot);
 int finding_snapshot_list_append(struct finding_snapshot_list *list,
                                  const struct finding_snapshot_list *others);
 

@@ -18,14 +18,14 @@
  */
 enum { STEPS_WITHOUT = 3, PART_WITHOUT = 20 };
 
-static void noted_release(struct finding_snapshot *finding_snapshot)
+static void noted_release(struct finding_snapshot *snapshot)
 {
-    free(finding_snapshot->run);
-    free(finding_snapshot->kind);
-    free(finding_snapshot->unit);
-    free(finding_snapshot->phase);
-    free(finding_snapshot->confidence);
-    free(finding_snapshot->text);
+    free(snapshot->run);
+    free(snapshot->kind);
+    free(snapshot->unit);
+    free(snapshot->phase);
+    free(snapshot->confidence);
+    free(snapshot->text);
 }
 
 void finding_snapshot_list_release(struct finding_snapshot_list *list)
@@ -42,15 +42,13 @@ static int copy_text(char **copy, const char *text)
     return text && !*copy ? -1 : 0;
 }
 
-int finding_snapshot_list_add(struct finding_snapshot_list *list,
-                              const struct finding_snapshot *finding_snapshot)
+int finding_snapshot_list_add(struct finding_snapshot_list *list, const struct finding_snapshot *snapshot)
 {
-    struct finding_snapshot copy = *finding_snapshot;
+    struct finding_snapshot copy = *snapshot;
     copy.run = copy.kind = copy.unit = copy.phase = copy.confidence = copy.text = NULL;
-    if (copy_text(&copy.run, finding_snapshot->run) || copy_text(&copy.kind, finding_snapshot->kind) ||
-        copy_text(&copy.unit, finding_snapshot->unit) || copy_text(&copy.phase, finding_snapshot->phase) ||
-        copy_text(&copy.confidence, finding_snapshot->confidence) ||
-        copy_text(&copy.text, finding_snapshot->text) ||
+    if (copy_text(&copy.run, snapshot->run) || copy_text(&copy.kind, snapshot->kind) ||
+        copy_text(&copy.unit, snapshot->unit) || copy_text(&copy.phase, snapshot->phase) ||
+        copy_text(&copy.confidence, snapshot->confidence) || copy_text(&copy.text, snapshot->text) ||
         array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items)) {
         noted_release(&copy);
         return -1;
@@ -78,9 +76,9 @@ static int is_text(const char *one, const char *other)
 }
 
 /* Largest distance between two consecutive steps of a finding. */
-static int64_t stride(const struct finding_snapshot *finding_snapshot)
+static int64_t stride(const struct finding_snapshot *snapshot)
 {
-    return finding_snapshot->period > 1 ? finding_snapshot->period : 1;
+    return snapshot->period > 1 ? snapshot->period : 1;
 }
 
 static int meets(const struct finding_snapshot *one, const struct finding_snapshot *other)
@@ -102,21 +100,20 @@ int finding_snapshot_is_same(const struct finding_snapshot *one, const struct fi
  * Number of steps between the last step of a finding and the newest step of the run. It is rarely 0, because
  * some ranks have not yet written their newest steps.
  */
-static int64_t finding_snapshot_lag(const struct finding_snapshot *finding_snapshot)
+static int64_t finding_snapshot_lag(const struct finding_snapshot *snapshot)
 {
-    return finding_snapshot->run_step - finding_snapshot->last_step;
+    return snapshot->run_step - snapshot->last_step;
 }
 
 /*
  * Whether the run has continued without the finding: its lag exceeds the smallest lag so far by three periods
  * of the finding and by a twentieth of all steps.
  */
-static int finding_snapshot_is_over(const struct finding_snapshot *finding_snapshot, int64_t least_lag)
+static int finding_snapshot_is_over(const struct finding_snapshot *snapshot, int64_t least_lag)
 {
-    int64_t enough = STEPS_WITHOUT * stride(finding_snapshot),
-            part = finding_snapshot->run_step / PART_WITHOUT;
-    return finding_snapshot->first_step >= 0 && !finding_snapshot->stops_job &&
-           finding_snapshot_lag(finding_snapshot) > least_lag + (part > enough ? part : enough);
+    int64_t enough = STEPS_WITHOUT * stride(snapshot), part = snapshot->run_step / PART_WITHOUT;
+    return snapshot->first_step >= 0 && !snapshot->stops_job &&
+           finding_snapshot_lag(snapshot) > least_lag + (part > enough ? part : enough);
 }
 
 /*
@@ -149,32 +146,30 @@ void reported_findings_release(struct difference *difference)
     *difference = (struct difference){.told = NULL};
 }
 
-static int tell(const struct change_receiver *change_receiver, enum change change,
-                const struct finding_snapshot *finding_snapshot, struct error *error)
+static int tell(const struct change_receiver *receiver, enum change change,
+                const struct finding_snapshot *snapshot, struct error *error)
 {
-    return change_receiver->listener
-               ? change_receiver->listener(change_receiver->context, change, finding_snapshot, error)
-               : 0;
+    return receiver->listener ? receiver->listener(receiver->context, change, snapshot, error) : 0;
 }
 
-static int add(struct difference *difference, const struct finding_snapshot *finding_snapshot,
-               const struct change_receiver *change_receiver, struct error *error)
+static int add(struct difference *difference, const struct finding_snapshot *snapshot,
+               const struct change_receiver *receiver, struct error *error)
 {
     struct finding_snapshot_list copy = {.items = NULL};
     if (array_reserve((void **)&difference->told, &difference->capacity, difference->count + 1,
                       sizeof *difference->told) ||
-        finding_snapshot_list_add(&copy, finding_snapshot))
+        finding_snapshot_list_add(&copy, snapshot))
         return error_no_memory(error);
     struct reported_finding *added = &difference->told[difference->count++];
     *added = (struct reported_finding){.finding_snapshot = copy.items[0],
-                                       .lost_ns = finding_snapshot->lost_ns,
-                                       .lag = finding_snapshot_lag(finding_snapshot)};
+                                       .lost_ns = snapshot->lost_ns,
+                                       .lag = finding_snapshot_lag(snapshot)};
     free(copy.items);
     /* Findings that are already known are not reported as ended later on, if they have ended by now. */
-    added->is_over = !change_receiver->listener && finding_snapshot_is_over(finding_snapshot, 0);
+    added->is_over = !receiver->listener && finding_snapshot_is_over(snapshot, 0);
     if (added->is_over)
         added->lag = 0;
-    return tell(change_receiver, CHANGE_NEW, finding_snapshot, error);
+    return tell(receiver, CHANGE_NEW, snapshot, error);
 }
 
 static const struct finding_snapshot *find(const struct finding_snapshot_list *list,
@@ -187,11 +182,10 @@ static const struct finding_snapshot *find(const struct finding_snapshot_list *l
 }
 
 /* Replaces the previous state by the latest one. */
-static int renew(struct reported_finding *told, const struct finding_snapshot *finding_snapshot,
-                 struct error *error)
+static int renew(struct reported_finding *told, const struct finding_snapshot *snapshot, struct error *error)
 {
     struct finding_snapshot_list copy = {.items = NULL};
-    if (finding_snapshot_list_add(&copy, finding_snapshot))
+    if (finding_snapshot_list_add(&copy, snapshot))
         return error_no_memory(error);
     noted_release(&told->finding_snapshot);
     told->finding_snapshot = copy.items[0];
@@ -201,46 +195,45 @@ static int renew(struct reported_finding *told, const struct finding_snapshot *f
 }
 
 /* Whether a finding must be reported again, and as which change. */
-static int has_changed(const struct reported_finding *told, const struct finding_snapshot *finding_snapshot,
+static int has_changed(const struct reported_finding *told, const struct finding_snapshot *snapshot,
                        enum change *change)
 {
-    int is_over = finding_snapshot_is_over(finding_snapshot, told->lag);
+    int is_over = finding_snapshot_is_over(snapshot, told->lag);
     *change = is_over && !told->is_over ? CHANGE_OVER : CHANGE_CHANGED;
-    return is_over != told->is_over ||
-           strcmp(told->finding_snapshot.confidence, finding_snapshot->confidence) != 0 ||
-           (told->lost_ns > 0 && finding_snapshot->lost_ns / REPORT_AGAIN_FACTOR >= told->lost_ns);
+    return is_over != told->is_over || strcmp(told->finding_snapshot.confidence, snapshot->confidence) != 0 ||
+           (told->lost_ns > 0 && snapshot->lost_ns / REPORT_AGAIN_FACTOR >= told->lost_ns);
 }
 
-static int follow(struct reported_finding *told, const struct finding_snapshot *finding_snapshot,
-                  const struct change_receiver *change_receiver, struct error *error)
+static int follow(struct reported_finding *told, const struct finding_snapshot *snapshot,
+                  const struct change_receiver *receiver, struct error *error)
 {
     enum change change;
     /* Fewer steps were detected than before: that is less information, and no change. */
-    if (finding_snapshot->run_step < told->finding_snapshot.run_step) {
+    if (snapshot->run_step < told->finding_snapshot.run_step) {
         told->is_absent = 0;
         return 0;
     }
-    int is_told = has_changed(told, finding_snapshot, &change),
-        is_over = finding_snapshot_is_over(finding_snapshot, told->lag);
-    if (renew(told, finding_snapshot, error))
+    int is_told = has_changed(told, snapshot, &change),
+        is_over = finding_snapshot_is_over(snapshot, told->lag);
+    if (renew(told, snapshot, error))
         return -1;
-    if (finding_snapshot_lag(finding_snapshot) < told->lag)
-        told->lag = finding_snapshot_lag(finding_snapshot);
+    if (finding_snapshot_lag(snapshot) < told->lag)
+        told->lag = finding_snapshot_lag(snapshot);
     if (!is_told)
         return 0;
-    told->lost_ns = finding_snapshot->lost_ns;
+    told->lost_ns = snapshot->lost_ns;
     told->is_over = is_over;
-    return tell(change_receiver, change, finding_snapshot, error);
+    return tell(receiver, change, snapshot, error);
 }
 
-static int withdraw(struct difference *difference, size_t at, const struct change_receiver *change_receiver,
+static int withdraw(struct difference *difference, size_t at, const struct change_receiver *receiver,
                     struct error *error)
 {
-    struct finding_snapshot finding_snapshot = difference->told[at].finding_snapshot;
+    struct finding_snapshot snapshot = difference->told[at].finding_snapshot;
     memmove(&difference->told[at], &difference->told[at + 1],
             (--difference->count - at) * sizeof *difference->told);
-    int failed = tell(change_receiver, CHANGE_WITHDRAWN, &finding_snapshot, error);
-    noted_release(&finding_snapshot);
+    int failed = tell(receiver, CHANGE_WITHDRAWN, &snapshot, error);
+    noted_release(&snapshot);
     return failed;
 }
 
@@ -249,47 +242,46 @@ static int withdraw(struct difference *difference, size_t at, const struct chang
  * that match one.
  */
 static int follow_all(struct difference *difference, const struct finding_snapshot_list *now, uint8_t *taken,
-                      const struct change_receiver *change_receiver, struct error *error)
+                      const struct change_receiver *receiver, struct error *error)
 {
     for (size_t i = 0; i < difference->count;) {
-        const struct finding_snapshot *finding_snapshot =
-            find(now, &difference->told[i].finding_snapshot, taken);
-        if (!finding_snapshot && difference->told[i].is_absent) {
-            if (withdraw(difference, i, change_receiver, error))
+        const struct finding_snapshot *snapshot = find(now, &difference->told[i].finding_snapshot, taken);
+        if (!snapshot && difference->told[i].is_absent) {
+            if (withdraw(difference, i, receiver, error))
                 return -1;
             continue;
         }
-        if (!finding_snapshot) {
+        if (!snapshot) {
             difference->told[i++].is_absent = 1;
             continue;
         }
-        taken[finding_snapshot - now->items] = 1;
-        if (follow(&difference->told[i++], finding_snapshot, change_receiver, error))
+        taken[snapshot - now->items] = 1;
+        if (follow(&difference->told[i++], snapshot, receiver, error))
             return -1;
     }
     return 0;
 }
 
-static int is_doubtful(const struct finding_snapshot *finding_snapshot)
+static int is_doubtful(const struct finding_snapshot *snapshot)
 {
-    return finding_snapshot->stops_job || strcmp(finding_snapshot->confidence, "high") != 0;
+    return snapshot->stops_job || strcmp(snapshot->confidence, "high") != 0;
 }
 
 static int add_rest(struct difference *difference, const struct finding_snapshot_list *now,
-                    const uint8_t *taken, const struct change_receiver *change_receiver, struct error *error)
+                    const uint8_t *taken, const struct change_receiver *receiver, struct error *error)
 {
     struct finding_snapshot_list waiting = {.items = NULL};
     int failed = 0;
     for (size_t i = 0; !failed && i < now->count; i++) {
-        const struct finding_snapshot *finding_snapshot = &now->items[i];
-        int waits = is_doubtful(finding_snapshot) && change_receiver->listener &&
-                    !find(&difference->waiting, finding_snapshot, NULL);
+        const struct finding_snapshot *snapshot = &now->items[i];
+        int waits =
+            is_doubtful(snapshot) && receiver->listener && !find(&difference->waiting, snapshot, NULL);
         if (taken[i])
             continue;
         if (waits)
-            failed = finding_snapshot_list_add(&waiting, finding_snapshot) ? error_no_memory(error) : 0;
+            failed = finding_snapshot_list_add(&waiting, snapshot) ? error_no_memory(error) : 0;
         else
-            failed = add(difference, finding_snapshot, change_receiver, error);
+            failed = add(difference, snapshot, receiver, error);
     }
     finding_snapshot_list_release(&difference->waiting);
     difference->waiting = waiting;
@@ -297,13 +289,13 @@ static int add_rest(struct difference *difference, const struct finding_snapshot
 }
 
 static int update(struct difference *difference, const struct finding_snapshot_list *now,
-                  const struct change_receiver *change_receiver, struct error *error)
+                  const struct change_receiver *receiver, struct error *error)
 {
     uint8_t *taken = array_new(now->count + 1, sizeof *taken);
     if (!taken)
         return error_no_memory(error);
-    int failed = follow_all(difference, now, taken, change_receiver, error) ||
-                 add_rest(difference, now, taken, change_receiver, error);
+    int failed = follow_all(difference, now, taken, receiver, error) ||
+                 add_rest(difference, now, taken, receiver, error);
     free(taken);
     return failed ? -1 : 0;
 }
@@ -318,24 +310,24 @@ int reported_findings_begin(struct difference *difference, const struct finding_
 int reported_findings_update(struct difference *difference, const struct finding_snapshot_list *now,
                              change_listener *listener, void *context, struct error *error)
 {
-    const struct change_receiver change_receiver = {listener, context};
-    return update(difference, now, &change_receiver, error);
+    const struct change_receiver receiver = {listener, context};
+    return update(difference, now, &receiver, error);
 }
 
 int reported_findings_confirm(struct difference *difference, change_listener *listener, void *context,
                               struct error *error)
 {
-    const struct change_receiver change_receiver = {listener, context};
+    const struct change_receiver receiver = {listener, context};
     struct finding_snapshot_list waiting = difference->waiting;
     int failed = 0;
     difference->waiting = (struct finding_snapshot_list){.items = NULL};
     for (size_t i = 0; !failed && i < difference->count;)
         if (difference->told[i].is_absent)
-            failed = withdraw(difference, i, &change_receiver, error);
+            failed = withdraw(difference, i, &receiver, error);
         else
             i++;
     for (size_t i = 0; !failed && i < waiting.count; i++)
-        failed = add(difference, &waiting.items[i], &change_receiver, error);
+        failed = add(difference, &waiting.items[i], &receiver, error);
     finding_snapshot_list_release(&waiting);
     return failed ? -1 : 0;
 }
@@ -358,16 +350,15 @@ static int append_escaped(struct buffer *line, const char *text)
     return escape_terminal(line, text, strlen(text));
 }
 
-int change_line_text(enum change change, const struct finding_snapshot *finding_snapshot, int64_t at_ns,
+int change_line_text(enum change change, const struct finding_snapshot *snapshot, int64_t at_ns,
                      int names_run, struct buffer *line)
 {
     return append_time(line, at_ns) ||
                    buffer_printf(line, " %s: ", change == CHANGE_OVER ? "ended" : change_name(change)) ||
-                   (names_run && finding_snapshot->run &&
-                    (append_escaped(line, finding_snapshot->run) || buffer_append_text(line, ": "))) ||
-                   buffer_printf(line, "%s (%s confidence): ", finding_snapshot->kind,
-                                 finding_snapshot->confidence) ||
-                   append_escaped(line, finding_snapshot->text) || buffer_append_byte(line, '\n')
+                   (names_run && snapshot->run &&
+                    (append_escaped(line, snapshot->run) || buffer_append_text(line, ": "))) ||
+                   buffer_printf(line, "%s (%s confidence): ", snapshot->kind, snapshot->confidence) ||
+                   append_escaped(line, snapshot->text) || buffer_append_byte(line, '\n')
                ? -1
                : 0;
 }
@@ -378,24 +369,21 @@ static int append_step(struct buffer *line, const char *name, int64_t step)
                     : text_json_integer(line, name, step);
 }
 
-int change_line_json(enum change change, const struct finding_snapshot *finding_snapshot, int64_t at_ns,
+int change_line_json(enum change change, const struct finding_snapshot *snapshot, int64_t at_ns,
                      struct buffer *line)
 {
     struct buffer time = BUFFER_INIT;
     int failed =
         append_time(&time, at_ns) || buffer_append_byte(line, '{') ||
         text_json_string(line, "time", time.data) || text_json_string(line, "change", change_name(change)) ||
-        text_json_string(line, "run", finding_snapshot->run) ||
-        text_json_string(line, "kind", finding_snapshot->kind) ||
-        text_json_string(line, "unit", finding_snapshot->unit) ||
-        text_json_string(line, "tag", finding_snapshot->phase) ||
-        text_json_string(line, "confidence", finding_snapshot->confidence) ||
-        append_step(line, "first_step", finding_snapshot->first_step) ||
-        append_step(line, "last_step", finding_snapshot->last_step) || text_json_key(line, "lost_us") ||
-        buffer_printf(line, "%.3f", (double)finding_snapshot->lost_ns / 1e3) ||
-        text_json_key(line, "stopped") ||
-        buffer_append_text(line, finding_snapshot->stops_job ? "true" : "false") ||
-        text_json_string(line, "text", finding_snapshot->text) || buffer_append_text(line, "}\n");
+        text_json_string(line, "run", snapshot->run) || text_json_string(line, "kind", snapshot->kind) ||
+        text_json_string(line, "unit", snapshot->unit) || text_json_string(line, "tag", snapshot->phase) ||
+        text_json_string(line, "confidence", snapshot->confidence) ||
+        append_step(line, "first_step", snapshot->first_step) ||
+        append_step(line, "last_step", snapshot->last_step) || text_json_key(line, "lost_us") ||
+        buffer_printf(line, "%.3f", (double)snapshot->lost_ns / 1e3) || text_json_key(line, "stopped") ||
+        buffer_append_text(line, snapshot->stops_job ? "true" : "false") ||
+        text_json_string(line, "text", snapshot->text) || buffer_append_text(line, "}\n");
     buffer_release(&time);
     return failed ? -1 : 0;
 }

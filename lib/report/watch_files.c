@@ -159,11 +159,11 @@ static void release_runs(struct cached_run *runs, size_t count)
     free(runs);
 }
 
-void verdict_cache_release(struct verdict_cache *verdict_cache)
+void verdict_cache_release(struct verdict_cache *cache)
 {
-    release_runs(verdict_cache->runs, verdict_cache->count);
-    verdict_cache->runs = NULL;
-    verdict_cache->count = 0;
+    release_runs(cache->runs, cache->count);
+    cache->runs = NULL;
+    cache->count = 0;
 }
 
 static uint64_t mix(uint64_t state, int64_t file_id, const char *digest)
@@ -216,20 +216,20 @@ static int note(struct finding_snapshot_list *list, const struct finding *findin
 {
     struct buffer unit = BUFFER_INIT, text = BUFFER_INIT;
     int failed = finding_name_unit(finding, job, &unit) || finding_append(finding, job, &text);
-    const struct finding_snapshot finding_snapshot = {
-        .run = job->run_name,
-        .kind = (char *)(uintptr_t)finding_kind_name(finding->kind),
-        .unit = unit.data,
-        .phase = (char *)(uintptr_t)job_tag(job, finding->tag),
-        .confidence = (char *)(uintptr_t)confidence_name(finding->confidence),
-        .text = text.data,
-        .first_step = finding->first_step,
-        .last_step = finding->last_step,
-        .period = finding->period,
-        .run_step = job->step_count - 1,
-        .lost_ns = finding->lost_ns,
-        .stops_job = finding->stops_job};
-    failed = failed || finding_snapshot_list_add(list, &finding_snapshot);
+    const struct finding_snapshot snapshot = {.run = job->run_name,
+                                              .kind = (char *)(uintptr_t)finding_kind_name(finding->kind),
+                                              .unit = unit.data,
+                                              .phase = (char *)(uintptr_t)job_tag(job, finding->tag),
+                                              .confidence =
+                                                  (char *)(uintptr_t)confidence_name(finding->confidence),
+                                              .text = text.data,
+                                              .first_step = finding->first_step,
+                                              .last_step = finding->last_step,
+                                              .period = finding->period,
+                                              .run_step = job->step_count - 1,
+                                              .lost_ns = finding->lost_ns,
+                                              .stops_job = finding->stops_job};
+    failed = failed || finding_snapshot_list_add(list, &snapshot);
     buffer_release(&unit);
     buffer_release(&text);
     return failed;
@@ -247,23 +247,23 @@ static int note_longer_steps(struct finding_snapshot_list *list, const struct ju
     table_init(&table, "watch");
     table.is_of_one_run = 1; /* the line of watch names the run if there are several */
     int failed = caution_longer_steps(&run->job, &run->baseline, run->transfers, longer, &table, error);
-    const struct finding_snapshot finding_snapshot = {
-        .run = run->job.run_name,
-        .kind = (char *)(uintptr_t) "longer_steps",
-        .unit = (char *)(uintptr_t) "job",
-        .confidence = (char *)(uintptr_t)confidence_name(CONFIDENCE_MEDIUM),
-        .text = table.warning_count ? table.warnings[0] : NULL,
-        .first_step = row->first,
-        .last_step = row->last,
-        .run_step = run->job.step_count - 1,
-        .lost_ns = row->lost_ns};
-    if (!failed && finding_snapshot.text && finding_snapshot_list_add(list, &finding_snapshot))
+    const struct finding_snapshot snapshot = {.run = run->job.run_name,
+                                              .kind = (char *)(uintptr_t) "longer_steps",
+                                              .unit = (char *)(uintptr_t) "job",
+                                              .confidence =
+                                                  (char *)(uintptr_t)confidence_name(CONFIDENCE_MEDIUM),
+                                              .text = table.warning_count ? table.warnings[0] : NULL,
+                                              .first_step = row->first,
+                                              .last_step = row->last,
+                                              .run_step = run->job.step_count - 1,
+                                              .lost_ns = row->lost_ns};
+    if (!failed && snapshot.text && finding_snapshot_list_add(list, &snapshot))
         failed = error_no_memory(error);
     table_release(&table);
     return failed;
 }
 
-static int judge(struct cached_run *run, const struct verdict_cache *verdict_cache, struct store *store,
+static int judge(struct cached_run *run, const struct verdict_cache *cache, struct store *store,
                  const struct diagnose_options *options, struct error *error)
 {
     struct judged_run judged;
@@ -273,12 +273,11 @@ static int judge(struct cached_run *run, const struct verdict_cache *verdict_cac
     findings_sort(&judged.findings);
     for (size_t i = 0; !failed && i < judged.findings.count; i++) {
         const struct finding *finding = &judged.findings.items[i];
-        if ((verdict_cache->shows_low || finding_is_reported(finding)) &&
-            note(&run->findings, finding, &judged.job))
+        if ((cache->shows_low || finding_is_reported(finding)) && note(&run->findings, finding, &judged.job))
             failed = error_no_memory(error);
     }
     failed = failed || note_longer_steps(&run->findings, &judged, error) ||
-             (verdict_cache->wants_metrics && run_metrics_add(&run->metrics, &judged, error));
+             (cache->wants_metrics && run_metrics_add(&run->metrics, &judged, error));
     judged_run_release(&judged);
     return failed;
 }
@@ -307,29 +306,28 @@ static int judge_runs(struct verdict_cache *now, struct verdict_cache *before, s
     return failed;
 }
 
-int verdict_cache_update(struct verdict_cache *verdict_cache, struct store *store, struct error *error)
+int verdict_cache_update(struct verdict_cache *cache, struct store *store, struct error *error)
 {
-    struct verdict_cache now = {.shows_low = verdict_cache->shows_low,
-                                .wants_metrics = verdict_cache->wants_metrics};
+    struct verdict_cache now = {.shows_low = cache->shows_low, .wants_metrics = cache->wants_metrics};
     int failed = list_runs(&now, store, error) || list_others(&now, store, error) ||
-                 judge_runs(&now, verdict_cache, store, error);
-    verdict_cache_release(verdict_cache);
-    *verdict_cache = now;
+                 judge_runs(&now, cache, store, error);
+    verdict_cache_release(cache);
+    *cache = now;
     return failed ? -1 : 0;
 }
 
-int verdict_cache_findings(const struct verdict_cache *verdict_cache, struct finding_snapshot_list *findings)
+int verdict_cache_findings(const struct verdict_cache *cache, struct finding_snapshot_list *findings)
 {
-    for (size_t i = 0; i < verdict_cache->count; i++)
-        if (finding_snapshot_list_append(findings, &verdict_cache->runs[i].findings))
+    for (size_t i = 0; i < cache->count; i++)
+        if (finding_snapshot_list_append(findings, &cache->runs[i].findings))
             return -1;
     return 0;
 }
 
-int verdict_cache_metrics(const struct verdict_cache *verdict_cache, struct metrics *metrics)
+int verdict_cache_metrics(const struct verdict_cache *cache, struct metrics *metrics)
 {
-    for (size_t i = 0; i < verdict_cache->count; i++)
-        if (metrics_append(metrics, &verdict_cache->runs[i].metrics))
+    for (size_t i = 0; i < cache->count; i++)
+        if (metrics_append(metrics, &cache->runs[i].metrics))
             return -1;
     return 0;
 }

@@ -13,7 +13,7 @@
 static int read_number(const char *text, int64_t *number)
 {
     char *end;
-    if (*text < '0' || *text > '9')
+    if (!is_digit(*text))
         return 0;
     errno = 0;
     *number = strtoll(text, &end, 10);
@@ -131,13 +131,6 @@ static enum shard_state state_named(const char *name)
     return SHARD_UNFINISHED;
 }
 
-static int take_text(struct statement *row, int column, char **text)
-{
-    const char *value = statement_text(row, column);
-    *text = strdup(value ? value : "");
-    return *text ? 0 : -1;
-}
-
 static int take_row(struct shards *shards, struct statement *row, struct error *error)
 {
     if (array_reserve((void **)&shards->items, &shards->capacity, shards->count + 1, sizeof *shards->items))
@@ -147,9 +140,9 @@ static int take_row(struct shards *shards, struct statement *row, struct error *
                             .count = statement_integer(row, 2),
                             .is_of_host = statement_integer(row, 4) != 0,
                             .state = state_named(statement_text(row, 6))};
-    return take_text(row, 0, &shard->job) || take_text(row, 3, &shard->host) ||
-                   take_text(row, 5, &shard->path) ||
-                   (!statement_is_null(row, 7) && take_text(row, 7, &shard->reason))
+    return statement_copy_text(row, 0, &shard->job) || statement_copy_text(row, 3, &shard->host) ||
+                   statement_copy_text(row, 5, &shard->path) ||
+                   (!statement_is_null(row, 7) && statement_copy_text(row, 7, &shard->reason))
                ? error_no_memory(error)
                : 0;
 }

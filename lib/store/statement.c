@@ -123,6 +123,13 @@ const char *statement_text(struct statement *statement, int column)
     return (const char *)sqlite3_column_text(statement->handle, column);
 }
 
+int statement_copy_text(struct statement *row, int column, char **text)
+{
+    const char *value = statement_text(row, column);
+    *text = strdup(value ? value : "");
+    return *text ? 0 : -1;
+}
+
 enum cell_type statement_type(struct statement *statement, int column)
 {
     switch (sqlite3_column_type(statement->handle, column)) {

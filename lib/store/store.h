@@ -136,6 +136,8 @@ int64_t statement_integer(struct statement *statement, int column);
 int64_t statement_integer_or(struct statement *statement, int column, int64_t absent); /* `absent` for NULL */
 double statement_real(struct statement *statement, int column);
 const char *statement_text(struct statement *statement, int column); /* NULL for NULL */
+/* Sets *text to a copy that the caller frees, "" for NULL. Returns -1 when out of memory. */
+int statement_copy_text(struct statement *row, int column, char **text);
 /* The type of a column's value; a blob counts as text. */
 enum cell_type statement_type(struct statement *statement, int column);
 /* The bytes of a value of any type; NULL for NULL and if memory is out. */

@@ -36,13 +36,6 @@ struct unloader {
 
 /* ---- files ---- */
 
-static int take_text(struct statement *row, int column, char **text)
-{
-    const char *value = statement_text(row, column);
-    *text = strdup(value ? value : "");
-    return *text ? 0 : -1;
-}
-
 static int read_file(struct stored_files *files, struct statement *row, struct error *error)
 {
     if (array_reserve((void **)&files->items, &files->capacity, files->count + 1, sizeof *files->items))
@@ -57,10 +50,11 @@ static int read_file(struct stored_files *files, struct statement *row, struct e
                                  .reader_version = statement_integer(row, 13)};
     const char *status = statement_text(row, 8);
     file->is_open = status && strcmp(status, "open") == 0;
-    return take_text(row, 1, &file->path) || take_text(row, 2, &file->file_set) ||
-                   take_text(row, 3, &file->dialect) || take_text(row, 4, &file->digest) ||
-                   (!statement_is_null(row, 5) && take_text(row, 5, &file->unpacked_digest)) ||
-                   (!statement_is_null(row, 12) && take_text(row, 12, &file->reader))
+    return statement_copy_text(row, 1, &file->path) || statement_copy_text(row, 2, &file->file_set) ||
+                   statement_copy_text(row, 3, &file->dialect) ||
+                   statement_copy_text(row, 4, &file->digest) ||
+                   (!statement_is_null(row, 5) && statement_copy_text(row, 5, &file->unpacked_digest)) ||
+                   (!statement_is_null(row, 12) && statement_copy_text(row, 12, &file->reader))
                ? error_no_memory(error)
                : 0;
 }

@@ -52,12 +52,6 @@ int64_t chrome_bytes(int64_t count, enum datatype datatype)
     return bytes;
 }
 
-int chrome_has_root(enum function function)
-{
-    return function == FUNCTION_BROADCAST || function == FUNCTION_REDUCE || function == FUNCTION_GATHER ||
-           function == FUNCTION_SCATTER;
-}
-
 const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES])
 {
     snprintf(text, CHROME_NUMBER_BYTES, "%" PRIu64, user_tag);
@@ -283,7 +277,7 @@ static void describe_pending(struct json *json, const struct chrome_line *line, 
         .unfinished = 1,
     };
     operation->bytes = chrome_bytes(operation->count, operation->datatype);
-    if (!chrome_has_root(operation->function))
+    if (!function_has_root(operation->function))
         operation->root = COUNT_UNKNOWN;
 }
 

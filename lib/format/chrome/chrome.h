@@ -362,7 +362,6 @@ int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, i
 
 /* COUNT_UNKNOWN if count or datatype is unknown. */
 int64_t chrome_bytes(int64_t count, enum datatype datatype);
-int chrome_has_root(enum function function);
 
 /* Writes a user tag to `text` and returns it; NULL for 0, which means no tag. */
 const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES]);

@@ -437,7 +437,7 @@ static int ends_with_rank(const char *at, const char *end)
 {
     if (at < end && *at == '-')
         at++;
-    while (at < end && *at >= '0' && *at <= '9')
+    while (at < end && is_digit(*at))
         at++;
     return end - at == 2 && at[0] == '}' && at[1] == '}';
 }

@@ -78,7 +78,7 @@ int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_lin
     int is_receive = operation->function == FUNCTION_RECV;
     operation->send_buffer = is_receive ? 0 : said->send_buffer;
     operation->receive_buffer = is_receive ? said->send_buffer : said->receive_buffer;
-    if (operation->kind == OPERATION_COLLECTIVE && chrome_has_root(line->function))
+    if (operation->kind == OPERATION_COLLECTIVE && function_has_root(line->function))
         operation->root = said->root != COUNT_UNKNOWN ? said->root : reader->call.root;
     assembly->given_enqueue_end_ns = said->enqueue_end_ns;
     assembly->unfinished = said->unfinished;

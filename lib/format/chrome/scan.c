@@ -282,7 +282,7 @@ static inline const char *scan_some(const char *at, const char *end, const struc
     for (const struct scan_field *field = fields; at && field < fields + count; field++) {
         at = scan_words(at, end, field->words, field->length);
         if (at)
-            at = scan_frequent_value(at, end, field->type, (char *)line + field->offset);
+            at = scan_value(at, end, field->type, (char *)line + field->offset);
     }
     return at;
 }

@@ -213,7 +213,7 @@ static int is_newer(const struct value *version)
         char byte = version->text[i];
         if (byte == '.')
             part++;
-        else if (byte < '0' || byte > '9' || numbers[part] > 1000)
+        else if (!is_digit(byte) || numbers[part] > 1000)
             return 0;
         else
             numbers[part] = numbers[part] * 10 + (byte - '0');

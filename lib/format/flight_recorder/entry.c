@@ -80,7 +80,7 @@ static const char *take_rank(const char *at, const char *end, int64_t *rank)
 {
     const char *begin = at;
     *rank = 0;
-    while (at < end && *at >= '0' && *at <= '9' && *rank < INT32_MAX)
+    while (at < end && is_digit(*at) && *rank < INT32_MAX)
         *rank = *rank * 10 + (*at++ - '0');
     return at > begin && *rank <= INT32_MAX ? at : NULL;
 }

@@ -284,11 +284,6 @@ enum { DUMP_BYTES_MOST = 64 << 20 };
 /* Memory for values that does not depend on the size of the file. */
 enum { VALUES_BYTES_LEAST = 4 << 20 };
 
-static int is_pickle(const char *bytes, size_t length)
-{
-    return length > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
-}
-
 /* Limit on Ray's message for a rank that could not be dumped: {"ok": false, "reason": "..."}. */
 enum { FAILURE_BYTES_MOST = 4096 };
 
@@ -323,7 +318,7 @@ static int sniff(const char *bytes, size_t length, const char *path)
     static const char *const marks[] = {"profiling_name", "pg_config", "pg_status", "comm_lib_version", NULL};
     const struct text text = {bytes, length};
     (void)path;
-    if (!is_pickle(bytes, length))
+    if (!sniff_is_pickle(bytes, length))
         return sniff_json(bytes, length);
     return text_contains_any(text, marks) ? 95 : text_contains(text, "entries") ? 40 : 0;
 }
@@ -368,7 +363,7 @@ static int read_values(struct reading *reading, struct input *input, const struc
     values_init(&reading->values, VALUES_BYTES_LEAST);
     if (length < 0)
         return -1;
-    reading->is_json = !is_pickle(bytes, (size_t)length);
+    reading->is_json = !sniff_is_pickle(bytes, (size_t)length);
     return reading->is_json
                ? dump_read_json(input, &reading->values, &reading->root, &reading->length, sink, error)
                : read_pickle(reading, input, sink, error);
@@ -380,7 +375,7 @@ static void name_dialect(const struct dump *dump, const struct reading *reading,
     const struct value *version = dump->version;
     size_t length = version && version->length < 8 ? version->length : 0;
     for (size_t i = 0; i < length; i++)
-        if ((version->text[i] < '0' || version->text[i] > '9') && version->text[i] != '.')
+        if (!is_digit(version->text[i]) && version->text[i] != '.')
             length = 0;
     snprintf(dialect, dialect_bytes, "flight-recorder%s%.*s%s", length ? "-" : "", (int)length,
              length ? version->text : "", reading->is_json ? "-json" : "");

@@ -56,11 +56,11 @@ static int ranks_of_text(const struct value *text, struct rank_list *list)
     const char *at = text->text, *end = at + text->length;
     for (;;) {
         int64_t rank = 0;
-        while (at < end && (*at < '0' || *at > '9'))
+        while (at < end && !is_digit(*at))
             at++;
         if (at == end)
             return list->count == 0;
-        while (at < end && *at >= '0' && *at <= '9' && rank <= INT32_MAX)
+        while (at < end && is_digit(*at) && rank <= INT32_MAX)
             rank = rank * 10 + (*at++ - '0');
         if (rank > INT32_MAX || list->count == MEMBERS_MOST)
             return 1;

@@ -79,15 +79,14 @@ static void keep_revision(struct inspector_file *file)
     struct scan_text revision = file->line->identity.revision;
     size_t length = 0;
     int dots = 0;
-    int is_version =
-        revision.length > 1 && revision.text[0] == 'v' && revision.text[1] >= '0' && revision.text[1] <= '9';
+    int is_version = revision.length > 1 && revision.text[0] == 'v' && is_digit(revision.text[1]);
     for (size_t at = (size_t)is_version; at < revision.length && length < sizeof file->revision - 1; at++) {
         char byte = revision.text[at];
         dots += byte == '.';
         if (is_version && dots == 2)
             break;
-        int plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-                    (byte >= 'A' && byte <= 'Z') || byte == '.' || byte == '-';
+        int plain = is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                    byte == '.' || byte == '-';
         file->revision[length++] = (char)(plain ? byte : '_');
     }
     file->revision[length] = '\0';
@@ -256,7 +255,7 @@ static int is_newer(struct scan_text version)
     uint64_t number[2] = {0, 0};
     size_t at = version.length > 0 && version.text[0] == 'v';
     for (int part = 0; part < 2; part++, at++)
-        for (; at < version.length && version.text[at] >= '0' && version.text[at] <= '9'; at++)
+        for (; at < version.length && is_digit(version.text[at]); at++)
             number[part] = number[part] > UINT32_MAX ? number[part]
                                                      : number[part] * 10 + (uint64_t)(version.text[at] - '0');
     return number[0] > KNOWN_MAJOR || (number[0] == KNOWN_MAJOR && number[1] > KNOWN_MINOR);

@@ -383,6 +383,24 @@ static int learn_host(struct kineto_emitter *emitter)
     return 0;
 }
 
+/*
+ * Returns the rank in a file's name ("rank3", "rank_3", "rank-3"), for traces that do not give it;
+ * COUNT_UNKNOWN.
+ */
+static int64_t rank_of_path(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int64_t rank = COUNT_UNKNOWN;
+    for (const char *at = slash ? slash + 1 : path; (at = strcasestr(at, "rank")); at++) {
+        const char *digits = at + 4;
+        digits += *digits == '-' || *digits == '_' || *digits == '=' || *digits == '.';
+        size_t length = strspn(digits, "0123456789");
+        if (length && number_int64(digits, length, &rank))
+            rank = COUNT_UNKNOWN;
+    }
+    return rank;
+}
+
 /* Values that are missing in one place may be in another. */
 static int learn(struct kineto_emitter *emitter)
 {
@@ -390,7 +408,7 @@ static int learn(struct kineto_emitter *emitter)
     if (!emitter->host && learn_host(emitter))
         return -1;
     if (trace->rank == COUNT_UNKNOWN)
-        trace->rank = kineto_rank_of_path(emitter->path);
+        trace->rank = rank_of_path(emitter->path);
     if (kineto_groups_settle(&trace->groups, trace->world_size))
         return -1;
     if (trace->rank == COUNT_UNKNOWN)

@@ -2,6 +2,7 @@
  * Reads one event of a Kineto trace: fast if it is printed the way torch does, otherwise as any JSON. Also
  * reads the names of kernels, functions and data types.
  */
+#include "base/base.h"
 #include "format/kineto/kineto.h"
 #include "input/input.h"
 #include "model/model.h"
@@ -75,7 +76,7 @@ static int take_text(struct kineto_fixed *fixed, struct raw_json *text)
 
 static int is_of_number(char byte)
 {
-    return (byte >= '0' && byte <= '9') || byte == '.' || byte == '-';
+    return is_digit(byte) || byte == '.' || byte == '-';
 }
 
 static int take_number(struct kineto_fixed *fixed, struct raw_json *number)

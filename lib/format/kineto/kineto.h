@@ -107,12 +107,6 @@ struct kineto_busy {
 /* Sorts the intervals and merges those that overlap. */
 void kineto_busy_settle(struct kineto_busy *busy);
 
-/* Returns how many nanoseconds between the two times the GPU was busy. Requires kineto_busy_settle(). */
-int64_t kineto_busy_within(const struct kineto_busy *busy, int64_t begin_ns, int64_t end_ns);
-
-/* Drops the intervals that ended by then. */
-void kineto_busy_forget(struct kineto_busy *busy, int64_t until_ns);
-
 /* -------------------- groups.c -------------------- */
 
 /*
@@ -292,12 +286,6 @@ int kineto_trace_add(struct kineto_trace *trace, const struct kineto_event *even
 
 /* Takes a member of the outermost object by its path, "distributedInfo.rank" for example. */
 void kineto_trace_append(struct kineto_trace *trace, struct raw_json key, struct raw_json value);
-
-/*
- * Returns the rank in a file's name ("rank3", "rank_3", "rank-3"), for traces that do not give it;
- * COUNT_UNKNOWN.
- */
-int64_t kineto_rank_of_path(const char *path);
 
 /* -------------------- link.c -------------------- */
 

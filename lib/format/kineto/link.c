@@ -8,24 +8,19 @@
 
 #include <stdlib.h>
 
-static int compare(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 static int by_correlation(const void *a, const void *b)
 {
     const struct kineto_launch *left = a, *right = b;
-    int order = compare(left->correlation, right->correlation);
-    return order ? order : compare(left->begin_ns, right->begin_ns);
+    int order = compare_integers(left->correlation, right->correlation);
+    return order ? order : compare_integers(left->begin_ns, right->begin_ns);
 }
 
 static int by_thread(const void *a, const void *b)
 {
     const struct kineto_range *left = a, *right = b;
-    int order = compare(left->thread, right->thread);
-    order = order ? order : compare(left->time.begin_ns, right->time.begin_ns);
-    return order ? order : compare(right->time.end_ns, left->time.end_ns);
+    int order = compare_integers(left->thread, right->thread);
+    order = order ? order : compare_integers(left->time.begin_ns, right->time.begin_ns);
+    return order ? order : compare_integers(right->time.end_ns, left->time.end_ns);
 }
 
 static size_t retained_launches(const struct kineto_trace *trace)
@@ -33,56 +28,35 @@ static size_t retained_launches(const struct kineto_trace *trace)
     return trace->launch_count < KINETO_LAUNCHES ? trace->launch_count : KINETO_LAUNCHES;
 }
 
-/* Binary search: the first index whose item is not before. `is_before` gets the index of an item. */
-static size_t search(size_t count, int (*is_before)(const void *context, size_t at), const void *context)
+static int is_lower(const void *launch, const void *correlation)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (is_before(context, middle))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-struct sought_launch {
-    const struct kineto_launch *items;
-    int64_t correlation;
-};
-
-static int is_lower(const void *context, size_t at)
-{
-    const struct sought_launch *sought = context;
-    return sought->items[at].correlation < sought->correlation;
+    return ((const struct kineto_launch *)launch)->correlation < *(const int64_t *)correlation;
 }
 
 static int32_t find_launch(const struct kineto_trace *trace, int64_t correlation)
 {
-    struct sought_launch sought = {trace->launches, correlation};
-    size_t count = retained_launches(trace), at = search(count, is_lower, &sought);
+    size_t count = retained_launches(trace);
+    size_t at = lower_bound(trace->launches, count, sizeof *trace->launches, is_lower, &correlation);
     return at < count && trace->launches[at].correlation == correlation ? (int32_t)at : -1;
 }
 
-struct sought_range {
-    const struct kineto_range *items;
+struct moment {
     int32_t thread;
     int64_t at_ns;
 };
 
-static int begins_by(const void *context, size_t at)
+static int begins_by(const void *item, const void *wanted)
 {
-    const struct sought_range *sought = context;
-    const struct kineto_range *range = &sought->items[at];
-    return range->thread != sought->thread ? range->thread < sought->thread
-                                           : range->time.begin_ns <= sought->at_ns;
+    const struct kineto_range *range = item;
+    const struct moment *moment = wanted;
+    return range->thread != moment->thread ? range->thread < moment->thread
+                                           : range->time.begin_ns <= moment->at_ns;
 }
 
 int64_t kineto_range_before(const struct kineto_ranges *ranges, int32_t thread, int64_t at_ns)
 {
-    struct sought_range sought = {ranges->items, thread, at_ns};
-    size_t past = search(ranges->count, begins_by, &sought);
+    struct moment moment = {thread, at_ns};
+    size_t past = lower_bound(ranges->items, ranges->count, sizeof *ranges->items, begins_by, &moment);
     return past && ranges->items[past - 1].thread == thread ? (int64_t)past - 1 : -1;
 }
 
@@ -102,16 +76,16 @@ static int call_by_id(const void *a, const void *b)
 {
     const struct kineto_call *left = *(struct kineto_call *const *)a;
     const struct kineto_call *right = *(struct kineto_call *const *)b;
-    return compare(left->external_id, right->external_id);
+    return compare_integers(left->external_id, right->external_id);
 }
 
 static int call_by_time(const void *a, const void *b)
 {
     const struct kineto_call *left = *(struct kineto_call *const *)a;
     const struct kineto_call *right = *(struct kineto_call *const *)b;
-    int order = compare(left->thread, right->thread);
-    order = order ? order : compare(left->api.begin_ns, right->api.begin_ns);
-    return order ? order : compare((int64_t)left->offset, (int64_t)right->offset);
+    int order = compare_integers(left->thread, right->thread);
+    order = order ? order : compare_integers(left->api.begin_ns, right->api.begin_ns);
+    return order ? order : compare_integers((int64_t)left->offset, (int64_t)right->offset);
 }
 
 /* Kernels of one launch, for example of a graph, in the order in which the GPU ran them. */
@@ -119,14 +93,14 @@ static int kernel_by_time(const void *a, const void *b)
 {
     const struct kineto_kernel *left = *(struct kineto_kernel *const *)a;
     const struct kineto_kernel *right = *(struct kineto_kernel *const *)b;
-    return compare(left->device.begin_ns, right->device.begin_ns);
+    return compare_integers(left->device.begin_ns, right->device.begin_ns);
 }
 
 static int kernel_by_end(const void *a, const void *b)
 {
     const struct kineto_kernel *left = *(struct kineto_kernel *const *)a;
     const struct kineto_kernel *right = *(struct kineto_kernel *const *)b;
-    return compare(left->device.end_ns, right->device.end_ns);
+    return compare_integers(left->device.end_ns, right->device.end_ns);
 }
 
 static void linking_release(struct linking *linking)
@@ -164,41 +138,32 @@ static void attach(const struct kineto_trace *trace, struct kineto_kernel *kerne
     kernel->is_linked = 1;
 }
 
-struct sought_call {
-    struct kineto_call *const *items;
-    int64_t external_id;
-    int32_t thread;
-    int64_t at_ns;
-};
-
-static int has_lower_id(const void *context, size_t at)
+static int has_lower_id(const void *item, const void *external_id)
 {
-    const struct sought_call *sought = context;
-    return sought->items[at]->external_id < sought->external_id;
+    return (*(struct kineto_call *const *)item)->external_id < *(const int64_t *)external_id;
 }
 
-static int was_called_by(const void *context, size_t at)
+static int was_called_by(const void *item, const void *wanted)
 {
-    const struct sought_call *sought = context;
-    const struct kineto_call *call = sought->items[at];
-    return call->thread != sought->thread ? call->thread < sought->thread
-                                          : call->api.begin_ns <= sought->at_ns;
+    const struct kineto_call *call = *(struct kineto_call *const *)item;
+    const struct moment *moment = wanted;
+    return call->thread != moment->thread ? call->thread < moment->thread
+                                          : call->api.begin_ns <= moment->at_ns;
 }
 
 static struct kineto_call *find_by_id(const struct linking *linking, int64_t external_id)
 {
-    struct sought_call sought = {.items = linking->by_id, .external_id = external_id};
-    size_t at = search(linking->trace->call_count, has_lower_id, &sought);
-    return at < linking->trace->call_count && linking->by_id[at]->external_id == external_id
-               ? linking->by_id[at]
-               : NULL;
+    size_t count = linking->trace->call_count;
+    size_t at = lower_bound(linking->by_id, count, sizeof *linking->by_id, has_lower_id, &external_id);
+    return at < count && linking->by_id[at]->external_id == external_id ? linking->by_id[at] : NULL;
 }
 
 /* How many calls in by_time[] began by then, on this thread or on one sorted before it. */
 static size_t called_by(const struct linking *linking, int32_t thread, int64_t at_ns)
 {
-    struct sought_call sought = {.items = linking->by_time, .thread = thread, .at_ns = at_ns};
-    return search(linking->trace->call_count, was_called_by, &sought);
+    struct moment moment = {thread, at_ns};
+    return lower_bound(linking->by_time, linking->trace->call_count, sizeof *linking->by_time, was_called_by,
+                       &moment);
 }
 
 /* The call during which something was launched. */
@@ -309,8 +274,8 @@ static int kernel_by_launch(const void *a, const void *b, void *context)
     const struct kineto_launch *right = launch_of(trace, *(struct kineto_kernel *const *)b);
     if (!left || !right || left == right)
         return left == right ? kernel_by_time(a, b) : left ? 1 : -1;
-    int order = compare(left->thread, right->thread);
-    return order ? order : compare(left->begin_ns, right->begin_ns);
+    int order = compare_integers(left->thread, right->thread);
+    return order ? order : compare_integers(left->begin_ns, right->begin_ns);
 }
 
 static void link_kernels(struct linking *linking)
@@ -349,6 +314,16 @@ static void name_peers(struct kineto_trace *trace)
     }
 }
 
+/* Drops the intervals that ended by then. */
+static void busy_forget(struct kineto_busy *busy, int64_t until_ns)
+{
+    size_t kept = 0;
+    kineto_busy_settle(busy);
+    for (size_t i = intervals_first_after(busy->items, busy->count, until_ns); i < busy->count; i++)
+        busy->items[kept++] = busy->items[i];
+    busy->count = kept;
+}
+
 /*
  * Computes, for each NCCL kernel, how long the GPU did other work between the end of the previous NCCL kernel
  * and its begin. `order` has room for all kernels.
@@ -366,10 +341,12 @@ static void measure_busy(struct kineto_trace *trace, struct kineto_kernel **orde
         while (ended < trace->kernel_count && by_end[ended]->device.end_ns <= begin_ns)
             ended++;
         if (ended)
-            order[i]->busy_ns = kineto_busy_within(&trace->busy, by_end[ended - 1]->device.end_ns, begin_ns);
+            order[i]->busy_ns =
+                intervals_covered_ns(trace->busy.items, trace->busy.count,
+                                     (struct interval_ns){by_end[ended - 1]->device.end_ns, begin_ns});
     }
     if (ended)
-        kineto_busy_forget(&trace->busy, by_end[ended - 1]->device.end_ns);
+        busy_forget(&trace->busy, by_end[ended - 1]->device.end_ns);
 }
 
 static int find_busy(struct kineto_trace *trace)

@@ -278,7 +278,7 @@ static int begins_stamp(struct text text)
     if (text_begins(text, "[rank") || text_begins(text, "[default"))
         return 1;
     for (size_t i = 1; i < 5; i++)
-        if (text.length < 6 || text.data[0] != '[' || text.data[i] < '0' || text.data[i] > '9')
+        if (text.length < 6 || text.data[0] != '[' || !is_digit(text.data[i]))
             return 0;
     return text.data[5] == '-';
 }
@@ -301,7 +301,7 @@ static int64_t digits(struct text text, size_t at, size_t count)
         return -1;
     for (size_t i = 0; i < count; i++) {
         char byte = text.data[at + i];
-        if (byte < '0' || byte > '9')
+        if (!is_digit(byte))
             return -1;
         number = number * 10 + (byte - '0');
     }
@@ -377,7 +377,7 @@ int64_t timestamp_find(struct text prefix, int *decimals)
 {
     *decimals = 0;
     for (size_t at = prefix.length < STAMP_LENGTH ? 0 : prefix.length - STAMP_LENGTH + 1; at-- > 0;) {
-        int64_t seconds = prefix.data[at] >= '0' && prefix.data[at] <= '9' ? seconds_at(prefix, at) : -1;
+        int64_t seconds = is_digit(prefix.data[at]) ? seconds_at(prefix, at) : -1;
         if (seconds < 0)
             continue;
         size_t behind = at + STAMP_LENGTH;
@@ -424,15 +424,15 @@ static struct text word_before(struct text line, size_t *at)
 static int is_digits(struct text text)
 {
     for (size_t i = 0; i < text.length; i++)
-        if (text.data[i] < '0' || text.data[i] > '9')
+        if (!is_digit(text.data[i]))
             return 0;
     return text.length > 0;
 }
 
 static int is_of_host(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           byte == '-' || byte == '_' || byte == '.';
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) || byte == '-' ||
+           byte == '_' || byte == '.';
 }
 
 /* Parses "host:pid:tid". The host name begins after the last byte that no name contains. */

@@ -20,7 +20,7 @@ enum { LINE_MOST = 1024 };
 
 struct log_file {
     const struct format_sink *sink;
-    struct source_processes source_processes;
+    struct source_processes processes;
     struct intern functions; /* names of the functions that created communicators */
     struct registrations registrations;
     struct partial_lines partial_lines;
@@ -42,8 +42,8 @@ static int note(const struct log_file *file, const char *reason, int damage, uin
 static void fill_origin(const struct log_file *file, int64_t source_process, uint64_t offset,
                         const struct member *member, struct origin *origin)
 {
-    const struct source_process *of = &file->source_processes.items[source_process];
-    *origin = (struct origin){.host = intern_text(&file->source_processes.hosts, of->host),
+    const struct source_process *of = &file->processes.items[source_process];
+    *origin = (struct origin){.host = intern_text(&file->processes.hosts, of->host),
                               .pid = of->pid,
                               .rank = COUNT_UNKNOWN,
                               .offset = offset};
@@ -84,26 +84,19 @@ static int emit_device(struct log_file *file, const struct said *said, const str
  */
 static int64_t time_of_call(struct log_file *file, const struct said *said)
 {
-    struct source_process *source_process = &file->source_processes.items[said->source_process];
+    struct source_process *process = &file->processes.items[said->source_process];
     if (said->at_ns == TIME_UNKNOWN)
         return TIME_UNKNOWN;
-    source_process->latest_ns =
-        source_process->latest_ns == TIME_UNKNOWN || said->at_ns > source_process->latest_ns
-            ? said->at_ns
-            : source_process->latest_ns + 1;
-    return source_process->latest_ns;
+    process->latest_ns = process->latest_ns == TIME_UNKNOWN || said->at_ns > process->latest_ns
+                             ? said->at_ns
+                             : process->latest_ns + 1;
+    return process->latest_ns;
 }
 
 static int64_t bytes_of(const struct message_call *call)
 {
     int64_t size = datatype_bytes(call->datatype), bytes;
     return size && !__builtin_mul_overflow(size, call->count, &bytes) ? bytes : COUNT_UNKNOWN;
-}
-
-static int has_root(enum function function)
-{
-    return function == FUNCTION_BROADCAST || function == FUNCTION_REDUCE || function == FUNCTION_GATHER ||
-           function == FUNCTION_SCATTER;
 }
 
 /* A send or receive has one buffer, whichever of the two NCCL prints. */
@@ -150,7 +143,7 @@ static int remember_call(struct log_file *file, const struct said *said, const s
     return registrations_call(&file->registrations,
                               &(struct recent_call){.source_process = said->source_process,
                                                     .thread = said->tid,
-                                                    .member = member - file->source_processes.member_list,
+                                                    .member = member - file->processes.member_list,
                                                     .function = call->function,
                                                     .number = member->calls[call->function],
                                                     .send_buffer = send_buffer_of(call),
@@ -161,30 +154,31 @@ static int emit_call(struct log_file *file, const struct said *said, const struc
                      struct member *member, struct error *error)
 {
     int is_pair = function_is_point_to_point(call->function);
-    struct event event = {.kind = EVENT_OPERATION,
-                          .operation = {.ordinal = file->next_ordinal++,
-                                        .kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
-                                        .function = call->function,
-                                        .sequence = is_pair ? COUNT_UNKNOWN : member->calls[call->function],
-                                        .count = call->count,
-                                        .datatype = call->datatype,
-                                        .bytes = bytes_of(call),
-                                        .root = has_root(call->function) ? call->root : COUNT_UNKNOWN,
-                                        .peer = is_pair ? call->root : COUNT_UNKNOWN,
-                                        .channel_count = COUNT_UNKNOWN,
-                                        .stream = call->stream,
-                                        .send_buffer = send_buffer_of(call),
-                                        .receive_buffer = receive_buffer_of(call),
-                                        .api = {time_of_call(file, said), TIME_UNKNOWN},
-                                        .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
-                                        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
-                                        .duration_ns = COUNT_UNKNOWN}};
+    struct event event = {
+        .kind = EVENT_OPERATION,
+        .operation = {.ordinal = file->next_ordinal++,
+                      .kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
+                      .function = call->function,
+                      .sequence = is_pair ? COUNT_UNKNOWN : member->calls[call->function],
+                      .count = call->count,
+                      .datatype = call->datatype,
+                      .bytes = bytes_of(call),
+                      .root = function_has_root(call->function) ? call->root : COUNT_UNKNOWN,
+                      .peer = is_pair ? call->root : COUNT_UNKNOWN,
+                      .channel_count = COUNT_UNKNOWN,
+                      .stream = call->stream,
+                      .send_buffer = send_buffer_of(call),
+                      .receive_buffer = receive_buffer_of(call),
+                      .api = {time_of_call(file, said), TIME_UNKNOWN},
+                      .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
+                      .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+                      .duration_ns = COUNT_UNKNOWN}};
     if (emit_watched_registration(file, said, member, error))
         return -1;
     if (remember_call(file, said, call, member))
         return error_no_memory(error);
     member->calls[call->function]++;
-    file->source_processes.items[said->source_process].calls++;
+    file->processes.items[said->source_process].calls++;
     fill_origin(file, said->source_process, said->offset, member, &event.origin);
     return file->sink->event(file->sink->context, &event, error);
 }
@@ -194,8 +188,8 @@ static int take_registration(struct log_file *file, const struct said *said,
 {
     struct registration registration;
     const struct member *member;
-    int taken = registrations_take(&file->registrations, &file->source_processes, said->source_process,
-                                   said->tid, message, &registration, &member);
+    int taken = registrations_take(&file->registrations, &file->processes, said->source_process, said->tid,
+                                   message, &registration, &member);
     if (taken < 0)
         return error_no_memory(error);
     if (taken)
@@ -227,13 +221,13 @@ static int take_call(struct log_file *file, const struct said *said, const struc
                      struct error *error)
 {
     struct member *member =
-        source_processes_member(&file->source_processes, said->source_process, call->communicator);
+        source_processes_member(&file->processes, said->source_process, call->communicator);
     if (!is_modelled(call->function))
         return note(file, "call of an unsupported kind", 0, said->offset, said->message, error);
     if (!member)
         return take_unnamed_call(file, said, call, error);
-    return warnings_settle(&file->warnings, &file->source_processes, file->sink, said->source_process,
-                           said->tid, error) ||
+    return warnings_settle(&file->warnings, &file->processes, file->sink, said->source_process, said->tid,
+                           error) ||
                    emit_call(file, said, call, member, error)
                ? -1
                : 0;
@@ -243,15 +237,15 @@ static int take_init(struct log_file *file, const struct said *said, const struc
                      struct error *error)
 {
     struct member *member;
-    if (source_processes_begin(&file->source_processes, said->source_process, init, &member))
+    if (source_processes_begin(&file->processes, said->source_process, init, &member))
         return error_no_memory(error);
     if (!member)
         return note(file, "communicator split from an unknown one", 1, said->offset, said->message, error);
     if (start_take_init(&member->start, init, said->tid, said->at_ns, said->offset, &file->functions))
         return error_no_memory(error);
-    if (init->is_complete && (warnings_settle(&file->warnings, &file->source_processes, file->sink,
-                                              said->source_process, -1, error) ||
-                              emit_device(file, said, init, member, error)))
+    if (init->is_complete &&
+        (warnings_settle(&file->warnings, &file->processes, file->sink, said->source_process, -1, error) ||
+         emit_device(file, said, init, member, error)))
         return -1;
     return emit_communicator(file, said, member, error);
 }
@@ -263,12 +257,10 @@ static int take_init(struct log_file *file, const struct said *said, const struc
 static int take_end(struct log_file *file, const struct said *said, uint64_t communicator,
                     struct error *error)
 {
-    struct member *member =
-        source_processes_member(&file->source_processes, said->source_process, communicator);
+    struct member *member = source_processes_member(&file->processes, said->source_process, communicator);
     if (member)
         member->is_complete = 1;
-    return warnings_settle(&file->warnings, &file->source_processes, file->sink, said->source_process, -1,
-                           error);
+    return warnings_settle(&file->warnings, &file->processes, file->sink, said->source_process, -1, error);
 }
 
 static int take_unnamed_init(struct log_file *file, const struct said *said, const struct message_init *init,
@@ -284,7 +276,7 @@ static int take_nodes(struct log_file *file, const struct said *said, const stru
                       struct error *error)
 {
     struct member *member =
-        source_processes_member(&file->source_processes, said->source_process, nodes->communicator);
+        source_processes_member(&file->processes, said->source_process, nodes->communicator);
     if (!member || nodes->nodes <= 0)
         return note(file, "other NCCL line", 0, said->offset, said->message, error);
     member->nodes = nodes->nodes;
@@ -296,7 +288,7 @@ static int take_pass(struct log_file *file, const struct said *said, struct erro
 {
     int64_t rank;
     if (text_number(said->message, "Rank", &rank) == 0)
-        source_processes_pass(&file->source_processes, said->source_process, rank);
+        source_processes_pass(&file->processes, said->source_process, rank);
     return note(file, "other NCCL line", 0, said->offset, said->message, error);
 }
 
@@ -304,8 +296,8 @@ static int take_pass(struct log_file *file, const struct said *said, struct erro
 static int take_timings(struct log_file *file, const struct said *said, const struct timings *timings,
                         struct error *error)
 {
-    int taken = start_take_timings(&file->source_processes, said->source_process, said->tid, timings,
-                                   &file->functions);
+    int taken =
+        start_take_timings(&file->processes, said->source_process, said->tid, timings, &file->functions);
     if (taken < 0)
         return error_no_memory(error);
     return taken ? 0 : note(file, "time of an unknown communicator", 0, said->offset, said->message, error);
@@ -314,7 +306,7 @@ static int take_timings(struct log_file *file, const struct said *said, const st
 static int take_bootstrap(struct log_file *file, const struct said *said, int64_t total_ns,
                           struct error *error)
 {
-    if (start_take_bootstrap(&file->source_processes, said->source_process, said->tid, total_ns))
+    if (start_take_bootstrap(&file->processes, said->source_process, said->tid, total_ns))
         return 0;
     return note(file, "time of an unknown communicator", 0, said->offset, said->message, error);
 }
@@ -364,7 +356,7 @@ static int take_known(struct log_file *file, const struct said *said, struct err
     if (found == 0 && text_contains(said->message, "NCCL_SPLIT_NOCOLOR"))
         return take_pass(file, said, error);
     if (found == 0 &&
-        (found = warnings_take_info(&file->warnings, &file->source_processes, file->sink, said, error)))
+        (found = warnings_take_info(&file->warnings, &file->processes, file->sink, said, error)))
         return found < 0 ? -1 : 0;
     return found < 0 ? IS_BROKEN : IS_OTHER;
 }
@@ -423,7 +415,7 @@ static int take_message(struct log_file *file, enum level level, const struct sa
     case LEVEL_INFO:
         return take_info(file, said, error);
     case LEVEL_WARN:
-        return warnings_take(&file->warnings, &file->source_processes, file->sink, said, error);
+        return warnings_take(&file->warnings, &file->processes, file->sink, said, error);
     default:
         return note(file, "NCCL trace line", 0, said->offset, said->message, error);
     }
@@ -442,7 +434,7 @@ static int correct(struct log_file *file, struct text rest, struct error *error)
                             .offset = line->offset,
                             .at_ns = line->at_ns};
         if (message_read_call(said.message, &call) != 1 || !is_modelled(call.function) ||
-            !source_processes_member(&file->source_processes, said.source_process, call.communicator))
+            !source_processes_member(&file->processes, said.source_process, call.communicator))
             continue;
         partial_line_drop(&file->partial_lines, i);
         return take_call(file, &said, &call, error);
@@ -484,7 +476,7 @@ static int take_stranger(struct log_file *file, struct text line, uint64_t offse
 static int find_head(const struct log_file *file, struct text line, struct head *head)
 {
     while (head_find(line, head)) {
-        int is_known = source_processes_settle(&file->source_processes, &head->host, head->pid);
+        int is_known = source_processes_settle(&file->processes, &head->host, head->pid);
         size_t before = (size_t)(head->host.data - line.data);
         head->before = (struct text){line.data, before};
         if (is_known || before == 0 || strchr(" ]>:)", head->host.data[-1]))
@@ -501,7 +493,7 @@ static int take_piece(struct log_file *file, const struct head *head, struct sai
     said->tid = head->tid;
     said->device = head->device;
     said->at_ns = timestamp_find(head->before, &decimals);
-    said->source_process = source_processes_put(&file->source_processes, head->host, head->pid);
+    said->source_process = source_processes_put(&file->processes, head->host, head->pid);
     if (said->source_process < 0)
         return error_no_memory(error);
     file->has_lines = 1;
@@ -547,8 +539,8 @@ static int emit_partial_lines(struct log_file *file, struct error *error)
 static int tell_starts(struct log_file *file, struct error *error)
 {
     int failed = 0;
-    for (size_t i = 0; !failed && i < file->source_processes.member_list_count; i++) {
-        const struct member *member = &file->source_processes.member_list[i];
+    for (size_t i = 0; !failed && i < file->processes.member_list_count; i++) {
+        const struct member *member = &file->processes.member_list[i];
         struct event event = {.kind = EVENT_START_UP};
         fill_origin(file, member->source_process, member->start.offset, member, &event.origin);
         start_fill(member, &file->functions, &event.start_up);
@@ -563,7 +555,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     struct log_file file = {.sink = sink};
     struct input_line line;
     int more;
-    source_processes_init(&file.source_processes);
+    source_processes_init(&file.processes);
     intern_init(&file.functions);
     unnamed_init(&file.unnamed);
     registrations_init(&file.registrations);
@@ -575,11 +567,11 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
             break;
         }
     int status = more < 0 || emit_partial_lines(&file, error) || tell_starts(&file, error) ||
-                         warnings_end(&file.warnings, &file.source_processes, sink, error) ||
-                         unnamed_emit(&file.unnamed, &file.source_processes, sink, error)
+                         warnings_end(&file.warnings, &file.processes, sink, error) ||
+                         unnamed_emit(&file.unnamed, &file.processes, sink, error)
                      ? -1
                      : 0;
-    source_processes_release(&file.source_processes);
+    source_processes_release(&file.processes);
     intern_release(&file.functions);
     registrations_release(&file.registrations);
     partial_lines_release(&file.partial_lines);

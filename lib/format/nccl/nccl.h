@@ -243,9 +243,9 @@ int start_take_init(struct start *start, const struct message_init *init, int64_
  * Take messages that do not name their communicator. They belong to the one that the thread is creating, or
  * that it created last. Return whether there is one; -1 if memory is out.
  */
-int start_take_bootstrap(const struct source_processes *source_processes, int64_t source_process, int64_t tid,
+int start_take_bootstrap(const struct source_processes *processes, int64_t source_process, int64_t tid,
                          int64_t total_ns);
-int start_take_timings(const struct source_processes *source_processes, int64_t source_process, int64_t tid,
+int start_take_timings(const struct source_processes *processes, int64_t source_process, int64_t tid,
                        const struct timings *timings, struct intern *functions);
 
 /* Fills `told` with the result. Its text lives as long as `functions`. */
@@ -294,37 +294,37 @@ struct source_processes {
     struct map by_address; /* process, address -> the member that has it now */
 };
 
-void source_processes_init(struct source_processes *source_processes);
-void source_processes_release(struct source_processes *source_processes);
+void source_processes_init(struct source_processes *processes);
+void source_processes_release(struct source_processes *processes);
 
 /* Returns the number of a process, which is added if it is new; -1 if memory is out. */
-int64_t source_processes_put(struct source_processes *source_processes, struct text host, int64_t pid);
+int64_t source_processes_put(struct source_processes *processes, struct text host, int64_t pid);
 
 /*
  * Removes from a host name the rest of another line before it, if that leaves the name of a known process
  * with this pid. Returns whether the name is that of a known process.
  */
-int source_processes_settle(const struct source_processes *source_processes, struct text *host, int64_t pid);
+int source_processes_settle(const struct source_processes *processes, struct text *host, int64_t pid);
 
 /*
  * Returns NULL if the log does not show the creation of the communicator. The pointer is valid until the next
  * source_processes_begin().
  */
-struct member *source_processes_member(const struct source_processes *source_processes,
-                                       int64_t source_process, uint64_t address);
+struct member *source_processes_member(const struct source_processes *processes, int64_t source_process,
+                                       uint64_t address);
 
 /*
  * Finds or adds the member that a message about the creation of a communicator is about. `*member` is NULL if
  * its parent is not in the log. Returns -1 if memory is out.
  */
-int source_processes_begin(struct source_processes *source_processes, int64_t source_process,
+int source_processes_begin(struct source_processes *processes, int64_t source_process,
                            const struct message_init *init, struct member **member);
 
 /*
  * Returns the member that a process had before `member`, or the newest if `member` is NULL; NULL if there is
  * none.
  */
-struct member *source_processes_member_before(const struct source_processes *source_processes,
+struct member *source_processes_member_before(const struct source_processes *processes,
                                               int64_t source_process, const struct member *member);
 
 /*
@@ -332,7 +332,7 @@ struct member *source_processes_member_before(const struct source_processes *sou
  * fits the first communicator of the process, counts the split there: the hashes of later children depend on
  * the number.
  */
-void source_processes_pass(struct source_processes *source_processes, int64_t source_process, int64_t rank);
+void source_processes_pass(struct source_processes *processes, int64_t source_process, int64_t rank);
 
 /* -------------------- warning.c -------------------- */
 
@@ -362,11 +362,11 @@ struct warnings {
 void warnings_release(struct warnings *warnings);
 
 /* Takes a line of level WARN. Returns -1 on failure. */
-int warnings_take(struct warnings *warnings, const struct source_processes *source_processes,
+int warnings_take(struct warnings *warnings, const struct source_processes *processes,
                   const struct format_sink *sink, const struct said *said, struct error *error);
 
 /* Takes a line of level INFO. Returns 1 if it is a warning or about one, 0 if not, -1 on failure. */
-int warnings_take_info(struct warnings *warnings, const struct source_processes *source_processes,
+int warnings_take_info(struct warnings *warnings, const struct source_processes *processes,
                        const struct format_sink *sink, const struct said *said, struct error *error);
 
 /*
@@ -374,11 +374,11 @@ int warnings_take_info(struct warnings *warnings, const struct source_processes 
  * (-1: any thread). A warning that it held and that got no result code becomes WARNING_GOT_OVER. Returns -1
  * on failure.
  */
-int warnings_settle(struct warnings *warnings, const struct source_processes *source_processes,
+int warnings_settle(struct warnings *warnings, const struct source_processes *processes,
                     const struct format_sink *sink, int64_t source_process, int64_t tid, struct error *error);
 
 /* The log ended. Returns -1 on failure. */
-int warnings_end(struct warnings *warnings, const struct source_processes *source_processes,
+int warnings_end(struct warnings *warnings, const struct source_processes *processes,
                  const struct format_sink *sink, struct error *error);
 
 /* -------------------- process.c -------------------- */
@@ -416,7 +416,7 @@ int unnamed_take_call(struct unnamed_list *list, const struct said *said, const 
  * Reports the counted calls as losses, by process, device, function and number of ranks. Returns -1 on
  * failure.
  */
-int unnamed_emit(const struct unnamed_list *list, const struct source_processes *source_processes,
+int unnamed_emit(const struct unnamed_list *list, const struct source_processes *processes,
                  const struct format_sink *sink, struct error *error);
 
 /*
@@ -493,7 +493,7 @@ int registrations_call(struct registrations *registrations, const struct recent_
  * the call already, or if no member fits (`*member` is then NULL); -1 if memory is out. The calls are
  * borrowed from the member.
  */
-int registrations_take(struct registrations *registrations, const struct source_processes *source_processes,
+int registrations_take(struct registrations *registrations, const struct source_processes *processes,
                        int64_t source_process, int64_t thread, const struct message_registration *said,
                        struct registration *registration, const struct member **member);
 

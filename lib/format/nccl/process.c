@@ -14,49 +14,49 @@
 
 #define START_UNKNOWN ((struct start){.function = -1, .told = START_UP_UNKNOWN})
 
-void source_processes_init(struct source_processes *source_processes)
+void source_processes_init(struct source_processes *processes)
 {
-    *source_processes = (struct source_processes){.items = NULL};
-    intern_init(&source_processes->hosts);
-    map_init(&source_processes->by_process);
-    map_init(&source_processes->by_pid);
-    map_init(&source_processes->by_address);
+    *processes = (struct source_processes){.items = NULL};
+    intern_init(&processes->hosts);
+    map_init(&processes->by_process);
+    map_init(&processes->by_pid);
+    map_init(&processes->by_address);
 }
 
-void source_processes_release(struct source_processes *source_processes)
+void source_processes_release(struct source_processes *processes)
 {
-    intern_release(&source_processes->hosts);
-    map_release(&source_processes->by_process);
-    map_release(&source_processes->by_pid);
-    map_release(&source_processes->by_address);
-    free(source_processes->items);
-    free(source_processes->member_list);
+    intern_release(&processes->hosts);
+    map_release(&processes->by_process);
+    map_release(&processes->by_pid);
+    map_release(&processes->by_address);
+    free(processes->items);
+    free(processes->member_list);
 }
 
-int64_t source_processes_put(struct source_processes *source_processes, struct text host, int64_t pid)
+int64_t source_processes_put(struct source_processes *processes, struct text host, int64_t pid)
 {
-    int64_t name = intern_put(&source_processes->hosts, host.data, host.length);
-    if (name < 0 || array_reserve((void **)&source_processes->items, &source_processes->capacity,
-                                  source_processes->count + 1, sizeof *source_processes->items))
+    int64_t name = intern_put(&processes->hosts, host.data, host.length);
+    if (name < 0 || array_reserve((void **)&processes->items, &processes->capacity, processes->count + 1,
+                                  sizeof *processes->items))
         return -1;
     int added;
-    int64_t next = (int64_t)source_processes->count;
-    int64_t *number = map_put(&source_processes->by_process,
-                              (struct map_key){{(uint64_t)name, (uint64_t)pid}}, next, &added);
-    if (!number || !map_put(&source_processes->by_pid, (struct map_key){{(uint64_t)pid}}, *number, NULL))
+    int64_t next = (int64_t)processes->count;
+    int64_t *number =
+        map_put(&processes->by_process, (struct map_key){{(uint64_t)name, (uint64_t)pid}}, next, &added);
+    if (!number || !map_put(&processes->by_pid, (struct map_key){{(uint64_t)pid}}, *number, NULL))
         return -1;
     if (added)
-        source_processes->items[source_processes->count++] = (struct source_process){
+        processes->items[processes->count++] = (struct source_process){
             .host = name, .pid = pid, .latest_ns = TIME_UNKNOWN, .root = -1, .newest = -1};
     return *number;
 }
 
-int source_processes_settle(const struct source_processes *source_processes, struct text *host, int64_t pid)
+int source_processes_settle(const struct source_processes *processes, struct text *host, int64_t pid)
 {
-    const int64_t *number = map_get(&source_processes->by_pid, (struct map_key){{(uint64_t)pid}});
+    const int64_t *number = map_get(&processes->by_pid, (struct map_key){{(uint64_t)pid}});
     if (!number)
         return 0;
-    const char *name = intern_text(&source_processes->hosts, source_processes->items[*number].host);
+    const char *name = intern_text(&processes->hosts, processes->items[*number].host);
     size_t length = strlen(name);
     if (host->length < length || memcmp(host->data + host->length - length, name, length) != 0)
         return 0;
@@ -65,12 +65,12 @@ int source_processes_settle(const struct source_processes *source_processes, str
     return 1;
 }
 
-struct member *source_processes_member(const struct source_processes *source_processes,
-                                       int64_t source_process, uint64_t address)
+struct member *source_processes_member(const struct source_processes *processes, int64_t source_process,
+                                       uint64_t address)
 {
     const int64_t *number =
-        map_get(&source_processes->by_address, (struct map_key){{(uint64_t)source_process, address}});
-    return number ? &source_processes->member_list[*number] : NULL;
+        map_get(&processes->by_address, (struct map_key){{(uint64_t)source_process, address}});
+    return number ? &processes->member_list[*number] : NULL;
 }
 
 /*
@@ -86,11 +86,11 @@ static int is_of(const struct member *member, const struct message_init *init)
 }
 
 /* The hash of a child; 0 if its parent is unknown. */
-static uint64_t hash_of(struct source_processes *source_processes, int64_t source_process,
+static uint64_t hash_of(struct source_processes *processes, int64_t source_process,
                         const struct message_init *init)
 {
     struct member *parent =
-        init->id ? NULL : source_processes_member(source_processes, source_process, init->parent);
+        init->id ? NULL : source_processes_member(processes, source_process, init->parent);
     if (init->id || !parent)
         return init->id;
     /* Before NCCL 2.24 a message does not give the number, so the splits are counted. */
@@ -98,22 +98,22 @@ static uint64_t hash_of(struct source_processes *source_processes, int64_t sourc
     return identity_of_child(parent->hash, (int32_t)parent->children, (int32_t)init->color);
 }
 
-static int64_t add_member(struct source_processes *source_processes, int64_t source_process,
+static int64_t add_member(struct source_processes *processes, int64_t source_process,
                           const struct message_init *init, uint64_t hash)
 {
     const struct member *parent =
-        init->parent ? source_processes_member(source_processes, source_process, init->parent) : NULL;
+        init->parent ? source_processes_member(processes, source_process, init->parent) : NULL;
     uint64_t parent_hash = parent ? parent->hash : 0;
-    if (array_reserve((void **)&source_processes->member_list, &source_processes->member_capacity,
-                      source_processes->member_list_count + 1, sizeof *source_processes->member_list))
+    if (array_reserve((void **)&processes->member_list, &processes->member_capacity,
+                      processes->member_list_count + 1, sizeof *processes->member_list))
         return -1;
-    int64_t next = (int64_t)source_processes->member_list_count;
-    int64_t *number = map_put(&source_processes->by_address,
+    int64_t next = (int64_t)processes->member_list_count;
+    int64_t *number = map_put(&processes->by_address,
                               (struct map_key){{(uint64_t)source_process, init->communicator}}, next, NULL);
     if (!number)
         return -1;
     *number = next;
-    source_processes->member_list[source_processes->member_list_count++] =
+    processes->member_list[processes->member_list_count++] =
         (struct member){.source_process = source_process,
                         .address = init->communicator,
                         .hash = hash,
@@ -122,44 +122,44 @@ static int64_t add_member(struct source_processes *source_processes, int64_t sou
                         .parent = init->parent,
                         .parent_hash = parent_hash,
                         .color = init->color,
-                        .before = source_processes->items[source_process].newest,
+                        .before = processes->items[source_process].newest,
                         .start = START_UNKNOWN};
-    source_processes->items[source_process].newest = next;
+    processes->items[source_process].newest = next;
     return next;
 }
 
-int source_processes_begin(struct source_processes *source_processes, int64_t source_process,
+int source_processes_begin(struct source_processes *processes, int64_t source_process,
                            const struct message_init *init, struct member **member)
 {
-    *member = source_processes_member(source_processes, source_process, init->communicator);
+    *member = source_processes_member(processes, source_process, init->communicator);
     if (!*member || !is_of(*member, init)) {
-        uint64_t hash = hash_of(source_processes, source_process, init);
-        int64_t number = hash ? add_member(source_processes, source_process, init, hash) : 0;
+        uint64_t hash = hash_of(processes, source_process, init);
+        int64_t number = hash ? add_member(processes, source_process, init, hash) : 0;
         if (number < 0)
             return -1;
-        *member = hash ? &source_processes->member_list[number] : NULL;
+        *member = hash ? &processes->member_list[number] : NULL;
     }
     if (*member) {
-        struct source_process *of = &source_processes->items[source_process];
+        struct source_process *of = &processes->items[source_process];
         (*member)->is_complete = init->is_complete;
         if (of->root < 0 && !(*member)->parent)
-            of->root = *member - source_processes->member_list;
+            of->root = *member - processes->member_list;
     }
     return 0;
 }
 
-struct member *source_processes_member_before(const struct source_processes *source_processes,
+struct member *source_processes_member_before(const struct source_processes *processes,
                                               int64_t source_process, const struct member *member)
 {
-    int64_t number = member ? member->before : source_processes->items[source_process].newest;
-    return number >= 0 ? &source_processes->member_list[number] : NULL;
+    int64_t number = member ? member->before : processes->items[source_process].newest;
+    return number >= 0 ? &processes->member_list[number] : NULL;
 }
 
-void source_processes_pass(struct source_processes *source_processes, int64_t source_process, int64_t rank)
+void source_processes_pass(struct source_processes *processes, int64_t source_process, int64_t rank)
 {
-    int64_t root = source_processes->items[source_process].root;
-    if (root >= 0 && source_processes->member_list[root].rank == rank)
-        source_processes->member_list[root].children++;
+    int64_t root = processes->items[source_process].root;
+    if (root >= 0 && processes->member_list[root].rank == rank)
+        processes->member_list[root].children++;
 }
 
 void unnamed_init(struct unnamed_list *list)
@@ -226,14 +226,14 @@ static void name(const struct unnamed *unnamed, enum function function, char *wh
 }
 
 static int emit_unnamed_calls(const struct unnamed *unnamed, enum function function,
-                              const struct source_processes *source_processes, const struct format_sink *sink,
+                              const struct source_processes *processes, const struct format_sink *sink,
                               struct error *error)
 {
     char what[192];
-    const struct source_process *source_process = &source_processes->items[unnamed->source_process];
+    const struct source_process *process = &processes->items[unnamed->source_process];
     struct event event = {.kind = EVENT_LOSS,
-                          .origin = {.host = intern_text(&source_processes->hosts, source_process->host),
-                                     .pid = source_process->pid,
+                          .origin = {.host = intern_text(&processes->hosts, process->host),
+                                     .pid = process->pid,
                                      .rank = COUNT_UNKNOWN,
                                      .offset = unnamed->offset},
                           .loss = {.events = unnamed->calls[function], .what = what}};
@@ -241,13 +241,13 @@ static int emit_unnamed_calls(const struct unnamed *unnamed, enum function funct
     return sink->event(sink->context, &event, error);
 }
 
-int unnamed_emit(const struct unnamed_list *list, const struct source_processes *source_processes,
+int unnamed_emit(const struct unnamed_list *list, const struct source_processes *processes,
                  const struct format_sink *sink, struct error *error)
 {
     for (size_t i = 0; i < list->count; i++)
         for (enum function function = 0; function < FUNCTION_COUNT; function++)
             if (list->items[i].calls[function] &&
-                emit_unnamed_calls(&list->items[i], function, source_processes, sink, error))
+                emit_unnamed_calls(&list->items[i], function, processes, sink, error))
                 return -1;
     return 0;
 }
@@ -332,7 +332,7 @@ static int has_buffer(const struct recent_call *call, uint64_t address)
 
 /* The newest call of the thread with this buffer, on a communicator in which the process has this rank. */
 static struct recent_call *find_call(struct registrations *registrations,
-                                     const struct source_processes *source_processes, int64_t source_process,
+                                     const struct source_processes *processes, int64_t source_process,
                                      int64_t thread, const struct message_registration *said)
 {
     size_t count = registrations->call_count;
@@ -342,7 +342,7 @@ static struct recent_call *find_call(struct registrations *registrations,
         if (call->source_process != source_process || call->thread != thread)
             continue;
         if ((has_buffer(call, said->address) || has_buffer(call, said->second)) &&
-            (said->rank == COUNT_UNKNOWN || source_processes->member_list[call->member].rank == said->rank))
+            (said->rank == COUNT_UNKNOWN || processes->member_list[call->member].rank == said->rank))
             return call;
     }
     return NULL;
@@ -378,14 +378,14 @@ static unsigned reported_bit(const struct message_registration *said)
     return 1U << ((unsigned)said->way * 2 + (said->kind == REGISTRATION_FAILED));
 }
 
-static int take_use(struct registrations *registrations, const struct source_processes *source_processes,
+static int take_use(struct registrations *registrations, const struct source_processes *processes,
                     int64_t source_process, int64_t thread, const struct message_registration *said,
                     struct registration *registration, const struct member **member)
 {
-    struct recent_call *call = find_call(registrations, source_processes, source_process, thread, said);
+    struct recent_call *call = find_call(registrations, processes, source_process, thread, said);
     if (!call)
         return 0;
-    *member = &source_processes->member_list[call->member];
+    *member = &processes->member_list[call->member];
     if (said->kind == REGISTRATION_USED && remember_handle(registrations, source_process, said, call->member))
         return -1;
     if (call->told & reported_bit(said))
@@ -397,21 +397,20 @@ static int take_use(struct registrations *registrations, const struct source_pro
     return 1;
 }
 
-static int take_end(const struct registrations *registrations,
-                    const struct source_processes *source_processes, int64_t source_process,
-                    const struct message_registration *said, struct registration *registration,
-                    const struct member **member)
+static int take_end(const struct registrations *registrations, const struct source_processes *processes,
+                    int64_t source_process, const struct message_registration *said,
+                    struct registration *registration, const struct member **member)
 {
     const int64_t *number = map_get(&registrations->by_handle, handle_key(source_process, said->handle));
     if (!number)
         return 0;
-    *member = &source_processes->member_list[registrations->memory[*number].member];
+    *member = &processes->member_list[registrations->memory[*number].member];
     registration->address = registrations->memory[*number].address;
     registration->calls = (*member)->calls;
     return 1;
 }
 
-int registrations_take(struct registrations *registrations, const struct source_processes *source_processes,
+int registrations_take(struct registrations *registrations, const struct source_processes *processes,
                        int64_t source_process, int64_t thread, const struct message_registration *said,
                        struct registration *registration, const struct member **member)
 {
@@ -424,10 +423,10 @@ int registrations_take(struct registrations *registrations, const struct source_
                                           .device = COUNT_UNKNOWN,
                                           .global_rank = COUNT_UNKNOWN};
     if (said->kind == REGISTRATION_ENDED)
-        return take_end(registrations, source_processes, source_process, said, registration, member);
+        return take_end(registrations, processes, source_process, said, registration, member);
     if (said->kind != REGISTRATION_MADE)
-        return take_use(registrations, source_processes, source_process, thread, said, registration, member);
-    *member = source_processes_member(source_processes, source_process, said->communicator);
+        return take_use(registrations, processes, source_process, thread, said, registration, member);
+    *member = source_processes_member(processes, source_process, said->communicator);
     if (!*member)
         return 0;
     registration->address = said->address;
@@ -463,12 +462,12 @@ int start_take_init(struct start *start, const struct message_init *init, int64_
     return name_function(start, init->function, functions);
 }
 
-int start_take_bootstrap(const struct source_processes *source_processes, int64_t source_process, int64_t tid,
+int start_take_bootstrap(const struct source_processes *processes, int64_t source_process, int64_t tid,
                          int64_t total_ns)
 {
-    struct member *member = source_processes_member_before(source_processes, source_process, NULL);
+    struct member *member = source_processes_member_before(processes, source_process, NULL);
     for (int i = 0; member && i < MADE_AT_ONCE;
-         i++, member = source_processes_member_before(source_processes, source_process, member))
+         i++, member = source_processes_member_before(processes, source_process, member))
         if (member->start.tid == tid && !member->is_complete && !member->parent) {
             member->start.told.parts_ns[START_BOOTSTRAP] = total_ns;
             return 1;
@@ -485,12 +484,12 @@ static void take_parts(struct start_up *start, const struct timings *timings)
             start->parts_ns[i] = timings->parts_ns[i];
 }
 
-int start_take_timings(const struct source_processes *source_processes, int64_t source_process, int64_t tid,
+int start_take_timings(const struct source_processes *processes, int64_t source_process, int64_t tid,
                        const struct timings *timings, struct intern *functions)
 {
-    struct member *member = source_processes_member_before(source_processes, source_process, NULL);
+    struct member *member = source_processes_member_before(processes, source_process, NULL);
     for (int i = 0; member && i < MADE_AT_ONCE;
-         i++, member = source_processes_member_before(source_processes, source_process, member)) {
+         i++, member = source_processes_member_before(processes, source_process, member)) {
         int is_it = member->is_complete && member->start.told.total_ns == TIME_UNKNOWN &&
                     member->start.tid == tid && member->rank == timings->rank &&
                     member->ranks == timings->ranks;

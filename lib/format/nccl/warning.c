@@ -295,15 +295,15 @@ static struct held_warning *of_source_process(struct warnings *warnings, int64_t
     return &warnings->items[source_process];
 }
 
-static int emit(const struct source_processes *source_processes, const struct format_sink *sink,
+static int emit(const struct source_processes *processes, const struct format_sink *sink,
                 const struct said *said, const struct warning_words *words, int64_t calls,
                 struct error *error)
 {
     char text[WARNING_BYTES], nic[NAME_BYTES], peer[PEER_BYTES];
-    const struct source_process *source_process = &source_processes->items[said->source_process];
+    const struct source_process *process = &processes->items[said->source_process];
     struct event event = {.kind = EVENT_WARNING,
-                          .origin = {.host = intern_text(&source_processes->hosts, source_process->host),
-                                     .pid = source_process->pid,
+                          .origin = {.host = intern_text(&processes->hosts, process->host),
+                                     .pid = process->pid,
                                      .rank = COUNT_UNKNOWN,
                                      .offset = said->offset},
                           .warning = {.kind = words->kind,
@@ -321,17 +321,16 @@ static int emit(const struct source_processes *source_processes, const struct fo
  * All ranks log which two of them differ. For each of the two, the other is the peer; the other ranks only
  * repeat it.
  */
-static void attribute_version_mismatch(const struct source_processes *source_processes,
-                                       const struct said *said, struct warning_words *words)
+static void attribute_version_mismatch(const struct source_processes *processes, const struct said *said,
+                                       struct warning_words *words)
 {
-    const struct member *member =
-        source_processes_member_before(source_processes, said->source_process, NULL);
+    const struct member *member = source_processes_member_before(processes, said->source_process, NULL);
     int64_t one, other;
     if (!member || !warning_read_versions(said->message, &one, &other))
         return;
     /* Ranks of the first communicator are those of the job. */
-    int64_t root = source_processes->items[said->source_process].root;
-    int is_first = root >= 0 && member == &source_processes->member_list[root];
+    int64_t root = processes->items[said->source_process].root;
+    int is_first = root >= 0 && member == &processes->member_list[root];
     if (is_first && (member->rank == one || member->rank == other))
         words->status = member->rank == one ? other : one;
     else
@@ -339,7 +338,7 @@ static void attribute_version_mismatch(const struct source_processes *source_pro
 }
 
 /* Releases the held warning. If its own words do not give a kind, the result that NCCL returned does. */
-static void release_held_warning(struct held_warning *held, const struct source_processes *source_processes,
+static void release_held_warning(struct held_warning *held, const struct source_processes *processes,
                                  struct warning_words *words)
 {
     held->is_held = 0;
@@ -347,33 +346,33 @@ static void release_held_warning(struct held_warning *held, const struct source_
     warning_read(held->said.message, words);
     if (held->has_result && words->kind == WARNING_OTHER && !words->is_harmless)
         words->kind = held->result;
-    attribute_version_mismatch(source_processes, &held->said, words);
+    attribute_version_mismatch(processes, &held->said, words);
 }
 
-static int tell(struct held_warning *held, const struct source_processes *source_processes,
+static int tell(struct held_warning *held, const struct source_processes *processes,
                 const struct format_sink *sink, struct error *error)
 {
     struct warning_words words;
     if (!held->is_held)
         return 0;
-    release_held_warning(held, source_processes, &words);
-    return emit(source_processes, sink, &held->said, &words, held->calls, error);
+    release_held_warning(held, processes, &words);
+    return emit(processes, sink, &held->said, &words, held->calls, error);
 }
 
-int warnings_take(struct warnings *warnings, const struct source_processes *source_processes,
+int warnings_take(struct warnings *warnings, const struct source_processes *processes,
                   const struct format_sink *sink, const struct said *said, struct error *error)
 {
     struct held_warning *held = of_source_process(warnings, said->source_process);
     if (!held)
         return error_no_memory(error);
-    if (tell(held, source_processes, sink, error))
+    if (tell(held, processes, sink, error))
         return -1;
     buffer_clear(&held->message);
     if (buffer_append(&held->message, said->message.data,
                       said->message.length < WARNING_BYTES ? said->message.length : WARNING_BYTES))
         return error_no_memory(error);
     held->said = *said;
-    held->calls = source_processes->items[said->source_process].calls;
+    held->calls = processes->items[said->source_process].calls;
     held->is_held = held->has_warned = 1;
     held->has_result = 0;
     return 0;
@@ -382,7 +381,7 @@ int warnings_take(struct warnings *warnings, const struct source_processes *sour
 /*
  * Takes a result that NCCL returned. It belongs to the warning before it; without one it is a warning itself.
  */
-static int take_result(struct warnings *warnings, const struct source_processes *source_processes,
+static int take_result(struct warnings *warnings, const struct source_processes *processes,
                        const struct format_sink *sink, const struct said *said, enum warning_kind kind,
                        struct error *error)
 {
@@ -399,23 +398,18 @@ static int take_result(struct warnings *warnings, const struct source_processes 
     if (held->has_warned)
         return 0;
     held->has_warned = 1;
-    return emit(source_processes, sink, said, &words, source_processes->items[said->source_process].calls,
-                error)
-               ? -1
-               : 1;
+    return emit(processes, sink, said, &words, processes->items[said->source_process].calls, error) ? -1 : 1;
 }
 
 /* Whether the message is about the process's own rank in the communicator that it is creating. */
-static int is_of_itself(const struct source_processes *source_processes, const struct said *said,
-                        int64_t rank)
+static int is_of_itself(const struct source_processes *processes, const struct said *said, int64_t rank)
 {
-    const struct member *member =
-        source_processes_member_before(source_processes, said->source_process, NULL);
+    const struct member *member = source_processes_member_before(processes, said->source_process, NULL);
     return member && member->rank == rank;
 }
 
 /* Every communicator prints it; the first is kept. */
-static int take_network(struct warnings *warnings, const struct source_processes *source_processes,
+static int take_network(struct warnings *warnings, const struct source_processes *processes,
                         const struct format_sink *sink, const struct said *said, struct error *error)
 {
     const struct warning_words network = {.kind = WARNING_NETWORK, .status = COUNT_UNKNOWN};
@@ -425,8 +419,7 @@ static int take_network(struct warnings *warnings, const struct source_processes
     if (held->has_network)
         return 0;
     held->has_network = 1;
-    return emit(source_processes, sink, said, &network, source_processes->items[said->source_process].calls,
-                error);
+    return emit(processes, sink, said, &network, processes->items[said->source_process].calls, error);
 }
 
 /* About what the process itself called or did. Warnings about cards and peers stay true. */
@@ -436,64 +429,62 @@ static int is_of_rank(enum warning_kind kind)
            kind == WARNING_SYSTEM || kind == WARNING_USAGE;
 }
 
-static int emit_got_over(struct held_warning *held, const struct source_processes *source_processes,
+static int emit_got_over(struct held_warning *held, const struct source_processes *processes,
                          const struct format_sink *sink, struct error *error)
 {
     struct warning_words words;
-    release_held_warning(held, source_processes, &words);
+    release_held_warning(held, processes, &words);
     if (is_of_rank(words.kind))
         words = (struct warning_words){.kind = WARNING_GOT_OVER, .status = COUNT_UNKNOWN};
-    return emit(source_processes, sink, &held->said, &words, held->calls, error);
+    return emit(processes, sink, &held->said, &words, held->calls, error);
 }
 
-int warnings_settle(struct warnings *warnings, const struct source_processes *source_processes,
+int warnings_settle(struct warnings *warnings, const struct source_processes *processes,
                     const struct format_sink *sink, int64_t source_process, int64_t tid, struct error *error)
 {
     struct held_warning *held =
         (size_t)source_process < warnings->count ? &warnings->items[source_process] : NULL;
     if (!held || !held->is_held || held->has_result || (tid >= 0 && held->said.tid != tid))
         return 0;
-    return emit_got_over(held, source_processes, sink, error);
+    return emit_got_over(held, processes, sink, error);
 }
 
 /*
  * The thread connected its communicator in spite of a result that NCCL returned before: it took another path.
  */
-static int take_connected(struct warnings *warnings, const struct source_processes *source_processes,
+static int take_connected(struct warnings *warnings, const struct source_processes *processes,
                           const struct format_sink *sink, const struct said *said, struct error *error)
 {
     struct held_warning *held =
         (size_t)said->source_process < warnings->count ? &warnings->items[said->source_process] : NULL;
     if (!held || !held->is_held || held->said.tid != said->tid)
         return 0;
-    return emit_got_over(held, source_processes, sink, error);
+    return emit_got_over(held, processes, sink, error);
 }
 
-int warnings_take_info(struct warnings *warnings, const struct source_processes *source_processes,
+int warnings_take_info(struct warnings *warnings, const struct source_processes *processes,
                        const struct format_sink *sink, const struct said *said, struct error *error)
 {
     const struct warning_words differs = {.kind = WARNING_MISMATCH, .status = COUNT_UNKNOWN};
     enum warning_kind kind;
     int64_t rank;
     if (text_begins(said->message, "Connected all "))
-        return take_connected(warnings, source_processes, sink, said, error);
+        return take_connected(warnings, processes, sink, said, error);
     if (warning_is_network(said->message))
-        return take_network(warnings, source_processes, sink, said, error) ? -1 : 1;
+        return take_network(warnings, processes, sink, said, error) ? -1 : 1;
     if (warning_read_result(said->message, &kind))
-        return take_result(warnings, source_processes, sink, said, kind, error);
-    if (!warning_read_fewer_cards(said->message, &rank) || !is_of_itself(source_processes, said, rank))
+        return take_result(warnings, processes, sink, said, kind, error);
+    if (!warning_read_fewer_cards(said->message, &rank) || !is_of_itself(processes, said, rank))
         return 0;
-    return emit(source_processes, sink, said, &differs, source_processes->items[said->source_process].calls,
-                error)
-               ? -1
-               : 1;
+    return emit(processes, sink, said, &differs, processes->items[said->source_process].calls, error) ? -1
+                                                                                                      : 1;
 }
 
-int warnings_end(struct warnings *warnings, const struct source_processes *source_processes,
+int warnings_end(struct warnings *warnings, const struct source_processes *processes,
                  const struct format_sink *sink, struct error *error)
 {
     for (size_t i = 0; i < warnings->count; i++)
-        if (tell(&warnings->items[i], source_processes, sink, error))
+        if (tell(&warnings->items[i], processes, sink, error))
             return -1;
     return 0;
 }

@@ -145,10 +145,9 @@ static int64_t moment_of(struct raw_json text)
     if (text.length != sizeof layout - 1)
         return TIME_UNKNOWN;
     for (size_t i = 0; i < text.length; i++) {
-        int is_digit = text.text[i] >= '0' && text.text[i] <= '9';
-        if (layout[i] == '0' ? !is_digit : text.text[i] != layout[i])
+        if (layout[i] == '0' ? !is_digit(text.text[i]) : text.text[i] != layout[i])
             return TIME_UNKNOWN;
-        if (is_digit)
+        if (is_digit(text.text[i]))
             part[at] = part[at] * 10 + (text.text[i] - '0');
         else
             at++;

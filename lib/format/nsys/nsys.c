@@ -10,33 +10,28 @@
 #include <stdio.h>
 #include <string.h>
 
-static int compare(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 static int by_thread(const void *a, const void *b)
 {
     const struct nsys_call *left = a, *right = b;
-    int order = compare(left->thread, right->thread);
-    order = order ? order : compare(left->api.begin_ns, right->api.begin_ns);
-    return order ? order : compare((int64_t)left->row, (int64_t)right->row);
+    int order = compare_integers(left->thread, right->thread);
+    order = order ? order : compare_integers(left->api.begin_ns, right->api.begin_ns);
+    return order ? order : compare_integers((int64_t)left->row, (int64_t)right->row);
 }
 
 static int by_process(const void *a, const void *b)
 {
     const struct nsys_call *left = a, *right = b;
-    int order = compare(nsys_process_of(left->thread), nsys_process_of(right->thread));
-    order = order ? order : compare(left->api.begin_ns, right->api.begin_ns);
-    return order ? order : compare((int64_t)left->row, (int64_t)right->row);
+    int order = compare_integers(nsys_process_of(left->thread), nsys_process_of(right->thread));
+    order = order ? order : compare_integers(left->api.begin_ns, right->api.begin_ns);
+    return order ? order : compare_integers((int64_t)left->row, (int64_t)right->row);
 }
 
 static int by_launch(const void *a, const void *b)
 {
     const struct nsys_kernel *left = a, *right = b;
-    int order = compare(left->thread, right->thread);
-    order = order ? order : compare(left->launch.begin_ns, right->launch.begin_ns);
-    return order ? order : compare(left->device.begin_ns, right->device.begin_ns);
+    int order = compare_integers(left->thread, right->thread);
+    order = order ? order : compare_integers(left->launch.begin_ns, right->launch.begin_ns);
+    return order ? order : compare_integers(left->device.begin_ns, right->device.begin_ns);
 }
 
 /* The calls from `first` to before `past` have no kernel yet. */

@@ -19,7 +19,7 @@ static int64_t number_after(struct text line, const char *mark)
     int64_t number = 0;
     while (at < behind.length && behind.data[at] == ' ')
         at++;
-    for (; at < behind.length && behind.data[at] >= '0' && behind.data[at] <= '9'; at++, digits++)
+    for (; at < behind.length && is_digit(behind.data[at]); at++, digits++)
         number = digits < RANK_DIGITS_MOST ? number * 10 + (behind.data[at] - '0') : number;
     return digits && digits <= RANK_DIGITS_MOST ? number : COUNT_UNKNOWN;
 }
@@ -151,11 +151,6 @@ static struct text wrapped_record_strip(const struct wrapped_record *record, str
     return prefix && line.length >= prefix && memcmp(line.data, record->text.data, prefix) == 0
                ? (struct text){line.data + prefix, line.length - prefix}
                : line;
-}
-
-static int is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
 }
 
 /* If lines are broken at a fixed width, a number at the end of a line may continue on the next. */
@@ -421,7 +416,7 @@ static int64_t prefixed_rank(struct text line, struct text *behind)
     struct text mark = text_after(line, "[rank");
     int64_t rank = COUNT_UNKNOWN;
     size_t digits = 0;
-    while (mark.data && digits < mark.length && mark.data[digits] >= '0' && mark.data[digits] <= '9')
+    while (mark.data && digits < mark.length && is_digit(mark.data[digits]))
         digits++;
     if (!digits || digits > 9 || mark.length < digits + 3 || memcmp(mark.data + digits, "]: ", 3) != 0)
         return COUNT_UNKNOWN;

@@ -1,4 +1,5 @@
 /* Parses single lines: records of torch's watchdog and its monitor, and lines of desync reports. */
+#include "base/base.h"
 #include "format/internal.h"
 #include "format/torch/torch.h"
 #include "input/input.h"
@@ -36,7 +37,7 @@ static int64_t rank_before(struct text before)
     if (rank != COUNT_UNKNOWN)
         return rank;
     size_t digits = 0;
-    while (digits < before.length && before.data[digits] >= '0' && before.data[digits] <= '9')
+    while (digits < before.length && is_digit(before.data[digits]))
         digits++;
     struct text behind = {before.data + digits, before.length - digits};
     return digits && text_begins(behind, ": ") ? leading_number(before) : COUNT_UNKNOWN;
@@ -99,7 +100,7 @@ static int64_t elements_of_shape(struct text shape)
         size = leading_number(shape);
         if (size < 0 || __builtin_mul_overflow(count, size, &count))
             return COUNT_UNKNOWN;
-        while (shape.length && shape.data[0] >= '0' && shape.data[0] <= '9')
+        while (shape.length && is_digit(shape.data[0]))
             shape = (struct text){shape.data + 1, shape.length - 1};
         if (!shape.length || shape.data[0] != ',')
             return shape.length && shape.data[0] == ']' ? count : COUNT_UNKNOWN;
@@ -211,11 +212,6 @@ int watchdog_read(struct text line, struct watchdog_line *said)
     said->failure = failure_in(behind);
     return said->enqueued != COUNT_UNKNOWN || said->failed != COUNT_UNKNOWN || said->is_stuck ||
            said->failure.length;
-}
-
-static int is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
 }
 
 int64_t desync_next_rank(struct text *ranks)

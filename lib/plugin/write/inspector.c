@@ -7,6 +7,7 @@
 #include "plugin/tree/tree.h"
 #include "plugin/write/write.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CHANNELS_MAX 256
@@ -234,6 +235,17 @@ static void print_tag(const struct inspector *inspector, struct text *text, cons
     else
         text_escaped(text, tag, strlen(tag));
     text_literal(text, "\"");
+}
+
+/* Writes a number with six decimals. */
+static void text_decimal(struct text *text, double value)
+{
+    char digits[64];
+    int length = snprintf(digits, sizeof(digits), "%.6f", value);
+    if (length > 0 && (size_t)length < sizeof(digits))
+        text_bytes(text, digits, (size_t)length);
+    else
+        text_literal(text, "0.000000");
 }
 
 static void print_figures(struct inspector *inspector, struct text *text, const struct node *task,

@@ -94,16 +94,6 @@ void text_escaped(struct text *text, const char *from, size_t length)
     }
 }
 
-void text_decimal(struct text *text, double value)
-{
-    char digits[64];
-    int length = snprintf(digits, sizeof(digits), "%.6f", value);
-    if (length > 0 && (size_t)length < sizeof(digits))
-        text_bytes(text, digits, (size_t)length);
-    else
-        text_literal(text, "0.000000");
-}
-
 static const char *const names[] = {[STOP_NOT] = "",
                                     [STOP_LIMIT] = "limit",
                                     [STOP_SPACE] = "space",

@@ -118,9 +118,6 @@ static inline void text_hexadecimal(struct text *text, uint64_t value)
  */
 void text_escaped(struct text *text, const char *from, size_t length);
 
-/* Writes a number with six decimals. */
-void text_decimal(struct text *text, double value);
-
 /* -------------------- sink.c -------------------- */
 
 /*
