@@ -1,7 +1,7 @@
 """Whole outputs on the bundled fixtures. `make golden` writes them anew: read the difference before committing it.
 
 Each folder of fixtures is ingested by itself; a command's output is compared with
-tests/golden/COMMAND-FOLDER.FORMAT. All commands run on the two fixtures in FORMS, on the others those in EVERYWHERE.
+tests/golden/COMMAND-FOLDER.FORMAT. All commands run on the two fixtures in FORMS, on the others those in EVERYWHERE; one of them in every format.
 What changes from run to run (folders, times, speeds) is masked.
 """
 
@@ -9,7 +9,7 @@ import os
 import re
 import unittest
 
-from tests.cli.support import TOP, Case
+from tests.cli.support import TOP, Case, output_formats
 
 GOLDEN = TOP / "tests/golden"
 FIXTURES = sorted(path for path in (TOP / "fixtures").iterdir() if path.is_dir()) if (TOP / "fixtures").is_dir() else []
@@ -43,6 +43,8 @@ COMMANDS = {
 # For scripts on a healthy job, for people on a sick one.
 FORMS = {"tp2dp2pp2-clean": "json", "tp2dp2pp2-slow-rank": "table"}
 EVERYWHERE = ("query",)
+# One output in every format.
+IN_EVERY_FORMAT = ("report", "tp2dp2pp2-slow-rank")
 # A table's columns are as wide as the paths in them, which differ from place to place.
 OF_PATHS = ("info-runs",)
 
@@ -80,8 +82,9 @@ def add_test(fixture):
             if words[0] in known and (fixture.name in FORMS or name in EVERYWHERE):
                 words = [str(TOP / word) if word.startswith("fixtures/") else word for word in words]
                 shown = "csv" if name in OF_PATHS and form == "table" else form
-                result = self.run_program(*words, "--format", shown, env={"LC_ALL": "C"})
-                self.compare(f"{name}-{fixture.name}.{shown}", mask(result.out, self.folder))
+                for shown in output_formats() if (name, fixture.name) == IN_EVERY_FORMAT else [shown]:
+                    result = self.run_program(*words, "--format", shown, env={"LC_ALL": "C"})
+                    self.compare(f"{name}-{fixture.name}.{shown}", mask(result.out, self.folder))
 
     test.__doc__ = f"All commands on fixtures/{fixture.name}."
     setattr(Golden, f"test_{fixture.name}", test)

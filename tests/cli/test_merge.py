@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from tests.cli import schema
-from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, output_formats, trace
 from tests.torture.content import digests
 
 FIXTURES = TOP / "fixtures"
@@ -101,7 +101,7 @@ class Equal(Merge):
         """The same files, in the same words and the same JSON; merge names itself."""
         files = self.traces(FIXTURES / "damaged") + self.traces(JOB)
         shards = [self.shard(number, 3, *files, status=None) for number in range(3)]
-        for form in ("table", "csv", "json"):
+        for form in output_formats():
             for store in ("whole.db", "merged.db"):
                 (self.folder / store).unlink(missing_ok=True)
             at_once = self.run_program("--store", "whole.db", "ingest", "--format", form, *files, status=1)
