@@ -41,7 +41,7 @@ int figures_add_json(const struct figures *figures, struct buffer *json);
 
 /* -------------------- finding.c -------------------- */
 
-/* What a finding blames a rank for. */
+/* What a finding blames a rank for. The head of advice.c describes how to add a kind. */
 enum finding_kind {
     FINDING_COMPUTE = 0, /* its GPU took longer before its operations than those of its peers */
     FINDING_HOST,        /* it enqueued operations late */
@@ -53,6 +53,8 @@ enum finding_kind {
 };
 
 enum { FINDING_KINDS = FINDING_ERROR + 1 };
+
+#define FINDING_KIND_WORDS "compute, host, network, missing, mismatch, ended_early or error"
 
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Rules of a diagnosis and their limits: the manual shows the tables of the source, and every line of them is tested.
 
-usage: tests/check/rules.py OUT    (from the top of the repository) writes the tables into man/ncclprof-diagnosis.7
+usage: tests/check/rules.py OUT    (from the top of the repository) writes the tables into man/ncclprof-diagnosis.7, and the
+kinds of findings into the schemas of JSON outputs
 
 `make golden` runs it, `make check` says where the page differs, and what a rule or limit lacks.
 """
@@ -70,8 +71,16 @@ def in_page(page=PAGE):
     return Path(page).read_text().partition(BEGIN)[2].partition(END)[0]
 
 
+def with_kinds(schema, table):
+    """A JSON schema with the kinds of findings as the source lists them."""
+    kinds = ", ".join(f'"{kind}"' for kind in table["kinds"])
+    return re.sub(r'"enum": \["compute"[^]]*?(, null)?\]', rf'"enum": [{kinds}\1]', schema)
+
+
 def write(out):
     table = table_of(out)
+    for path in Path("schemas/output").glob("*.json"):
+        path.write_text(with_kinds(path.read_text(), table))
     for page, text in ((PAGE, tables(table)), (COMPARE_PAGE, compare_table(table))):
         before, _, rest = Path(page).read_text().partition(BEGIN)
         Path(page).write_text(before + BEGIN + text + END + rest.partition(END)[2])
@@ -171,6 +180,9 @@ def check(out):
                     yield f"{registry}: {name} takes more: {place} {what}"
     if found.page != found.expected:
         yield f"{PAGE}: the tables are not those of the source: make golden"
+    for path in Path("schemas/output").glob("*.json"):
+        if path.read_text() != with_kinds(path.read_text(), found.table):
+            yield f"{path}: the kinds of findings are not those of the source: make golden"
     yield from check_compare(found)
 
 
