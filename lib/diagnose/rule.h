@@ -58,11 +58,11 @@ enum { FINDING_KINDS = FINDING_ERROR + 1 };
 
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 
-/* -------------------- limits.c -------------------- */
+/* -------------------- rule.c -------------------- */
 
 /*
  * The limits of the rules (rule.c), each with its unit and the reason for its value. First come the limits
- * that a rule's measure is compared with, then those that decide where a rule applies. The head of limits.c
+ * that a rule's measure is compared with, then those that decide where a rule applies. The head of rule.c
  * describes how to add one.
  */
 enum limit_id {

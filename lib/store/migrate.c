@@ -255,6 +255,24 @@ static int apply(struct store *store, int64_t version, struct error *error)
     return vocabulary_write(store, error);
 }
 
+int migrate_complete_words(struct store *store, struct error *error)
+{
+    int64_t count, known = 0;
+    for (size_t at = 0; at < sizeof vocabularies / sizeof *vocabularies; at++)
+        for (int number = 0; number < vocabularies[at].count; number++)
+            known += vocabularies[at].word(number) != NULL;
+    if (read_number(store, "SELECT count(*) FROM vocabulary", &count, error))
+        return -1;
+    if (count >= known)
+        return 0;
+    if (store_begin(store, error))
+        return -1;
+    if (vocabulary_write(store, error) == 0 && store_commit(store, error) == 0)
+        return 0;
+    store_rollback(store);
+    return -1;
+}
+
 int migrate_run(struct store *store, struct error *error)
 {
     /* Another process may have updated the schema meanwhile: check again under the lock. */

@@ -101,7 +101,8 @@ class Tables:
         self.table = table_of(out)
         self.rules = {rule["name"]: rule for rule in self.table["rules"]}
         self.limits = {limit["name"]: limit for limit in self.table["limits"]}
-        self.library = "".join(text for path, text in sources("lib").items() if not path in ("lib/diagnose/limits.c", "lib/diagnose/rule.h"))
+        # Without the rows of the table itself.
+        self.library = "".join(re.sub(r"\[LIMIT_\w+\] =", "", text) for path, text in sources("lib").items() if path != "lib/diagnose/rule.h")
         self.asking = "".join(text for path, text in sources("lib").items() if not path in ("lib/diagnose/rule.c", "lib/diagnose/rule.h"))
         self.tests = "".join(sources("tests/unit").values())
         self.page = in_page()
@@ -142,7 +143,7 @@ RULE = [
 
 LIMIT = [
     ("lib/", "reads it by its name", lambda tables, name: re.search(rf"\b{identifier('LIMIT', name)}\b", tables.library)),
-    ("lib/diagnose/rule.c", "has a rule that is held against it, or that names it", lambda tables, name: tables.is_said(name)),
+    ("a rule in `rules`", "uses it as its limit, or names it", lambda tables, name: tables.is_said(name)),
     ("tests/unit/", "has a rule that is held against it on both sides, or names it where it pins it",
      lambda tables, name: tables.is_tested(name)),
     ("man/ncclprof-diagnosis.7", "has a line on it (make golden)", lambda tables, name: tables.has_paragraph(name)),
@@ -169,7 +170,7 @@ def check_compare(found):
 def check(out):
     """What a rule or limit lacks, what their heads do not say, and where the page differs."""
     found = Tables(out)
-    for registry, places, names in (("lib/diagnose/rule.c", RULE, found.rules), ("lib/diagnose/limits.c", LIMIT, found.limits)):
+    for registry, places, names in (("lib/diagnose/rule.c", RULE, found.rules), ("lib/diagnose/rule.c", LIMIT, found.limits)):
         head = Path(registry).read_text().partition("#include")[0]
         for place in sorted({place for place, _, _ in places}):
             if place not in head:
