@@ -111,8 +111,10 @@ class Equal(Merge):
                 setattr(self, key, seconds)
             self.assertEqual(self.left, self.right)
             self.assertEqual(at_once.err, merged.err)
-        self.assertEqual(list(schema.complaints(json.loads(merged.out), schema.load("ingest.schema.json"))), [])
-        self.assertEqual(list(schema.unknown_members(json.loads(merged.out), schema.load("ingest.schema.json"))), [])
+            if form == "json":
+                report = json.loads(merged.out)
+        self.assertEqual(list(schema.complaints(report, schema.load("ingest.schema.json"))), [])
+        self.assertEqual(list(schema.unknown_members(report, schema.load("ingest.schema.json"))), [])
 
     def test_copies_in_other_shards(self):
         """Copies and beginnings of files that other tasks read: each task leaves out the same."""
