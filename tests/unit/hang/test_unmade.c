@@ -60,11 +60,11 @@ static const struct finding *found(struct played *played)
 }
 
 /* The finding names these ranks first; what it says of them is the matter of its kind. */
-static void check_named(struct played *played, const char *names)
+static void check_named(struct played *played, const char *expected)
 {
     struct buffer said = BUFFER_INIT;
     assert_int_equal(finding_append(&played->findings.items[0], &played->job, &said), 0);
-    assert_int_equal(strncmp(said.data, names, strlen(names)), 0);
+    assert_int_equal(strncmp(said.data, expected, strlen(expected)), 0);
     buffer_release(&said);
 }
 
