@@ -18,20 +18,10 @@ enum completion_value {
     COMPLETE_DIRECTORY
 };
 
-/* Returns option number `number` of a command: its own options, then the common ones. NULL after the last. */
-static const struct option *completion_option(const struct command *command, size_t number)
-{
-    const struct option_table *table = command->options;
-    size_t common = table->has_format ? COMMON_OPTIONS : COMMON_FORMAT;
-    if (number < table->count)
-        return &table->options[number];
-    return number - table->count < common ? &common_options[number - table->count] : NULL;
-}
-
 /* Returns word `word` that option number `number` accepts. NULL after the last, and if it takes any text. */
 static const char *completion_word(const struct command *command, size_t number, size_t word)
 {
-    const struct option *option = completion_option(command, number);
+    const struct option *option = option_at(command->options, number);
     if (!option)
         return NULL;
     if (option->choice)
@@ -57,7 +47,7 @@ static int ends_with(const char *text, const char *end)
 
 static enum completion_value completion_value(const struct command *command, size_t number)
 {
-    const struct option *option = completion_option(command, number);
+    const struct option *option = option_at(command->options, number);
     if (!option || (!option->argument && !option->choice))
         return COMPLETE_NOTHING;
     if (completion_word(command, number, 0))
@@ -81,7 +71,7 @@ static int completion_takes_files(const struct command *command)
 static void put_options(const struct command *command)
 {
     const struct option *option;
-    for (size_t i = 0; (option = completion_option(command, i)) != NULL; i++)
+    for (size_t i = 0; (option = option_at(command->options, i)) != NULL; i++)
         printf(" --%s", option->name);
 }
 
@@ -94,7 +84,7 @@ static void put_commands(const struct context *context)
 /* Writes the case that completes the value after an option. */
 static void put_value(const struct command *command, size_t number)
 {
-    const struct option *option = completion_option(command, number);
+    const struct option *option = option_at(command->options, number);
     enum completion_value value = completion_value(command, number);
     if (value == COMPLETE_NOTHING)
         return;
@@ -115,7 +105,7 @@ static void put_value(const struct command *command, size_t number)
 static void put_values(const struct context *context)
 {
     for (size_t i = 0; i < context->command_count; i++)
-        for (size_t k = 0; completion_option(&context->commands[i], k); k++)
+        for (size_t k = 0; option_at(context->commands[i].options, k); k++)
             put_value(&context->commands[i], k);
 }
 
@@ -217,7 +207,7 @@ static void completion_fish_put_value(const struct command *command, size_t numb
 static void completion_fish_put_options(const struct command *command)
 {
     const struct option *option;
-    for (size_t i = 0; (option = completion_option(command, i)) != NULL; i++) {
+    for (size_t i = 0; (option = option_at(command->options, i)) != NULL; i++) {
         printf("complete -c ncclprof -n '__fish_seen_subcommand_from %s' -l %s", command->name, option->name);
         if (option->letter)
             printf(" -s %c", option->letter);
@@ -299,7 +289,7 @@ static void completion_zsh_put_value(const struct command *command, size_t numbe
 
 static void put_option(const struct command *command, size_t number)
 {
-    const struct option *option = completion_option(command, number);
+    const struct option *option = option_at(command->options, number);
     int takes_value = completion_value(command, number) != COMPLETE_NOTHING;
     printf(" \\\n            '--%s%s[", option->name, takes_value ? "=" : "");
     put_escaped(option->help, "[]:\\");
@@ -318,7 +308,7 @@ static void put_option(const struct command *command, size_t number)
 static void completion_zsh_put_command(const struct command *command)
 {
     printf("    %s)\n        _arguments -s", command->name);
-    for (size_t i = 0; completion_option(command, i); i++)
+    for (size_t i = 0; option_at(command->options, i); i++)
         put_option(command, i);
     if (completion_takes_files(command))
         fputs(" \\\n            '*:trace:_files'", stdout);

@@ -355,8 +355,8 @@ static int show_json(struct context *context, const struct report *report)
 
 int report_show(struct context *context, const struct arguments *arguments, const struct report *report)
 {
-    int for_people = strcmp(arguments->renderer->name, "table") == 0;
-    if (strcmp(arguments->renderer->name, "json") == 0)
+    int for_people = arguments->renderer->is_for_people;
+    if (arguments->renderer->is_json)
         return show_json(context, report);
     struct table table;
     table_init(&table, context->command->name);

@@ -180,22 +180,28 @@ struct option_table {
 };
 
 struct arguments {
-    const char **values; /* one per option, in the order of the table; owned array, borrowed texts */
+    const struct option_table *table;
+    const char **values; /* one per option, numbered as by option_at; owned array, borrowed texts */
     char **operands;     /* owned array with a final NULL; borrowed texts */
     size_t operand_count;
-    const char *store_path; /* NULL: not given */
-    int quiet;
-    int help;
     const struct renderer *renderer; /* the default renderer if --format was not given */
 };
 
 /*
- * Parses `argv`, without the name of the command, with the table of the command. Returns -1 with a usage
- * error. Call arguments_release in either case.
+ * Parses `argv`, without the name of the command, with the table of the command. `before` holds the options
+ * before that name. Returns -1 with a usage error. Call arguments_release in either case.
  */
-int arguments_parse(struct arguments *arguments, const struct command *command, int argc, char **argv,
-                    struct error *error);
+int arguments_parse(struct arguments *arguments, const struct command *command,
+                    const struct arguments *before, int argc, char **argv, struct error *error);
 void arguments_release(struct arguments *arguments);
+
+/*
+ * For the options before the name of the command: arguments_begin makes arguments without any, and
+ * arguments_take adds the option at argv[*at]; *at is then the index of its last word. Both return -1 with an
+ * error. Call arguments_release after arguments_begin in either case.
+ */
+int arguments_begin(struct arguments *arguments, int argc, struct error *error);
+int arguments_take(struct arguments *arguments, int argc, char **argv, int *at, struct error *error);
 
 /*
  * Writes the name of an option's value in help, or its choices separated by `|`; nothing for a flag. Text
@@ -207,9 +213,16 @@ void option_argument(const struct option *option, char text[OPTION_ARGUMENT_BYTE
 /* Value of a number option. The option must have a value. */
 int64_t arguments_number(const struct arguments *arguments, size_t option);
 
-/* The options that every command takes, and --format. */
-extern const struct option common_options[];
-enum { COMMON_HELP, COMMON_QUIET, COMMON_STORE, COMMON_FORMAT, COMMON_OPTIONS };
+/*
+ * The options of a command: its own in the order of its table, then those that every command takes (opt.c),
+ * and --format if it has_format. NULL after the last.
+ */
+const struct option *option_at(const struct option_table *table, size_t number);
+
+extern const struct option format_option;
+
+/* Value of an option that every command takes. NULL: not given. */
+const char *arguments_common(const struct arguments *arguments, const char *name);
 
 /* Returns word `number` of a list; NULL after the last. */
 typedef const char *(*similar_word)(const void *list, size_t number);

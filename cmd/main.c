@@ -116,6 +116,15 @@ static void put_option(FILE *stream, const struct option *option)
     buffer_release(&line);
 }
 
+/* The options that every command takes. */
+static void put_common_options(FILE *stream)
+{
+    static const struct option_table none = {.count = 0};
+    const struct option *option;
+    for (size_t i = 0; (option = option_at(&none, i)); i++)
+        put_option(stream, option);
+}
+
 /* `ncclprof COMMAND -h`. */
 static void help_command(const struct command *command, FILE *stream)
 {
@@ -146,9 +155,8 @@ static void help_command(const struct command *command, FILE *stream)
         if (!table->options[i].is_unlisted)
             put_option(stream, &table->options[i]);
     if (table->has_format)
-        put_option(stream, &common_options[COMMON_FORMAT]);
-    for (size_t i = 0; i < COMMON_FORMAT; i++)
-        put_option(stream, &common_options[i]);
+        put_option(stream, &format_option);
+    put_common_options(stream);
     if (table->examples)
         fprintf(stream, "\nexamples:\n%s", table->examples);
     fprintf(stream, "\nSee also: man ncclprof-%s\n", command->name);
@@ -210,8 +218,7 @@ static void help_all(FILE *stream)
         stream);
     put_commands(stream);
     fputs("\noptions:\n", stream);
-    for (size_t i = 0; i < COMMON_FORMAT; i++)
-        put_option(stream, &common_options[i]);
+    put_common_options(stream);
     fputs(
         "  -V, --version             show the version\n\n"
         "Run 'ncclprof help COMMAND' or 'man ncclprof-COMMAND' for details.\n",
@@ -270,27 +277,25 @@ static void tell_version(void)
  * Parses the options before the name of the command. Returns the index of the name, or 0 if the program is
  * done.
  */
-static int parse_global(struct context *context, int argc, char **argv, int *status)
+static int parse_global(struct arguments *before, int argc, char **argv, int *status)
 {
+    struct error error = ERROR_INIT;
     *status = EXIT_DONE;
     for (int at = 1; at < argc; at++) {
         const char *word = argv[at];
         if (*word != '-')
             return at;
-        if (strcmp(word, "-q") == 0 || strcmp(word, "--quiet") == 0) {
-            context->quiet = 1;
-        } else if (strncmp(word, "--store=", 8) == 0 && word[8]) {
-            context->store_path = word + 8;
-        } else if (strcmp(word, "--store") == 0 && at + 1 < argc && *argv[at + 1]) {
-            context->store_path = argv[++at];
-        } else if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
+        if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
             tell_version();
             return 0;
-        } else if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
+        }
+        if (!word[1] || arguments_take(before, argc, argv, &at, &error)) {
+            error_clear(&error);
+            return refuse(word, status);
+        }
+        if (arguments_common(before, "help")) {
             help_all(stdout);
             return 0;
-        } else {
-            return refuse(word, status);
         }
     }
     help_all(stderr);
@@ -301,13 +306,12 @@ static int parse_global(struct context *context, int argc, char **argv, int *sta
 static void choose_store(struct context *context, const struct arguments *arguments)
 {
     const char *environment = getenv("NCCLPROF_STORE");
-    if (arguments->store_path)
-        context->store_path = arguments->store_path;
+    context->store_path = arguments_common(arguments, "store");
     context->names_store = context->store_path != NULL;
     context->is_default_store = !context->names_store && !(environment && *environment);
     if (!context->names_store)
         context->store_path = context->is_default_store ? "ncclprof.db" : environment;
-    context->quiet |= arguments->quiet;
+    context->quiet = arguments_common(arguments, "quiet") != NULL;
 }
 
 /* Returns an exit_status. */
@@ -336,15 +340,16 @@ static int run_with_store(struct context *context, const struct arguments *argum
     return status == EXIT_DONE && context->lacks_traces ? EXIT_NOT_DONE : status;
 }
 
-static int run_command(struct context *context, const struct command *command, int argc, char **argv)
+static int run_command(struct context *context, const struct command *command, const struct arguments *before,
+                       int argc, char **argv)
 {
     struct arguments arguments;
     int status = EXIT_USAGE;
     context->command = command;
-    if (arguments_parse(&arguments, command, argc, argv, &context->error) == 0) {
+    if (arguments_parse(&arguments, command, before, argc, argv, &context->error) == 0) {
         choose_store(context, &arguments);
         context->jobs = registry_jobs(command, &arguments);
-        if (arguments.help) {
+        if (arguments_common(&arguments, "help")) {
             help_command(command, stdout);
             status = EXIT_DONE;
         } else {
@@ -409,9 +414,11 @@ int main(int argc, char **argv)
 {
     struct context context = {.store_path = NULL};
     const struct command *command;
+    struct arguments before;
     int status;
     find_terminal(&context);
-    int at = registry_init(&context.error) ? -1 : parse_global(&context, argc, argv, &status);
+    int failed = arguments_begin(&before, argc, &context.error) || registry_init(&context.error);
+    int at = failed ? -1 : parse_global(&before, argc, argv, &status);
     context.commands = registry_commands(&context.command_count);
     if (at < 0) {
         print_error(&context.error);
@@ -424,8 +431,9 @@ int main(int argc, char **argv)
     } else if (at > 0 && !(command = registry_find(argv[at]))) {
         status = refuse_command(argv[at]);
     } else if (at > 0) {
-        status = run_command(&context, command, argc - at - 1, argv + at + 1);
+        status = run_command(&context, command, &before, argc - at - 1, argv + at + 1);
     }
+    arguments_release(&before);
     registry_release();
     status = close_output(status);
     pager_end();

@@ -74,14 +74,40 @@ const char *similar_find(const char *typed, similar_word word, const void *list)
     return nearest;
 }
 
-const struct option common_options[] = {
-    [COMMON_HELP] = {.name = "help", .letter = 'h', .help = "show this help"},
-    [COMMON_QUIET] = {.name = "quiet", .letter = 'q', .help = "do not show progress"},
-    [COMMON_STORE] = {.name = "store",
-                      .argument = "FILE",
-                      .help = "use this store (default: $NCCLPROF_STORE, else ./ncclprof.db)"},
-    [COMMON_FORMAT] = {.name = "format", .choice = renderer_name, .help = "output format (default: table)"},
+/*
+ * The options that every command takes, also before its name. A new one takes a row here, code that asks
+ * arguments_common for it, a test in tests/cli/test_usage.py, and an item under OPTIONS of man/ncclprof.1.
+ */
+static const struct option common_options[] = {
+    {.name = "help", .letter = 'h', .help = "show this help"},
+    {.name = "quiet", .letter = 'q', .help = "do not show progress"},
+    {.name = "store",
+     .argument = "FILE",
+     .help = "use this store (default: $NCCLPROF_STORE, else ./ncclprof.db)"},
 };
+
+enum { COMMON_OPTIONS = sizeof common_options / sizeof *common_options };
+
+const struct option format_option = {
+    .name = "format", .choice = renderer_name, .help = "output format (default: table)"};
+
+const struct option *option_at(const struct option_table *table, size_t number)
+{
+    if (number < table->count)
+        return &table->options[number];
+    if (number - table->count < COMMON_OPTIONS)
+        return &common_options[number - table->count];
+    return table->has_format && number - table->count == COMMON_OPTIONS ? &format_option : NULL;
+}
+
+const char *arguments_common(const struct arguments *arguments, const char *name)
+{
+    const size_t own = arguments->table->count;
+    for (size_t i = 0; i < COMMON_OPTIONS; i++)
+        if (strcmp(common_options[i].name, name) == 0)
+            return arguments->values[own + i];
+    return NULL;
+}
 
 /* Lists the choices, separated by `between`, and by `last` before the last one. */
 static void list_choices(const struct option *option, const char *between, const char *last,
@@ -112,7 +138,6 @@ static int takes_value(const struct option *option)
 /* State of the parser. */
 struct parser {
     struct arguments *arguments;
-    const struct option_table *table;
     int argc;
     char **argv;
     int at;
@@ -146,31 +171,17 @@ static int set_format(struct parser *parser, const char *value)
     parser->arguments->renderer = renderer_find(value);
     if (parser->arguments->renderer)
         return 0;
-    list_choices(&common_options[COMMON_FORMAT], ", ", " or ", names);
+    list_choices(&format_option, ", ", " or ", names);
     return error_set(parser->error, "invalid --format '%s': expected %s", value, names);
 }
 
-static int set_common(struct parser *parser, size_t which, const char *value)
+static int set(struct parser *parser, size_t which, const char *value)
 {
-    struct arguments *arguments = parser->arguments;
-    switch (which) {
-    case COMMON_HELP:
-        arguments->help = 1;
-        return 0;
-    case COMMON_QUIET:
-        arguments->quiet = 1;
-        return 0;
-    case COMMON_STORE:
-        arguments->store_path = value;
-        return *value ? 0 : error_set(parser->error, "--store needs a file name");
-    default:
+    const struct option *option = option_at(parser->arguments->table, which);
+    if (option == &format_option)
         return set_format(parser, value);
-    }
-}
-
-static int set_own(struct parser *parser, size_t which, const char *value)
-{
-    const struct option *option = &parser->table->options[which];
+    if (!*value && strcmp(option->name, "store") == 0)
+        return error_set(parser->error, "--store needs a file name");
     if ((option->is_number && check_number(option, value, parser->error)) ||
         (option->choice && check_choice(option, value, parser->error)))
         return -1;
@@ -185,31 +196,15 @@ static int matches(const struct option *option, char letter, const char *name, s
     return strlen(option->name) == length && strncmp(option->name, name, length) == 0;
 }
 
-/*
- * Returns the option with this letter or name. *common is set if `*which` is its index in the common options.
- */
+/* Returns the option with this letter or name, and its number. */
 static const struct option *find(const struct parser *parser, char letter, const char *name, size_t length,
-                                 int *common, size_t *which)
+                                 size_t *which)
 {
-    for (size_t i = 0; i < parser->table->count; i++)
-        if (matches(&parser->table->options[i], letter, name, length)) {
-            *common = 0;
-            *which = i;
-            return &parser->table->options[i];
-        }
-    size_t count = parser->table->has_format ? COMMON_OPTIONS : COMMON_FORMAT;
-    for (size_t i = 0; i < count; i++)
-        if (matches(&common_options[i], letter, name, length)) {
-            *common = 1;
-            *which = i;
-            return &common_options[i];
-        }
+    const struct option *option;
+    for (*which = 0; (option = option_at(parser->arguments->table, *which)); ++*which)
+        if (matches(option, letter, name, length))
+            return option;
     return NULL;
-}
-
-static int set(struct parser *parser, int common, size_t which, const char *value)
-{
-    return common ? set_common(parser, which, value) : set_own(parser, which, value);
 }
 
 /* Returns -1. */
@@ -228,11 +223,8 @@ static const char *next_word(struct parser *parser)
 
 static const char *option_name(const void *list, size_t number)
 {
-    const struct option_table *table = list;
-    size_t common = table->has_format ? COMMON_OPTIONS : COMMON_FORMAT;
-    if (number < table->count)
-        return table->options[number].name;
-    return number - table->count < common ? common_options[number - table->count].name : NULL;
+    const struct option *option = option_at(list, number);
+    return option ? option->name : NULL;
 }
 
 /* Returns -1. */
@@ -240,7 +232,8 @@ static int refuse_option(const struct parser *parser, const char *text, size_t l
 {
     char typed[32];
     snprintf(typed, sizeof typed, "%.*s", (int)length, text);
-    const char *meant = length < sizeof typed ? similar_find(typed, option_name, parser->table) : NULL;
+    const char *meant =
+        length < sizeof typed ? similar_find(typed, option_name, parser->arguments->table) : NULL;
     if (!meant)
         return error_set(parser->error, "unknown option --%.*s", (int)length, text);
     return error_set(parser->error, "unknown option --%.*s (did you mean --%s?)", (int)length, text, meant);
@@ -248,9 +241,8 @@ static int refuse_option(const struct parser *parser, const char *text, size_t l
 
 static int parse_long(struct parser *parser, const char *text)
 {
-    int common;
     size_t which, length = strcspn(text, "=");
-    const struct option *option = find(parser, 0, text, length, &common, &which);
+    const struct option *option = find(parser, 0, text, length, &which);
     if (!option)
         return refuse_option(parser, text, length);
     const char *value = text[length] == '=' ? text + length + 1 : NULL;
@@ -258,50 +250,52 @@ static int parse_long(struct parser *parser, const char *text)
         return error_set(parser->error, "--%s takes no value", option->name);
     if (takes_value(option) && !value && !(value = next_word(parser)))
         return lacks_value(parser, option, "--", option->name);
-    return set(parser, common, which, takes_value(option) ? value : "1");
+    return set(parser, which, takes_value(option) ? value : "1");
 }
 
 /* "-qj4": flags can be combined after one dash, and a value can follow its letter directly. */
 static int parse_letters(struct parser *parser, const char *text)
 {
     for (; *text; text++) {
-        int common;
         size_t which;
-        const struct option *option = find(parser, *text, "", 0, &common, &which);
+        const struct option *option = find(parser, *text, "", 0, &which);
         if (!option)
             return error_set(parser->error, "unknown option -%c", *text);
         if (!takes_value(option)) {
-            if (set(parser, common, which, "1"))
+            if (set(parser, which, "1"))
                 return -1;
             continue;
         }
         const char *value = text[1] ? text + 1 : next_word(parser);
         if (!value)
             return lacks_value(parser, option, "-", (const char[]){*text, '\0'});
-        return set(parser, common, which, value);
+        return set(parser, which, value);
     }
     return 0;
 }
 
+/* Parses an option: a word that begins with a dash and has more than that. */
+static int parse_option(struct parser *parser)
+{
+    const char *word = parser->argv[parser->at];
+    return word[1] == '-' ? parse_long(parser, word + 2) : parse_letters(parser, word + 1);
+}
+
 static int parse_words(struct parser *parser)
 {
+    struct arguments *arguments = parser->arguments;
     int only_operands = 0;
     for (parser->at = 0; parser->at < parser->argc; parser->at++) {
         char *word = parser->argv[parser->at];
-        int failed = 0;
         if (only_operands || *word != '-' || !word[1]) {
-            parser->arguments->operands[parser->arguments->operand_count++] = word;
-            only_operands |= parser->table->command_as_operand;
+            arguments->operands[arguments->operand_count++] = word;
+            only_operands |= arguments->table->command_as_operand;
         } else if (strcmp(word, "--") == 0) {
             only_operands = 1;
-        } else if (word[1] == '-') {
-            failed = parse_long(parser, word + 2);
-        } else {
-            failed = parse_letters(parser, word + 1);
-        }
-        if (failed)
+        } else if (parse_option(parser)) {
             return -1;
-        if (parser->arguments->help)
+        }
+        if (arguments_common(arguments, "help"))
             return 0;
     }
     return 0;
@@ -309,31 +303,52 @@ static int parse_words(struct parser *parser)
 
 static int check_operands(const struct parser *parser)
 {
+    const struct option_table *table = parser->arguments->table;
     size_t count = parser->arguments->operand_count;
-    if (count < parser->table->operands_least)
-        return error_set(parser->error, "missing argument %s", parser->table->operands);
-    if (count > parser->table->operands_most)
+    if (count < table->operands_least)
+        return error_set(parser->error, "missing argument %s", table->operands);
+    if (count > table->operands_most)
         return error_set(parser->error, "unexpected argument '%s'",
-                         parser->arguments->operands[parser->table->operands_most]);
+                         parser->arguments->operands[table->operands_most]);
     return 0;
 }
 
-int arguments_parse(struct arguments *arguments, const struct command *command, int argc, char **argv,
-                    struct error *error)
+static int begin(struct arguments *arguments, const struct option_table *table, int argc, struct error *error)
+{
+    *arguments = (struct arguments){.table = table, .renderer = renderer_registry[0]};
+    arguments->values = array_new(table->count + COMMON_OPTIONS, sizeof *arguments->values);
+    arguments->operands = array_new((size_t)argc + 1, sizeof *arguments->operands);
+    return arguments->values && arguments->operands ? 0 : error_no_memory(error);
+}
+
+int arguments_begin(struct arguments *arguments, int argc, struct error *error)
+{
+    static const struct option_table none = {.count = 0};
+    return begin(arguments, &none, argc, error);
+}
+
+int arguments_take(struct arguments *arguments, int argc, char **argv, int *at, struct error *error)
+{
+    struct parser parser = {.arguments = arguments, .argc = argc, .argv = argv, .at = *at, .error = error};
+    int failed = parse_option(&parser);
+    *at = parser.at;
+    return failed;
+}
+
+int arguments_parse(struct arguments *arguments, const struct command *command,
+                    const struct arguments *before, int argc, char **argv, struct error *error)
 {
     const struct option_table *table = command->options;
-    *arguments = (struct arguments){.renderer = renderer_registry[0]};
-    arguments->values = array_new(table->count, sizeof *arguments->values);
-    arguments->operands = array_new((size_t)argc + 1, sizeof *arguments->operands);
-    if (!arguments->values || !arguments->operands)
-        return error_no_memory(error);
+    if (begin(arguments, table, argc, error))
+        return -1;
     for (size_t i = 0; i < table->count; i++)
         arguments->values[i] = table->options[i].fallback;
-    struct parser parser = {
-        .arguments = arguments, .table = table, .argc = argc, .argv = argv, .error = error};
+    for (size_t i = 0; i < COMMON_OPTIONS; i++)
+        arguments->values[table->count + i] = before->values[i];
+    struct parser parser = {.arguments = arguments, .argc = argc, .argv = argv, .error = error};
     if (parse_words(&parser))
         return -1;
-    return arguments->help ? 0 : check_operands(&parser);
+    return arguments_common(arguments, "help") ? 0 : check_operands(&parser);
 }
 
 void arguments_release(struct arguments *arguments)

@@ -1,6 +1,15 @@
 /*
- * The "Next:" line of a finding: what to look at on the machine, and the ncclprof command that confirms it.
- * Also the text for hangs in which the trace cannot tell which rank the others wait for.
+ * The kinds of findings, each with its name, headline and "Next:" line: what to look at on the machine, and
+ * the ncclprof command that confirms it. Also the text for hangs in which the trace cannot tell which rank
+ * the others wait for.
+ *
+ * A new kind, FINDING_FOO, takes a line in enum finding_kind (lib/diagnose/rule.h), a row in finding_kinds
+ * below, and the following:
+ * - lib/hang/ or lib/diagnose/: code that finds it
+ * - tests/unit/: an input on which it is found, and one on which it is not
+ * - man/ncclprof-diagnose.1: an item under "Kinds of findings"
+ * - README.md: a row under "What to do with a finding"
+ * - schemas/output/: `make golden` lists it as a kind
  */
 #include "base/base.h"
 #include "diagnose/finding.h"
@@ -194,14 +203,41 @@ static int advise_error(const struct finding *finding, const struct job *job, st
            append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "info --warnings");
 }
 
+const struct finding_kind_text finding_kinds[FINDING_KINDS] = {
+    [FINDING_COMPUTE] = {"compute",
+                         {{"GPU of ", "GPUs of "},
+                          {" computes longer than its peers", " compute longer than their peers"}},
+                         advise_compute},
+    [FINDING_HOST] = {"host",
+                      {{"host of ", "hosts of "}, {" enqueues operations late", " enqueue operations late"}},
+                      advise_host},
+    [FINDING_NETWORK] = {"network",
+                         {{"sends from ", "sends from "}, {" are slow", " are slow"}},
+                         advise_network},
+    [FINDING_MISSING] = {"missing",
+                         {{"", ""},
+                          {" never joined an operation that other ranks wait in",
+                           " never joined an operation that other ranks wait in"}},
+                         advise_missing},
+    [FINDING_MISMATCH] = {"mismatch",
+                          {{"", ""},
+                           {" made a call that does not match the calls of the other ranks",
+                            " made a call that does not match the calls of the other ranks"}},
+                          advise_mismatch},
+    [FINDING_ENDED_EARLY] = {"ended_early",
+                             {{"", ""},
+                              {" ended long before the other ranks", " ended long before the other ranks"}},
+                             advise_ended},
+    [FINDING_ERROR] = {"error", {{"", ""}, {" reported ", " reported "}}, advise_error}};
+
+const char *finding_kind_name(enum finding_kind kind)
+{
+    return finding_kinds[kind].name;
+}
+
 int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text)
 {
-    static int (*const advise[])(const struct finding *, const struct job *, struct buffer *) = {
-        [FINDING_COMPUTE] = advise_compute,   [FINDING_HOST] = advise_host,
-        [FINDING_NETWORK] = advise_network,   [FINDING_MISSING] = advise_missing,
-        [FINDING_MISMATCH] = advise_mismatch, [FINDING_ENDED_EARLY] = advise_ended,
-        [FINDING_ERROR] = advise_error};
-    return advise[finding->kind](finding, job, text) ||
+    return finding_kinds[finding->kind].advise(finding, job, text) ||
                    (names_run && buffer_printf(text, " --run %lld", (long long)job->run_id))
                ? -1
                : 0;

@@ -236,13 +236,6 @@ int findings_unite_last(struct findings *findings, size_t from, size_t *into)
     return take_over(findings, &findings->items[at], last);
 }
 
-const char *finding_kind_name(enum finding_kind kind)
-{
-    static const char *const names[] = {"compute",  "host",        "network", "missing",
-                                        "mismatch", "ended_early", "error"};
-    return names[kind];
-}
-
 const char *confidence_name(enum confidence confidence)
 {
     static const char *const names[] = {"low", "medium", "high"};

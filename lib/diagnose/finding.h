@@ -219,7 +219,6 @@ int findings_explain_stop(const struct findings *findings);
 /* The same, of findings with medium or high confidence only. */
 int findings_explain_stop_confidently(const struct findings *findings);
 
-const char *finding_kind_name(enum finding_kind kind);
 const char *confidence_name(enum confidence confidence);
 /* The colour of a confidence by its name; no colour for any other text. */
 enum colour confidence_colour(const char *name);
@@ -297,6 +296,23 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
                      const char *text, struct buffer *json);
 
 /* -------------------- advice.c -------------------- */
+
+/* The text before and after the names, for one rank and for several. */
+struct phrase {
+    const char *before[2];
+    const char *after[2];
+};
+
+/* What a kind of finding says. A finding with more detail may have another headline (finding_text.c). */
+struct finding_kind_text {
+    const char *name;
+    struct phrase headline;
+    int (*advise)(const struct finding *finding, const struct job *job, struct buffer *text);
+};
+
+extern const struct finding_kind_text finding_kinds[FINDING_KINDS];
+
+const char *finding_kind_name(enum finding_kind kind);
 
 /*
  * Appends what to look at next and the command that confirms the finding, with its ranks, steps and links:

@@ -22,30 +22,8 @@ void findings_sort(struct findings *findings)
     array_sort(findings->items, findings->count, sizeof *findings->items, by_weight);
 }
 
-/* The text before and after the names, for several ranks and for one. */
-struct phrase {
-    const char *before[2];
-    const char *after[2];
-};
-
 static const struct phrase *phrase_for(const struct finding *finding)
 {
-    static const struct phrase phrases[] = {
-        [FINDING_COMPUTE] = {{"GPU of ", "GPUs of "},
-                             {" computes longer than its peers", " compute longer than their peers"}},
-        [FINDING_HOST] = {{"host of ", "hosts of "},
-                          {" enqueues operations late", " enqueue operations late"}},
-        [FINDING_NETWORK] = {{"sends from ", "sends from "}, {" are slow", " are slow"}},
-        [FINDING_MISSING] = {{"", ""},
-                             {" never joined an operation that other ranks wait in",
-                              " never joined an operation that other ranks wait in"}},
-        [FINDING_MISMATCH] = {{"", ""},
-                              {" made a call that does not match the calls of the other ranks",
-                               " made a call that does not match the calls of the other ranks"}},
-        [FINDING_ENDED_EARLY] = {{"", ""},
-                                 {" ended long before the other ranks",
-                                  " ended long before the other ranks"}},
-        [FINDING_ERROR] = {{"", ""}, {" reported ", " reported "}}};
     static const struct phrase network[2][2] = {
         {{{"sends from ", "sends from "}, {" are slow", " are slow"}},
          {{"sends from ", "sends from "}, {" stalled once", " stalled once"}}},
@@ -81,7 +59,7 @@ static const struct phrase *phrase_for(const struct finding *finding)
     if (finding->at_start || finding->broke)
         return finding->at_start ? &at_start : &broke;
     return finding->kind == FINDING_NETWORK ? &network[finding->receives != 0][finding->pause_ns > 0]
-                                            : &phrases[finding->kind];
+                                            : &finding_kinds[finding->kind].headline;
 }
 
 /* Names the rank at one end where all failed transfers are its own. */

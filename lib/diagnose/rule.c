@@ -1,18 +1,145 @@
 /*
- * The rules of diagnose, as one table. A new rule, RULE_FOO, takes a line in enum rule_id
- * (lib/diagnose/finding.h), a row in `rules` below, and what follows; `make check` reports what is missing.
+ * The rules of diagnose and their limits, as two tables. A new rule, RULE_FOO, takes a line in enum rule_id
+ * (lib/diagnose/rule.h), a row in `rules` below, and what follows; `make check` reports what is missing.
  * - lib/diagnose/: a function that returns its measure, or NOT_ASKED where the rule does not apply. The file
  *   that has the data calls it and passes the result to suspect_ask (for a suspect) or finding_ask (for a
  *   finding). The function decides nothing. Rules about jobs that stopped are in lib/hang/
- * - lib/diagnose/limits.c: its limit, if there is none with that meaning
+ * - its limit, if there is none with that meaning
  * - tests/unit/: assert_speaks and assert_quiet (tests/unit/support/spoken.h) with RULE_FOO, at its limit and
  *   beside it
  * - man/ncclprof-diagnosis.7: `make golden` writes its paragraph from the table
+ *
+ * A new limit, LIMIT_FOO, takes a line in enum limit_id (lib/diagnose/rule.h), a row in `limits` below, and
+ * - a rule in `rules` that uses it as its limit, or names it in `needs`, `measure` or `says`
+ * - lib/: code that reads it by its name, unless a rule uses it as its limit
+ * - tests/unit/: a test that names LIMIT_FOO and fixes its value, unless a rule that uses it has a test on
+ *   both sides
+ * - man/ncclprof-diagnosis.7: `make golden` writes its line from the table
  */
 #include "diagnose/finding.h"
 
 #include <stddef.h>
 #include <string.h>
+
+/* The names follow the enum: LIMIT_FAR_AHEAD is far-ahead. */
+const struct limit limits[LIMIT_COUNT] = {
+    [LIMIT_NONE] = {"none", 0, "", "a sound trace has none"},
+    [LIMIT_ONE] = {"one", 1, "", "one is enough"},
+    [LIMIT_HALF] = {"half", 0.5, "of the total", "a majority"},
+    [LIMIT_ALL] = {"all", 1, "of the steps after the warm-up", "there is no other step to compare with"},
+    [LIMIT_TWINS] = {"twins", 2, "",
+                     "two ranks at the same time may be two faults; three have a common cause"},
+    [LIMIT_ROLE] = {"role", 2, "", "a rank that is alone in its role has no peer"},
+    [LIMIT_STEP] = {"step", 1, "median steps", "connections ramp up in less"},
+    [LIMIT_PAUSE] = {"pause", 3, "median steps",
+                     "recorded healthy hosts: no slow moment of one or two steps came near it"},
+    [LIMIT_WORTH] = {"worth", 1, "times --min-gain", "the meaning of the option"},
+    [LIMIT_WORTH_MOMENT] =
+        {"worth-moment", 0.5, "of the median step",
+         "recorded healthy hosts: no slow moment of a network made one step longer by half"},
+    [LIMIT_WORTH_SURE] = {"worth-sure", 2, "times --min-gain", "twice what counts; no measurement behind it"},
+    [LIMIT_BY_DESIGN] = {"by-design", 0.1, "of the median step",
+                         "set on recorded jobs, where ranks and links always differ by less"},
+    [LIMIT_NO_GAIN] = {"no-gain", 0.1, "times --min-gain", "a replay is no more exact"},
+    [LIMIT_CHANCE] = {"chance", 0.05, "sequences expected", "the conventional level"},
+    [LIMIT_CHANCE_BEHIND] =
+        {"chance-behind", 0.0002, "sequences expected",
+         "slow moments also come in consecutive steps; the number was set on recorded and simulated jobs"},
+    [LIMIT_CHANCE_ALONE] = {"chance-alone", 0.01, "steps expected",
+                            "a single step has no repetition as evidence: a fifth of chance"},
+    [LIMIT_CHANCE_SURE] = {"chance-sure", 0.005, "sequences expected", "a tenth of chance"},
+    [LIMIT_CHANCE_ALONE_SURE] = {"chance-alone-sure", 0.001, "steps expected", "a tenth of chance-alone"},
+    [LIMIT_AHEAD_LITTLE_TWO] = {"ahead-little-two", 1.5, "times any other single step",
+                                "set on simulated jobs"},
+    [LIMIT_AHEAD_NETWORK_TWO] =
+        {"ahead-network-two", 3, "times any other single step",
+         "what slows a network in one step often slows it in the next: two are hardly more than one"},
+    [LIMIT_REGULAR] = {"regular", 0.5, "of the operations",
+                       "otherwise most places have nothing to compare with"},
+    [LIMIT_SHOWN] = {"shown", 1.0 / 3, "of the gain",
+                     "the replay does not know everything that overlaps with a send"},
+    [LIMIT_ERRORS] = {"errors", 2, "standard errors", "the normal difference of steps in 95 of 100 cases"},
+    [LIMIT_SHOWN_OF_LATE] = {"shown-of-late", 0.25, "of the worth",
+                             "computation overlaps with communication; the number was set on simulated jobs"},
+    [LIMIT_SLOWER] = {"slower", 5, "times the baseline",
+                      "recorded healthy hosts: in slow moments, network steps wait several times as long"},
+    [LIMIT_SLOWER_MANY] = {"slower-many", 3, "times the baseline",
+                           "recorded healthy hosts: no network was as slow for three steps and costly"},
+    [LIMIT_UNEXPLAINED] = {"unexplained", 5, "times the suspected fault",
+                           "what makes steps so much longer is something else; set on simulated jobs"},
+    [LIMIT_GAPS] = {"gaps", 0.02, "of the operations", "recorders lose single operations, about two of 100"},
+    [LIMIT_CERTAINTY] = {"certainty", 3.0, "log odds", "odds of 20 to 1, the conventional level"},
+    [LIMIT_CERTAINTY_SURE] = {"certainty-sure", 5.3, "log odds", "odds of 200 to 1: a tenth of that doubt"},
+    [LIMIT_ONE_PLACE] =
+        {"one-place", 0.5, "of the fault",
+         "a slow clock stretches all places by one factor; a design makes single places heavier"},
+    [LIMIT_BUSIER] = {"busier", 2, "times the busiest other rank",
+                      "an embedding or a loss makes a stage heavier by less; no measurement behind it"},
+    [LIMIT_SHARED] = {"shared", 1.0 / 3, "of the suspected fault",
+                      "a slow link hardly slows others; the number was set on simulated jobs"},
+    [LIMIT_START_APART] = {"start-apart", 1, "times the spread of the others",
+                           "what varies that much may vary once more; no measurement behind it"},
+    [LIMIT_ENDS] = {"ends", 2, "",
+                    "one is what all transfers have in common; of two, either may be at fault"},
+    [LIMIT_SURE] = {"sure", 0.1, "of the chance allowed", "required for high confidence"},
+    [LIMIT_FAR_AHEAD] = {"far-ahead", 25, "times any other single step",
+                         "so far that no tail of a distribution matters"},
+    [LIMIT_AHEAD_MANY] = {"ahead-many", 5, "times any other single step",
+                          "recorded healthy jobs: no slow moment of a host or network was so far ahead"},
+    [LIMIT_AHEAD_GPU] = {"ahead-gpu", 3, "times any other single step",
+                         "GPUs have fewer slow moments than hosts; set on recorded and simulated jobs"},
+    [LIMIT_LITTLE_TWO] = {"little-two", 0.06, "of the median step",
+                          "what a single step has to be worth by default; set on simulated jobs"},
+    [LIMIT_LONGER_TWO] =
+        {"longer-two", 0.75, "of the median step",
+         "recorded healthy hosts: no network made two consecutive steps longer by half each"},
+    [LIMIT_LATE_ALONE] = {"late-alone", 0.25, "of the median step",
+                          "recorded healthy jobs: no host was late by so much and so far ahead"},
+    [LIMIT_LATE_GPU] = {"late-gpu", 0.1, "of the median step",
+                        "recorded healthy jobs: no GPU was late by so much and so far ahead"},
+    [LIMIT_LONGER_MANY] =
+        {"longer-many", 0.1, "of the median step",
+         "recorded healthy hosts: no network made three steps so much longer and was ahead"},
+    [LIMIT_LONGER_STEPS] = {"longer-steps", 0.25, "of the median step",
+                            "recorded healthy hosts: no network made three or more steps so much longer"},
+    [LIMIT_SLOWER_OPERATIONS] =
+        {"slower-operations", 2, "times the baseline",
+         "recorded healthy hosts: in slow moments, operations take up to 1.5 times as long"},
+    [LIMIT_NEARLY_ALL] = {"nearly-all", 0.75, "of the steps after the warm-up",
+                          "other jobs on the machine may keep a host busy for most of the time"},
+    [LIMIT_SHADOW] = {"shadow", 25, "times the suspected fault",
+                      "as far-ahead; the number was set on simulated jobs"},
+    [LIMIT_REST] = {"rest", 0.25, "of the suspected fault",
+                    "a smaller part may be a side effect of what is hidden"},
+    [LIMIT_HIDDEN_PAIR] = {"hidden-pair", 3, "times others of the same kind",
+                           "a stage has several layers; other operations follow a single one"},
+    [LIMIT_ALIKE] = {"alike", 0.2, "of the greater",
+                     "excesses with a common cause are equal; measurements differ by less"},
+    [LIMIT_WAITED] = {"waited", 0.05, "of the suspected fault", "practically not at all"},
+    [LIMIT_RANKS_OF_ROLE] = {"ranks-of-role", 3, "ranks", "with fewer others, the median is one of two"},
+    [LIMIT_CROWD] = {"crowd", 3, "ranks", "two ranks may each have a fault of their own"},
+    [LIMIT_SHARED_STEPS] = {"shared-steps", 2, "steps", "a single one of several may be a brief moment"},
+    [LIMIT_OUTSTANDING] = {"outstanding", 3, "times the median of the steps", "set on simulated jobs"},
+    [LIMIT_STEPS_TOLD] = {"steps-told", 3, "steps", "one or two steps may be a moment that has passed"},
+    [LIMIT_START_LATE] =
+        {"start-late", 3, "seconds",
+         "recorded healthy jobs: all ranks arrived within 0.15 s; this is twenty times as much"},
+    [LIMIT_CALLS_AHEAD] =
+        {"calls-ahead", 1024, "operations",
+         "CUDA's queue holds this many launches, so a host can call this many operations before it notices"},
+    [LIMIT_FIRST_CALLS] =
+        {"first-calls", 16, "operations",
+         "connections are made in the first operations of a communicator; a job that got further has them"},
+    [LIMIT_ERRORS_APART] = {"errors-apart", 2, "seconds",
+                            "logs have whole seconds, so a difference of two means at least one second"},
+    [LIMIT_OUTLIVED] = {"outlived", 15, "seconds",
+                        "the plugin of a running process records its clock every ten seconds"},
+    [LIMIT_RECORDS] = {"records", 1, "times the ranks without one",
+                       "if fewer ranks have a record than not, only these were kept of the job"},
+    [LIMIT_RECORDS_UNSIZED] = {"records-unsized", 3, "times the ranks without one",
+                               "if no record shows how many ranks there are, more may be absent than the "
+                               "gaps in their numbers show; no measurement behind it"},
+};
 
 /* The bits of `kinds`. */
 enum {

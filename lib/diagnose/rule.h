@@ -38,7 +38,7 @@ void figures_add_time(struct figures *figures, const char *name_us, int64_t time
 
 /* -------------------- finding.c -------------------- */
 
-/* What a finding blames a rank for. */
+/* What a finding blames a rank for. The head of advice.c describes how to add a kind. */
 enum finding_kind {
     FINDING_COMPUTE = 0, /* its GPU took longer before its operations than those of its peers */
     FINDING_HOST,        /* it enqueued operations late */
@@ -51,13 +51,15 @@ enum finding_kind {
 
 enum { FINDING_KINDS = FINDING_ERROR + 1 };
 
+#define FINDING_KIND_WORDS "compute, host, network, missing, mismatch, ended_early or error"
+
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 
-/* -------------------- limits.c -------------------- */
+/* -------------------- rule.c -------------------- */
 
 /*
  * The limits of the rules (rule.c), each with its unit and the reason for its value. First come the limits
- * that a rule's measure is compared with, then those that decide where a rule applies. The head of limits.c
+ * that a rule's measure is compared with, then those that decide where a rule applies. The head of rule.c
  * describes how to add one.
  */
 enum limit_id {

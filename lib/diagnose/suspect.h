@@ -226,7 +226,7 @@ void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const 
 
 /*
  * By how much the steps of a suspect were longer than the median of the other steps. The limits are widened
- * by the noise of the step times: `errors` standard errors (limits.c).
+ * by the noise of the step times: `errors` standard errors (rule.c).
  */
 struct lengthening {
     int is_known;    /* 0: the other members are 0, and most_ns is INT64_MAX */

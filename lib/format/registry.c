@@ -6,12 +6,10 @@
  *   and a row in CONTRIBUTING.md
  * - tests/unit/format/test_foo.c: the reader, line by line, complete and damaged
  * - fixtures/: a folder with a small trace and its TRUTH; `make golden` stores its results
- * - tests/fuzz/module.mk: that folder among FUZZ_TRACES, so that fuzz_format.c and fuzz_whole.c begin
- *   with it
- * - tests/torture/faults.py: a file of it among FIXTURES: every call fails once while it is read
  * - man/ncclprof-formats.5: a section (.Sh FOO): what is read, what is not, in which versions
  * - README.md: a row under "What it reads"
- * Remove the row in lib/format/sniff.c for such files, if there is one.
+ * Remove the row in lib/format/sniff.c for such files, if there is one. The fuzzers and the torture tests
+ * take their files from fixtures/.
  *
  * If a change of a reader gives other records, or other notes for the ledger, for the same bytes, raise
  * `version` in its struct format. Stores remember the version that read a file, and the next ingest reads the

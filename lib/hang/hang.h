@@ -51,7 +51,7 @@ int find_laggards(const struct job *job, const struct baseline *baseline, struct
 
 /*
  * Finds ranks that were late at start-up: they reached the creation of the first communicator of their
- * process at least start-late (limits.c) after all others, which waited for them. Communicators that are
+ * process at least start-late (rule.c) after all others, which waited for them. Communicators that are
  * created later are not analyzed, because another rank may have delayed the late one.
  */
 int find_late_starts(const struct job *job, struct findings *findings);

@@ -1,6 +1,14 @@
 /*
  * NCCL's vocabulary: words for functions, data types, algorithms and protocols as traces spell them; sizes
  * and bandwidth factors of functions; torch.distributed calls; hashes and successions of communicators.
+ *
+ * A new collective, FUNCTION_FOO, takes
+ * - lib/model/event.h: the last place in enum function
+ * - its word in `functions` below, and its place in the functions on sizes and waits that hold of it
+ * - tests/unit/model/test_vocab.c: its spellings and sizes
+ * - if torch has it: its words in lib/format/flight_recorder/entry.c, lib/format/kineto/event.c and
+ *   lib/format/torch/torch.c, and a higher `version` of these formats
+ * Stores keep "other" for files that were read before, unless the version of their format is raised.
  */
 
 #include "base/base.h"

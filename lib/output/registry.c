@@ -3,14 +3,10 @@
  * `--format foo` works everywhere. It also needs the following; `make check` reports what is missing.
  * - lib/output/foo.c: exports `const struct renderer renderer_foo` (lib/output/output.h)
  * - tests/unit/output/test_renderers.c: all kinds of cells, including hostile text
- * - tests/golden/: a complete output; tests/cli/test_golden.py lists the commands
- * - tests/cli/test_hostile.py: foo in each loop over formats
- * - tests/cli/test_found.py: foo in each loop over formats
- * - tests/cli/test_query.py: foo in each loop over formats
- * - tests/torture/faults.py: an entry of READERS with --format foo, in which each call fails once
- * - man/: foo wherever a page lists the values of --format
- * - README.md: foo wherever it lists the values of --format
- * The fuzzers use all formats in this registry.
+ * - tests/golden/: `make golden` writes a complete output
+ * - man/ncclprof.1: foo among the values of --format
+ * Help, completion, the command-line tests, the fuzzers and the torture tests use all formats in this
+ * registry.
  */
 #include "model/model.h"
 #include "output/output.h"

@@ -32,9 +32,7 @@ struct told {
 };
 
 static const struct column columns[] = {
-    {.name = "kind",
-     .type = CELL_TEXT,
-     .description = "compute, host, network, missing, mismatch, ended_early or error"},
+    {.name = "kind", .type = CELL_TEXT, .description = FINDING_KIND_WORDS},
     {.name = "rank", .type = CELL_INTEGER, .description = "global rank at fault"},
     {.name = "process", .type = CELL_TEXT, .description = "name of the rank"},
     {.name = "tag", .type = CELL_TEXT, .description = "phase with the largest part of the fault"},

@@ -146,7 +146,7 @@ static int add_table(const struct export_request *request, const struct view *vi
 static int write_tables(const struct export_request *request, struct plain_file *file, struct error *error)
 {
     int failed = store_begin_reading(request->store, error);
-    for (int i = 0; i < STORE_VIEWS && !failed; i++)
+    for (int i = 0; store_views[i].name && !failed; i++)
         if (is_wanted(request, &store_views[i]))
             failed = add_table(request, &store_views[i], file, error);
     store_rollback(request->store);
@@ -208,7 +208,7 @@ static int files_write_views(const struct export_request *request, const struct 
                              struct output **outputs, struct error *error)
 {
     int failed = store_begin_reading(request->store, error);
-    for (int i = 0; i < STORE_VIEWS && !failed; i++)
+    for (int i = 0; store_views[i].name && !failed; i++)
         if (is_wanted(request, &store_views[i]))
             failed = write_view(request, kind, &store_views[i], &outputs[i], error);
     store_rollback(request->store);
@@ -231,7 +231,7 @@ static int remove_view(const struct export_request *request, const struct kind *
 /* Reports a full disk before the first file takes its name. */
 static int flush_all(struct output **outputs, struct error *error)
 {
-    for (int i = 0; i < STORE_VIEWS; i++)
+    for (int i = 0; store_views[i].name; i++)
         if (outputs[i] && output_flush(outputs[i], error))
             return -1;
     return 0;
@@ -241,7 +241,7 @@ static int flush_all(struct output **outputs, struct error *error)
 static int close_all(const struct export_request *request, const struct kind *kind, struct output **outputs,
                      int failed, struct error *error)
 {
-    for (int i = 0; i < STORE_VIEWS; i++) {
+    for (int i = 0; store_views[i].name; i++) {
         if (failed)
             output_discard(outputs[i]);
         else
@@ -265,7 +265,7 @@ static int make_directory(const char *path, struct error *error)
 static int export_directory(const struct export_request *request, const struct kind *kind,
                             struct error *error)
 {
-    struct output *outputs[STORE_VIEWS] = {NULL};
+    struct output *outputs[STORE_VIEWS_MOST] = {NULL};
     if (strcmp(request->path, "-") == 0)
         return error_set(error, "this format needs a directory, not standard output");
     int is_new = make_directory(request->path, error);

@@ -85,9 +85,7 @@ static const struct analysis_option options[] = {
 static const struct column columns[] = {
     RANK_COLUMN,
     PROCESS_COLUMN,
-    {.name = "kind",
-     .type = CELL_TEXT,
-     .description = "verdict of diagnose: compute, host, network, missing, mismatch, ended_early or error"},
+    {.name = "kind", .type = CELL_TEXT, .description = "verdict of diagnose: " FINDING_KIND_WORDS},
     {.name = "tag",
      .type = CELL_TEXT,
      .detail = 1,

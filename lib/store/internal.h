@@ -37,6 +37,9 @@ int migrate_check(struct store *store, enum schema_state *state, struct error *e
 /* Updates an older or empty store to our schema, in one transaction. */
 int migrate_run(struct store *store, struct error *error);
 
+/* Adds the words of lib/model/vocabulary.c that the store lacks, if an earlier program created it. */
+int migrate_complete_words(struct store *store, struct error *error);
+
 /*
  * Chooses the views that the connection reads. If the file contains exactly our views, these are used. Else
  * our views are created in SQLite's temporary schema, which takes precedence, and those of the file are never

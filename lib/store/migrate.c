@@ -3,11 +3,17 @@
  * store, PRAGMA user_version is the version of its schema. Views are dropped and created again at each change
  * of the version, so schemas/view/ contains only their present form.
  *
- * A change of the schema takes a file in schemas/store (a new view a line in `views`) and what follows; `make
- * check` says what is missing.
+ * A new view takes what follows, and no new version; `make check` says what is missing. Stores that lack it
+ * get it as a temporary view.
+ * - schemas/view/: the view; behind each of its columns type, unit and meaning. A new file takes a line in
+ *   `views` below
+ * - lib/store/views.c: its columns and a row: query describes them, export writes them
+ * - man/ncclprof-store.5: an item under VIEWS
+ *
+ * A change of the schema takes a file in schemas/store and what follows; `make check` says what is missing.
  * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
  * - tests/check/published.sha256: its digest: it never changes from then on
- * - schemas/view/: behind each column of a view its type, unit and meaning, which lib/store/views.c takes
+ * - schemas/view/: the views that show it
  * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
  * - lib/model/record.c: a record table, with the tables in which joins save and extend its rows, so that its
  *   rows are added, removed and merged with their file; lib/model/event.h: a new column of operations
@@ -253,6 +259,24 @@ static int apply(struct store *store, int64_t version, struct error *error)
     if (store_execute(store, stamp, error))
         return -1;
     return vocabulary_write(store, error);
+}
+
+int migrate_complete_words(struct store *store, struct error *error)
+{
+    int64_t count, known = 0;
+    for (size_t at = 0; at < sizeof vocabularies / sizeof *vocabularies; at++)
+        for (int number = 0; number < vocabularies[at].count; number++)
+            known += vocabularies[at].word(number) != NULL;
+    if (read_number(store, "SELECT count(*) FROM vocabulary", &count, error))
+        return -1;
+    if (count >= known)
+        return 0;
+    if (store_begin(store, error))
+        return -1;
+    if (vocabulary_write(store, error) == 0 && store_commit(store, error) == 0)
+        return 0;
+    store_rollback(store);
+    return -1;
 }
 
 int migrate_run(struct store *store, struct error *error)

@@ -190,7 +190,7 @@ static int prepare_schema(struct store *store, enum store_mode mode, struct erro
         return code == SQLITE_READONLY_ROLLBACK ? 1 : -1;
     }
     if (state == SCHEMA_CURRENT)
-        return 0;
+        return mode == STORE_READ ? 0 : migrate_complete_words(store, error);
     if (state == SCHEMA_EMPTY && mode != STORE_CREATE)
         return error_set(error, "the file is empty, so it is not a store");
     if (mode == STORE_READ)

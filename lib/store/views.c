@@ -89,7 +89,7 @@ static const struct column v_dropped_columns[] = {SCHEMA_COLUMNS_v_dropped(COLUM
 #define COLUMNS(name) \
     .columns = name##_columns, .column_count = sizeof name##_columns / sizeof *name##_columns
 
-const struct view store_views[STORE_VIEWS] = {
+const struct view store_views[STORE_VIEWS_MOST + 1] = {
     {.name = "run", .description = "a job", COLUMNS(run), .of_run = OF_RUN, .has_number = 1},
     {.name = "file",
      .description = "a file that was read",

@@ -61,7 +61,8 @@ int main(void)
     failed = failed || buffer_append_text(&json, "],\"limits\":[");
     for (int i = 0; !failed && i < LIMIT_COUNT; i++)
         failed = (i && buffer_append_byte(&json, ',')) || add_limit(&json, &limits[i]);
-    failed = failed || buffer_append_text(&json, "],\"comparison\":[");
+    failed = failed || buffer_append_text(&json, "]") || add_kinds(&json, ~0U) ||
+             buffer_append_text(&json, ",\"comparison\":[");
     for (int i = 0; !failed && i < COMPARE_RULES; i++)
         failed = (i && buffer_append_byte(&json, ',')) || add_compared(&json, &compare_rules[i]);
     failed = failed || buffer_append_text(&json, "]}") || puts(json.data) < 0;

@@ -2,7 +2,8 @@
 """Checks the rules of diagnose and compare and their limits: the manual shows the tables of the source, and unit tests
 cover every row.
 
-usage: tests/check/rules.py OUT    (from the top of the repository) writes the tables into the manual pages
+usage: tests/check/rules.py OUT    (from the top of the repository) writes the tables into the manual pages, and the kinds of
+findings into the schemas of JSON outputs
 
 `make golden` runs this program. `make check` reports pages that differ from the source, and rules or limits without a test.
 """
@@ -71,8 +72,16 @@ def in_page(page=PAGE):
     return Path(page).read_text().partition(BEGIN)[2].partition(END)[0]
 
 
+def with_kinds(schema, table):
+    """A JSON schema with the kinds of findings as the source lists them."""
+    kinds = ", ".join(f'"{kind}"' for kind in table["kinds"])
+    return re.sub(r'"enum": \["compute"[^]]*?(, null)?\]', rf'"enum": [{kinds}\1]', schema)
+
+
 def write(out):
     table = table_of(out)
+    for path in Path("schemas/output").glob("*.json"):
+        path.write_text(with_kinds(path.read_text(), table))
     for page, text in ((PAGE, tables(table)), (COMPARE_PAGE, compare_table(table))):
         before, _, rest = Path(page).read_text().partition(BEGIN)
         Path(page).write_text(before + BEGIN + text + END + rest.partition(END)[2])
@@ -93,7 +102,8 @@ class Tables:
         self.table = table_of(out)
         self.rules = {rule["name"]: rule for rule in self.table["rules"]}
         self.limits = {limit["name"]: limit for limit in self.table["limits"]}
-        self.library = "".join(text for path, text in sources("lib").items() if not path in ("lib/diagnose/limits.c", "lib/diagnose/rule.h"))
+        # Without the rows of the table itself.
+        self.library = "".join(re.sub(r"\[LIMIT_\w+\] =", "", text) for path, text in sources("lib").items() if path != "lib/diagnose/rule.h")
         self.asking = "".join(text for path, text in sources("lib").items() if not path in ("lib/diagnose/rule.c", "lib/diagnose/rule.h"))
         self.tests = "".join(sources("tests/unit").values())
         self.page = in_page()
@@ -134,7 +144,7 @@ RULE = [
 
 LIMIT = [
     ("lib/", "must use it by its name", lambda tables, name: re.search(rf"\b{identifier('LIMIT', name)}\b", tables.library)),
-    ("lib/diagnose/rule.c", "must have a rule with this limit, or one whose text names it", lambda tables, name: tables.is_in_rules(name)),
+    ("a rule in `rules`", "must use it as its limit, or name it", lambda tables, name: tables.is_in_rules(name)),
     ("tests/unit/", "must test a rule on both sides of this limit, or name the limit",
      lambda tables, name: tables.is_tested(name)),
     ("man/ncclprof-diagnosis.7", "must have an entry for it (make golden)", lambda tables, name: tables.has_paragraph(name)),
@@ -161,7 +171,7 @@ def check_compare(found):
 def check(out):
     """Yields what is missing for a rule or limit, places that the head comments do not list, and pages that differ."""
     found = Tables(out)
-    for registry, places, names in (("lib/diagnose/rule.c", RULE, found.rules), ("lib/diagnose/limits.c", LIMIT, found.limits)):
+    for registry, places, names in (("lib/diagnose/rule.c", RULE, found.rules), ("lib/diagnose/rule.c", LIMIT, found.limits)):
         head = Path(registry).read_text().partition("#include")[0]
         for place in sorted({place for place, _, _ in places}):
             if place not in head:
@@ -172,6 +182,9 @@ def check(out):
                     yield f"{registry}: entry {name} is incomplete: {place} {what}"
     if found.page != found.expected:
         yield f"{PAGE}: the tables differ from the source; run make golden"
+    for path in Path("schemas/output").glob("*.json"):
+        if path.read_text() != with_kinds(path.read_text(), found.table):
+            yield f"{path}: the kinds of findings differ from the source; run make golden"
     yield from check_compare(found)
 
 

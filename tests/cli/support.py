@@ -3,6 +3,7 @@
 $NCCLPROF is the program. The traces have the lines of NCCL's example profiler plugin (API v7).
 """
 
+import functools
 import json
 import os
 import re
@@ -22,6 +23,13 @@ SANITIZED = "san-" in PROGRAM
 
 # Only a hang takes longer, on any slow and busy machine: under the thread sanitizer some ingests take a minute.
 PATIENCE_S = 3600 if SANITIZED else 600
+
+@functools.cache
+def output_formats(program=PROGRAM):
+    """The values of --format, as the program lists them."""
+    shown = subprocess.run([program, "info", "-h"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"--format (\S+)", shown)[1].split("|")
+
 
 os.umask(0o022)  # whatever the umask of the caller is
 

@@ -2,7 +2,7 @@
 
 import os
 
-from tests.cli.support import TOP, Case
+from tests.cli.support import TOP, Case, output_formats
 
 COMMANDS = [["info"], ["report"], ["report", "--by-tag"], ["stragglers"], ["stalls"], ["diagnose", "--all"], ["steps"], ["steps", "--by", "tag"], ["steps", "--map"], ["steps", "--svg"], ["buffers"], ["clocks"], ["startup"], ["compare", "1", "1"],
             ["export", "--to", "sqlite", "-o", "o.db"], ["export", "--to", "csv", "-o", "o"], ["export", "--to", "parquet", "-o", "o"], ["export", "--to", "prometheus", "-o", "o.prom"],
@@ -22,7 +22,7 @@ class Found(Case):
                 self.write(name, content)
                 self.run_program("ingest", os.fsdecode(name), status=None)
                 for words in COMMANDS:
-                    for form in ("table", "json", "csv"):
+                    for form in output_formats():
                         # Some have nothing to draw.
                         result = self.run_program(*words, "--format", form, status=None if words[0] == "timeline" else 0)
                         self.assertNotIn("runtime error", result.err)

@@ -1,15 +1,15 @@
 """Complete outputs for the bundled fixtures. `make golden` writes them again: read the difference before committing it.
 
 Each folder of fixtures is ingested separately. The output of a command is compared with
-tests/golden/COMMAND-FOLDER.FORMAT. All commands run on the two fixtures in FORMS, those in EVERYWHERE on all others.
-Values that change from run to run (folders, times, speeds) are masked.
+tests/golden/COMMAND-FOLDER.FORMAT. All commands run on the two fixtures in FORMS, those in EVERYWHERE on all others; one of
+them is written in every format. Values that change from run to run (folders, times, speeds) are masked.
 """
 
 import os
 import re
 import unittest
 
-from tests.cli.support import TOP, Case
+from tests.cli.support import TOP, Case, output_formats
 
 GOLDEN = TOP / "tests/golden"
 FIXTURES = sorted(path for path in (TOP / "fixtures").iterdir() if path.is_dir()) if (TOP / "fixtures").is_dir() else []
@@ -43,6 +43,8 @@ COMMANDS = {
 # JSON for a healthy job, text for a faulty one.
 FORMS = {"tp2dp2pp2-clean": "json", "tp2dp2pp2-slow-rank": "table"}
 EVERYWHERE = ("query",)
+# One output in every format.
+IN_EVERY_FORMAT = ("report", "tp2dp2pp2-slow-rank")
 # The columns of a table are as wide as the paths in them, which depend on the folder.
 OF_PATHS = ("info-runs",)
 
@@ -80,8 +82,9 @@ def add_test(fixture):
             if words[0] in known and (fixture.name in FORMS or name in EVERYWHERE):
                 words = [str(TOP / word) if word.startswith("fixtures/") else word for word in words]
                 shown = "csv" if name in OF_PATHS and form == "table" else form
-                result = self.run_program(*words, "--format", shown, env={"LC_ALL": "C"})
-                self.compare(f"{name}-{fixture.name}.{shown}", mask(result.out, self.folder))
+                for shown in output_formats() if (name, fixture.name) == IN_EVERY_FORMAT else [shown]:
+                    result = self.run_program(*words, "--format", shown, env={"LC_ALL": "C"})
+                    self.compare(f"{name}-{fixture.name}.{shown}", mask(result.out, self.folder))
 
     test.__doc__ = f"All commands on fixtures/{fixture.name}."
     setattr(Golden, f"test_{fixture.name}", test)

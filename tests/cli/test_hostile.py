@@ -8,7 +8,7 @@ import resource
 import subprocess
 import threading
 
-from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, inspector_trace, tag, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, inspector_trace, output_formats, tag, trace
 
 DRESSED = "\033[2J\033]0;owned\007"
 WORST = "\x1b[2J\x1b]0;owned\x07\u202e\u009b31m\x7f\rroot# '; DROP TABLE file;--"
@@ -30,7 +30,7 @@ class Hostile(Case):
             text = gzip.decompress(path.read_bytes()).decode()
             text = re.sub('("tag": "[^"]*)"', lambda match: match.group(1) + WORST + '"', text)
             self.write(f"traces/{path.name}-{WORST}\n.json", text)
-        for form in ("table", "json", "csv"):
+        for form in output_formats():
             self.store.unlink(missing_ok=True)
             self.check_harmless("ingest", "traces", "--format", form)
         self.assertIn("root#", self.run_program("diagnose").out)
@@ -39,7 +39,7 @@ class Hostile(Case):
                       ["report", "--by", "tag,function,communicator,size,algorithm,protocol,rank,step,run"],
                       ["stragglers"], ["stalls"], ["stalls", "--matrix"], ["stalls", "--states"], ["diagnose", "--all"],
                       ["steps", "--map"], ["steps", "--svg"], ["clocks"], ["query", "SELECT * FROM tag_mark"], ["query", "SELECT * FROM v_instance LIMIT 9"]):
-            for form in ("table", "json", "csv"):
+            for form in output_formats():
                 self.check_harmless(*words, "--format", form)
 
     def check_harmless(self, *words):

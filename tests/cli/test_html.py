@@ -6,7 +6,7 @@ import statistics
 
 from tests.cli import reader
 from tests.cli.page import HOSTILE, Page, hostile_job
-from tests.cli.support import TOP, Case, inspector_trace, tag
+from tests.cli.support import TOP, Case, inspector_trace, output_formats, tag
 
 SLOW = TOP / "fixtures/tp2dp2pp2-slow-rank"
 NAMES = {"html", "head", "meta", "title", "style", "body", "a", "header", "h1", "h2", "h3", "p", "nav", "ul", "li", "main", "section",
@@ -175,7 +175,7 @@ class Html(Case):
     def test_standard_output_holds_the_page_alone(self):
         self.run_program("ingest", SLOW)
         self.page()
-        for form in ("table", "json", "csv"):
+        for form in output_formats():
             self.assertEqual(self.run_program("html", "-o", "-", "--format", form).stdout, (self.folder / "page.html").read_bytes())
 
     def test_says_what_was_written(self):

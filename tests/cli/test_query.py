@@ -4,7 +4,7 @@ import gzip
 import re
 import subprocess
 
-from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, interrupt, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, interrupt, output_formats, trace
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -85,7 +85,7 @@ class Query(Case):
         self.assertEqual(output, "")
 
     def test_columns_of_any_name(self):
-        for form in ("table", "csv", "json"):
+        for form in output_formats():
             result = self.run_program("query", "--format", form, 'SELECT 1 AS "\033[2J\n\u202e"')
             self.assertNotRegex(result.out, "\033|\u202e", form)
         self.assertEqual(self.run_program("query", 'SELECT 1 AS "\033\n"').out, "\\x1b\\x0a\n       1\n")

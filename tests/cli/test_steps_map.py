@@ -5,7 +5,7 @@ import os
 import xml.etree.ElementTree
 
 from tests.cli import reader
-from tests.cli.support import TOP, Case, trace
+from tests.cli.support import TOP, Case, output_formats, trace
 
 FOLDER = TOP / "fixtures/tp2dp2pp2-slow-rank"
 PICTURE = TOP / "man/steps-map.svg"
@@ -113,7 +113,7 @@ class StepsMap(Case):
 
     def test_svg(self):
         cells = self.cells(FOLDER)
-        for form in ("table", "json", "csv"):
+        for form in output_formats():
             document = self.run_program("steps", "--svg", "--format", form, FOLDER).out
             root = xml.etree.ElementTree.fromstring(document)
             self.assertEqual(root.tag, SVG + "svg")

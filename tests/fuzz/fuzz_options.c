@@ -41,7 +41,7 @@ static void check(const struct option_table *table, const struct arguments *argu
     require(arguments->operands[arguments->operand_count] == NULL, "operands with an end");
     for (size_t i = 0; i < table->count; i++)
         check_option(&table->options[i], arguments, i);
-    if (arguments->help)
+    if (arguments_common(arguments, "help"))
         return;
     require(arguments->operand_count >= table->operands_least, "enough operands");
     require(arguments->operand_count <= table->operands_most, "operands not too many");
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     static int is_ready;
     struct error error = ERROR_INIT;
-    struct arguments arguments;
+    struct arguments arguments, before;
     char *words[MOST_WORDS + 1];
     if (!is_ready)
         require(registry_init(&error) == 0, "commands");
@@ -74,11 +74,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     char *text = calloc(1, length);
     require(text != NULL, "memory");
     memcpy(text, bytes + 1, length - 1);
-    if (arguments_parse(&arguments, command, part(text, length - 1, words), words, &error) == 0)
+    require(arguments_begin(&before, 0, &error) == 0, "memory");
+    if (arguments_parse(&arguments, command, &before, part(text, length - 1, words), words, &error) == 0)
         check(command->options, &arguments);
     else
         require(error.depth > 0 && *error.cause[0], "a reason");
     arguments_release(&arguments);
+    arguments_release(&before);
     free(text);
     return 0;
 }

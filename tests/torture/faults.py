@@ -13,6 +13,7 @@ line for each kind and `faults: N passed, N failed`.
 """
 
 import argparse
+import csv
 import gzip
 import os
 import re
@@ -28,14 +29,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.cli.support import PATIENCE_S  # noqa: E402
+from tests.cli.support import PATIENCE_S, output_formats  # noqa: E402
 from tests.torture.content import check_whole, digests  # noqa: E402
 
 KINDS = ["step", "write", "read", "open", "thread", "memory"]  # the kinds with the most calls last: they use the remaining time
 READERS = {
     "info": ["info"],
     "info-files": ["info", "--files", "--format", "json"],
-    "info-ledger": ["info", "--ledger", "--format", "csv"],
     "report": ["report"],
     "report-by-tag": ["report", "--by-tag", "--format", "json"],
     "diagnose": ["diagnose"],
@@ -61,6 +61,7 @@ READERS = {
     "query-by-id": ["query", "SELECT j.step, o.sequence FROM operation_join j JOIN operation o USING (operation_id)"],
     "query-steps": ["query", "--format", "csv", "SELECT * FROM proxy_step"],
 }
+# Of formats that have no file here, the smallest fixture is added.
 FIXTURES = [
     "fixtures/copy-engine/dump_4660_1.json",
     "fixtures/tags-unescaped/dump_18446744073709551615_3.json",
@@ -92,6 +93,15 @@ class NotTried(Exception):
     pass
 
 
+def of_other_formats():
+    """The smallest fixture of each trace format that has none among FIXTURES."""
+    rows = [row for kept in Path("tests/golden").glob("ingest-*.csv") for row in csv.DictReader(kept.open())]
+    for name in re.findall(r"&format_(\w+)", Path("lib/format/registry.c").read_text()):
+        files = [row["path"].removeprefix("TOP/") for row in rows if f"{row['dialect']}-".startswith(name.replace("_", "-") + "-")]
+        if files and not set(files) & set(FIXTURES):
+            yield min(files, key=os.path.getsize)
+
+
 class Faults:
     def __init__(self, options):
         self.program = os.path.abspath(options.program)
@@ -100,7 +110,7 @@ class Faults:
         self.folder = Path(tempfile.mkdtemp(prefix="ncclprof-faults-"))
         self.traces = self.folder / "traces"
         self.traces.mkdir()
-        for name in FIXTURES:
+        for name in [*FIXTURES, *of_other_formats()]:
             shutil.copy(name, self.traces / (Path(name).parent.name + "-" + Path(name).name))
         with gzip.open(self.traces / "packed.json.gz", "wb") as packed:
             packed.write(Path(PACKED).read_bytes())
@@ -277,7 +287,10 @@ def main():
     parser.add_argument("--command")
     parser.add_argument("--lasting", action="store_true")
     parser.add_argument("--seconds", type=int, default=0)
-    return Faults(parser.parse_args()).all()
+    options = parser.parse_args()
+    for form in output_formats(os.path.abspath(options.program)):
+        READERS[f"info-ledger-{form}"] = ["info", "--ledger", "--format", form]
+    return Faults(options).all()
 
 
 if __name__ == "__main__":

@@ -1,3 +1,5 @@
+#include "store/store.h"
+
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
@@ -186,19 +188,34 @@ static void test_bad_sql_is_told(void **state)
 /* Every view can be prepared, also in an empty store. */
 static void test_views_stand(void **state)
 {
-    static const char *const views[] = {"v_operation",    "v_instance", "v_proxy_operation",
-                                        "v_communicator", "v_rank",     "v_tag",
-                                        "v_ledger",       "v_loss",     "proxy_step"};
     struct store *store = store_file_open(state, STORE_CREATE);
-    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+    for (size_t i = 0; store_views[i].name; i++) {
         char sql[80];
-        snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", views[i]);
+        snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", store_views[i].name);
         assert_int_equal(store_file_number(store, sql), 0);
     }
     assert_int_equal(
         store_file_number(store,
                           "SELECT count(*) FROM vocabulary WHERE kind = 'function' AND name = 'AllReduce'"),
         1);
+    store_close(store);
+}
+
+/*
+ * A store made before a collective was added does not have its name; the next write adds it.
+ */
+static void test_new_words_are_added(void **state)
+{
+    static const char of_barrier[] =
+        "SELECT count(*) FROM vocabulary WHERE kind = 'function' AND name = 'Barrier'";
+    struct store *store = store_file_open(state, STORE_CREATE);
+    assert_int_equal(store_execute(store, "DELETE FROM vocabulary WHERE name = 'Barrier'", NULL), 0);
+    store_close(store);
+    store = store_file_open(state, STORE_READ);
+    assert_int_equal(store_file_number(store, of_barrier), 0);
+    store_close(store);
+    store = store_file_open(state, STORE_WRITE);
+    assert_int_equal(store_file_number(store, of_barrier), 1);
     store_close(store);
 }
 
@@ -235,6 +252,7 @@ int main(void)
         WITH_FILE(test_values_come_back),
         WITH_FILE(test_bad_sql_is_told),
         WITH_FILE(test_views_stand),
+        WITH_FILE(test_new_words_are_added),
         WITH_FILE(test_reader_sees_whole_transactions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

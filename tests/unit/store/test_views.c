@@ -11,7 +11,7 @@
 static void test_columns_are_the_stores(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
-    for (int i = 0; i < STORE_VIEWS; i++) {
+    for (int i = 0; store_views[i].name; i++) {
         const struct view *view = &store_views[i];
         const struct query_limits limits = {.seconds = 0};
         char sql[64];
@@ -39,12 +39,14 @@ static void test_all_views_are_there(void **state)
     int count = 0;
     while (statement_step(names, NULL) == 1) {
         int found = 0;
-        for (int i = 0; i < STORE_VIEWS; i++)
+        for (int i = 0; store_views[i].name; i++)
             found += strcmp(store_views[i].name, statement_text(names, 0)) == 0;
         assert_int_equal(found, 1);
         count++;
     }
-    assert_int_equal(count, STORE_VIEWS - 3);
+    for (int i = 0; store_views[i].name; i++)
+        count -= strncmp(store_views[i].name, "v_", 2) == 0;
+    assert_int_equal(count, 0);
     statement_free(names);
     store_close(store);
 }
@@ -52,7 +54,7 @@ static void test_all_views_are_there(void **state)
 static void test_each_can_be_asked_for_a_run(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
-    for (int i = 0; i < STORE_VIEWS; i++)
+    for (int i = 0; store_views[i].name; i++)
         for (int64_t run_id = 0; run_id < 2; run_id++) {
             struct statement *rows = view_rows(store, &store_views[i], run_id, NULL);
             assert_non_null(rows);
@@ -64,7 +66,7 @@ static void test_each_can_be_asked_for_a_run(void **state)
 
 static void test_each_is_described(void **state)
 {
-    for (int i = 0; i < STORE_VIEWS; i++) {
+    for (int i = 0; store_views[i].name; i++) {
         assert_non_null(store_views[i].description);
         for (size_t k = 0; k < store_views[i].column_count; k++) {
             const struct column *column = &store_views[i].columns[k];
