@@ -26,8 +26,10 @@ def run(command):
     if not ran or not verdict.startswith(("OK", "FAILED")) or (done.returncode != 0 and bad == 0):
         bad = max(bad, 1)
     if bad:
-        # Indented: what it says of its tests is counted here, not by who reads this.
-        print(f"$ {command}\n{textwrap.indent(done.stdout, '  ')}exit status {done.returncode}", flush=True)
+        # Indented, because the caller must not count its results again; line by line, because other test targets print to
+        # the same pipe.
+        for line in f"$ {command}\n{textwrap.indent(done.stdout, '  ')}exit status {done.returncode}".splitlines():
+            print(line, flush=True)
     return max(int(ran.group(1)) - bad, 0) if ran else 0, bad
 
 

@@ -8,7 +8,7 @@
  * - fixtures/: a folder with a small trace and its TRUTH; `make golden` stores its results
  * - man/ncclprof-formats.5: a section (.Sh FOO): what is read, what is not, in which versions
  * - README.md: a row under "What it reads"
- * Remove the row in lib/format/sniff.c for such files, if there is one. The fuzzers and the torture tests
+ * Remove the row of `strangers` below for such files, if there is one. The fuzzers and the torture tests
  * take their files from fixtures/.
  *
  * If a change of a reader gives other records, or other notes for the ledger, for the same bytes, raise

@@ -106,7 +106,9 @@ static const char *const views[] = {schema_view_operation, schema_view_proxy,  s
 enum { OLDEST = 2, VIEWS = sizeof views / sizeof *views };
 enum { NEWEST = OLDEST + sizeof migrations / sizeof *migrations - 1 };
 
-static int read_number(struct store *store, const char *sql, int64_t *value, struct error *error)
+/* `what` names the value in the error: "the file header". */
+static int read_number(struct store *store, const char *sql, const char *what, int64_t *value,
+                       struct error *error)
 {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(store->handle, sql, -1, &statement, NULL);
@@ -118,7 +120,7 @@ static int read_number(struct store *store, const char *sql, int64_t *value, str
     else if ((code & 0xff) == SQLITE_NOTADB)
         outcome = error_set(error, "the file is not an SQLite database, so it is not a store");
     else
-        outcome = store_error(store, error, "cannot read the file header");
+        outcome = store_error(store, error, "cannot read %s", what);
     sqlite3_finalize(statement);
     return outcome;
 }
@@ -126,9 +128,9 @@ static int read_number(struct store *store, const char *sql, int64_t *value, str
 int migrate_check(struct store *store, enum schema_state *state, struct error *error)
 {
     int64_t tables = 0, application = 0, version = 0;
-    if (read_number(store, "SELECT count(*) FROM sqlite_schema", &tables, error) ||
-        read_number(store, "PRAGMA application_id", &application, error) ||
-        read_number(store, "PRAGMA user_version", &version, error))
+    if (read_number(store, "SELECT count(*) FROM sqlite_schema", "the file header", &tables, error) ||
+        read_number(store, "PRAGMA application_id", "the file header", &application, error) ||
+        read_number(store, "PRAGMA user_version", "the file header", &version, error))
         return -1;
     if (tables == 0 && application == 0 && version == 0) {
         *state = SCHEMA_EMPTY;
@@ -267,7 +269,7 @@ int migrate_complete_words(struct store *store, struct error *error)
     for (size_t at = 0; at < sizeof vocabularies / sizeof *vocabularies; at++)
         for (int number = 0; number < vocabularies[at].count; number++)
             known += vocabularies[at].word(number) != NULL;
-    if (read_number(store, "SELECT count(*) FROM vocabulary", &count, error))
+    if (read_number(store, "SELECT count(*) FROM vocabulary", "the vocabulary of the store", &count, error))
         return -1;
     if (count >= known)
         return 0;
@@ -288,7 +290,7 @@ int migrate_run(struct store *store, struct error *error)
         return -1;
     int outcome = migrate_check(store, &state, error);
     if (outcome == 0 && state != SCHEMA_CURRENT) {
-        outcome = read_number(store, "PRAGMA user_version", &version, error);
+        outcome = read_number(store, "PRAGMA user_version", "the file header", &version, error);
         if (outcome == 0)
             outcome = apply(store, version, error);
     }

@@ -259,7 +259,7 @@ struct view {
 };
 
 enum { STORE_VIEWS_MOST = 31 };
-extern const struct view store_views[STORE_VIEWS_MOST + 1]; /* name is NULL after the last */
+extern const struct view store_views[]; /* at most STORE_VIEWS_MOST; name is NULL after the last */
 
 /*
  * Selects the rows of a view, for run `run_id` or, if it is 0, for all runs. The columns are those of the

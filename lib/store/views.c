@@ -89,7 +89,7 @@ static const struct column v_dropped_columns[] = {SCHEMA_COLUMNS_v_dropped(COLUM
 #define COLUMNS(name) \
     .columns = name##_columns, .column_count = sizeof name##_columns / sizeof *name##_columns
 
-const struct view store_views[STORE_VIEWS_MOST + 1] = {
+const struct view store_views[] = {
     {.name = "run", .description = "a job", COLUMNS(run), .of_run = OF_RUN, .has_number = 1},
     {.name = "file",
      .description = "a file that was read",
@@ -163,7 +163,10 @@ const struct view store_views[STORE_VIEWS_MOST + 1] = {
      .of_run = OF_PROCESSES,
      .has_number = 1},
     {.name = "v_dropped", .description = "the same, added up", COLUMNS(v_dropped), .of_run = OF_PROCESSES},
+    {0},
 };
+
+_Static_assert(sizeof store_views / sizeof *store_views - 1 <= STORE_VIEWS_MOST, "raise STORE_VIEWS_MOST");
 
 struct statement *view_rows(struct store *store, const struct view *view, int64_t run_id, struct error *error)
 {

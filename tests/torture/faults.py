@@ -53,9 +53,9 @@ READERS = {
     "html": ["html", "-o", "-"],
     "buffers": ["buffers"],
     "export-prometheus": ["export", "--to", "prometheus", "-o", "-"],
-    "export-csv": ["export", "--to", "csv", "-o", "build/faults-export"],
-    "export-parquet": ["export", "--to", "parquet", "--rows-per-group", "40", "-o", "build/faults-export-parquet"],
-    "export-sqlite": ["export", "--to", "sqlite", "-o", "build/faults-export.db"],
+    "export-csv": ["export", "--to", "csv", "-o", "FOLDER/export"],
+    "export-parquet": ["export", "--to", "parquet", "--rows-per-group", "40", "-o", "FOLDER/export-parquet"],
+    "export-sqlite": ["export", "--to", "sqlite", "-o", "FOLDER/export.db"],
     "report-registered": ["report", "--by", "registered"],
     "query": ["query", "SELECT * FROM v_operation"],
     "query-by-id": ["query", "SELECT j.step, o.sequence FROM operation_join j JOIN operation o USING (operation_id)"],
@@ -127,6 +127,10 @@ class Faults:
         self.told_forgotten = self.run(rest, self.forget).stdout
         self.rest = digests(rest)
         self.ends = time.monotonic() + options.seconds if options.seconds else float("inf")
+
+    def words_of(self, command):
+        words = {"ingest": self.ingest, "forget": self.forget, **READERS}[command]
+        return [word.replace("FOLDER", str(self.folder)) for word in words]
 
     def run(self, store, words, **fault):
         """Also returns the number of calls of the kind, and the number of memory blocks that were not freed."""
@@ -208,7 +212,7 @@ class Faults:
 
     def try_reader(self, name, kind, number, expected):
         try:
-            result = self.run(self.store, READERS[name], kind=kind, at=number, **self.more())
+            result = self.run(self.store, self.words_of(name), kind=kind, at=number, **self.more())
             wrong = self.judge(result, expected.returncode, expected.stdout)
         except subprocess.TimeoutExpired:
             wrong = "did not end"
@@ -237,7 +241,7 @@ class Faults:
 
     def round(self, command, kind):
         """(passed, failed) of one command and kind."""
-        words = {"ingest": self.ingest, "forget": self.forget, **READERS}[command]
+        words = self.words_of(command)
         store = self.folder / "counted.db" if command not in READERS else self.store
         if command == "forget":
             shutil.copy(self.store, store)

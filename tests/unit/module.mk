@@ -17,6 +17,7 @@ unit_tests_of = $(patsubst tests/unit/$*/%.c,%,$(filter tests/unit/$*/%,$(UNIT_S
 $(UNIT_ROOMS): $(OUT)/unit/%: $$(addprefix $(OUT)/object/tests/unit/$$*/,$$(addsuffix .o,$$(unit_tests_of))) \
   $(OUT)/object/generated/unit/%.o $(UNIT_HELPER_OBJECTS) $(OUT)/libncclprof.a
 	@mkdir -p $(@D)
+	@[ ! -d $@ ] || rm -r $@ # of an earlier version: a folder with a program for each test
 	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(NCCLPROF_LIBS)
 
 # The list of a room's tests, for tests/unit/main.c.

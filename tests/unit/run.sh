@@ -18,7 +18,7 @@ for program in "$@"; do
     if [ "$(tail -n 1 "$log")" != 'exit status 0' ] || [ "$good" -eq 0 ]; then
         [ "$bad" -eq 0 ] && bad=1
         echo "FAILED $program"
-        cat "$log"
+        grep --line-buffered "" "$log" # whole lines, between those of other test targets
     fi
     passed=$((passed + good))
     failed=$((failed + bad))

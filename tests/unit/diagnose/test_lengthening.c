@@ -23,7 +23,7 @@ struct steps {
     int64_t step_ns[STEPS + 1];
 };
 
-/* Step times per rank; the time of a step is the lower median over the ranks, as in step_durations.c. */
+/* Step times per rank; the time of a step is the lower median over the ranks. */
 static void steps_init(struct steps *steps, int64_t lengths[RANKS][STEPS])
 {
     memset(steps, 0, sizeof *steps);

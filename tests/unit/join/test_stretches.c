@@ -10,7 +10,7 @@ static void check(const char *steps)
     letters_check(steps, stretches_find);
 }
 
-/* One stretch of steps, as recurrence.h finds it. */
+/* One stretch of steps, as stretches_find finds it. */
 static void one_stretch(void **state)
 {
     check(" ABl ABl ABl ABl");
