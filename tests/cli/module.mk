@@ -8,9 +8,9 @@ test-cli: all $(OUT)/fakecore $(OUT)/simulate
 CLI_LONGEST := hostile_files parts jobs inspector logs_in_parts hostile
 CLI_TESTS := $(CLI_LONGEST) $(filter-out $(CLI_LONGEST),$(patsubst tests/cli/test_%.py,%,$(shell ls -S tests/cli/test_*.py)))
 
-# For the thread sanitizer: the tests of reader threads, of large files read in parts, and of the threads of an analysis.
+# For the thread sanitizer: tests of reader threads, of large files read in parts, and of the threads of an analysis.
 # golden ingests every fixture. `make nightly` runs all tests under it.
-CLI_THREADS := parts logs_in_parts golden threads ingest merge record watch
+CLI_THREADS := logs_in_parts golden threads ingest merge record watch
 
 .PHONY: golden
 golden: $(OUT)/ncclprof $(OUT)/print_rules $(OUT)/simulate

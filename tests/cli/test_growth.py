@@ -62,12 +62,12 @@ class Growth(Case):
         """
         for kind in "log", "recorder-unlisted":
             times = {}
-            for ranks, runs in (512, 3), (4096, 1):
+            for ranks, runs in (256, 3), (2048, 1):
                 self.ingest_job(kind, ranks)
                 times[ranks] = min(self.cpu_of("diagnose") for _ in range(runs))
                 accused, = self.json("diagnose")["findings"]
                 self.assertEqual(accused["rank"], stuck_jobs.missing(ranks))
-            self.assertLess(times[4096], 16 * times[512] + 0.1, (kind, times))
+            self.assertLess(times[2048], 16 * times[256] + 0.1, (kind, times))
 
 
 if SANITIZED:
