@@ -12,16 +12,13 @@
  *
  * A change of the schema takes a file in schemas/store and what follows; `make check` says what is missing.
  * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
- * - tests/check/published.sha256: its digest: it never changes from then on
+ * - tests/check/published.sha256: its digest, which `make golden` adds: it never changes from then on
  * - schemas/view/: the views that show it
  * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
  * - lib/model/record.c: a record table, with the tables in which joins save and extend its rows, so that its
  *   rows are added, removed and merged with their file; lib/model/event.h: a new column of operations
  * - lib/store/record_tables.c: any other table with rows of a file; schemas/ingest/write.sql, sweep: a table
  *   with facts about a process, a communicator or a member
- * - tests/unit/store/test_store.c: the number
- * - tests/unit/store/test_plans.c: the number; make_version_2() undoes the change, so that the test updates a
- *   store of version 2
  */
 
 #include "base/base.h"

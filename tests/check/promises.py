@@ -185,18 +185,14 @@ def check_registries(out, layers):
 PUBLISHED = "tests/check/published.sha256"
 MIGRATION = [
     "schemas/store/NNN_what.sql", "tests/check/published.sha256", "man/ncclprof-store.5", "schemas/view/",
-    "tests/unit/store/test_store.c", "tests/unit/store/test_plans.c",
 ]
 
 
 def check_numbers():
-    """The migrations have consecutive numbers, and the tests and the manual state the newest. Yields the violations."""
+    """The migrations have consecutive numbers, and the manual states the newest. Yields the violations."""
     numbers = sorted(int(path.stem[:3]) for path in Path("schemas/store").glob("*.sql"))
     if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
         yield "schemas/store: the migrations must have consecutive numbers"
-    for path in ("tests/unit/store/test_store.c", "tests/unit/store/test_plans.c"):
-        if f'"PRAGMA user_version"), {numbers[-1]})' not in text_of(path):
-            yield f"{path} must expect the newest schema version, {numbers[-1]}"
     if not re.search(rf"now {numbers[-1]}\b", text_of("man/ncclprof-store.5")):
         yield f"man/ncclprof-store.5 must say that the version is now {numbers[-1]}"
 
@@ -207,7 +203,7 @@ def check_published():
     files = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(Path("schemas/store").glob("*.sql"))}
     for path in sorted(set(files) | set(digests)):
         if path not in digests:
-            yield f"{PUBLISHED} does not list {path}; run: sha256sum {path} >>{PUBLISHED}"
+            yield f"{PUBLISHED} does not list {path}; run make golden"
         elif digests[path] != files.get(path):
             yield f"{path} differs from the published file, which must not change; write a new migration instead"
 

@@ -15,4 +15,6 @@ CLI_THREADS := logs_in_parts golden threads ingest merge record watch
 .PHONY: golden
 golden: $(OUT)/ncclprof $(OUT)/print_rules $(OUT)/simulate
 	python3 -B tests/check/rules.py $(OUT)
+	for file in schemas/store/*.sql; do grep -q " $$file$$" tests/check/published.sha256 || \
+	  sha256sum $$file >>tests/check/published.sha256; done
 	NCCLPROF=$(OUT)/ncclprof NCCLPROF_GOLDEN=write python3 -B -m unittest tests.cli.test_golden tests.cli.test_readme tests.cli.test_steps_map

@@ -58,3 +58,18 @@ int64_t store_file_number(struct store *store, const char *sql)
     statement_free(statement);
     return number;
 }
+
+int64_t store_file_newest(void)
+{
+    FILE *published = fopen("tests/check/published.sha256", "r");
+    assert_non_null(published);
+    char line[256];
+    long newest = 0;
+    while (fgets(line, sizeof line, published)) {
+        const char *name = strrchr(line, '/');
+        assert_non_null(name);
+        newest = strtol(name + 1, NULL, 10);
+    }
+    fclose(published);
+    return newest;
+}

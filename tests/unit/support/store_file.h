@@ -18,4 +18,7 @@ struct store *store_file_open(void **state, enum store_mode mode);
 /* The first column of the first row of the result, as a number; fails the test if there is no row. */
 int64_t store_file_number(struct store *store, const char *sql);
 
+/* The newest version of the schema, from the list of published migrations. */
+int64_t store_file_newest(void);
+
 #endif
