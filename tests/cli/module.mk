@@ -1,6 +1,6 @@
 # Runs the program on small traces that the tests write, and on the fixtures.
 .PHONY: test-cli
-test-cli: all $(OUT)/fakecore $(OUT)/simulate
+test-cli: all $(OUT)/fakecore $(OUT)/simulate $(OUT)/torture/ncclprof
 	NCCLPROF=$(OUT)/ncclprof tests/parallel.py cli \
 	  $(CLI_TESTS:%='python3 -B -m unittest -b tests.cli.test_%')
 
@@ -10,7 +10,7 @@ CLI_TESTS := $(CLI_LONGEST) $(filter-out $(CLI_LONGEST),$(patsubst tests/cli/tes
 
 # For the thread sanitizer: tests of reader threads, of large files read in parts, and of the threads of an analysis.
 # golden ingests every fixture. `make nightly` runs all tests under it.
-CLI_THREADS := logs_in_parts golden threads ingest merge record watch
+CLI_THREADS := parts.Parts golden threads ingest merge record watch
 
 .PHONY: golden
 golden: $(OUT)/ncclprof $(OUT)/print_rules $(OUT)/simulate

@@ -20,6 +20,8 @@ from pathlib import Path
 PROGRAM = os.path.abspath(os.environ.get("NCCLPROF", "build/ncclprof"))
 TOP = Path(__file__).resolve().parents[2]
 SANITIZED = "san-" in PROGRAM
+# The same program, except that it reads all files from 4 KiB on in parts.
+SMALL_PARTS = os.path.join(os.path.dirname(PROGRAM), "torture", "ncclprof")
 
 # Only a hang takes longer, on any slow and busy machine: under the thread sanitizer some ingests take a minute.
 PATIENCE_S = 3600 if SANITIZED else 600
@@ -77,6 +79,7 @@ class Case(unittest.TestCase):
     """A test in an empty folder, with a store that does not exist yet."""
 
     maxDiff = None
+    program = PROGRAM
 
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="ncclprof-cli-"))
@@ -91,7 +94,7 @@ class Case(unittest.TestCase):
         environment["NCCLPROF_STORE"] = str(self.store)
         environment.update(env or {})
         result = subprocess.run(
-            [PROGRAM, *map(os.fsencode, map(str, words))],
+            [self.program, *map(os.fsencode, map(str, words))],
             input=stdin if stdin is None or isinstance(stdin, bytes) else stdin.encode(),
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True, cwd=self.folder, env=environment, timeout=timeout,
