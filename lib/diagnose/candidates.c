@@ -100,7 +100,7 @@ static void gather_hidden(const struct job *job, const struct baseline *baseline
     }
 }
 
-/* The position in a step at which the rank was late by most; -1: it was late at none. */
+/* The position in a step where the rank was latest; -1 if it was never late. */
 static int32_t latest_position(const struct job *job, const struct baseline *baseline, int32_t rank,
                                int32_t step)
 {
@@ -126,7 +126,7 @@ static int is_known_at(const struct baseline *baseline, int32_t rank, int32_t po
 
 /*
  * Marks each step of a rank between two steps in which it was late, if the record of the step lacks the
- * position at which the rank was late by most in one of these two.
+ * position where the rank was latest in one of these two.
  */
 static void mark_blank(const struct job *job, const struct baseline *baseline, struct strength *strength,
                        int64_t least_ns)

@@ -22,7 +22,7 @@ struct job;
 struct job_instance;
 struct job_rank;
 
-/* Whether two texts are known and the same. */
+/* Whether both texts are known and equal. */
 static inline int is_same_text(const char *text, const char *other)
 {
     return text && other && strcmp(text, other) == 0;
