@@ -392,22 +392,41 @@ static int traces_proxies(const char *bytes, size_t length)
            memmem(bytes, length, words[1], strlen(words[1]));
 }
 
+/* The format version in the header of a line, as it stands there; without text if the line has no header. */
+static struct scan_text version_in(const char *line, size_t length)
+{
+    static const char key[] = "\"inspector_output_format_version\"";
+    const char *begin = memmem(line, length, key, strlen(key));
+    const char *end = begin ? memchr(begin, ',', (size_t)(line + length - begin)) : NULL;
+    return end ? (struct scan_text){begin, (size_t)(end - begin)} : (struct scan_text){NULL, 0};
+}
+
 /*
  * Between two different lines with one record each, the only state is the source process of the following
- * lines, and the second line sets that again.
+ * lines, which the second line sets again, and the format version, which is noted where it changes. So a
+ * place where the version is known to stay is preferred, and one where it changes is none.
  */
 size_t inspector_cut(const char *bytes, size_t length)
 {
     const char *newline = traces_proxies(bytes, length) ? NULL : memchr(bytes, '\n', length);
+    struct scan_text version = {NULL, 0};
+    size_t uncertain = 0;
     while (newline) {
         size_t at = (size_t)(newline + 1 - bytes);
         size_t first = own_line(bytes + at, length - at);
         size_t second = first ? own_line(bytes + at + first, length - at - first) : 0;
         const char *next = bytes + at + first;
         int differ = first != second || memcmp(bytes + at, next, first) != 0;
-        if (second && differ && is_record(bytes + at, first, 0) && is_record(next, second, 1))
-            return at + first;
+        struct scan_text before = version_in(bytes + at, first), after = version_in(next, second);
+        version = before.text ? before : version;
+        if (second && differ && is_record(bytes + at, first, 0) && is_record(next, second, 1)) {
+            if (after.length && version.length == after.length &&
+                memcmp(version.text, after.text, after.length) == 0)
+                return at + first;
+            if (!version.text && !uncertain)
+                uncertain = at + first;
+        }
         newline = memchr(bytes + at, '\n', length - at);
     }
-    return 0;
+    return uncertain;
 }
