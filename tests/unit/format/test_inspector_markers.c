@@ -277,19 +277,23 @@ static void times_that_are_not_kept(void **state)
     }
 }
 
-/* Reading may start again at a marker, and nowhere between one and the next. */
+/*
+ * Reading may start again at a marker, and nowhere between one and the next; not where the format version
+ * changes, and rather where it is known to stay.
+ */
 static void where_files_with_markers_are_cut(void **state)
 {
     static const char m[] = MARKER("a", "2"), p[] = PAYLOAD("1"), q[] = PAYLOAD("2");
     static const char proxies[] = MARKER_OF("a", "1", "v4.3", "\"proxy_records\":2");
+    static const char newer[] = MARKER_OF("a", "2", "v4.9", "\"coll_perf_records\":1");
     static const char own[] = WHO("b", "1", "v4.1") "," PERF("1");
     static const struct {
         const char *parts[5];
         size_t at; /* 0: nowhere; else after this number of parts */
     } cases[] = {
-        {{"}\n", p, q, m, p}, 3},    {{"}\n", p, q, p}, 0},    {{"}\n", p, m, p, m}, 2},
-        {{"}\n", m, m, p}, 0},       {{"}\n", m, p, p, m}, 4}, {{"}\n", p, own, own, p}, 2},
-        {{"}\n", p, proxies, p}, 0},
+        {{"}\n", p, q, m, p}, 3},    {{"}\n", p, q, p}, 0},        {{"}\n", p, m, p, m}, 4},
+        {{"}\n", m, m, p}, 0},       {{"}\n", m, p, p, m}, 4},     {{"}\n", p, own, own, p}, 2},
+        {{"}\n", p, proxies, p}, 0}, {{"}\n", m, p, newer, p}, 0}, {{"}\n", p, m, p, newer}, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[3000] = "";
