@@ -40,6 +40,72 @@ double scan_sets(int32_t steps)
     return log(sets);
 }
 
+/* Of a longer set than this part of the row, too few means exist to tell how they spread. */
+enum { LONGEST_PART = 2 };
+/* With fewer rows, one that is at fault decides how means spread. */
+enum { LEAST_ROWS = 2 };
+
+/* Lists the means of all `length` consecutive steps of a row of which at least half are known. */
+static size_t list_means(const double *row, int32_t steps, int32_t length, double *means)
+{
+    double sum = 0;
+    int32_t known = 0;
+    size_t count = 0;
+    for (int32_t step = 0; step < steps; step++) {
+        if (!isnan(row[step])) {
+            sum += row[step];
+            known++;
+        }
+        int32_t left = step - length;
+        if (left >= 0 && !isnan(row[left])) {
+            sum -= row[left];
+            known--;
+        }
+        if (left >= -1 && known * 2 >= length)
+            means[count++] = sum / known;
+    }
+    return count;
+}
+
+/* The standard deviation of the values, from the median of their distances from the median. */
+static double robust_spread(double *values, size_t count)
+{
+    if (!count)
+        return 0;
+    sort_reals(values, count);
+    double middle = values[count / 2];
+    for (size_t i = 0; i < count; i++)
+        values[i] = fabs(values[i] - middle);
+    sort_reals(values, count);
+    return SIGMA_OF_DISTANCE * values[count / 2];
+}
+
+static double spread_of_means(const double *rows, size_t count, int32_t steps, int32_t length, double *list)
+{
+    size_t means = 0;
+    for (size_t row = 0; row < count; row++)
+        means += list_means(rows + row * (size_t)steps, steps, length, list + means);
+    return robust_spread(list, means);
+}
+
+double scan_related_score(const struct step_set *set, const double *rows, size_t count, int32_t steps,
+                          double tail, double *list)
+{
+    int32_t length = step_set_count(set);
+    if (set->period > 1 || count < LEAST_ROWS || set->score <= 0 || length < 2)
+        return set->score;
+    int32_t measured = length * LONGEST_PART > steps ? steps / LONGEST_PART : length;
+    double spread = spread_of_means(rows, count, steps, measured, list);
+    double independent = spread > 0 ? 1 / (spread * spread) : length;
+    if (independent >= length)
+        return set->score;
+    if (independent >= 1)
+        return set->score / length * independent;
+    double size = set->size / spread;
+    double score = (tail + 1) / 2 * log1p(size * size / tail);
+    return score < set->score / length ? score : set->score / length;
+}
+
 /*
  * Fitted to simulated rows (independent t with two degrees of freedom, scaled by their median distance): 0.6
  * for 20 steps, 2.1 for 40, 2.8 for 80, 3.6 for 200, 5.4 for 800.
