@@ -261,6 +261,16 @@ static int is_idle(const struct explanation_search *it, const struct explanation
 /* As many ranks as tell how noise is related from step to step. */
 enum { MOST_SAMPLED = 64 };
 
+static int make_room_for_others(struct explanation_search *it)
+{
+    size_t steps = (size_t)it->source.baseline->step_count;
+    if (!it->sampled)
+        it->sampled = array_new(MOST_SAMPLED, sizeof *it->sampled);
+    if (!it->others)
+        it->others = array_new(MOST_SAMPLED * steps * 2 + 1, sizeof *it->others);
+    return it->sampled && it->others ? 0 : -1;
+}
+
 /* Reads the residuals of single ranks, of all or of a sample that is spread over the job. */
 static int sample_rows(struct explanation_search *it)
 {
@@ -268,12 +278,8 @@ static int sample_rows(struct explanation_search *it)
     size_t stride = (ranks + MOST_SAMPLED - 1) / MOST_SAMPLED;
     if (it->rows)
         return 0;
-    if (!it->sampled) {
-        it->sampled = array_new(MOST_SAMPLED, sizeof *it->sampled);
-        it->others = array_new(MOST_SAMPLED * steps * 2 + 1, sizeof *it->others);
-    }
     it->rows = array_new(MOST_SAMPLED * steps + 1, sizeof *it->rows);
-    if (!it->sampled || !it->others || !it->rows)
+    if (!it->rows || make_room_for_others(it))
         return -1;
     it->sampled_count = 0;
     for (size_t unit = 0; unit < ranks; unit += stride) {
@@ -504,28 +510,56 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
     return is_filled < 0 ? -1 : 0;
 }
 
+/* How late the host of a rank was in each step (struct baseline), in units of `sigma`. */
+static void read_lateness(const struct explanation_search *it, size_t rank, double sigma, double *row)
+{
+    const struct baseline *baseline = it->source.baseline;
+    for (int32_t step = 0; step < baseline->step_count; step++)
+        row[step] =
+            step < baseline->first_step
+                ? NAN
+                : (double)baseline->late_ns[rank * (size_t)baseline->step_count + (size_t)step] / sigma;
+}
+
+/* The spread of the lateness of all ranks. */
+static double sigma_of_lateness(struct explanation_search *it)
+{
+    const struct baseline *baseline = it->source.baseline;
+    size_t steps = (size_t)baseline->step_count, count = 0;
+    for (size_t rank = 0; rank < it->source.job->rank_count; rank++)
+        for (size_t step = (size_t)baseline->first_step; step < steps; step++)
+            it->list[count++] = baseline->late_ns[rank * steps + step];
+    int64_t middle = count ? pick_quantile(it->list, count, 0.5) : 0;
+    double sigma = count ? (double)sigma_about(it->list, count, middle) : 0;
+    double least = (double)scale(baseline->median_step_ns, LEAST_SIGMA);
+    return fmax(fmax(sigma, least), 1);
+}
+
 int explanation_search_rate(struct explanation_search *it, struct step_claim *claims, size_t count)
 {
-    int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
-    const struct partition *ranks = &it->found->partitions.items[0];
-    double penalty = scan_sets(steps) + log(unit_count(it) * KINDS);
-    if (count && measure_residual_matrices(it))
+    size_t ranks = it->source.job->rank_count, steps = (size_t)it->source.baseline->step_count;
+    size_t stride = (ranks + MOST_SAMPLED - 1) / MOST_SAMPLED;
+    if (!count)
+        return 0;
+    if (make_room_for_others(it))
         return -1;
+    double penalty =
+        scan_sets((int32_t)steps - it->source.baseline->first_step) + log(unit_count(it) * KINDS);
+    double sigma = sigma_of_lateness(it);
     for (size_t i = 0; i < count; i++) {
         struct step_set set = {.first = claims[i].first_step,
                                .last = claims[i].last_step,
                                .period = 1,
                                .numbers = it->source.job->step_numbers};
-        size_t unit = (size_t)ranks->unit_of[claims[i].rank];
-        int is_filled = fill_row(it, 0, unit);
-        if (is_filled < 0)
-            return -1;
-        if (!is_filled)
-            continue;
+        size_t others = 0;
+        read_lateness(it, (size_t)claims[i].rank, sigma, it->row);
         scan_set(it->row, TAIL_OWN, &set);
-        if (relate(it, ranks, unit, &set))
-            return -1;
-        claims[i].certainty = set.score - penalty;
+        for (size_t rank = 0; rank < ranks; rank += stride)
+            if (rank != (size_t)claims[i].rank)
+                read_lateness(it, rank, sigma, it->others + others++ * steps);
+        claims[i].certainty = scan_related_score(&set, it->others, others, (int32_t)steps, TAIL_OWN,
+                                                 it->others + MOST_SAMPLED * steps) -
+                              penalty;
     }
     return 0;
 }

@@ -189,7 +189,7 @@ struct explanations {
     size_t capacity;
 };
 
-/* A rank that is said to have been slow in consecutive steps. */
+/* A rank whose host is said to have been late in consecutive steps. */
 struct step_claim {
     int32_t rank;
     int32_t first_step;
@@ -463,7 +463,7 @@ int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t uni
  */
 int explanation_search_best(struct explanation_search *it, struct explanation *best);
 
-/* Fills in the certainty of claims, against what is not explained. Returns -1 when memory runs out. */
+/* Fills in the certainty of claims. Returns -1 when memory runs out. */
 int explanation_search_rate(struct explanation_search *it, struct step_claim *claims, size_t count);
 
 /* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
