@@ -18,8 +18,9 @@ struct transfer_excess;
 /*
  * How well a fault in some steps explains a row of residuals, one per step, in units of the standard
  * deviation of the noise: the sum over its steps of log(t(y - m) / t(y)), where t is the density of Student's
- * t and m the size of the fault. The power-law tail of t limits what a single step can contribute (a step of
- * 30 sigma contributes as much as 1.5 log 450); steps add up.
+ * t and m the size of the fault; or, for a fault whose size differs from step to step (a data loader), the
+ * log of the mean ratio over all sizes. The power-law tail of t limits what a single step can contribute (a
+ * step of 30 sigma contributes as much as 1.5 log 450); steps add up.
  *
  * The candidate sets are all intervals, and for every period and phase all runs of consecutive occurrences. A
  * set needs at least three steps that support the fault; one or two steps are left to other tests. A set must
@@ -27,7 +28,7 @@ struct transfer_excess;
  */
 struct step_set {
     double score; /* 0: there is no set */
-    double size;  /* size of the fault, m */
+    double size;  /* size of the fault, m; the mean of its steps where it differs from step to step */
     int32_t first;
     int32_t last;
     int32_t period;         /* 1: an interval; N: every Nth step */
