@@ -180,18 +180,15 @@ const struct rule rules[RULE_COUNT] = {
                        "the rank may have exchanged data that is not recorded"},
     [RULE_LEAF_OF_TREE] =
         {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces with finished operations only and aligned clocks",
-         "the share of its excess after an AllReduce that another rank left later by half of that excess",
+         "traces with finished operations only",
+         "the share of its excess after an AllReduce that another rank left later by half of that excess; if "
+         "the fault covers all steps after the warm-up, also if the clocks do not exclude this",
          "the rank may have been a leaf of a tree, which finishes before the other ranks"},
     [RULE_BEHIND_ROOT] =
         {"behind-root", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
          "traces with finished operations only, if others waited for the rank for less than waited",
          "the share of its excess that follows an operation with a root",
          "the rank may have been idle after an operation with a root, because it finished first"},
-    [RULE_ROOT_OF_TREE] = {"root-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ALL,
-                           "traces with finished operations only",
-                           "the share of the steps after the warm-up that the fault covers",
-                           "the rank finishes after the others in every step, like the root of a tree"},
     [RULE_IN_GROUPS] = {"in-groups", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                         "traces with finished operations only",
                         "the share of its slowness in groups of sends and receives",
