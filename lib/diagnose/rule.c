@@ -227,12 +227,12 @@ const struct rule rules[RULE_COUNT] = {
         {"twins", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_TWINS,
          "traces with sends and receives; for a host, if at least one of the other ranks is late because of "
          "its host",
-         "the number of other ranks that were late by as much (alike) in more than half of the same steps",
+         "the number of other ranks that were late by as much (alike) in more than half of its steps",
          "other ranks are late by as much in the same steps, so they may have a common cause"},
     [RULE_TWIN_OF_HIDDEN_PAIR] =
         {"twin-of-hidden-pair", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
          "traces without sends and receives",
-         "the number of other ranks that were late by as much (alike) in more than half of the same steps "
+         "the number of other ranks that were late by as much (alike) in more than half of its steps "
          "and whose excess, or in stages neither rank's excess, may be a receive; ranks that may have waited "
          "for this one do not count",
          "another rank is late by as much in the same steps, so either may have waited for the other"},
