@@ -279,11 +279,16 @@ const struct rule rules[RULE_COUNT] = {
         {"worth-moment", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH_MOMENT, "faults of one step",
          "its worth, as a share of the median step",
          "the fault costs too little for a single step: sends also stall briefly on healthy networks"},
-    [RULE_BY_DESIGN] = {"by-design", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
-                        "faults that cover all steps after the warm-up; for a host, nearly-all; for a "
-                        "network, or in traces with finished operations only, more than half",
-                        "its worth in each step, as a share of the median step",
-                        "the fault covers so many steps that the ranks may differ by design"},
+    [RULE_BY_DESIGN] =
+        {"by-design", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
+         "faults that cover all steps after the warm-up; for a host, nearly-all; for a network, or in traces "
+         "with finished operations only, more than half. Does not apply to a rank that reduces or gathers "
+         "with at least "
+         "ranks-of-role others, all of its role, in a job without receives and AlltoAll, if no other rank of "
+         "its role was late by "
+         "half as much in more than half of its steps",
+         "its worth in each step, as a share of the median step",
+         "the fault covers so many steps that the ranks may differ by design"},
     [RULE_ONE_PLACE] =
         {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
          "findings by a score over several ranks or steps, if they cover all steps",
