@@ -218,7 +218,7 @@ def adjust(options, plan, work):
         shutil.rmtree(directory)
         wrong = False
         for fault, cost in zip(plan.faults, costs):
-            if least <= cost <= most * 1.3:
+            if least <= cost <= most * 1.04:
                 continue
             wrong = True
             fault.amount *= min(8.0, max(0.125, plan.target / max(cost, 0.05)))
