@@ -51,6 +51,8 @@ enum fault_kind {
     FAULT_FREEZE,     /* a kernel that never ends, while the host continues to enqueue */
     FAULT_CHECKPOINT, /* the host's own work after a step */
     FAULT_EXIT,       /* leaves the training loop; its recorder continues */
+    FAULT_GPU_SHARE,  /* other processes use the GPU, too */
+    FAULT_CPU_SHARE,  /* other processes use the cores of the host's and the proxy's thread */
 };
 
 struct fault {
@@ -61,15 +63,16 @@ struct fault {
     int peer; /* the receiver of a slow edge, -1 for any */
     int first_step;
     int last_step;
-    int every;       /* only every N-th step from the first on */
-    double amount;   /* us; percent for a throttled GPU; ms for a pause */
-    bool relative;   /* amount is a percentage of a median clean step, spread over the phase (or its sends) */
-    int phase;       /* index of the phase, -1 for every phase */
-    int equivalent;  /* another rank that no observer could distinguish from this one, -1 for none */
-    bool enabled;    /* switched off for the run that measures what the fault cost */
-    int64_t since;   /* pause: its start, UNKNOWN until then */
-    double lost_us;  /* truth: job time lost to this fault */
-    double alone_us; /* truth: job time lost if it had been the only fault */
+    int every;      /* only every N-th step from the first on */
+    double amount;  /* us; percent for a throttled GPU and for time slices; ms for a pause */
+    bool relative;  /* amount is a percentage of a median clean step, spread over the phase (or its sends) */
+    int phase;      /* index of the phase, -1 for every phase */
+    int equivalent; /* another rank that no observer could distinguish from this one, -1 for none */
+    bool enabled;   /* switched off for the run that measures what the fault cost */
+    int64_t since;  /* pause: its start, UNKNOWN until then */
+    struct slices *slices; /* of contended GPUs and cores: by rank, then by what is contended */
+    double lost_us;        /* truth: job time lost to this fault */
+    double alone_us;       /* truth: job time lost if it had been the only fault */
 };
 
 /* What one rank does in a step, in program order. The same list serves every step. */
@@ -282,6 +285,7 @@ struct options {
     double noise; /* 1: as in recorded runs, 0: none */
     bool rough;   /* besides jitter there are hiccups, slow periods and slow starts */
     double network_gbs, nvlink_gbs;
+    double compute; /* factor of the shape's computation */
     const char *dialect;
     const char *directory;
     bool gzip;
@@ -331,6 +335,7 @@ enum draw {
     DRAW_LOAD,
     DRAW_BATCH,
     DRAW_GAP,
+    DRAW_SLICE,
     DRAWS,
 };
 uint64_t random_bits(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
@@ -370,6 +375,7 @@ struct job {
     int events;
     uint64_t luck[DRAWS];   /* random_start of each draw, if there are many */
     bool network_steps;     /* the dialect shows them */
+    bool contended;         /* a fault is contention */
     int64_t *step_end;      /* by step: when the last rank finished it; UNKNOWN if it never did */
     int64_t *rank_step_end; /* rank x steps */
     int64_t end;
@@ -419,6 +425,20 @@ void faults_measure(struct job *job);
 void faults_measured(struct job *job, int64_t clean_end);
 /* Fails if faults require a run without them. */
 void faults_check_once(const struct job *job);
+
+/*
+ * simulate_contention.c: what waits while other processes have the GPU or the core.
+ */
+enum contended { CONTENDED_GPU, CONTENDED_HOST, CONTENDED_PROXY };
+#define CONTENDED 3
+/* Call when all ranks of all faults are known. */
+void contention_prepare(struct job *job);
+void contention_release(struct fault *fault);
+/* The first time from `at` on at which the GPU or thread of the rank runs. */
+int64_t contended_until(const struct job *job, int rank, int step, int phase, enum contended what,
+                        int64_t at);
+/* When the GPU has done work that takes so long on a GPU of its own. */
+int64_t contended_work(const struct job *job, int rank, int step, int phase, int64_t at, int64_t work_ns);
 
 /*
  * simulate_noise.c: noise that lasts. Call noise_prepare when the programs are known, and noise_calm after

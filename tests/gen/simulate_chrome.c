@@ -137,7 +137,8 @@ static int64_t noticed(const struct writer *writer, const struct record *record,
         us += 150 * draw;
     if (us > 6000)
         us = 6000;
-    return time + (int64_t)(us * 1000);
+    return contended_until(writer->job, writer->process->rank, record->step, record->phase, CONTENDED_PROXY,
+                           time + (int64_t)(us * 1000));
 }
 
 static void step_wait(struct writer *writer, const char *name, int64_t from, int64_t to, int step)

@@ -10,11 +10,11 @@ static const struct {
     const char *name;
     enum fault_kind kind;
 } fault_names[] = {
-    {"compute", FAULT_COMPUTE},   {"throttle", FAULT_THROTTLE}, {"host", FAULT_HOST},
-    {"net", FAULT_NETWORK},       {"edge", FAULT_EDGE},         {"receive", FAULT_RECEIVE},
-    {"pause", FAULT_PAUSE},       {"hang", FAULT_HANG},         {"kill", FAULT_KILL},
-    {"mismatch", FAULT_MISMATCH}, {"freeze", FAULT_FREEZE},     {"checkpoint", FAULT_CHECKPOINT},
-    {"exit", FAULT_EXIT},
+    {"compute", FAULT_COMPUTE},   {"throttle", FAULT_THROTTLE},   {"host", FAULT_HOST},
+    {"net", FAULT_NETWORK},       {"edge", FAULT_EDGE},           {"receive", FAULT_RECEIVE},
+    {"pause", FAULT_PAUSE},       {"hang", FAULT_HANG},           {"kill", FAULT_KILL},
+    {"mismatch", FAULT_MISMATCH}, {"freeze", FAULT_FREEZE},       {"checkpoint", FAULT_CHECKPOINT},
+    {"exit", FAULT_EXIT},         {"gpu-share", FAULT_GPU_SHARE}, {"cpu-share", FAULT_CPU_SHARE},
 };
 
 struct text_fault {
@@ -116,7 +116,8 @@ void fault_parse(struct job *job, const char *text)
     parse_steps(fault, first, next_field(&rest));
     char *amount = next_field(&rest), *end = NULL;
     fault->amount = amount == NULL ? 0 : strtod(amount, &end);
-    fault->relative = end != NULL && *end == '%' && fault->kind != FAULT_THROTTLE;
+    fault->relative = end != NULL && *end == '%' && fault->kind != FAULT_THROTTLE &&
+                      fault->kind != FAULT_GPU_SHARE && fault->kind != FAULT_CPU_SHARE;
     const char *phase = next_field(&rest);
     if (phase != NULL && strcmp(phase, "*") != 0) {
         fault->phase = job_phase(job, phase);

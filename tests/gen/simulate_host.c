@@ -339,6 +339,7 @@ bool host_action(struct engine *engine, int rank, const struct action *action, i
     struct job *job = engine->job;
     struct player *player = &engine->players[rank];
     struct item *item;
+    player->host = contended_until(job, rank, player->step, action->phase, CONTENDED_HOST, player->host);
     switch (action->kind) {
     case ACTION_PHASE:
         return enter_phase(engine, rank, action);

@@ -234,8 +234,12 @@ static void write_trace(struct output *output, const struct job *job, const stru
     put_kind(output, ",\"", kind, "_stop_ts\":", wall_us(job, process, record->enqueue_end));
     output_text(output, ",\"kernel_events\":[");
     for (int i = 0; i < record->channels; i++) {
-        int64_t start = wall_us(job, process, record->start) + noticed_us(job, process, record, i),
-                stop = wall_us(job, process, record->channel_stop[i]) + 1;
+        int64_t started =
+            contended_until(job, process->rank, record->step, record->phase, CONTENDED_PROXY, record->start);
+        int64_t stopped = contended_until(job, process->rank, record->step, record->phase, CONTENDED_PROXY,
+                                          record->channel_stop[i]);
+        int64_t start = wall_us(job, process, started) + noticed_us(job, process, record, i);
+        int64_t stop = wall_us(job, process, stopped) + 1;
         stop = stop < start ? start : stop;
         put(output, i > 0 ? ",{\"channel_id\":" : "{\"channel_id\":", i);
         put(output, ",\"kernel_start_ts\":", timed ? start : 0);

@@ -103,6 +103,7 @@ static const struct option long_options[] = {
     {"noise", required_argument, NULL, 'z'},
     {"network-gbs", required_argument, NULL, 'b'},
     {"nvlink-gbs", required_argument, NULL, 'B'},
+    {"compute", required_argument, NULL, 'C'},
     {"gzip", no_argument, NULL, 'g'},
     {"keep-last", required_argument, NULL, 'k'},
     {"operators", required_argument, NULL, 'O'},
@@ -140,6 +141,9 @@ static const char usage[] =
     "                        amounts: compute, host: us per step, split over the phase; throttle: percent;\n"
     "                        checkpoint: us of the host after a step\n"
     "                        net, edge, receive: us per send; pause: ms, once\n"
+    "                        gpu-share, cpu-share: other processes take this percentage of the time that "
+    "the\n"
+    "                        rank's GPU or threads have (100: half of all), in slices of 2 and of 3 to 4 ms\n"
     "                        hang, kill, mismatch, freeze, exit (of the training loop): no amount\n"
     "                        %: in percent of a step; RANK ?: a link between nodes that the job uses\n"
     "  --dialect NAME        chrome-v1 to chrome-v7; inspector, inspector-2.30, each also with -terse (not "
@@ -153,7 +157,7 @@ static const char usage[] =
     "  --once                simulate the job once, and do not measure the cost of faults (no %, no ?, even "
     "noise)\n"
     "  --node-folders        write the files of each node to its own folder\n"
-    "  --seed N --network-gbs X --nvlink-gbs X\n"
+    "  --seed N --network-gbs X --nvlink-gbs X --compute X (factor: computation takes longer)\n"
     "  --noise X|even        0: none, 1: as in recorded healthy jobs; even: jitter only, no hiccups\n"
     "  --bulk SIZE --files N  instead of a job: traces of this size, chrome-v7 or inspector-2.30[-terse], "
     "fast\n";
@@ -221,6 +225,9 @@ static void take_option(struct options *options, struct arguments *arguments, in
         break;
     case 'B':
         options->nvlink_gbs = strtod(text, NULL);
+        break;
+    case 'C':
+        options->compute = strtod(text, NULL);
         break;
     case 'g':
         options->gzip = true;
@@ -315,6 +322,7 @@ static void play(struct job *job, const struct arguments *arguments)
     noise_prepare(job);
     for (int i = 0; i < arguments->fault_count; i++)
         fault_parse(job, arguments->faults[i]);
+    contention_prepare(job);
     if (job->options.once)
         faults_check_once(job);
     else
@@ -364,6 +372,7 @@ int main(int argc, char **argv)
                                   .noise = 1,
                                   .rough = true,
                                   .nvlink_gbs = 40,
+                                  .compute = 1,
                                   .dialect = "chrome-v7"}};
     struct arguments arguments = {.files = 8};
     char *command = join_arguments(argc, argv);

@@ -12,9 +12,11 @@ static const char *kind_of(enum fault_kind kind)
     switch (kind) {
     case FAULT_COMPUTE:
     case FAULT_THROTTLE:
+    case FAULT_GPU_SHARE:
         return "compute";
     case FAULT_HOST:
     case FAULT_CHECKPOINT:
+    case FAULT_CPU_SHARE:
         return "host";
     case FAULT_HANG:
     case FAULT_FREEZE:

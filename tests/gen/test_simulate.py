@@ -486,6 +486,68 @@ class SimulatorTest(unittest.TestCase):
                      for i in range(11)]
             self.assertLess(abs(statistics.median(ahead)), 150)
 
+    def kernels(self, directory, truth):
+        """By (communicator, function, number): {rank: (start, stop) of its kernel on the true clock in us}, and by rank how much
+        later than at best starts were noted, ms.
+        """
+        spans, late = collections.defaultdict(dict), collections.defaultdict(list)
+        for communicator in truth["communicators"]:
+            for local, rank in enumerate(communicator["ranks"]):
+                process = truth["processes"][rank]
+                path = f"{directory}/dump_{communicator['hash']}_{local}.json"
+                starts, key = [], None
+                for event in events(path):
+                    if event["cat"] == "COLL" and event["ph"] == "b":
+                        key = (communicator["hash"], event["name"], event["args"]["SeqNum"])
+                    elif event["cat"] == "GPU" and event["ph"] == "b" and event["args"]["Channel"] == 0:
+                        gpu = [event["args"][name] / 1000 for name in ("StartGpuClk", "StopGpuClk")]
+                        starts.append((event["ts"] / process["scale"] + process["offset_us"], gpu, key))
+                best = min(noted - gpu[0] for noted, gpu, _ in starts)
+                for noted, gpu, key in starts:
+                    spans[key][rank] = (gpu[0] + best, gpu[1] + best)
+                    late[rank].append((noted - gpu[0] - best) / 1000)
+        return spans, late
+
+    def test_a_contended_gpu_stretches_all_kernels(self):
+        """Computation takes as much longer as others take of the GPU; and partners wait inside operations for slices of 2 ms."""
+        common = ["--shape", "ddp", "--ranks", 8, "--steps", 8, "--compute", 4, "--noise", 0]
+        clean = simulate(self.path("clean"), *common)
+        inside = {}
+        for name in ("gpu-share", "throttle"):
+            truth = simulate(self.path(name), *common, "--fault", f"{name}:3:2:7:100:*")
+            self.assertEqual(truth["faults"][0]["kind"], "compute")
+            for step in range(2, 8):
+                self.assertAlmostEqual(truth["step_us"][step] / clean["step_us"][step], 2, delta=0.15, msg=name)
+            spans, late = self.kernels(self.path(name), truth)
+            inside[name] = [max(stop for _, stop in members.values()) - max(start for start, _ in members.values())
+                            for members in spans.values()]
+            self.assertLess(statistics.median(late[3]), 0.1)
+        longer = [shared - alone for shared, alone in zip(inside["gpu-share"], inside["throttle"])]
+        self.assertGreater(max(longer), 1500)
+        self.assertLess(max(longer), 8000)
+
+    def test_a_contended_cpu_makes_all_of_its_thread_late(self):
+        """Recorded: such ranks note kernels 0.5 to 7 ms late, others 0.06 ms; their network steps are late in both directions."""
+        truth = simulate(self.path(), "--shape", "ddp", "--ranks", 4, "--per-node", 1, "--steps", 10, "--network-gbs", 2,
+                         "--fault", "cpu-share:1:0:9:300:*")
+        self.assertEqual(truth["faults"][0]["kind"], "host")
+        self.assertGreater(truth["faults"][0]["lost_percent"], 3)
+        _, late = self.kernels(self.path(), truth)
+        for rank in range(4):
+            middle = statistics.median(late[rank])
+            self.assertTrue(0.5 < middle < 7 if rank == 1 else middle < 0.2, (rank, middle))
+        waits = collections.defaultdict(list)
+        for path in glob.glob(self.path() + "/dump*"):
+            for operation in operations(path):
+                for proxy in operation["proxies"]:
+                    for step in proxy["steps"].values():
+                        for name in ("SendWait", "RecvGpuWait") & step.keys():
+                            waits[operation["Rank"], name].append(step[name][1] - step[name][0])
+        for name in ("SendWait", "RecvGpuWait"):
+            slow = [statistics.mean(wait > 8000 for wait in waits[rank, name]) for rank in range(4)]
+            self.assertGreater(slow[1], 0.01, name)
+            self.assertLess(3 * max(slow[0], slow[2], slow[3]), slow[1], name)
+
     def test_inspector_lines(self):
         for dialect in INSPECTOR:
             directory = self.path(dialect)
