@@ -466,6 +466,6 @@ void chrome_write(struct job *job)
 {
     const struct dialect *dialect = find_dialect(job->options.dialect);
     for (int rank = 0; rank < job->options.ranks; rank++)
-        if (!process_killed(job, rank) || job->options.cut)
+        if (!job->processes[rank].lost && (!process_killed(job, rank) || job->options.cut))
             write_process(job, dialect, rank);
 }

@@ -340,6 +340,8 @@ struct inspector *inspector_open(struct job *job)
     inspector->logs = allocate((size_t)job->options.ranks, sizeof(*inspector->logs));
     for (int rank = 0; rank < job->options.ranks; rank++) {
         const struct process *process = &job->processes[rank];
+        if (process->lost)
+            continue;
         char name[96];
         snprintf(name, sizeof(name), "%s-pid%d.log", process->host, process->pid);
         inspector->logs[rank].output = output_of(job, process, name, job->options.gzip);
@@ -352,6 +354,8 @@ void inspector_take(struct inspector *inspector, const struct process *process, 
 {
     struct job *job = inspector->job;
     struct log *log = &inspector->logs[process->rank];
+    if (process->lost)
+        return;
     collect(inspector, process, records, count);
     struct entry *ready = allocate((size_t)log->count, sizeof(*ready));
     int64_t before_us =
@@ -371,6 +375,8 @@ void inspector_close(struct inspector *inspector)
     struct job *job = inspector->job;
     for (int rank = 0; rank < job->options.ranks; rank++) {
         struct log *log = &inspector->logs[rank];
+        if (job->processes[rank].lost)
+            continue;
         if (process_killed(job, rank) && job->options.cut)
             output_cut(log->output, 0.97);
         output_close(log->output);

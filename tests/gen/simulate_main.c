@@ -86,6 +86,20 @@ static void make_processes(struct job *job)
     }
 }
 
+/* The ranks of --lose: 3,5 */
+static void lose_traces(struct job *job)
+{
+    const char *text = job->options.lose;
+    while (text != NULL && *text != '\0') {
+        char *end;
+        long rank = strtol(text, &end, 10);
+        if (end == text || (*end != ',' && *end != '\0') || rank < 0 || rank >= job->options.ranks)
+            fail("--lose: not ranks of the job: %s", text);
+        job->processes[rank].lost = true;
+        text = *end == ',' ? end + 1 : end;
+    }
+}
+
 static const struct option long_options[] = {
     {"shape", required_argument, NULL, 's'},
     {"ranks", required_argument, NULL, 'r'},
@@ -123,6 +137,10 @@ static const struct option long_options[] = {
     {"remake", required_argument, NULL, 'i'},
     {"clock-step", required_argument, NULL, 'i'},
     {"gaps", required_argument, NULL, 'i'},
+    {"lose", required_argument, NULL, 'X'},
+    {"algorithm", required_argument, NULL, 'A'},
+    {"cp", required_argument, NULL, 'P'},
+    {"chunks", required_argument, NULL, 'K'},
     {"list-shapes", no_argument, NULL, 'T'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -131,8 +149,9 @@ static const struct option long_options[] = {
 static const char usage[] =
     "simulate [OPTIONS] -o DIR: simulates a training job, writes its traces and truth.json into DIR\n"
     "  --shape NAME          shape of the job; --list-shapes lists the names\n"
-    "  --ranks N             2 to 16384; for 3d and 1f1b the product of:\n"
-    "  --tp N --dp N --pp N  --microbatches N\n"
+    "  --ranks N             2 to 16384; for 3d, 1f1b and interleaved the product of:\n"
+    "  --tp N --dp N --pp N  --microbatches N   --chunks N (interleaved: of the model, in each stage)\n"
+    "  --cp N                context: ranks of a ring\n"
     "  --layers N --steps N --per-node N (ranks per host)\n"
     "  --sync-lag 0|1        at the end of a step, the host waits for the GPU (0), or for the step before "
     "(1)\n"
@@ -140,7 +159,11 @@ static const char usage[] =
     "                        RANKS: 3, or several with one cause: 2,3, 8-15, node1; EVERY: every Nth step\n"
     "                        amounts: compute, host: us per step, split over the phase; throttle: percent;\n"
     "                        checkpoint: us of the host after a step\n"
+    "                        loader: us of the host before a step, on average (log-normal); collection: the "
+    "same\n"
+    "                        somewhere in the step (Pareto)\n"
     "                        net, edge, receive: us per send; pause: ms, once\n"
+    "                        switch: percent by which links between these ranks and all others take longer\n"
     "                        gpu-share, cpu-share: other processes take this percentage of the time that "
     "the\n"
     "                        rank's GPU or threads have (100: half of all), in slices of 2 and of 3 to 4 ms\n"
@@ -150,6 +173,8 @@ static const char usage[] =
     "verbose);\n"
     "                        kineto; flight-recorder, also with -timing (durations), -json (no pickle)\n"
     "  --operators N         kineto: number of torch's operators for each piece of GPU work\n"
+    "  --algorithm ring|tree|auto   of AllReduce; auto: trees for small messages between nodes\n"
+    "  --lose RANK[,RANK]    these ranks leave no trace\n"
     "  --gzip --keep-last N --drop FRACTION --cut\n"
     "  --stream              Inspector: write each step when all ranks have finished it, and free its "
     "memory;\n"
@@ -195,6 +220,8 @@ static void take_number(struct options *options, int key, const char *text)
                 : key == 'N' ? &options->ranks_per_node
                 : key == 'L' ? &options->sync_lag
                 : key == 'O' ? &options->operators
+                : key == 'P' ? &options->cp
+                : key == 'K' ? &options->chunks
                              : &options->keep_last;
     *slot = parse_int(text, "an option's value");
 }
@@ -228,6 +255,12 @@ static void take_option(struct options *options, struct arguments *arguments, in
         break;
     case 'C':
         options->compute = strtod(text, NULL);
+        break;
+    case 'X':
+        options->lose = text;
+        break;
+    case 'A':
+        options->algorithm = text;
         break;
     case 'g':
         options->gzip = true;
@@ -263,7 +296,8 @@ static void take_option(struct options *options, struct arguments *arguments, in
 
 static void complete(struct options *options)
 {
-    bool parallel = strcmp(options->shape, "3d") == 0 || strcmp(options->shape, "1f1b") == 0;
+    bool parallel = strcmp(options->shape, "3d") == 0 || strcmp(options->shape, "1f1b") == 0 ||
+                    strcmp(options->shape, "interleaved") == 0;
     if (parallel && options->tp == 0 && options->dp == 0 && options->pp == 0) {
         options->tp = options->ranks % 2 == 0 ? 2 : 1;
         options->pp = options->ranks % (options->tp * 2) == 0 ? 2 : 1;
@@ -276,6 +310,17 @@ static void complete(struct options *options)
         options->ranks = options->tp * options->dp * options->pp;
     if (options->ranks < 2 || options->ranks > MOST_RANKS)
         fail("--ranks: 2 to %d, not %d", MOST_RANKS, options->ranks);
+    if (options->cp == 0)
+        options->cp = options->ranks < GPUS_PER_NODE ? options->ranks : GPUS_PER_NODE;
+    if (strcmp(options->shape, "context") == 0 && (options->cp < 2 || options->ranks % options->cp != 0))
+        fail("--cp: at least 2, and the number of ranks must be a multiple of it");
+    if (options->chunks < 1)
+        fail("--chunks: at least 1");
+    if (strcmp(options->algorithm, "auto") != 0 && strcmp(options->algorithm, "ring") != 0 &&
+        strcmp(options->algorithm, "tree") != 0)
+        fail("--algorithm: ring, tree or auto, not '%s'", options->algorithm);
+    if (options->compute <= 0)
+        fail("--compute: more than 0");
     if (options->operators < 1 || options->operators > 1000)
         fail("--operators: 1 to 1000, not %d", options->operators);
     if (options->steps < 3 || options->layers < 1 || options->microbatches < 1)
@@ -316,6 +361,7 @@ static void play(struct job *job, const struct arguments *arguments)
     for (int i = 0; i < DRAWS; i++)
         job->luck[i] = random_start(job->options.seed, (enum draw)i);
     make_processes(job);
+    lose_traces(job);
     job->step_end = allocate(steps, sizeof(int64_t));
     job->rank_step_end = allocate(steps * ranks, sizeof(int64_t));
     shape_build(job);
@@ -373,7 +419,9 @@ int main(int argc, char **argv)
                                   .rough = true,
                                   .nvlink_gbs = 40,
                                   .compute = 1,
-                                  .dialect = "chrome-v7"}};
+                                  .dialect = "chrome-v7",
+                                  .algorithm = "auto",
+                                  .chunks = 2}};
     struct arguments arguments = {.files = 8};
     char *command = join_arguments(argc, argv);
     job.options.command = command;

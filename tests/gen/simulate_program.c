@@ -296,6 +296,7 @@ void job_release(struct job *job)
     free(job->lateness.shorter_us);
     for (int i = 0; i < job->fault_count; i++) {
         contention_release(&job->faults[i]);
+        free(job->faults[i].crossing);
         free(job->faults[i].ranks);
     }
 }

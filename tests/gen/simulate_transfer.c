@@ -169,6 +169,9 @@ static void link_send(struct link *link, int step, int64_t ready, int64_t bytes)
                 fault_send_delay(link->job, link->sender, link->receiver, link->step, link->phase);
     }
     int64_t carry = service(link, bytes, step);
+    if (link->network)
+        carry = (int64_t)((double)carry *
+                          fault_carries(link->job, link->sender, link->receiver, link->step, link->phase));
     int64_t finish = begin + delay + carry;
     link->busy_until = finish;
     link->landed = proxy_acts(link, link->receiver, finish + link->latency);
@@ -452,8 +455,9 @@ struct tree {
     int64_t wire;
     uint64_t key;
     struct link *up, *down; /* by the position of the child */
-    int64_t *gpu;
-    int64_t *passed; /* when it had passed its data up */
+    /* Two halves of its threads: when they had moved the last step up, and down. They run at the same time.
+     */
+    int64_t *up_end, *down_end;
 };
 
 static struct endpoint tree_endpoint(const struct tree *tree, int position)
@@ -495,35 +499,36 @@ static int64_t tree_copied(const struct tree *tree, int position, int step, int6
 
 static void tree_up(struct tree *tree, int position, int step)
 {
-    int64_t *gpu = &tree->gpu[position];
+    int64_t *end = &tree->up_end[position];
     for (int child = tree->kin.child[position]; child >= 0; child = tree->kin.sibling[child]) {
-        *gpu = tree_copied(tree, position, step, later(*gpu, tree->up[child].arrived));
-        link_consume(&tree->up[child], step, *gpu);
+        *end = tree_copied(tree, position, step, later(*end, tree->up[child].arrived));
+        link_consume(&tree->up[child], step, *end);
     }
     if (position > 0) {
         struct link *link = &tree->up[position];
-        *gpu = tree_copied(tree, position, step, later(*gpu, link_slot_free(link, step)));
-        link_send(link, step, *gpu, tree->wire);
-        tree->passed[position] = *gpu;
+        *end = tree_copied(tree, position, step, later(*end, link_slot_free(link, step)));
+        link_send(link, step, *end, tree->wire);
     }
 }
 
+/* The root turns around what has come up. */
 static void tree_down(struct tree *tree, int position, int step)
 {
-    int64_t *gpu = &tree->gpu[position];
+    int64_t *end = position > 0 ? &tree->down_end[position] : &tree->up_end[position];
     if (position > 0) {
-        *gpu = tree_copied(tree, position, step, later(*gpu, tree->down[position].arrived));
-        link_consume(&tree->down[position], step, *gpu);
+        *end = tree_copied(tree, position, step, later(*end, tree->down[position].arrived));
+        link_consume(&tree->down[position], step, *end);
     }
     for (int child = tree->kin.child[position]; child >= 0; child = tree->kin.sibling[child]) {
         struct link *link = &tree->down[child];
-        link_send(link, step, later(*gpu, link_slot_free(link, step)), tree->wire);
+        link_send(link, step, later(*end, link_slot_free(link, step)), tree->wire);
     }
 }
 
 /*
- * Its threads are split: those that record the stop of the kernel move the data up, so all ranks except the
- * root record the stop when the data has been passed on.
+ * The threads of a kernel are split: one half moves the data up, the other half moves the result down. Those
+ * that record the stop of the kernel belong to the first half, so all ranks except the root record it when
+ * they have passed all data on, although the kernel ends when the result has come down.
  */
 static void tree(struct job *job, struct communicator *communicator, struct instance *instance, int channel)
 {
@@ -535,11 +540,11 @@ static void tree(struct job *job, struct communicator *communicator, struct inst
     tree.wire = share / tree.steps * (instance->member[0]->protocol == PROTOCOL_LL ? 2 : 1);
     tree.up = allocate(n, sizeof(*tree.up));
     tree.down = allocate(n, sizeof(*tree.down));
-    tree.gpu = allocate(n, sizeof(*tree.gpu));
-    tree.passed = allocate(n, sizeof(*tree.passed));
+    tree.up_end = allocate(n, sizeof(*tree.up_end));
+    tree.down_end = allocate(n, sizeof(*tree.down_end));
     kinship_build(job, communicator, &tree.kin);
     for (int i = 0; i < communicator->size; i++)
-        tree.gpu[i] = tree_endpoint(&tree, i).record->start;
+        tree.up_end[i] = tree.down_end[i] = tree_endpoint(&tree, i).record->start;
     tree_links(&tree);
     for (int step = 0; step < tree.steps; step++) {
         for (int i = communicator->size - 1; i >= 0; i--)
@@ -549,13 +554,13 @@ static void tree(struct job *job, struct communicator *communicator, struct inst
     }
     for (int i = 0; i < communicator->size; i++) {
         struct record *record = tree_endpoint(&tree, i).record;
-        record->channel_end[channel] = tree.gpu[i];
-        record->channel_stop[channel] = i > 0 ? tree.passed[i] : tree.gpu[i];
+        record->channel_end[channel] = later(tree.up_end[i], tree.down_end[i]);
+        record->channel_stop[channel] = tree.up_end[i];
     }
     free(tree.up);
     free(tree.down);
-    free(tree.gpu);
-    free(tree.passed);
+    free(tree.up_end);
+    free(tree.down_end);
     free(tree.kin.parent);
 }
 
