@@ -502,29 +502,39 @@ static void ring_attention(struct builder *builder, int ring, int64_t us, int64_
     }
 }
 
+static void attention_layers(struct builder *builder, int ring, int times)
+{
+    const struct options *options = &builder->job->options;
+    for (int layer = 0; layer < options->layers; layer++)
+        ring_attention(builder, ring, times * 1600 / options->cp, times * activation_bytes(builder, MIB / 2));
+}
+
+static void attention_pass(struct builder *builder, const void *what)
+{
+    attention_layers(builder, *(const int *)what, 1);
+}
+
 static void build_context(struct job *job)
 {
-    struct options *options = &job->options;
     int world = add_world(job);
-    int *ring = allocate((size_t)options->ranks, sizeof(int));
-    add_groups(job, "cp", options->cp, 1, ring);
+    int *ring = allocate((size_t)job->options.ranks, sizeof(int));
+    add_groups(job, "cp", job->options.cp, 1, ring);
     int forward = add_phase(job, "forward"), backward = add_phase(job, "backward");
     int grad_sync = add_phase(job, "grad_sync"), optimizer = add_phase(job, "optimizer");
-    for (int rank = 0; rank < options->ranks; rank++) {
+    for (int rank = 0; rank < job->options.ranks; rank++) {
         struct builder builder = {job, rank, 0, 0, 0};
-        int64_t us = 1600 / options->cp;
-        for (int batch = 0; batch < job->building->microbatches; batch++)
-            for (int pass = 0; pass < 2; pass++) {
-                phase(&builder, pass == 0 ? forward : backward);
-                for (int layer = 0; layer < options->layers; layer++)
-                    ring_attention(&builder, ring[rank], (pass + 1) * us,
-                                   (pass + 1) * activation_bytes(&builder, MIB / 2));
-            }
+        for (int batch = 0; batch < job->building->microbatches; batch++) {
+            phase(&builder, forward);
+            attention_layers(&builder, ring[rank], 1);
+            phase(&builder, backward);
+            attention_layers(&builder, ring[rank], 2);
+        }
         phase(&builder, grad_sync);
         collective(&builder, world, FUNCTION_ALL_REDUCE, 16 * MIB, "ncclBfloat16", 2, 0);
         phase(&builder, optimizer);
         compute(&builder, 500);
         collective(&builder, world, FUNCTION_ALL_REDUCE, 4096, "ncclFloat32", 4, 0);
+        evaluate(&builder, attention_pass, &ring[rank], world);
         finish_program(&builder);
     }
     free(ring);
