@@ -247,10 +247,10 @@ def run(command, limit=600):
     return subprocess.run(command, capture_output=True, text=True, timeout=limit)
 
 
-def shares(truth):
-    """The cost of each fault, and of all together, in percent of the run without them."""
+def shares(truth, what="lost_us"):
+    """The cost of each fault in percent of the run without it: beside the other fault, or alone."""
     clean = truth["clean_step_us"] * truth["steps"]
-    return [100 * fault["lost_us"] / clean for fault in truth["faults"]]
+    return [100 * fault[what] / clean for fault in truth["faults"]]
 
 
 def simulate(options, words, directory):
@@ -269,7 +269,7 @@ def adjust(options, plan, work):
     least, most = CLASSES[plan.cost_class]
     for number in range(ROUNDS):
         directory = os.path.join(work, f"round{number}")
-        costs = shares(simulate(options, plan.command("inspector-2.30"), directory))
+        costs = shares(simulate(options, plan.command("inspector-2.30"), directory), "alone_us")
         shutil.rmtree(directory)
         wrong = False
         for fault, cost in zip(plan.faults, costs):
@@ -380,7 +380,7 @@ def judge(result):
     low = [f for f in answer["findings"] if f["confidence"] == "low"]
     matches = [[names(f, a) for a in answers] for f in strong]
     wrong = [f for f, match in zip(strong, matches) if all(m == "no" for m in match)]
-    result["share"] = sum(costs)
+    result["share"] = max(sum(costs), *shares(truth, "alone_us"), 0)
     result["longer"] = any(not row["explained"] for row in answer["summary"]["longer_steps"])
     result["accused"] = [(sorted(accused(f)[0]), f["kind"], f["first_step"], f["last_step"], f["period"], f["confidence"])
                          for f in answer["findings"]]
@@ -389,11 +389,12 @@ def judge(result):
     if not faults:
         result["verdict"] = "wrong" if strong else "unnamed" if low or result["longer"] else "exact"
         return
+    # Of two that hide each other, one is enough.
     wanted = [i for i, cost in enumerate(costs) if cost >= LEAST_SHARE] or [max(range(len(costs)), key=lambda i: costs[i])]
     whole, kinds_right = 0, True
     for i in wanted:
         mine = [(f, m[i]) for f, m in zip(strong, matches) if m[i] != "no"]
-        all_ranks = frozenset().union(*(accused(f)[0] for f, _ in mine)) if mine else frozenset()
+        all_ranks = frozenset().union(*(accused(f)[0] for f, _ in mine if not accused(f)[1]))
         if any(m == "yes" for _, m in mine) or all_ranks >= answers[i].ranks:
             whole += 1
             kinds_right &= any(f["kind"] in answers[i].kinds for f, _ in mine)

@@ -226,19 +226,38 @@ static void take_number(struct options *options, int key, const char *text)
     *slot = parse_int(text, "an option's value");
 }
 
+static bool take_text(struct options *options, int key, const char *text)
+{
+    const char **slot = key == 's'   ? &options->shape
+                        : key == 'D' ? &options->dialect
+                        : key == 'o' ? &options->directory
+                        : key == 'X' ? &options->lose
+                        : key == 'A' ? &options->algorithm
+                                     : NULL;
+    if (slot != NULL)
+        *slot = text;
+    return slot != NULL;
+}
+
+static bool take_real(struct options *options, int key, const char *text)
+{
+    double *slot = key == 'b'   ? &options->network_gbs
+                   : key == 'B' ? &options->nvlink_gbs
+                   : key == 'C' ? &options->compute
+                   : key == 'x' ? &options->drop
+                                : NULL;
+    if (slot != NULL)
+        *slot = strtod(text, NULL);
+    return slot != NULL;
+}
+
 static void take_option(struct options *options, struct arguments *arguments, int key, const char *text)
 {
     switch (key) {
-    case 's':
-        options->shape = text;
-        break;
     case 'f':
         if (arguments->fault_count == MAX_FAULTS)
             fail("at most %d faults", MAX_FAULTS);
         arguments->faults[arguments->fault_count++] = text;
-        break;
-    case 'D':
-        options->dialect = text;
         break;
     case 'S':
         options->seed = strtoull(text, NULL, 10);
@@ -247,26 +266,8 @@ static void take_option(struct options *options, struct arguments *arguments, in
         options->rough = strcmp(text, "even") != 0;
         options->noise = options->rough ? strtod(text, NULL) : 1;
         break;
-    case 'b':
-        options->network_gbs = strtod(text, NULL);
-        break;
-    case 'B':
-        options->nvlink_gbs = strtod(text, NULL);
-        break;
-    case 'C':
-        options->compute = strtod(text, NULL);
-        break;
-    case 'X':
-        options->lose = text;
-        break;
-    case 'A':
-        options->algorithm = text;
-        break;
     case 'g':
         options->gzip = true;
-        break;
-    case 'x':
-        options->drop = strtod(text, NULL);
         break;
     case 'c':
         options->cut = true;
@@ -280,9 +281,6 @@ static void take_option(struct options *options, struct arguments *arguments, in
     case 'j':
         options->node_folders = true;
         break;
-    case 'o':
-        options->directory = text;
-        break;
     case 'u':
         arguments->bulk = parse_size(text);
         break;
@@ -290,7 +288,8 @@ static void take_option(struct options *options, struct arguments *arguments, in
         arguments->files = parse_int(text, "--files");
         break;
     default:
-        take_number(options, key, text);
+        if (!take_text(options, key, text) && !take_real(options, key, text))
+            take_number(options, key, text);
     }
 }
 

@@ -178,9 +178,8 @@ static void interleaved_chunks(struct builder *builder, const struct parallel *p
     wait_event(builder, 0, event);
 }
 
-typedef void pipeline_order(struct builder *builder, const struct parallel *parallel, int stage);
-
-static void build_parallel(struct job *job, pipeline_order *order)
+static void build_parallel(struct job *job,
+                           void (*order)(struct builder *builder, const struct parallel *parallel, int stage))
 {
     struct options *options = &job->options;
     if (options->tp * options->dp * options->pp != options->ranks)
@@ -199,8 +198,7 @@ static void build_parallel(struct job *job, pipeline_order *order)
     parallel.optimizer = add_phase(job, "optimizer");
     for (int rank = 0; rank < options->ranks; rank++) {
         struct builder builder = {job, rank, 0, 0, 0};
-        int stage = rank / (options->tp * options->dp);
-        order(&builder, &parallel, stage);
+        order(&builder, &parallel, rank / (options->tp * options->dp));
         finish_parallel(&builder, &parallel);
     }
     free(parallel.tensor);
