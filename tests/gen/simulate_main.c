@@ -152,7 +152,7 @@ static const char usage[] =
     "  --ranks N             2 to 16384; for 3d, 1f1b and interleaved the product of:\n"
     "  --tp N --dp N --pp N  --microbatches N   --chunks N (interleaved: of the model, in each stage)\n"
     "  --cp N                context: ranks of a ring\n"
-    "  --layers N --steps N --per-node N (ranks per host)\n"
+    "  --layers N --steps N --per-node N (ranks per host; tp x dp: each host is a stage)\n"
     "  --sync-lag 0|1        at the end of a step, the host waits for the GPU (0), or for the step before "
     "(1)\n"
     "  --fault KIND:RANKS[>PEER]:FIRST:LAST[/EVERY]:AMOUNT[%][:PHASE]   may be repeated\n"

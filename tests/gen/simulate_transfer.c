@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define WINDOW 8
+#define NVLINK_WINDOW 2 /* a chunk takes half of the eight steps of a buffer */
 #define MICROSECOND 1000
 #define SLICE_BYTES (1 << 20)
 #define POINT_TO_POINT_SLICE_BYTES (1 << 19)
@@ -135,8 +136,15 @@ static void link_consume(struct link *link, int step, int64_t at)
     proxy->end = later(proxy->end, taken + 300);
 }
 
+/*
+ * When the sender's GPU has a free slot: after the proxy has sent what was in it. Inside a node the sender
+ * writes directly into the receiver's memory, so a slot is free when the receiver's GPU has taken it out;
+ * without contention that is soon enough.
+ */
 static int64_t link_slot_free(const struct link *link, int step)
 {
+    if (!link->network && link->job->contended)
+        return step < NVLINK_WINDOW ? UNKNOWN : link->consumed[(step - NVLINK_WINDOW) % WINDOW];
     return step < WINDOW ? UNKNOWN : link->done[step % WINDOW];
 }
 

@@ -526,6 +526,25 @@ class SimulatorTest(unittest.TestCase):
         self.assertGreater(max(longer), 1500)
         self.assertLess(max(longer), 8000)
 
+    def test_a_partner_waits_for_a_contended_gpu(self):
+        """Rank 4 receives over the network and passes on to rank 5: its GPU takes data out later if that of rank 5 is contended."""
+        services = {}
+        for fault in ("throttle", "gpu-share"):
+            simulate(self.path(fault), "--shape", "fsdp", "--ranks", 8, "--per-node", 4, "--steps", 8, "--compute", 4, "--fault",
+                     f"{fault}:5:0:7:100:*")
+            total = collections.Counter()
+            for path in glob.glob(self.path(fault) + "/dump*"):
+                for operation in operations(path):
+                    for proxy in operation["proxies"]:
+                        before = 0
+                        for _, step in sorted(proxy["steps"].items()) if not proxy["send"] else ():
+                            begin, end = step["RecvGpuWait"]
+                            total[operation["Rank"]] += end - max(begin, before)
+                            before = end
+            services[fault] = total
+        self.assertGreater(services["gpu-share"][4], 4 * services["throttle"][4])
+        self.assertLess(services["gpu-share"][0], 2 * services["throttle"][0])
+
     def test_a_contended_cpu_makes_all_of_its_thread_late(self):
         """Recorded: such ranks note kernels 0.5 to 7 ms late, others 0.06 ms; their network steps are late in both directions."""
         truth = simulate(self.path(), "--shape", "ddp", "--ranks", 4, "--per-node", 1, "--steps", 10, "--network-gbs", 2,
