@@ -63,7 +63,8 @@ ONSETS = {"step 0": 40, "later": 40, "every k-th": 20}
 VARIATIONS = [(None, ["--own-batches", 8]), (None, ["--batches", 10]), (None, ["--sequences", "50:8"]), (None, ["--evaluate", 5]),
               ("moe", ["--hot-expert", "60:4"])]
 LOST_INNOCENTS = 0.06
-MOST_AMOUNT = {"throttle": 300, "gpu-share": 300, "cpu-share": 500, "switch": 2000}
+SLOW_LINKS = 0.3  # of network faults
+MOST_AMOUNT = {"throttle": 300, "gpu-share": 300, "cpu-share": 500, "switch": 2000, "links": 3000}
 
 
 def choose(rng, weights):
@@ -106,6 +107,7 @@ class Plan:
             self.stage = self.layout[0] * self.layout[1]
         self.lost = None
         self.faults = self.draw_faults(rng)
+        self.slow_links(random.Random(f"links/{seed}/{number}"))
         if self.fault == "none":
             self.onset = self.cost_class = "-"
             if rng.random() < 0.25:
@@ -194,6 +196,13 @@ class Plan:
             return [fault]
         return [self.draw_one(rng, self.fault, taken)]
 
+    def slow_links(self, rng):
+        """Some network faults are slow links of a rank, inside its host, too: no recorder has network steps of those."""
+        if self.fault != "network" or rng.random() >= SLOW_LINKS:
+            return
+        self.fault, rank = "slow links", rng.randrange(self.ranks)
+        self.faults = [Fault("links", "network", rank, [rank], self.faults[0].steps, 200)]
+
     def command(self, dialect):
         words = [*map(str, self.options), "--dialect", dialect]
         words += ["--lose", str(self.lost)] if self.lost is not None else []
@@ -216,7 +225,7 @@ class Plan:
         if fault["kind"] != "network":
             return Answers(kinds, ranks, [], ranks, [])
         ends = ranks | set(fault["peers"]) | {fault.get("equivalent_rank", fault["rank"])}
-        if self.recorder in HAS_NETWORK_STEPS:
+        if self.recorder in HAS_NETWORK_STEPS and self.fault != "slow links":
             return Answers(kinds, ranks, [], ends, [ends])
         # Without network steps, a transfer that takes long is that of a communicator, or of the network card of a host.
         hosts = [frozenset(self.on_node(self.node_of(rank))) for rank in ends]
@@ -236,7 +245,7 @@ class Plan:
         has_steps = self.recorder in HAS_NETWORK_STEPS
         if len(self.faults[0].ranks or []) > 1 and self.fault != "switch" and 0 < self.stage <= self.per_node:
             return False  # All ranks of a stage: one that has more work looks the same.
-        if self.fault == "network" and not has_steps:
+        if self.fault == "slow links" or (self.fault == "network" and not has_steps):
             return sum(len(c["ranks"]) < self.ranks for c in truth["communicators"]) > 1
         if self.fault == "switch":
             return has_steps and self.nodes() >= 4  # else all links between hosts are equally slow

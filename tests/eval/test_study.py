@@ -89,6 +89,12 @@ class StudyTest(unittest.TestCase):
         for expected, ranks in (("exact", [2, 3, 6, 7]), ("exact", [0, 1, 2, 3]), ("part", [2]), ("wrong", [2, 5])):
             self.assertEqual(verdict(plan_of("switch"), switch, [finding("network", ranks)]), expected, ranks)
 
+    def test_slow_links(self):
+        links = [planted("network", [2])]
+        for expected, found in (("exact", finding("network", [2])), ("exact", finding("network", [], candidates=[2, 3])),
+                                ("wrong", finding("network", [3])), ("wrong", finding("network", [], candidates=[4, 5]))):
+            self.assertEqual(verdict(plan_of("slow links"), links, [found]), expected, found)
+
     def test_a_lost_trace(self):
         late = [planted("host", [5])]
         self.assertEqual(verdict(plan_of("lost trace", lost=5), late, [finding("compute", [5])]), "exact")
@@ -104,7 +110,7 @@ class StudyTest(unittest.TestCase):
     def test_what_no_record_shows(self):
         truth = {"communicators": COMMUNICATORS[:1]}
         for fault, recorder, onset, expected in (("network", "Inspector", "step 0", False), ("network", "Inspector", "later", True),
-                                                 ("network", "plugin", "step 0", True), ("switch", "plugin", "step 0", False)):
+                                                 ("network", "plugin", "step 0", True), ("slow links", "plugin", "step 0", False), ("switch", "plugin", "step 0", False)):
             self.assertEqual(plan_of(fault, recorder, onset).shows(truth), expected, (fault, recorder, onset))
         self.assertTrue(plan_of("network", "Kineto", "step 0").shows({"communicators": COMMUNICATORS}))
 

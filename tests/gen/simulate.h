@@ -53,6 +53,7 @@ enum fault_kind {
     FAULT_EXIT,       /* leaves the training loop; its recorder continues */
     FAULT_GPU_SHARE,  /* other processes use the GPU, too */
     FAULT_SWITCH,     /* between two sets of hosts: ranks are one of them */
+    FAULT_LINKS,      /* of a rank, both directions, inside its host, too */
     FAULT_LOADER,     /* the host's own work before a step: log-normal */
     FAULT_COLLECTION, /* of garbage by the host, somewhere in the step: Pareto */
     FAULT_CPU_SHARE,  /* other processes use the cores of the host's and the proxy's thread */
@@ -67,7 +68,7 @@ struct fault {
     int first_step;
     int last_step;
     int every;     /* only every N-th step from the first on */
-    double amount; /* us; percent for a throttled GPU, time slices, a switch; ms for a pause */
+    double amount; /* us; percent for a throttled GPU, time slices, a switch, links; ms for a pause */
     bool relative; /* amount is a percentage of a median clean step, spread over the phase (or its sends) */
     int phase;     /* index of the phase, -1 for every phase */
     int (*crossing)[2]; /* switch: senders and receivers whose links cross it */

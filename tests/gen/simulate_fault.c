@@ -15,12 +15,25 @@ static const struct {
     const char *name;
     enum fault_kind kind;
 } fault_names[] = {
-    {"compute", FAULT_COMPUTE},   {"throttle", FAULT_THROTTLE},   {"host", FAULT_HOST},
-    {"net", FAULT_NETWORK},       {"edge", FAULT_EDGE},           {"receive", FAULT_RECEIVE},
-    {"pause", FAULT_PAUSE},       {"hang", FAULT_HANG},           {"kill", FAULT_KILL},
-    {"mismatch", FAULT_MISMATCH}, {"freeze", FAULT_FREEZE},       {"checkpoint", FAULT_CHECKPOINT},
-    {"exit", FAULT_EXIT},         {"gpu-share", FAULT_GPU_SHARE}, {"cpu-share", FAULT_CPU_SHARE},
-    {"switch", FAULT_SWITCH},     {"loader", FAULT_LOADER},       {"collection", FAULT_COLLECTION},
+    {"compute", FAULT_COMPUTE},
+    {"throttle", FAULT_THROTTLE},
+    {"host", FAULT_HOST},
+    {"net", FAULT_NETWORK},
+    {"edge", FAULT_EDGE},
+    {"receive", FAULT_RECEIVE},
+    {"pause", FAULT_PAUSE},
+    {"hang", FAULT_HANG},
+    {"kill", FAULT_KILL},
+    {"mismatch", FAULT_MISMATCH},
+    {"freeze", FAULT_FREEZE},
+    {"checkpoint", FAULT_CHECKPOINT},
+    {"exit", FAULT_EXIT},
+    {"gpu-share", FAULT_GPU_SHARE},
+    {"cpu-share", FAULT_CPU_SHARE},
+    {"switch", FAULT_SWITCH},
+    {"links", FAULT_LINKS},
+    {"loader", FAULT_LOADER},
+    {"collection", FAULT_COLLECTION},
 };
 
 struct text_fault {
@@ -110,7 +123,7 @@ static enum fault_kind kind_named(const char *name)
 static bool in_percent(enum fault_kind kind)
 {
     return kind == FAULT_THROTTLE || kind == FAULT_GPU_SHARE || kind == FAULT_CPU_SHARE ||
-           kind == FAULT_SWITCH;
+           kind == FAULT_SWITCH || kind == FAULT_LINKS;
 }
 
 /* KIND:RANKS[>PEER]:FIRST:LAST[/EVERY]:AMOUNT[%][:PHASE] */
@@ -181,8 +194,9 @@ double fault_carries(const struct job *job, int sender, int receiver, int step, 
     double factor = 1;
     for (int i = 0; i < job->fault_count; i++) {
         const struct fault *fault = &job->faults[i];
-        if (fault->kind == FAULT_SWITCH && fault_now(fault, step, phase) &&
-            fault_on(fault, sender) != fault_on(fault, receiver))
+        bool across = fault->kind == FAULT_SWITCH && fault_on(fault, sender) != fault_on(fault, receiver);
+        bool at_end = fault->kind == FAULT_LINKS && (fault_on(fault, sender) || fault_on(fault, receiver));
+        if ((across || at_end) && fault_now(fault, step, phase))
             factor *= 1 + fault->amount / 100;
     }
     return factor;

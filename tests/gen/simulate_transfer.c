@@ -177,9 +177,8 @@ static void link_send(struct link *link, int step, int64_t ready, int64_t bytes)
                 fault_send_delay(link->job, link->sender, link->receiver, link->step, link->phase);
     }
     int64_t carry = service(link, bytes, step);
-    if (link->network)
-        carry = (int64_t)((double)carry *
-                          fault_carries(link->job, link->sender, link->receiver, link->step, link->phase));
+    carry = (int64_t)((double)carry *
+                      fault_carries(link->job, link->sender, link->receiver, link->step, link->phase));
     int64_t finish = begin + delay + carry;
     link->busy_until = finish;
     link->landed = proxy_acts(link, link->receiver, finish + link->latency);

@@ -613,6 +613,23 @@ class SimulatorTest(unittest.TestCase):
         waits = {rank: statistics.mean(times) for (rank, _), times in self.by_sender(self.path()).items()}
         self.assertGreater(min(waits[1], waits[5]), 1.8 * max(waits[3], waits[7]))
 
+    def test_slow_links_of_a_rank(self):
+        """Operations of its tensor group take longer, those of other groups do not: one layer of 2 MB on each of two channels."""
+        common = ["--shape", "3d", "--tp", 4, "--dp", 4, "--pp", 1, "--per-node", 4, "--steps", 5, "--noise", 0]
+        lasts = {}
+        for name, faults in (("clean", []), ("slow", ["--fault", "links:9:0:4:400"])):
+            truth = simulate(self.path(name), *common, *faults)
+            spans, _ = self.kernels(self.path(name), truth)
+            groups = {c["hash"]: c["name"] for c in truth["communicators"]}
+            for (communicator, _, number), members in spans.items():
+                if groups[communicator].startswith("tp") and number > 4:
+                    time = max(stop for _, stop in members.values()) - max(start for start, _ in members.values())
+                    lasts.setdefault((name, groups[communicator]), []).append(time)
+        self.assertEqual(truth["faults"][0]["kind"], "network")
+        for group in ("tp0", "tp1", "tp2", "tp3"):
+            ratio = statistics.median(lasts["slow", group]) / statistics.median(lasts["clean", group])
+            self.assertTrue(ratio > 1.5 if group == "tp2" else 0.95 < ratio < 1.05, (group, ratio))
+
     def by_sender(self, directory):
         """SendWait by (rank, peer) on the communicator of all ranks, us."""
         waits = collections.defaultdict(list)
