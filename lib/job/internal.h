@@ -135,6 +135,15 @@ int job_build_timelines(struct job *job, struct error *error);
  */
 int job_estimate_ends(struct job *job, int *estimated);
 
+/* -------------------- load_traffic.c -------------------- */
+
+/*
+ * Adds the notices of all operations to job->services, and frees the drafts that they come from. Call it when
+ * operations are on the device timeline and their ends are still those of their kernels. Returns -1 when out
+ * of memory.
+ */
+int job_sum_notices(struct job *job);
+
 /* -------------------- device_time.c -------------------- */
 
 /* Converts all times of a rank to its device timeline. Returns -1 when out of memory. */

@@ -65,6 +65,21 @@ struct job_operation {
 };
 
 /*
+ * Host clock minus GPU clock when the host noticed that the first channel of an operation's kernel had
+ * started, and that the last one had stopped; TIME_UNKNOWN.
+ */
+struct job_notice {
+    int64_t start_ns;
+    int64_t stop_ns;
+};
+
+/* Time in which a rank sent over the network for one proxy operation, on the clock of its host. */
+struct job_sent {
+    struct interval_ns interval; /* from the begin of the first SendWait to the end of the last one */
+    int32_t rank;
+};
+
+/*
  * Properties of operations that are only needed until their timelines are built. Each array has one entry per
  * operation and is owned. It is NULL if no operation has the property, and after its last use. Times are on
  * the recording host's clock until job_map_rank converts them to the device timeline.
@@ -74,8 +89,12 @@ struct job_drafts {
     int64_t *free_ns;      /* when its stream became free: end_ns, or later if open channels took data */
     int64_t *durations_ns; /* recorded duration of an operation whose start is unknown; TIME_UNKNOWN */
     int64_t *noticed_ns;   /* host clock minus GPU clock when the host noticed its start; TIME_UNKNOWN */
-    int32_t *streams;      /* index in stream_ids */
-    uint64_t *stream_ids;  /* the first is 0: not recorded */
+    struct job_notice *notices;
+    struct job_sent *sent; /* not per operation but per proxy operation that sends: `sent_count` entries */
+    size_t sent_count;
+    size_t sent_capacity;
+    int32_t *streams;     /* index in stream_ids */
+    uint64_t *stream_ids; /* the first is 0: not recorded */
 };
 
 /* An operation that occupied its stream beyond its end (`held`), and until when. */
@@ -197,6 +216,27 @@ struct job_traffic {
     int64_t busy_ns; /* time during which at least one step waited for the network */
 };
 
+/*
+ * How the proxy threads of a rank worked in one step, summed over its operations.
+ *
+ * A notice is late by the time from the start or the stop of a kernel, by the GPU's own clock (converted with
+ * job_delay), to the moment at which the rank's proxy thread noted it. A thread that runs looks every few
+ * microseconds. A thread that gets no core looks again after one or several slices of the scheduler, which
+ * are milliseconds. A thread that is blocked while it sends does not look either; so the time in which the
+ * rank sent over the network does not count. Each operation gives two notices: the start of the first channel
+ * and the stop of the last one.
+ *
+ * The service of a network step is the part of a wait that begins when the wait of the same kind of the step
+ * before it, in the same proxy operation, has ended: a step that only waits for its turn is not slow.
+ */
+struct job_service {
+    int64_t notice_ns;
+    int64_t notices;    /* number of notices; 0: none is recorded */
+    int64_t send_ns;    /* SendWait: the network, or this rank's card, took the data */
+    int64_t produce_ns; /* SendGpuWait: its GPU had no data yet */
+    int64_t drain_ns;   /* RecvGpuWait: its GPU had not taken the received data yet */
+};
+
 /* Indexes from `first` up to but not including `end`. */
 struct job_range {
     size_t first;
@@ -293,6 +333,7 @@ struct job {
     struct job_traffic *traffic; /* sorted by operation */
     size_t traffic_count;
     size_t traffic_capacity;
+    struct job_service *services;        /* owned: [rank * step_count + step]; NULL: nothing is recorded */
     struct job_span *operations_of_step; /* [rank * step_count + step]; use job_operations_in */
     int32_t *by_step;                    /* indexes of the instances that have a step, sorted by step */
     size_t *step_end;                    /* [step]: end of its instances in by_step */
@@ -506,6 +547,7 @@ struct loader {
     size_t source_capacity;
     size_t duration_capacity;
     size_t noticed_capacity;
+    size_t notice_capacity;
     size_t stream_capacity;
     size_t stream_id_capacity;
     struct map stream_numbers; /* stream -> index in stream_ids */
