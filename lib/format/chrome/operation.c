@@ -112,32 +112,25 @@ void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *l
     operation->duration_ns = said->duration_ns;
 }
 
-/* How long after a time of the GPU, on the host's clock, the host noticed it; 0: unknown. */
-static int64_t notice_of(int64_t noticed_ns, int64_t mapped_ns)
+/* Keeps the notice of the start of the channel that starts first, which is the last one if it does. */
+static void notice_start(struct chrome_assembly *assembly, int64_t noticed_ns)
 {
-    return noticed_ns != TIME_UNKNOWN && mapped_ns != TIME_UNKNOWN && noticed_ns > mapped_ns
-               ? noticed_ns - mapped_ns
-               : 0;
-}
-
-/* Keeps the notice of the start of the channel that starts first. */
-static void notice_start(struct chrome_assembly *assembly, const struct chrome_line *line)
-{
-    uint64_t gpu_begin = line->kernel.gpu_begin;
-    if (!gpu_begin || (assembly->first_begin && gpu_begin >= assembly->first_begin))
+    const struct kernel_channel *channel = &assembly->channels[assembly->channel_count - 1];
+    if (!channel->gpu_begin || (assembly->first_begin && channel->gpu_begin >= assembly->first_begin))
         return;
-    assembly->first_begin = gpu_begin;
-    assembly->operation.start_notice_ns = notice_of(line->time_ns, line->kernel.begin_ns);
+    assembly->first_begin = channel->gpu_begin;
+    assembly->operation.start_notice_ns =
+        noticed_ns == TIME_UNKNOWN ? 0 : noticed_ns - channel->host.begin_ns;
 }
 
-/* Keeps the notice of the stop of the channel that stops last. */
+/* The same for the stop of the channel that stops last. */
 static void notice_stop(struct chrome_assembly *assembly, int64_t noticed_ns)
 {
-    uint64_t gpu_end = assembly->channels[assembly->channel_count - 1].gpu_end;
-    if (gpu_end <= assembly->last_end)
+    const struct kernel_channel *channel = &assembly->channels[assembly->channel_count - 1];
+    if (channel->gpu_end <= assembly->last_end)
         return;
-    assembly->last_end = gpu_end;
-    assembly->operation.stop_notice_ns = notice_of(noticed_ns, assembly->channel_end_ns);
+    assembly->last_end = channel->gpu_end;
+    assembly->operation.stop_notice_ns = noticed_ns == TIME_UNKNOWN ? 0 : noticed_ns - channel->host.end_ns;
 }
 
 int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
@@ -170,7 +163,7 @@ int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *
     };
     assembly->channel_is_open = 1;
     assembly->channel_end_ns = said->end_ns;
-    notice_start(assembly, line);
+    notice_start(assembly, line->time_ns);
     return 0;
 }
 
@@ -229,8 +222,9 @@ int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t off
     struct interval_ns *host = &assembly->channels[assembly->channel_count - 1].host;
     if (chrome_set_end(reader, host, end_ns, offset, error))
         return -1;
-    notice_stop(assembly, host->end_ns);
-    host->end_ns = chrome_kernel_time(host->end_ns, assembly->channel_end_ns, host->begin_ns);
+    int64_t noticed_ns = host->end_ns;
+    host->end_ns = chrome_kernel_time(noticed_ns, assembly->channel_end_ns, host->begin_ns);
+    notice_stop(assembly, noticed_ns);
     return 0;
 }
 
