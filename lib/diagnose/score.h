@@ -110,6 +110,9 @@ struct partitions {
 int partitions_init(struct partitions *partitions, const struct job *job, const struct edges *edges);
 void partitions_release(struct partitions *partitions);
 
+/* Hosts where they are known; else the largest blocks of ranks without a network edge inside. */
+const struct partition *partitions_hosts(const struct partitions *partitions);
+
 static inline size_t unit_size(const struct partition *partition, size_t unit)
 {
     return partition->first[unit + 1] - partition->first[unit];

@@ -92,6 +92,8 @@ static int find_longer(struct search *search, struct error *error)
         failed = error_no_memory(error);
     failed =
         failed ||
+        findings_take_late_notices(findings, &suspects, job, baseline, &edges, transfers, timed, options,
+                                   error) ||
         findings_take_explanations(findings, &suspects, job, baseline, &edges, transfers, timed, options,
                                    error) ||
         findings_take_senders(findings, &suspects, job, baseline, &edges, transfers, timed, options, error);
