@@ -261,27 +261,98 @@ static int has_member(const struct late_search *it, const struct job_instance *i
     return 0;
 }
 
-/* Lists by how much the transfers that the ranks took part in exceed their baselines. */
+/* Transfer times of operations of one kind: communicator, function and size. */
+struct kind_time {
+    uint64_t kind;
+    int64_t transfer_ns;
+};
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct kind_time *left = a, *right = b;
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
+    return compare_integers(left->transfer_ns, right->transfer_ns);
+}
+
+static int is_kind_before(const void *item, const void *wanted)
+{
+    return ((const struct kind_time *)item)->kind < *(const uint64_t *)wanted;
+}
+
+static uint64_t kind_of(const struct job *job, const struct job_instance *instance)
+{
+    int64_t bytes = instance->members ? job_member(job, instance, 0)->bytes : 0;
+    return hash_mix(hash_mix((uint64_t)instance->communicator, instance->function), (uint64_t)bytes);
+}
+
+/* Lists the transfer times outside the set of steps, sorted by kind. NULL when memory runs out. */
+static struct kind_time *list_kinds(const struct late_search *it, size_t *count)
+{
+    const struct job *job = it->job;
+    struct kind_time *list = array_new(job->instance_count + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = 0; list && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        if (instance->step >= it->baseline->first_step && instance->transfer_ns != TIME_UNKNOWN &&
+            !step_set_has(&it->found.steps, instance->step))
+            list[(*count)++] = (struct kind_time){kind_of(job, instance), instance->transfer_ns};
+    }
+    if (list)
+        array_sort(list, *count, sizeof *list, by_kind);
+    return list;
+}
+
+/* The median transfer time of a kind; TIME_UNKNOWN: there is none. */
+static int64_t median_of_kind(const struct kind_time *list, size_t count, uint64_t kind)
+{
+    size_t first = lower_bound(list, count, sizeof *list, is_kind_before, &kind), end = first;
+    while (end < count && list[end].kind == kind)
+        end++;
+    return end > first ? list[first + (end - first - 1) / 2].transfer_ns : TIME_UNKNOWN;
+}
+
+/*
+ * By how much a transfer exceeds its baseline, or the same kind of operation in other steps if that is more:
+ * the calls of a step may be in another order where a host is late, and then its places have no healthy
+ * steps.
+ */
+static int64_t excess_of_transfer(const struct late_search *it, int32_t at, const struct kind_time *kinds,
+                                  size_t kind_count)
+{
+    const struct job_instance *instance = &it->job->instances[at];
+    int64_t beyond_ns = it->transfers[at].beyond_ns > 0 ? it->transfers[at].beyond_ns : 0;
+    int64_t usual_ns = median_of_kind(kinds, kind_count, kind_of(it->job, instance));
+    if (usual_ns != TIME_UNKNOWN && instance->transfer_ns - usual_ns > beyond_ns)
+        beyond_ns = instance->transfer_ns - usual_ns;
+    int64_t took_ns = instance->transfer_ns + it->transfers[at].some_ns;
+    return beyond_ns < took_ns ? beyond_ns : took_ns;
+}
+
+/* Lists by how much the transfers that the ranks took part in were slow. -1 when memory runs out. */
 static int cut_transfers(struct late_search *it)
 {
     const struct job *job = it->job;
+    size_t kind_count;
+    struct kind_time *kinds = list_kinds(it, &kind_count);
     struct job_range instances = job_instances_in(job, it->found.steps.first, it->found.steps.last);
-    for (size_t i = instances.first; i < instances.end; i++) {
+    int failed = !kinds;
+    for (size_t i = instances.first; !failed && i < instances.end; i++) {
         int32_t at = job->by_step[i];
         const struct job_instance *instance = &job->instances[at];
-        int64_t beyond_ns = it->transfers[at].beyond_ns, took_ns = instance->transfer_ns;
-        if (!step_set_has(&it->found.steps, instance->step) || took_ns == TIME_UNKNOWN || beyond_ns <= 0 ||
+        if (!step_set_has(&it->found.steps, instance->step) || instance->transfer_ns == TIME_UNKNOWN ||
             !has_member(it, instance))
             continue;
-        took_ns += it->transfers[at].some_ns;
-        beyond_ns = beyond_ns < took_ns ? beyond_ns : took_ns;
+        int64_t slow_ns = excess_of_transfer(it, at, kinds, kind_count);
+        if (slow_ns <= 0)
+            continue;
         it->slowness.operations++;
-        it->slowness.transfer_ns += took_ns;
-        it->slowness.slow_ns += beyond_ns;
-        if (add_saving(&it->shorter, at, beyond_ns))
-            return -1;
+        it->slowness.transfer_ns += instance->transfer_ns + it->transfers[at].some_ns;
+        it->slowness.slow_ns += slow_ns;
+        failed = add_saving(&it->shorter, at, slow_ns);
     }
-    return 0;
+    free(kinds);
+    return failed ? -1 : 0;
 }
 
 /* Lists by how much the ranks were late by themselves. */
