@@ -444,7 +444,8 @@ static int explain(struct explanation_search *it, struct error *error)
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct acceptance_limits *acceptance, struct error *error)
+                      const unsigned char *explained, const struct acceptance_limits *acceptance,
+                      struct error *error)
 {
     struct explanation_search it = {.found = explanations, .acceptance_limits = acceptance, .replay = replay};
     *explanations = (struct explanations){0};
@@ -453,7 +454,10 @@ int explanations_find(struct explanations *explanations, const struct job *job,
     int failed = partitions_init(&explanations->partitions, job, edges) ||
                          explanation_search_init(&it, job, baseline, transfers)
                      ? error_no_memory(error)
-                     : explain(&it, error);
+                     : 0;
+    if (!failed && explained)
+        memcpy(it.explained, explained, job->rank_count * (size_t)baseline->step_count);
+    failed = failed || explain(&it, error);
     explanation_search_release(&it);
     return failed;
 }

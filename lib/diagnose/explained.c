@@ -271,6 +271,21 @@ static void take_in_recurring(struct findings *findings)
             findings_remove(findings, i);
 }
 
+/* The ranks and steps that late proxy threads explain: [rank * steps + step]. NULL when memory runs out. */
+static unsigned char *mark_late_notices(const struct findings *findings, const struct job *job)
+{
+    size_t steps = (size_t)job->step_count;
+    unsigned char *explained = array_new(job->rank_count * steps + 1, 1);
+    for (size_t i = 0; explained && i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        for (size_t rank = 0; finding->notice_ns && rank < job->rank_count; rank++)
+            for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+                if (finding_has_rank(finding, (int32_t)rank) && finding_has_step(finding, step))
+                    explained[rank * steps + (size_t)step] = 1;
+    }
+    return explained;
+}
+
 int findings_take_explanations(struct findings *findings, const struct suspects *suspects,
                                const struct job *job, const struct baseline *baseline,
                                const struct edges *edges, const struct transfer_excess *transfers,
@@ -286,8 +301,12 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
         .least_ns = scale(baseline->median_step_ns, options->min_gain * limit_of(LIMIT_NO_GAIN))};
     if (job->finished_only || !replay)
         return 0;
-    int failed =
-        explanations_find(&explanations, job, baseline, edges, transfers, replay, &acceptance, error);
+    unsigned char *explained = mark_late_notices(findings, job);
+    if (!explained)
+        return error_no_memory(error);
+    int failed = explanations_find(&explanations, job, baseline, edges, transfers, replay, explained,
+                                   &acceptance, error);
+    free(explained);
     for (size_t i = 0; !failed && i < explanations.count; i++)
         if (take(findings, suspects, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);

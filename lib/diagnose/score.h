@@ -184,12 +184,14 @@ struct explanations {
 
 /*
  * Finds the hypotheses to accept, greatest certainty first. `replay` must be of the unchanged job; what is
- * accepted is removed from it. Release `explanations` in all cases, also on error.
+ * accepted is removed from it. `explained` ([rank * steps + step]) has 1 where a fault has already been
+ * found, NULL: nowhere. Release `explanations` in all cases, also on error.
  */
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct acceptance_limits *acceptance, struct error *error);
+                      const unsigned char *explained, const struct acceptance_limits *acceptance,
+                      struct error *error);
 void explanations_release(struct explanations *explanations);
 
 /* -------------------- place_matrix.c -------------------- */
