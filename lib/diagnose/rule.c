@@ -223,11 +223,18 @@ const struct rule rules[RULE_COUNT] = {
          "finished operations only: for its own network, after or in a send or receive whose end only the "
          "host recorded",
          "the rank may have waited for a rank or link under stronger suspicion"},
-    [RULE_LATE_RECEIVERS] =
-        {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "findings by the score of senders",
-         "the share of its slowness in sends to ranks that are believed to be late in that step",
-         "the sends may have waited for receivers that were late"},
+    [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                             "findings by the score of senders",
+                             "the share of its slowness in sends to ranks that are believed to be late in "
+                             "that step, or from ranks "
+                             "whose proxy threads are believed to be",
+                             "the sends may have waited for receivers that were late"},
+    [RULE_RECEIVERS_DRAIN] = {"receivers-drain", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_HALF,
+                              "network steps whose receivers' GPUs took the data later than in other steps "
+                              "(RecvGpuWait), by at least "
+                              "half of the slowness",
+                              "the time by which the sends took longer (SendWait), as a share of that",
+                              "the receivers' GPUs took the data late, so the network may have had to wait"},
     [RULE_TWINS] =
         {"twins", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_TWINS,
          "traces with sends and receives; for a host, if at least one of the other ranks is late because of "

@@ -169,6 +169,7 @@ enum rule_id {
     /* The finding may be an effect of another rank. */
     RULE_WAITED_FOR_OTHER,
     RULE_LATE_RECEIVERS,
+    RULE_RECEIVERS_DRAIN,
     RULE_TWINS,
     RULE_TWIN_OF_HIDDEN_PAIR,
     RULE_COMMON_LATENESS,

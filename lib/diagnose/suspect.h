@@ -106,6 +106,15 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
                      struct finding *finding);
 
 /*
+ * By how much the sends of a network finding took longer (job_service.send_ns, median of its steps minus that
+ * of others), as a share of what the receivers' GPUs took longer to take the data (drain_ns). The measure of
+ * RULE_RECEIVERS_DRAIN; NOT_ASKED where the receivers did not take longer by at least half of the finding's
+ * slow_ns, or where it is not recorded. Stores it in *part. -1 when memory runs out.
+ */
+int finding_measure_drain(const struct finding *finding, const struct job *job,
+                          const struct baseline *baseline, double *part);
+
+/*
  * Adds its figures to the finding as evidence, and whether nothing moved at all (a pause). -1 when memory
  * runs out.
  */
@@ -265,6 +274,7 @@ int64_t max_unshared_step_excess(const struct lengthening *lengthening);
 /* What decides the confidence of a suspect, besides its chance and its gain. */
 struct measures {
     struct slowness slowness; /* of a network suspect */
+    double drain;             /* of a network suspect: finding_measure_drain */
     struct lengthening lengthening;
 };
 
