@@ -346,8 +346,9 @@ int finding_measure_drain(const struct finding *finding, const struct job *job,
         return -1;
     int64_t drain_ns = rise_of_end(finding, job, baseline, SERVICE_DRAIN, list);
     int64_t send_ns = rise_of_end(finding, job, baseline, SERVICE_SEND, list);
-    if (drain_ns > 0 && drain_ns * finding_steps(finding) >= finding->slow_ns / 2)
-        *part = send_ns > 0 ? ratio_of(send_ns, drain_ns) : 0;
+    int64_t steps = finding_steps(finding);
+    if (finding->slow_ns > 0 && drain_ns * steps * 2 >= finding->slow_ns)
+        *part = send_ns > 0 ? ratio_of(send_ns * steps, finding->slow_ns) : 0;
     free(list);
     return 0;
 }

@@ -229,12 +229,12 @@ const struct rule rules[RULE_COUNT] = {
                              "that step, or from ranks "
                              "whose proxy threads are believed to be",
                              "the sends may have waited for receivers that were late"},
-    [RULE_RECEIVERS_DRAIN] = {"receivers-drain", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_HALF,
-                              "network steps whose receivers' GPUs took the data later than in other steps "
-                              "(RecvGpuWait), by at least "
-                              "half of the slowness",
-                              "the time by which the sends took longer (SendWait), as a share of that",
-                              "the receivers' GPUs took the data late, so the network may have had to wait"},
+    [RULE_RECEIVERS_DRAIN] =
+        {"receivers-drain", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_HALF,
+         "network steps whose receivers' GPUs took the data later than in other steps (RecvGpuWait), by at "
+         "least half of the slowness",
+         "the time by which the sends took longer (SendWait), as a share of the slowness",
+         "the receivers' GPUs took the data late, so the network may have had to wait"},
     [RULE_TWINS] =
         {"twins", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_TWINS,
          "traces with sends and receives; for a host, if at least one of the other ranks is late because of "

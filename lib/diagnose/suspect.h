@@ -107,9 +107,9 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
 
 /*
  * By how much the sends of a network finding took longer (job_service.send_ns, median of its steps minus that
- * of others), as a share of what the receivers' GPUs took longer to take the data (drain_ns). The measure of
- * RULE_RECEIVERS_DRAIN; NOT_ASKED where the receivers did not take longer by at least half of the finding's
- * slow_ns, or where it is not recorded. Stores it in *part. -1 when memory runs out.
+ * of others, in all steps), as a share of its slow_ns. The measure of RULE_RECEIVERS_DRAIN; NOT_ASKED where
+ * the receivers' GPUs did not take longer to take the data (drain_ns) by at least half of slow_ns, or where
+ * it is not recorded. Stores it in *part. -1 when memory runs out.
  */
 int finding_measure_drain(const struct finding *finding, const struct job *job,
                           const struct baseline *baseline, double *part);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct job_notice;
+struct job_sent;
 struct job_start;
 struct store;
 
@@ -65,21 +67,6 @@ struct job_operation {
 };
 
 /*
- * Host clock minus GPU clock when the host noticed that the first channel of an operation's kernel had
- * started, and that the last one had stopped; TIME_UNKNOWN.
- */
-struct job_notice {
-    int64_t start_ns;
-    int64_t stop_ns;
-};
-
-/* Time in which a rank sent over the network for one proxy operation, on the clock of its host. */
-struct job_sent {
-    struct interval_ns interval; /* from the begin of the first SendWait to the end of the last one */
-    int32_t rank;
-};
-
-/*
  * Properties of operations that are only needed until their timelines are built. Each array has one entry per
  * operation and is owned. It is NULL if no operation has the property, and after its last use. Times are on
  * the recording host's clock until job_map_rank converts them to the device timeline.
@@ -90,9 +77,8 @@ struct job_drafts {
     int64_t *durations_ns; /* recorded duration of an operation whose start is unknown; TIME_UNKNOWN */
     int64_t *noticed_ns;   /* host clock minus GPU clock when the host noticed its start; TIME_UNKNOWN */
     struct job_notice *notices;
-    struct job_sent *sent; /* not per operation but per proxy operation that sends: `sent_count` entries */
-    size_t sent_count;
-    size_t sent_capacity;
+    struct job_sent *sent; /* not per operation: one per proxy operation that sends */
+    size_t sent_count, sent_capacity;
     int32_t *streams;     /* index in stream_ids */
     uint64_t *stream_ids; /* the first is 0: not recorded */
 };
@@ -217,21 +203,15 @@ struct job_traffic {
 };
 
 /*
- * How the proxy threads of a rank worked in one step, summed over its operations.
- *
- * A notice is late by the time from the start or the stop of a kernel, by the GPU's own clock (converted with
- * job_delay), to the moment at which the rank's proxy thread noted it. A thread that runs looks every few
- * microseconds. A thread that gets no core looks again after one or several slices of the scheduler, which
- * are milliseconds. A thread that is blocked while it sends does not look either; so the time in which the
- * rank sent over the network does not count. Each operation gives two notices: the start of the first channel
- * and the stop of the last one.
- *
- * The service of a network step is the part of a wait that begins when the wait of the same kind of the step
- * before it, in the same proxy operation, has ended: a step that only waits for its turn is not slow.
+ * How the proxy threads of a rank worked in one step, summed over its operations. A notice is late by the
+ * time from the first start of a kernel, or its last stop, by the GPU's clock (job_delay), until the thread
+ * noted it, without the time in which its rank sent, as a thread may be blocked in a send. The service of a
+ * network step is the part of a wait after the same wait of the step before it has ended, in one proxy
+ * operation.
  */
 struct job_service {
     int64_t notice_ns;
-    int64_t notices;    /* number of notices; 0: none is recorded */
+    int64_t notices;    /* two per operation; 0: none is recorded */
     int64_t send_ns;    /* SendWait: the network, or this rank's card, took the data */
     int64_t produce_ns; /* SendGpuWait: its GPU had no data yet */
     int64_t drain_ns;   /* RecvGpuWait: its GPU had not taken the received data yet */
