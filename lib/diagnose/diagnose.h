@@ -425,6 +425,18 @@ int findings_take_senders(struct findings *findings, const struct suspects *susp
                           struct transfer_excess *transfers, struct replay *replay,
                           const struct diagnose_options *options, struct error *error);
 
+/* -------------------- slow_drains.c -------------------- */
+
+/*
+ * Adds to findings about GPUs of at least medium confidence what the slow transfers cost in which the GPUs of
+ * their host took received data late while no sends took longer. Call it after findings_take_senders, with
+ * the same arguments.
+ */
+int findings_add_slow_drains(struct findings *findings, const struct suspects *suspects,
+                             const struct job *job, const struct baseline *baseline,
+                             const struct edges *edges, const struct transfer_excess *transfers,
+                             struct replay *replay, struct error *error);
+
 /* -------------------- rules_lateness.c -------------------- */
 
 /*

@@ -290,9 +290,6 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
     return edges ? find_peers(suspect, job, edges, transfers, finding) : 0;
 }
 
-/* The services of a rank that a network finding compares. */
-enum service { SERVICE_SEND, SERVICE_DRAIN };
-
 /* The median of a service over the steps of a finding, or over the others; TIME_UNKNOWN: there are none. */
 static int64_t middle_of_service(const struct finding *finding, const struct job *job,
                                  const struct baseline *baseline, int32_t rank, enum service kind, int inside,
@@ -308,12 +305,8 @@ static int64_t middle_of_service(const struct finding *finding, const struct job
     return median_of(list, count);
 }
 
-/*
- * By how much longer a service took a rank in a step of the finding than in others. `list` has room for all
- * steps.
- */
-static int64_t rise_of(const struct finding *finding, const struct job *job, const struct baseline *baseline,
-                       int32_t rank, enum service kind, int64_t *list)
+int64_t service_rise(const struct finding *finding, const struct job *job, const struct baseline *baseline,
+                     int32_t rank, enum service kind, int64_t *list)
 {
     int64_t inside_ns = middle_of_service(finding, job, baseline, rank, kind, 1, list);
     int64_t outside_ns = middle_of_service(finding, job, baseline, rank, kind, 0, list);
@@ -327,11 +320,11 @@ static int64_t rise_of_end(const struct finding *finding, const struct job *job,
     int64_t rise_ns = 0;
     int is_peers = finding->receives == (kind == SERVICE_SEND);
     for (size_t i = 0; is_peers && i < finding->peer_count; i++)
-        rise_ns += rise_of(finding, job, baseline, finding->peers[i], kind, list);
+        rise_ns += service_rise(finding, job, baseline, finding->peers[i], kind, list);
     for (size_t i = 0; !is_peers && i < finding->rank_count; i++)
-        rise_ns += rise_of(finding, job, baseline, finding->ranks[i], kind, list);
+        rise_ns += service_rise(finding, job, baseline, finding->ranks[i], kind, list);
     if (!is_peers && !finding->rank_count)
-        rise_ns += rise_of(finding, job, baseline, finding->rank, kind, list);
+        rise_ns += service_rise(finding, job, baseline, finding->rank, kind, list);
     return rise_ns;
 }
 

@@ -105,6 +105,16 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
                      const struct transfer_excess *transfers, struct slowness *slowness,
                      struct finding *finding);
 
+/* The services (struct job_service) that findings compare. */
+enum service { SERVICE_SEND, SERVICE_DRAIN };
+
+/*
+ * By how much longer a service took a rank in a step of the finding than in others: medians; 0 where there
+ * are no other steps. `list` has room for all steps.
+ */
+int64_t service_rise(const struct finding *finding, const struct job *job, const struct baseline *baseline,
+                     int32_t rank, enum service kind, int64_t *list);
+
 /*
  * By how much the sends of a network finding took longer (job_service.send_ns, median of its steps minus that
  * of others, in all steps), as a share of its slow_ns. The measure of RULE_RECEIVERS_DRAIN; NOT_ASKED where
