@@ -338,9 +338,11 @@ const struct rule rules[RULE_COUNT] = {
         {"connecting", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_STEP,
          "faults of at least three steps, from the first one after the warm-up and not to the last",
          "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
-    [RULE_CERTAINTY] = {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
-                        "findings by a score over several ranks or steps",
-                        "the log odds that the fault is not noise", "the fault may be noise"},
+    [RULE_CERTAINTY] =
+        {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
+         "findings by a score over several ranks or steps; hosts that were late in at least three "
+         "consecutive steps",
+         "the log odds that the fault is not noise", "the fault may be noise"},
     [RULE_CERTAINTY_SENDERS] =
         {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
          "findings by the score of senders", "the log odds that the fault is not noise",
