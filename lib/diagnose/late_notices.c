@@ -5,6 +5,7 @@
  * leave out what is found here.
  */
 #include "base/base.h"
+#include "diagnose/baseline.h"
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
@@ -355,7 +356,7 @@ static int cut_transfers(struct late_search *it)
     return failed ? -1 : 0;
 }
 
-/* Lists by how much the ranks were late by themselves. */
+/* Lists by how much the ranks were late by themselves, whether or not it stands out at the place. */
 static int cut_own(struct late_search *it)
 {
     const struct job *job = it->job;
@@ -363,7 +364,7 @@ static int cut_own(struct late_search *it)
         struct job_range range =
             job_operations_in(job, (int32_t)rank, it->found.steps.first, it->found.steps.last);
         for (size_t i = range.first; it->found.has[rank] && i < range.end; i++) {
-            int64_t ns = excess_ns_at(&it->baseline->excess, i);
+            int64_t ns = excess_of(it->baseline, job, &job->operations[i]).beyond_ns;
             if (ns <= 0 || job->operations[i].step < 0 ||
                 !step_set_has(&it->found.steps, job->operations[i].step))
                 continue;
