@@ -47,7 +47,8 @@ enum { FEW_OTHERS = 4 };
 static const double THROUGHOUT = 0.5;
 
 int explanation_search_init(struct explanation_search *it, const struct job *job,
-                            const struct baseline *baseline, const struct transfer_excess *transfers)
+                            const struct baseline *baseline, const struct transfer_excess *transfers,
+                            const unsigned char *explained)
 {
     size_t steps = (size_t)baseline->step_count, roles = baseline->role_count;
     size_t residual_matrices = roles * it->found->partitions.count;
@@ -68,6 +69,8 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
         !it->row || !it->by_role || !it->list || !it->marked)
         return -1;
     memset(it->dirty, 1, roles);
+    if (explained)
+        memcpy(it->explained, explained, job->rank_count * steps);
     return 0;
 }
 

@@ -271,6 +271,21 @@ static void take_in_recurring(struct findings *findings)
             findings_remove(findings, i);
 }
 
+/* The ranks and steps that late proxy threads explain: [rank * steps + step]. NULL when memory runs out. */
+static unsigned char *mark_late_notices(const struct findings *findings, const struct job *job)
+{
+    size_t steps = (size_t)job->step_count;
+    unsigned char *explained = array_new(job->rank_count * steps + 1, 1);
+    for (size_t i = 0; explained && i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        for (size_t rank = 0; finding->notice_ns && rank < job->rank_count; rank++)
+            for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+                if (finding_has_rank(finding, (int32_t)rank) && finding_has_step(finding, step))
+                    explained[rank * steps + (size_t)step] = 1;
+    }
+    return explained;
+}
+
 /*
  * A late host of so many steps rests on their number, which proves less where noise is related from step to
  * step: the speed of a host wanders, that of a GPU hardly does.
@@ -279,7 +294,7 @@ enum { SEVERAL_STEPS = 3 };
 
 static int rests_on_steps(const struct finding *finding)
 {
-    return finding->kind == FINDING_HOST && finding->first_step >= 0 &&
+    return finding->kind == FINDING_HOST && finding->first_step >= 0 && !finding->notice_ns &&
            finding->last_step - finding->first_step + 1 >= SEVERAL_STEPS;
 }
 
@@ -370,7 +385,7 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
                                struct replay *replay, const struct diagnose_options *options,
                                struct error *error)
 {
-    struct explanations explanations;
+    struct explanations explanations = {0};
     const struct acceptance_limits acceptance = {
         .certainty = limit_of(LIMIT_CERTAINTY),
         .worth_ns = scale(baseline->median_step_ns, options->min_gain / 2),
@@ -381,8 +396,11 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
         return 0;
     if (ask_late_hosts(findings, job, baseline))
         return error_no_memory(error);
-    int failed =
-        explanations_find(&explanations, job, baseline, edges, transfers, replay, &acceptance, error);
+    unsigned char *explained = mark_late_notices(findings, job);
+    int failed = explained ? explanations_find(&explanations, job, baseline, edges, transfers, replay,
+                                               explained, &acceptance, error)
+                           : error_no_memory(error);
+    free(explained);
     for (size_t i = 0; !failed && i < explanations.count; i++)
         if (take(findings, suspects, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);

@@ -131,6 +131,9 @@ struct partitions {
 int partitions_init(struct partitions *partitions, const struct job *job, const struct edges *edges);
 void partitions_release(struct partitions *partitions);
 
+/* Hosts where they are known; else the largest blocks of ranks without a network edge inside. */
+const struct partition *partitions_hosts(const struct partitions *partitions);
+
 static inline size_t unit_size(const struct partition *partition, size_t unit)
 {
     return partition->first[unit + 1] - partition->first[unit];
@@ -200,13 +203,15 @@ struct explanations {
 };
 
 /*
- * Finds the hypotheses to accept, greatest certainty first. `replay` must be of
- * the unchanged job; what is accepted is removed from it. Release `explanations` in all cases, also on error.
+ * Finds the hypotheses to accept, greatest certainty first. `replay` must be of the unchanged job; what is
+ * accepted is removed from it. `explained` ([rank * steps + step]) has 1 where a fault has already been
+ * found, NULL: nowhere. Release `explanations` in all cases, also on error.
  */
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct acceptance_limits *acceptance, struct error *error);
+                      const unsigned char *explained, const struct acceptance_limits *acceptance,
+                      struct error *error);
 void explanations_release(struct explanations *explanations);
 
 /* -------------------- place_matrix.c -------------------- */
@@ -445,9 +450,11 @@ struct explanation_search {
     int64_t lasts_ns; /* duration of the replay without what is explained */
 };
 
-/* The partitions of it->found must exist. Returns -1 when memory runs out; release it in that case too. */
+/* The partitions of it->found must exist. `explained`: see explanations_find(). Returns -1 when memory runs
+ * out; release it in that case too. */
 int explanation_search_init(struct explanation_search *it, const struct job *job,
-                            const struct baseline *baseline, const struct transfer_excess *transfers);
+                            const struct baseline *baseline, const struct transfer_excess *transfers,
+                            const unsigned char *explained);
 void explanation_search_release(struct explanation_search *it);
 
 /* Makes all removals from the replay permanent by dropping the own times kept to restore them. */
