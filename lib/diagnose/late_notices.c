@@ -26,7 +26,8 @@ enum { KINDS = 2 };
 /*
  * Notices are compared by the logarithm of their mean in a step plus FLOOR_NS: what keeps the cores busy
  * multiplies them, and differences below FLOOR_NS mean nothing. In recorded jobs without contention, half of
- * the means are below 0.013 ms and 99 of 100 below 0.06 ms, which is 2.3 times SPREAD apart.
+ * the means are below 0.013 ms and 99 of 100 below 0.06 ms, which is 2.3 times SPREAD apart. Where those of
+ * most ranks are greater than FLOOR_NS, they measure something else than waiting for a core.
  */
 static const double FLOOR_NS = 100000, SPREAD = 0.15;
 static const double NS_PER_MS = 1e6;
@@ -108,6 +109,7 @@ static void fill_rows(struct late_search *it)
             double others_ns = count < 2                    ? NAN
                                : it->list[middle] < mean_ns ? it->list[middle]
                                                             : it->list[middle + 1];
+            others_ns = others_ns > FLOOR_NS ? NAN : others_ns;
             row_of(it, rank)[step] = log((mean_ns + FLOOR_NS) / (others_ns + FLOOR_NS)) / SPREAD;
         }
     }
