@@ -98,18 +98,32 @@ static size_t sort_notices(const struct late_search *it, int32_t step)
     return count;
 }
 
+/*
+ * Whether most notices of the job are prompt. Otherwise clocks or timers are too coarse to tell.
+ */
+static int are_prompt(const struct late_search *it)
+{
+    int32_t steps = 0, prompt = 0;
+    for (int32_t step = it->baseline->first_step; step < it->job->step_count; step++) {
+        size_t count = sort_notices(it, step);
+        steps += count > 0;
+        prompt += count > 0 && it->list[(count - 1) / 2] <= FLOOR_NS;
+    }
+    return prompt * 2 > steps;
+}
+
 /* A rank is compared with the lower median of the others. */
 static void fill_rows(struct late_search *it)
 {
+    int prompt = are_prompt(it);
     for (int32_t step = 0; step < it->job->step_count; step++) {
-        size_t count = step < it->baseline->first_step ? 0 : sort_notices(it, step);
+        size_t count = !prompt || step < it->baseline->first_step ? 0 : sort_notices(it, step);
         for (size_t rank = 0; rank < it->job->rank_count; rank++) {
             double mean_ns = mean_notice(it->job, rank, step);
             size_t middle = count < 2 ? 0 : (count - 2) / 2;
             double others_ns = count < 2                    ? NAN
                                : it->list[middle] < mean_ns ? it->list[middle]
                                                             : it->list[middle + 1];
-            others_ns = others_ns > FLOOR_NS ? NAN : others_ns;
             row_of(it, rank)[step] = log((mean_ns + FLOOR_NS) / (others_ns + FLOOR_NS)) / SPREAD;
         }
     }
