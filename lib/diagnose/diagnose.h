@@ -102,6 +102,7 @@ struct baseline {
     size_t rank_count;
     int32_t *role_of_rank;  /* -1: the rank has no role */
     int32_t *rank_in_role;  /* index in role.ranks */
+    int32_t *same_work;     /* per rank: the number of ranks, with itself, that do the same work (roles.c) */
     int32_t **predecessors; /* per rank: for each position, the position before it on its stream; a value that
                                is not less refers to the step before */
     int32_t first_step;     /* 1: step 0 is warm-up; 0 if no step follows it; where recording began later,

@@ -291,9 +291,10 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_BY_DESIGN] =
         {"by-design", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
          "faults that cover all steps after the warm-up; for a host, nearly-all; for a network, or in traces "
-         "with finished operations only, more than half; not for a rank that reduces or gathers with at "
-         "least ranks-of-role others, all of its role, in a job without receives and AlltoAll, if no other "
-         "rank of its role was late by half as much in more than half of its steps",
+         "with finished operations only, more than half; not for one of more than ranks-of-role ranks that "
+         "do the same work (one role; they reduce or gather in communicators of that role only, directly or "
+         "through others), if none of its role was late by half as much in more than half of its steps, and "
+         "no rank receives varying amounts of data",
          "its worth in each step, as a share of the median step",
          "the fault covers so many steps that the ranks may differ by design"},
     [RULE_ONE_PLACE] =
