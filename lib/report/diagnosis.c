@@ -94,7 +94,8 @@ static int find_longer(struct search *search, struct error *error)
         failed ||
         findings_take_explanations(findings, &suspects, job, baseline, &edges, transfers, timed, options,
                                    error) ||
-        findings_take_senders(findings, &suspects, job, baseline, &edges, transfers, timed, options, error);
+        findings_take_senders(findings, &suspects, job, baseline, &edges, transfers, timed, options, error) ||
+        findings_take_groups(findings, &suspects, job, baseline, &edges, transfers, timed, options, error);
     replay_release(&replay);
     failed = failed || findings_take_busiest(findings, job, baseline, options, error);
     edges_release(&edges);

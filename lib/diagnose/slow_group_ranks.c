@@ -1,0 +1,246 @@
+/*
+ * Which ranks may be at fault where groups of ranks transferred slowly in the same steps (slow_groups.c): the
+ * members that most of the slow groups share, without those whose other links were fast; or the host that the
+ * slow groups cross.
+ */
+#include "base/base.h"
+#include "diagnose/network.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A group that is slower by less than this part of what the slow one is, is fast. */
+static const double FAST_PART = 0.25;
+/* If sisters are slower by at least this part in the same steps, the cause may be common to them. */
+static const double COMMON_PART = 0.5;
+/* Of the groups that cross a host, at least this part is slow where the host is. */
+static const double OF_HOST_PART = 0.75;
+
+/* Directions in which a rank transfers. */
+enum { SENDS = 1, RECEIVES = 2 };
+
+struct ranking {
+    const struct transfer_groups *groups;
+    struct slow_groups *found;
+    int32_t *ranks;        /* owned: scratch, members of a group */
+    unsigned char *needed; /* owned: [rank], directions in which the slow groups used it */
+    unsigned char *fast;   /* owned: [rank], directions in which it was fast */
+    double *evidence;      /* owned: [rank], log odds that it is at fault, up to a constant */
+    double *of_hosts;      /* owned: [host], same */
+    double *list;          /* borrowed: scratch */
+    double margin;         /* log odds by which one explanation has to be better than another */
+};
+
+static int is_pair(const struct transfer_groups *groups, size_t group)
+{
+    return groups->job->instances[groups->items[group].instance].function == FUNCTION_SEND;
+}
+
+static double middle_of(const struct ranking *it, size_t group)
+{
+    return transfer_groups_middle(it->groups, group, it->found->is_steady, &it->found->steps, it->list);
+}
+
+/*
+ * Whether most sisters of the slowest group were slower in these steps, too, by a comparable factor. Groups
+ * that are slow in all steps are compared with their sisters anyway.
+ */
+static int is_common(const struct ranking *it)
+{
+    const struct transfer_groups *groups = it->groups;
+    size_t best = it->found->group, slow = 0, sisters = 0;
+    double most = middle_of(it, best);
+    for (size_t i = 0; !it->found->is_steady && i < groups->count; i++) {
+        double middle =
+            i != best && groups->items[i].family == groups->items[best].family ? middle_of(it, i) : NAN;
+        sisters += !isnan(middle);
+        slow += middle >= COMMON_PART * most;
+    }
+    return sisters > 0 && slow * 2 >= sisters;
+}
+
+/*
+ * Adds up the evidence against each rank: the scores of the groups that it belongs to. A group whose other
+ * members are at fault adds to them alike.
+ */
+static void weigh_ranks(const struct ranking *it)
+{
+    for (size_t group = 0; group < it->groups->count; group++) {
+        size_t count = transfer_group_ranks(it->groups, group, it->ranks);
+        for (size_t i = 0; i < count; i++)
+            it->evidence[it->ranks[i]] += it->found->scores[group];
+    }
+}
+
+static double most_of(const double *evidence, size_t count)
+{
+    double most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = evidence[i] > most ? evidence[i] : most;
+    return most;
+}
+
+/* Takes the ranks that explain the slow groups best, and those that the trace cannot tell from them. */
+static void take_ranks(const struct ranking *it, double most)
+{
+    for (size_t rank = 0; rank < it->groups->job->rank_count; rank++)
+        it->found->may[rank] = it->evidence[rank] > 0 && it->evidence[rank] >= most - it->margin;
+}
+
+/* Adds the directions in which a group uses its members; of a collective, only where the network is sure. */
+static void add_directions(const struct ranking *it, size_t group, int alone_only, unsigned char *directions)
+{
+    size_t count = transfer_group_ranks(it->groups, group, it->ranks);
+    const struct partition *hosts = transfer_groups_hosts(it->groups);
+    for (size_t i = 0; i < count; i++) {
+        int is_alone = 1;
+        for (size_t j = 0; hosts && j < count; j++)
+            is_alone &= j == i || hosts->unit_of[it->ranks[i]] != hosts->unit_of[it->ranks[j]];
+        if (is_alone || !alone_only)
+            directions[it->ranks[i]] |= (unsigned char)(!is_pair(it->groups, group) ? SENDS | RECEIVES
+                                                        : i                         ? RECEIVES
+                                                                                    : SENDS);
+    }
+}
+
+/*
+ * Removes the candidates whose links were fast in other groups in the same direction. A group shows that of
+ * the members that are alone on their host and thus use the network. If this would remove all, one link
+ * between two of them is slow.
+ */
+static void clear_fast(const struct ranking *it)
+{
+    const struct transfer_groups *groups = it->groups;
+    unsigned char *may = it->found->may;
+    size_t left = 0, ranks = groups->job->rank_count;
+    double most = middle_of(it, it->found->group);
+    for (size_t i = 0; i < groups->count; i++)
+        if (it->found->has[i])
+            add_directions(it, i, 0, it->needed);
+        else if (groups->items[i].crosses == 1 && groups->items[it->found->group].crosses == 1 &&
+                 middle_of(it, i) < FAST_PART * most)
+            add_directions(it, i, 1, it->fast);
+    for (size_t rank = 0; rank < ranks; rank++)
+        left += may[rank] && (it->needed[rank] & ~it->fast[rank]);
+    for (size_t rank = 0; left && rank < ranks; rank++)
+        may[rank] = may[rank] && (it->needed[rank] & ~it->fast[rank]);
+}
+
+/* Whether a group crosses the network and has a member on the host. */
+static int crosses(const struct ranking *it, const struct partition *hosts, size_t group, size_t host)
+{
+    size_t count = transfer_group_ranks(it->groups, group, it->ranks);
+    int has = 0;
+    for (size_t i = 0; i < count; i++)
+        has |= hosts->unit_of[it->ranks[i]] == (int32_t)host;
+    return has && it->groups->items[group].crosses == 1;
+}
+
+/*
+ * The evidence against a host: the scores of the groups that cross it. 0 unless most of these are slow, and
+ * at least two, because one slow group has a slow member.
+ */
+static double weigh_host(const struct ranking *it, const struct partition *hosts, size_t host)
+{
+    size_t slow = 0, all = 0;
+    double evidence = 0;
+    for (size_t group = 0; group < it->groups->count; group++) {
+        if (!crosses(it, hosts, group, host))
+            continue;
+        evidence += it->found->scores[group];
+        slow += it->found->has[group];
+        all++;
+    }
+    return slow > 1 && (double)slow >= OF_HOST_PART * (double)all ? evidence : 0;
+}
+
+/*
+ * Takes the host that explains the slow groups clearly better than any rank does. If several do, all their
+ * ranks are candidates. Returns whether there is one.
+ */
+static int take_hosts(const struct ranking *it, double most_of_ranks)
+{
+    const struct partition *hosts = transfer_groups_hosts(it->groups);
+    double *evidence = it->of_hosts;
+    size_t count = hosts ? hosts->count : 0, taken = 0;
+    for (size_t host = 0; host < count; host++)
+        evidence[host] = weigh_host(it, hosts, host);
+    double most = most_of(evidence, count);
+    if (most < most_of_ranks + it->margin)
+        return 0;
+    memset(it->found->may, 0, it->groups->job->rank_count);
+    for (size_t host = 0; host < count; host++) {
+        if (evidence[host] < most - it->margin)
+            continue;
+        taken++;
+        for (size_t i = hosts->first[host]; i < hosts->first[host + 1]; i++)
+            it->found->may[hosts->ranks[i]] = 1;
+    }
+    it->found->is_unit = taken == 1;
+    return 1;
+}
+
+static size_t count_of(const struct ranking *it)
+{
+    size_t count = 0;
+    for (size_t rank = 0; rank < it->groups->job->rank_count; rank++)
+        count += it->found->may[rank];
+    return count;
+}
+
+/* Leaves the groups without a candidate for later. */
+static void leave_others(const struct ranking *it)
+{
+    for (size_t group = 0; group < it->groups->count; group++) {
+        size_t count = transfer_group_ranks(it->groups, group, it->ranks), has = 0;
+        for (size_t i = 0; i < count; i++)
+            has += it->found->may[it->ranks[i]];
+        it->found->has[group] = it->found->has[group] && has;
+    }
+}
+
+static void find(const struct ranking *it)
+{
+    weigh_ranks(it);
+    double most = most_of(it->evidence, it->groups->job->rank_count);
+    it->found->is_unit = 0;
+    take_ranks(it, most);
+    if (take_hosts(it, most))
+        it->found->count = count_of(it);
+    else {
+        leave_others(it);
+        clear_fast(it);
+        it->found->count = is_common(it) ? 0 : count_of(it);
+    }
+    /* If every rank may be at fault, nothing is known. */
+    if (it->found->count == it->groups->job->rank_count)
+        it->found->count = 0;
+}
+
+int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_groups *found, double margin,
+                           double *list)
+{
+    size_t ranks = groups->job->rank_count;
+    struct ranking it = {.groups = groups,
+                         .found = found,
+                         .ranks = array_new(ranks + 2, sizeof *it.ranks),
+                         .needed = array_new(ranks + 1, 1),
+                         .fast = array_new(ranks + 1, 1),
+                         .evidence = array_new(ranks + 1, sizeof *it.evidence),
+                         .of_hosts = array_new(ranks + 1, sizeof *it.of_hosts),
+                         .list = list,
+                         .margin = margin};
+    int failed = !it.ranks || !it.needed || !it.fast || !it.evidence || !it.of_hosts;
+    if (!failed)
+        find(&it);
+    free(it.ranks);
+    free(it.needed);
+    free(it.fast);
+    free(it.evidence);
+    free(it.of_hosts);
+    return failed ? -1 : 0;
+}
