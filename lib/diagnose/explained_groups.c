@@ -97,16 +97,19 @@ static int64_t beyond_peers(const struct explaining_groups *it, const struct slo
     return count ? operation->own_ns - median_of(it->list, count) : 0;
 }
 
-/* How much longer the slowest candidate computed than its peers: a contended GPU transfers slowly, too. */
+/*
+ * How much longer the slowest candidate computed than its peers, where that is the only evidence of a
+ * contended GPU, which transfers slowly, too: in all steps. For some steps, the rank's own past shows it, and
+ * there is a finding.
+ */
 static int64_t longest_own_ns(const struct explaining_groups *it, const struct slow_groups *found)
 {
     int64_t most_ns = 0;
-    for (int32_t rank = 0; rank < (int32_t)it->job->rank_count; rank++) {
+    for (int32_t rank = 0; found->is_steady && rank < (int32_t)it->job->rank_count; rank++) {
         struct job_range range = job_operations_in(it->job, rank, found->steps.first, found->steps.last);
         int64_t own_ns = 0;
         for (size_t i = range.first; found->may[rank] && i < range.end; i++)
-            if (step_set_has(&found->steps, it->job->operations[i].step))
-                own_ns += beyond_peers(it, found, i);
+            own_ns += beyond_peers(it, found, i);
         most_ns = own_ns > most_ns ? own_ns : most_ns;
     }
     return most_ns;
@@ -206,17 +209,29 @@ static int fill(const struct explaining_groups *it, const struct slow_groups *fo
     return add_ranks(finding, found, it->job->rank_count) || slowness_append(&measures->slowness, finding);
 }
 
-/* Whether a finding of at least medium confidence names one of the ranks in most of the steps. */
-static int is_told(const struct explaining_groups *it, const struct slow_groups *found)
+/* Whether a finding has one of the ranks, in most of the steps. */
+static int is_of(const struct finding *finding, const struct slow_groups *found, size_t ranks)
 {
-    for (size_t i = 0; i < it->findings->count; i++) {
-        const struct finding *finding = &it->findings->items[i];
-        int32_t shared = 0, has = 0;
-        for (int32_t rank = 0; rank < (int32_t)it->job->rank_count; rank++)
-            has |= found->may[rank] && finding_has_rank(finding, rank);
-        for (int32_t step = found->steps.first; step <= found->steps.last; step++)
-            shared += step_set_has(&found->steps, step) && finding_has_step(finding, step);
-        if (finding->confidence > CONFIDENCE_LOW && has && shared * 2 > step_set_count(&found->steps))
+    int32_t shared = 0, has = 0;
+    for (int32_t rank = 0; rank < (int32_t)ranks; rank++)
+        has |= found->may[rank] && finding_has_rank(finding, rank);
+    for (int32_t step = found->steps.first; has && step <= found->steps.last; step++)
+        shared += step_set_has(&found->steps, step) && finding_has_step(finding, step);
+    return shared * 2 > step_set_count(&found->steps);
+}
+
+/*
+ * Whether another finding explains the slowness: one of at least medium confidence, or a late rank that costs
+ * half as much, because a contended GPU transfers slowly, too.
+ */
+static int is_told(const struct findings *findings, const struct slow_groups *found, size_t ranks,
+                   int64_t gain_ns)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (is_of(finding, found, ranks) &&
+            (finding->confidence > CONFIDENCE_LOW ||
+             (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
             return 1;
     }
     return 0;
@@ -226,11 +241,12 @@ static int is_told(const struct explaining_groups *it, const struct slow_groups 
 static int take(struct explaining_groups *it, const struct slow_groups *found)
 {
     struct group_measures measures;
-    if (!found->count || is_told(it, found))
+    if (!found->count)
         return 0;
     if (measure(it, found, &measures))
         return -1;
-    if (measures.own_ns * 2 >= measures.slowness.slow_ns)
+    if (measures.own_ns * 2 >= measures.slowness.slow_ns ||
+        is_told(it->findings, found, it->job->rank_count, measures.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);
     if (!finding || fill(it, found, &measures, finding))
