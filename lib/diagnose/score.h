@@ -550,6 +550,7 @@ struct transfer_group {
     double level;         /* lower quartile over steps of struct transfer_groups.ratio; NAN */
     double spread[2];     /* standard deviation of its family, of `beyond` and of `ratio` */
     struct step_set best; /* best set of steps in `beyond`; period 0: there is none */
+    double deflation;     /* best scores of its family without a fault, divided by what they should be */
 };
 
 /*
@@ -569,7 +570,6 @@ struct transfer_groups {
     int32_t *of_instance; /* owned: [instance], its group; -1: not compared */
     double *ratio;        /* owned: [group * steps + step], to sister groups; NAN: not known */
     double *beyond;       /* owned: same, to its own quiet steps, about 0 where nothing is wrong */
-    double deflation;     /* best scores of groups without a fault, divided by what they should be */
 };
 
 /* Steps before `first_step` are warm-up. Returns -1 when memory runs out; release it in all cases. */

@@ -1,7 +1,7 @@
 /*
  * Which ranks may be at fault where groups of ranks transferred slowly in the same steps (slow_groups.c): the
- * members that most of the slow groups share, without those whose other links were fast; or the host that the
- * slow groups cross.
+ * members that most of the slow groups share, or the host that they cross. A slow pair names both ends: its
+ * sender, its receiver or the link between them may be at fault.
  */
 #include "base/base.h"
 #include "diagnose/network.h"
@@ -13,32 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A group that is slower by less than this part of what the slow one is, is fast. */
-static const double FAST_PART = 0.25;
 /* If sisters are slower by at least this part in the same steps, the cause may be common to them. */
 static const double COMMON_PART = 0.5;
 /* Of the groups that cross a host, at least this part is slow where the host is. */
 static const double OF_HOST_PART = 0.75;
 
-/* Directions in which a rank transfers. */
-enum { SENDS = 1, RECEIVES = 2 };
-
 struct ranking {
     const struct transfer_groups *groups;
     struct slow_groups *found;
-    int32_t *ranks;        /* owned: scratch, members of a group */
-    unsigned char *needed; /* owned: [rank], directions in which the slow groups used it */
-    unsigned char *fast;   /* owned: [rank], directions in which it was fast */
-    double *evidence;      /* owned: [rank], log odds that it is at fault, up to a constant */
-    double *of_hosts;      /* owned: [host], same */
-    double *list;          /* borrowed: scratch */
-    double margin;         /* log odds by which one explanation has to be better than another */
+    int32_t *ranks;   /* owned: scratch, members of a group */
+    double *evidence; /* owned: [rank], log odds that it is at fault, up to a constant */
+    double *of_hosts; /* owned: [host], same */
+    double *list;     /* borrowed: scratch */
+    double margin;    /* log odds by which one explanation has to be better than another */
 };
-
-static int is_pair(const struct transfer_groups *groups, size_t group)
-{
-    return groups->job->instances[groups->items[group].instance].function == FUNCTION_SEND;
-}
 
 static double middle_of(const struct ranking *it, size_t group)
 {
@@ -64,12 +52,27 @@ static int is_common(const struct ranking *it)
 }
 
 /*
+ * Whether the score of a group is evidence against its members: where it is certain by itself; or, where the
+ * most certain group has all ranks and so leaves open which, where it uses the network as that one does.
+ */
+static int is_evidence(const struct ranking *it, size_t group)
+{
+    const struct transfer_group *items = it->groups->items;
+    size_t best = it->found->group;
+    return it->found->has[group] ||
+           (transfer_group_ranks(it->groups, best, it->ranks) == it->groups->job->rank_count &&
+            items[group].crosses == items[best].crosses);
+}
+
+/*
  * Adds up the evidence against each rank: the scores of the groups that it belongs to. A group whose other
  * members are at fault adds to them alike.
  */
 static void weigh_ranks(const struct ranking *it)
 {
     for (size_t group = 0; group < it->groups->count; group++) {
+        if (!is_evidence(it, group))
+            continue;
         size_t count = transfer_group_ranks(it->groups, group, it->ranks);
         for (size_t i = 0; i < count; i++)
             it->evidence[it->ranks[i]] += it->found->scores[group];
@@ -89,45 +92,6 @@ static void take_ranks(const struct ranking *it, double most)
 {
     for (size_t rank = 0; rank < it->groups->job->rank_count; rank++)
         it->found->may[rank] = it->evidence[rank] > 0 && it->evidence[rank] >= most - it->margin;
-}
-
-/* Adds the directions in which a group uses its members; of a collective, only where the network is sure. */
-static void add_directions(const struct ranking *it, size_t group, int alone_only, unsigned char *directions)
-{
-    size_t count = transfer_group_ranks(it->groups, group, it->ranks);
-    const struct partition *hosts = transfer_groups_hosts(it->groups);
-    for (size_t i = 0; i < count; i++) {
-        int is_alone = 1;
-        for (size_t j = 0; hosts && j < count; j++)
-            is_alone &= j == i || hosts->unit_of[it->ranks[i]] != hosts->unit_of[it->ranks[j]];
-        if (is_alone || !alone_only)
-            directions[it->ranks[i]] |= (unsigned char)(!is_pair(it->groups, group) ? SENDS | RECEIVES
-                                                        : i                         ? RECEIVES
-                                                                                    : SENDS);
-    }
-}
-
-/*
- * Removes the candidates whose links were fast in other groups in the same direction. A group shows that of
- * the members that are alone on their host and thus use the network. If this would remove all, one link
- * between two of them is slow.
- */
-static void clear_fast(const struct ranking *it)
-{
-    const struct transfer_groups *groups = it->groups;
-    unsigned char *may = it->found->may;
-    size_t left = 0, ranks = groups->job->rank_count;
-    double most = middle_of(it, it->found->group);
-    for (size_t i = 0; i < groups->count; i++)
-        if (it->found->has[i])
-            add_directions(it, i, 0, it->needed);
-        else if (groups->items[i].crosses == 1 && groups->items[it->found->group].crosses == 1 &&
-                 middle_of(it, i) < FAST_PART * most)
-            add_directions(it, i, 1, it->fast);
-    for (size_t rank = 0; rank < ranks; rank++)
-        left += may[rank] && (it->needed[rank] & ~it->fast[rank]);
-    for (size_t rank = 0; left && rank < ranks; rank++)
-        may[rank] = may[rank] && (it->needed[rank] & ~it->fast[rank]);
 }
 
 /* Whether a group crosses the network and has a member on the host. */
@@ -213,7 +177,6 @@ static void find(const struct ranking *it)
         it->found->count = count_of(it);
     else {
         leave_others(it);
-        clear_fast(it);
         it->found->count = is_common(it) ? 0 : count_of(it);
     }
     /* If every rank may be at fault, nothing is known. */
@@ -228,18 +191,14 @@ int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_gro
     struct ranking it = {.groups = groups,
                          .found = found,
                          .ranks = array_new(ranks + 2, sizeof *it.ranks),
-                         .needed = array_new(ranks + 1, 1),
-                         .fast = array_new(ranks + 1, 1),
                          .evidence = array_new(ranks + 1, sizeof *it.evidence),
                          .of_hosts = array_new(ranks + 1, sizeof *it.of_hosts),
                          .list = list,
                          .margin = margin};
-    int failed = !it.ranks || !it.needed || !it.fast || !it.evidence || !it.of_hosts;
+    int failed = !it.ranks || !it.evidence || !it.of_hosts;
     if (!failed)
         find(&it);
     free(it.ranks);
-    free(it.needed);
-    free(it.fast);
     free(it.evidence);
     free(it.of_hosts);
     return failed ? -1 : 0;

@@ -401,14 +401,44 @@ static int find_sets(struct transfer_groups *groups)
     return 0;
 }
 
-/* Genomic control, as for own time (score.h). */
+/* A family with fewer groups than this is controlled by the others: some of its groups may be at fault. */
+enum { LEAST_CONTROLS = 4 };
+
+/* By what factor the best scores of a family exceed what they should be; 1 for a small family. */
+static double deflation_of(const struct transfer_groups *groups, int32_t family, double *list)
+{
+    size_t count = 0;
+    for (size_t group = 0; group < groups->count; group++)
+        if (groups->items[group].family == family)
+            list[count++] = groups->items[group].best.score;
+    sort_reals(list, count);
+    double times = count < LEAST_CONTROLS ? 1 : list[(count - 1) / 2] / scan_expected(groups->steps);
+    return times > 1 ? times : 1;
+}
+
+static size_t size_of(const struct transfer_groups *groups, int32_t family)
+{
+    size_t count = 0;
+    for (size_t group = 0; group < groups->count; group++)
+        count += groups->items[group].family == family;
+    return count;
+}
+
+/* Genomic control, as for own time (score.h), by family: networks vary for longer than links inside a host.
+ */
 static void take_deflation(struct transfer_groups *groups, double *list)
 {
+    double most = 1;
+    for (int32_t family = 0; family < (int32_t)groups->families; family++) {
+        double times = deflation_of(groups, family, list);
+        most = times > most ? times : most;
+        for (size_t group = 0; group < groups->count; group++)
+            if (groups->items[group].family == family)
+                groups->items[group].deflation = times;
+    }
     for (size_t group = 0; group < groups->count; group++)
-        list[group] = groups->items[group].best.score;
-    sort_reals(list, groups->count);
-    double times = groups->count ? list[(groups->count - 1) / 2] / scan_expected(groups->steps) : 0;
-    groups->deflation = times > 1 ? times : 1;
+        if (size_of(groups, groups->items[group].family) < LEAST_CONTROLS)
+            groups->items[group].deflation = most;
 }
 
 static int allocate(struct transfer_groups *groups)
@@ -458,9 +488,9 @@ static double penalty_of(const struct transfer_groups *groups, int is_steady)
     return is_steady ? 0 : scan_sets(groups->steps);
 }
 
-static double certainty_of(const struct transfer_groups *groups, int is_steady, double score)
+static double certainty_of(const struct transfer_groups *groups, size_t group, int is_steady, double score)
 {
-    return score / (is_steady ? 1 : groups->deflation) - penalty_of(groups, is_steady) -
+    return score / (is_steady ? 1 : groups->items[group].deflation) - penalty_of(groups, is_steady) -
            log((double)groups->count * KINDS);
 }
 
@@ -536,10 +566,10 @@ static int find_best(const struct transfer_groups *groups, const struct sender_l
         if (is_slow(groups, group, 1, &all, least->times, list)) {
             if (score_of(groups, group, 1, &all))
                 return -1;
-            keep_best(best, group, 1, &all, certainty_of(groups, 1, all.score));
+            keep_best(best, group, 1, &all, certainty_of(groups, group, 1, all.score));
         }
         if (item->best.period && is_slow(groups, group, 0, &item->best, least->times, list))
-            keep_best(best, group, 0, &item->best, certainty_of(groups, 0, item->best.score));
+            keep_best(best, group, 0, &item->best, certainty_of(groups, group, 0, item->best.score));
     }
     return 0;
 }
@@ -557,7 +587,7 @@ static int gather(struct transfer_groups *groups, const struct sender_limits *le
             continue;
         if (score_of(groups, group, found->is_steady, &set))
             return -1;
-        found->scores[group] = set.score / (found->is_steady ? 1 : groups->deflation);
+        found->scores[group] = set.score / (found->is_steady ? 1 : groups->items[group].deflation);
         found->has[group] = group == found->group ||
                             found->scores[group] - log((double)groups->count * KINDS) >= least->certainty;
     }
