@@ -14,7 +14,8 @@ struct latency {
     int32_t from; /* clocks of the sender and of the receiver */
     int32_t to;
     int32_t instance;
-    int64_t sent_ns; /* when the sender arrived, by its clock */
+    int64_t received_ns; /* duration of the receive */
+    int64_t sent_ns;     /* when the sender arrived, by its clock */
     int64_t over_ns; /* end of the receive by its clock, minus sent_ns and the shortest duration of both; the
                         offset of the clocks is part of it, until take_line removes it */
 };
@@ -60,12 +61,14 @@ static int measure(const struct job *job, size_t at, struct latency *latency)
         *(job_member(job, instance, i)->function == FUNCTION_SEND ? &send : &receive) =
             job_member(job, instance, i);
     if (!send || !receive || send->start_ns == TIME_UNKNOWN || receive->ends == ENDS_ESTIMATED ||
-        instance->transfer_ns == TIME_UNKNOWN || job_received_ns(job, instance) == INT64_MAX ||
-        job_is_grouped(job, (int32_t)(send - job->operations)))
+        receive->incomplete || instance->transfer_ns == TIME_UNKNOWN ||
+        job_duration(receive) == TIME_UNKNOWN || job_is_grouped(job, (int32_t)(send - job->operations)) ||
+        job_is_grouped(job, (int32_t)(receive - job->operations)))
         return 0;
     *latency = (struct latency){.from = job->ranks[send->rank].clock,
                                 .to = job->ranks[receive->rank].clock,
                                 .instance = (int32_t)at,
+                                .received_ns = job_duration(receive),
                                 .sent_ns = host_time(job, send, send->start_ns)};
     latency->over_ns = host_time(job, receive, receive->end_ns) - latency->sent_ns - instance->transfer_ns;
     return latency->from != latency->to;
@@ -155,11 +158,12 @@ static void lengthen(struct job *job, const struct latency *latencies, size_t co
 {
     for (size_t i = 0; i < count; i++) {
         struct job_instance *instance = &job->instances[latencies[i].instance];
-        int64_t received_ns = job_received_ns(job, instance);
         int64_t transfer_ns = instance->transfer_ns + latencies[i].over_ns;
-        transfer_ns = transfer_ns < received_ns ? transfer_ns : received_ns;
-        if (transfer_ns > instance->transfer_ns)
-            instance->transfer_ns = transfer_ns;
+        transfer_ns = transfer_ns < latencies[i].received_ns ? transfer_ns : latencies[i].received_ns;
+        if (transfer_ns <= instance->transfer_ns)
+            continue;
+        instance->transfer_ns = transfer_ns;
+        instance->by_latency = 1;
     }
 }
 
