@@ -600,7 +600,7 @@ struct slow_groups {
     size_t group;       /* the most certain group */
     struct step_set steps;
     int is_steady;    /* slow in all steps: compared with sister groups, not with their own past */
-    double certainty; /* log odds of the most certain group, after penalties */
+    double certainty; /* log odds, after penalties, of the sum of the scores of the groups */
 };
 
 /*

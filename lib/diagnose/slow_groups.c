@@ -594,6 +594,15 @@ static int gather(struct transfer_groups *groups, const struct sender_limits *le
     return 0;
 }
 
+/* The log odds of all groups that are left together: they share what is at fault. */
+static double total_certainty(const struct transfer_groups *groups, const struct slow_groups *found)
+{
+    double score = 0;
+    for (size_t group = 0; group < groups->count; group++)
+        score += found->has[group] ? found->scores[group] : 0;
+    return score - penalty_of(groups, found->is_steady) - log((double)groups->count * KINDS);
+}
+
 int slow_groups_next(struct transfer_groups *groups, const struct sender_limits *least,
                      struct slow_groups *found)
 {
@@ -606,6 +615,8 @@ int slow_groups_next(struct transfer_groups *groups, const struct sender_limits 
     free(list);
     if (failed)
         return -1;
+    if (is_found)
+        found->certainty = total_certainty(groups, found);
     for (size_t group = 0; is_found && group < groups->count; group++)
         groups->items[group].is_told |= found->has[group];
     return is_found;
