@@ -11,6 +11,7 @@
 #include "diagnose/score.h"
 #include "diagnose/suspect.h"
 #include "job/job.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -138,7 +139,7 @@ static struct suspect suspect_of(const struct slow_groups *found, const struct g
 static int measure(struct explaining_groups *it, const struct slow_groups *found,
                    struct group_measures *measures)
 {
-    *measures = (struct group_measures){.slowness = {.is_against_others = found->is_steady},
+    *measures = (struct group_measures){.slowness = {.is_against_groups = found->is_steady},
                                         .lengthening = {.most_ns = INT64_MAX}};
     if (find_cuts(it, found, measures))
         return -1;
@@ -160,6 +161,7 @@ static void ask(const struct explaining_groups *it, const struct slow_groups *fo
     finding->confidence = CONFIDENCE_HIGH;
     finding_ask(findings, finding, RULE_CERTAINTY_SENDERS,
                 found->certainty - log(job_selection_ratio(it->job)));
+    finding_ask(findings, finding, RULE_ONE_OF_SEVERAL, (double)(found->is_unit ? 1 : found->count));
     finding_ask(findings, finding, RULE_STEADY, found->is_steady ? 1 : NOT_ASKED);
     finding_ask(findings, finding, RULE_IRREGULAR, it->baseline->regular);
     finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)it->job->damaged_lines);
@@ -190,6 +192,27 @@ static int add_ranks(struct finding *finding, const struct slow_groups *found, s
     return 0;
 }
 
+/* Appends ". They are the operations of ranks 4-7 and of 2 other groups". */
+static int append_groups(const struct explaining_groups *it, const struct slow_groups *found,
+                         struct buffer *text)
+{
+    const struct job *job = it->job;
+    const struct job_instance *instance = &job->instances[it->groups.items[found->group].instance];
+    size_t others = 0;
+    for (size_t group = 0; group < it->groups.count; group++)
+        others += group != found->group && found->has[group];
+    if (buffer_append_text(text, ". They are the operations "))
+        return -1;
+    if (instance->function == FUNCTION_SEND
+            ? buffer_printf(text, "from rank %s to rank %s", job->ranks[instance->sender].name,
+                            job->ranks[instance->receiver].name)
+            : buffer_append_text(text, "of ") ||
+                  text_communicator(text, &job->communicators[instance->communicator]))
+        return -1;
+    return others ? buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s")
+                  : 0;
+}
+
 static int fill(const struct explaining_groups *it, const struct slow_groups *found,
                 struct group_measures *measures, struct finding *finding)
 {
@@ -206,7 +229,8 @@ static int fill(const struct explaining_groups *it, const struct slow_groups *fo
     finding->lost_ns = finding->lost_ns > 0 ? finding->lost_ns : 0;
     finding->slow_ns = measures->slowness.slow_ns;
     measures->slowness.worse = &measures->slowness.sent;
-    return add_ranks(finding, found, it->job->rank_count) || slowness_append(&measures->slowness, finding);
+    return add_ranks(finding, found, it->job->rank_count) || slowness_append(&measures->slowness, finding) ||
+           append_groups(it, found, &finding->evidence);
 }
 
 /* Whether a finding has one of the ranks, in most of the steps. */
@@ -264,15 +288,26 @@ static int take(struct explaining_groups *it, const struct slow_groups *found)
     return 0;
 }
 
-static int take_all(struct explaining_groups *it)
+/* Returns 1 if there are slow groups that are left, with their ranks, 0 if not, -1 when memory runs out. */
+static int find_next(struct explaining_groups *it, struct slow_groups *found)
 {
     const struct sender_limits least = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS)};
+    int are_there = slow_groups_next(&it->groups, &least, found);
+    if (are_there <= 0)
+        return are_there;
+    if (slow_groups_find_ranks(&it->groups, found, least.certainty))
+        return -1;
+    slow_groups_settle(&it->groups, found);
+    return 1;
+}
+
+static int take_all(struct explaining_groups *it)
+{
     struct slow_groups found = {.has = array_new(it->groups.count + 1, sizeof *found.has),
                                 .scores = array_new(it->groups.count + 1, sizeof *found.scores),
                                 .may = array_new(it->job->rank_count + 1, sizeof *found.may)};
     int are_there = 0, failed = !found.has || !found.scores || !found.may;
-    for (int i = 0;
-         !failed && i < MOST_GROUPS && (are_there = slow_groups_next(&it->groups, &least, &found)) > 0; i++)
+    for (int i = 0; !failed && i < MOST_GROUPS && (are_there = find_next(it, &found)) > 0; i++)
         failed = take(it, &found);
     free(found.has);
     free(found.may);

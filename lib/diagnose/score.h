@@ -604,11 +604,15 @@ struct slow_groups {
 };
 
 /*
- * Finds the most certain groups that are left, and their ranks. Each group is returned once. Returns 1 if
- * there are any, 0 if not, -1 when memory runs out.
+ * Finds the most certain group that is left, and the groups that were slow in the same steps; then call
+ * slow_groups_find_ranks and slow_groups_settle. Returns 1 if there is one, 0 if not, -1 when memory runs
+ * out.
  */
 int slow_groups_next(struct transfer_groups *groups, const struct sender_limits *least,
                      struct slow_groups *found);
+
+/* Fills in the certainty of the groups together. They are not returned again. */
+void slow_groups_settle(struct transfer_groups *groups, struct slow_groups *found);
 
 /*
  * Returns by how much an instance took longer than it should, as the logarithm of the ratio; 0 if it is not
@@ -621,10 +625,8 @@ double slow_groups_excess(const struct transfer_groups *groups, const struct slo
 
 /*
  * Fills in the ranks of `found` (may, count, is_unit), and takes groups without such a rank out of it.
- * `margin`: log odds by which one explanation has to be better than another. `list` as above. Returns -1 when
- * memory runs out.
+ * `margin`: log odds by which one explanation has to be better than another. Returns -1 when memory runs out.
  */
-int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_groups *found, double margin,
-                           double *list);
+int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_groups *found, double margin);
 
 #endif

@@ -184,8 +184,7 @@ static void find(const struct ranking *it)
         it->found->count = 0;
 }
 
-int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_groups *found, double margin,
-                           double *list)
+int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_groups *found, double margin)
 {
     size_t ranks = groups->job->rank_count;
     struct ranking it = {.groups = groups,
@@ -193,12 +192,13 @@ int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_gro
                          .ranks = array_new(ranks + 2, sizeof *it.ranks),
                          .evidence = array_new(ranks + 1, sizeof *it.evidence),
                          .of_hosts = array_new(ranks + 1, sizeof *it.of_hosts),
-                         .list = list,
+                         .list = array_new(groups->count + (size_t)groups->steps + 1, sizeof *it.list),
                          .margin = margin};
-    int failed = !it.ranks || !it.evidence || !it.of_hosts;
+    int failed = !it.ranks || !it.list || !it.evidence || !it.of_hosts;
     if (!failed)
         find(&it);
     free(it.ranks);
+    free(it.list);
     free(it.evidence);
     free(it.of_hosts);
     return failed ? -1 : 0;

@@ -610,16 +610,16 @@ int slow_groups_next(struct transfer_groups *groups, const struct sender_limits 
     int failed = !list || find_best(groups, least, list, found);
     int is_found = !failed && found->certainty >= least->certainty;
     if (is_found)
-        failed = gather(groups, least, list, found) ||
-                 slow_groups_find_ranks(groups, found, least->certainty, list);
+        failed = gather(groups, least, list, found);
     free(list);
-    if (failed)
-        return -1;
-    if (is_found)
-        found->certainty = total_certainty(groups, found);
-    for (size_t group = 0; is_found && group < groups->count; group++)
+    return failed ? -1 : is_found;
+}
+
+void slow_groups_settle(struct transfer_groups *groups, struct slow_groups *found)
+{
+    found->certainty = total_certainty(groups, found);
+    for (size_t group = 0; group < groups->count; group++)
         groups->items[group].is_told |= found->has[group];
-    return is_found;
 }
 
 double slow_groups_excess(const struct transfer_groups *groups, const struct slow_groups *found,
