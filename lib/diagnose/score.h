@@ -544,10 +544,12 @@ double slow_senders_excess(const struct sender_search *search, const struct slow
  */
 struct transfer_group {
     int32_t instance; /* one of its instances, which has all its members */
+    int32_t number;   /* before the groups were sorted by family */
     int32_t family;
     int crosses;          /* whether its members are on several hosts; -1: hosts are not known */
     int is_told;          /* it was already returned */
     double level;         /* lower quartile over steps of struct transfer_groups.ratio; NAN */
+    double apart;         /* its level minus the upper quartile of those of its sisters; NAN */
     double spread[2];     /* standard deviation of its family, of `beyond` and of `ratio` */
     struct step_set best; /* best set of steps in `beyond`; period 0: there is none */
     double deflation;     /* best scores of its family without a fault, divided by what they should be */
@@ -564,9 +566,8 @@ struct transfer_groups {
     int32_t steps;
     int32_t first_step;           /* first step after warm-up */
     struct partitions partitions; /* for the hosts */
-    struct transfer_group *items; /* owned */
+    struct transfer_group *items; /* owned; sorted by family */
     size_t count;
-    size_t families;
     int32_t *of_instance; /* owned: [instance], its group; -1: not compared */
     double *ratio;        /* owned: [group * steps + step], to sister groups; NAN: not known */
     double *beyond;       /* owned: same, to its own quiet steps, about 0 where nothing is wrong */

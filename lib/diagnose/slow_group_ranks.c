@@ -18,14 +18,23 @@ static const double COMMON_PART = 0.5;
 /* Of the groups that cross a host, at least this part is slow where the host is. */
 static const double OF_HOST_PART = 0.75;
 
+/* The groups that cross a host. */
+struct host_tally {
+    double evidence; /* the sum of their scores */
+    size_t slow;
+    size_t all;
+    size_t last; /* 1 + the last group that was counted */
+};
+
 struct ranking {
     const struct transfer_groups *groups;
     struct slow_groups *found;
-    int32_t *ranks;   /* owned: scratch, members of a group */
-    double *evidence; /* owned: [rank], log odds that it is at fault, up to a constant */
-    double *of_hosts; /* owned: [host], same */
-    double *list;     /* borrowed: scratch */
-    double margin;    /* log odds by which one explanation has to be better than another */
+    int32_t *ranks;             /* owned: scratch, members of a group */
+    double *evidence;           /* owned: [rank], log odds that it is at fault, up to a constant */
+    double *of_hosts;           /* owned: [host], same */
+    struct host_tally *tallies; /* owned: [host] */
+    double *list;               /* borrowed: scratch */
+    double margin;              /* log odds by which one explanation has to be better than another */
 };
 
 static double middle_of(const struct ranking *it, size_t group)
@@ -55,13 +64,10 @@ static int is_common(const struct ranking *it)
  * Whether the score of a group is evidence against its members: where it is certain by itself; or, where the
  * most certain group has all ranks and so leaves open which, where it uses the network as that one does.
  */
-static int is_evidence(const struct ranking *it, size_t group)
+static int is_evidence(const struct ranking *it, size_t group, int best_has_all)
 {
     const struct transfer_group *items = it->groups->items;
-    size_t best = it->found->group;
-    return it->found->has[group] ||
-           (transfer_group_ranks(it->groups, best, it->ranks) == it->groups->job->rank_count &&
-            items[group].crosses == items[best].crosses);
+    return it->found->has[group] || (best_has_all && items[group].crosses == items[it->found->group].crosses);
 }
 
 /*
@@ -70,8 +76,10 @@ static int is_evidence(const struct ranking *it, size_t group)
  */
 static void weigh_ranks(const struct ranking *it)
 {
+    int best_has_all =
+        transfer_group_ranks(it->groups, it->found->group, it->ranks) == it->groups->job->rank_count;
     for (size_t group = 0; group < it->groups->count; group++) {
-        if (!is_evidence(it, group))
+        if (!is_evidence(it, group, best_has_all))
             continue;
         size_t count = transfer_group_ranks(it->groups, group, it->ranks);
         for (size_t i = 0; i < count; i++)
@@ -94,32 +102,28 @@ static void take_ranks(const struct ranking *it, double most)
         it->found->may[rank] = it->evidence[rank] > 0 && it->evidence[rank] >= most - it->margin;
 }
 
-/* Whether a group crosses the network and has a member on the host. */
-static int crosses(const struct ranking *it, const struct partition *hosts, size_t group, size_t host)
+/* Adds each group that crosses the network to the hosts that it crosses. */
+static void tally_hosts(const struct ranking *it, const struct partition *hosts)
 {
-    size_t count = transfer_group_ranks(it->groups, group, it->ranks);
-    int has = 0;
-    for (size_t i = 0; i < count; i++)
-        has |= hosts->unit_of[it->ranks[i]] == (int32_t)host;
-    return has && it->groups->items[group].crosses == 1;
+    for (size_t group = 0; group < it->groups->count; group++) {
+        size_t count =
+            it->groups->items[group].crosses == 1 ? transfer_group_ranks(it->groups, group, it->ranks) : 0;
+        for (size_t i = 0; i < count; i++) {
+            struct host_tally *tally = &it->tallies[hosts->unit_of[it->ranks[i]]];
+            if (tally->last == group + 1)
+                continue;
+            tally->last = group + 1;
+            tally->evidence += it->found->scores[group];
+            tally->slow += it->found->has[group];
+            tally->all++;
+        }
+    }
 }
 
-/*
- * The evidence against a host: the scores of the groups that cross it. 0 unless most of these are slow, and
- * at least two, because one slow group has a slow member.
- */
-static double weigh_host(const struct ranking *it, const struct partition *hosts, size_t host)
+/* 0 unless most of its groups are slow, and at least two, because one slow group has a slow member. */
+static double evidence_of(const struct host_tally *tally)
 {
-    size_t slow = 0, all = 0;
-    double evidence = 0;
-    for (size_t group = 0; group < it->groups->count; group++) {
-        if (!crosses(it, hosts, group, host))
-            continue;
-        evidence += it->found->scores[group];
-        slow += it->found->has[group];
-        all++;
-    }
-    return slow > 1 && (double)slow >= OF_HOST_PART * (double)all ? evidence : 0;
+    return tally->slow > 1 && (double)tally->slow >= OF_HOST_PART * (double)tally->all ? tally->evidence : 0;
 }
 
 /*
@@ -131,8 +135,10 @@ static int take_hosts(const struct ranking *it, double most_of_ranks)
     const struct partition *hosts = transfer_groups_hosts(it->groups);
     double *evidence = it->of_hosts;
     size_t count = hosts ? hosts->count : 0, taken = 0;
+    if (hosts)
+        tally_hosts(it, hosts);
     for (size_t host = 0; host < count; host++)
-        evidence[host] = weigh_host(it, hosts, host);
+        evidence[host] = evidence_of(&it->tallies[host]);
     double most = most_of(evidence, count);
     if (most < most_of_ranks + it->margin)
         return 0;
@@ -192,14 +198,16 @@ int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_gro
                          .ranks = array_new(ranks + 2, sizeof *it.ranks),
                          .evidence = array_new(ranks + 1, sizeof *it.evidence),
                          .of_hosts = array_new(ranks + 1, sizeof *it.of_hosts),
+                         .tallies = array_new(ranks + 1, sizeof *it.tallies),
                          .list = array_new(groups->count + (size_t)groups->steps + 1, sizeof *it.list),
                          .margin = margin};
-    int failed = !it.ranks || !it.list || !it.evidence || !it.of_hosts;
+    int failed = !it.ranks || !it.list || !it.evidence || !it.of_hosts || !it.tallies;
     if (!failed)
         find(&it);
     free(it.ranks);
     free(it.list);
     free(it.evidence);
     free(it.of_hosts);
+    free(it.tallies);
     return failed ? -1 : 0;
 }

@@ -107,6 +107,12 @@ static struct map_key key_of(const struct job *job, const struct job_instance *i
     return (struct map_key){{0, (uint64_t)job_first_communicator(job, job_member(job, instance, 0))}};
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
 size_t transfer_group_ranks(const struct transfer_groups *groups, size_t group, int32_t *ranks)
 {
     const struct job *job = groups->job;
@@ -117,61 +123,115 @@ size_t transfer_group_ranks(const struct transfer_groups *groups, size_t group, 
         ranks[1] = instance->receiver;
         return 2;
     }
-    for (size_t i = 0; i < count; i++) {
-        int32_t rank = job_member(job, instance, (int32_t)i)->rank;
-        size_t at = i;
-        for (; at > 0 && ranks[at - 1] > rank; at--)
-            ranks[at] = ranks[at - 1];
-        ranks[at] = rank;
-    }
+    for (size_t i = 0; i < count; i++)
+        ranks[i] = job_member(job, instance, (int32_t)i)->rank;
+    array_sort(ranks, count, sizeof *ranks, by_rank);
     return count;
 }
 
-/* The number of members on the host of `rank`. */
-static int64_t members_beside(const struct partition *hosts, const int32_t *ranks, size_t count, int32_t rank)
-{
-    int64_t beside = 0;
-    for (size_t i = 0; i < count; i++)
-        beside += hosts->unit_of[ranks[i]] == hosts->unit_of[rank];
-    return beside;
-}
+/* Scratch for find_families. */
+struct family_search {
+    struct intern shapes;
+    struct buffer text;
+    int32_t *ranks;  /* owned: room for all ranks and two */
+    int32_t *beside; /* owned: [host], members of a group; 0 between groups */
+};
 
 /*
  * Sister groups have members at the same distances from each other, and spread them in the same way over as
- * many hosts. Returns the number of the family; -1 when memory runs out.
+ * many hosts. Finds the family of a group. Returns -1 when memory runs out.
  */
-static int32_t family_of(struct transfer_groups *groups, struct intern *families, size_t group,
-                         int32_t *ranks, struct buffer *text)
+static int find_family(struct transfer_groups *groups, struct family_search *search, size_t group)
 {
     const struct partition *hosts = transfer_groups_hosts(groups);
-    size_t count = transfer_group_ranks(groups, group, ranks);
-    int64_t number;
+    size_t count = transfer_group_ranks(groups, group, search->ranks);
+    const int32_t *ranks = search->ranks;
     int failed = 0;
-    buffer_clear(text);
+    buffer_clear(&search->text);
+    for (size_t i = 0; hosts && i < count; i++)
+        search->beside[hosts->unit_of[ranks[i]]]++;
+    groups->items[group].crosses = hosts ? search->beside[hosts->unit_of[ranks[0]]] < (int32_t)count : -1;
     for (size_t i = 0; !failed && i < count; i++)
-        failed = buffer_printf(text, "%d/%lld ", (int)(ranks[i] - ranks[0]),
-                               hosts ? (long long)members_beside(hosts, ranks, count, ranks[i]) : 0);
-    number = failed ? -1 : intern_put(families, text->data, text->length);
-    groups->items[group].crosses =
-        hosts ? members_beside(hosts, ranks, count, ranks[0]) < (int64_t)count : -1;
-    return (int32_t)number;
+        failed = buffer_printf(&search->text, "%d/%d ", (int)(ranks[i] - ranks[0]),
+                               hosts ? (int)search->beside[hosts->unit_of[ranks[i]]] : 0);
+    for (size_t i = 0; hosts && i < count; i++)
+        search->beside[hosts->unit_of[ranks[i]]] = 0;
+    int64_t number = failed ? -1 : intern_put(&search->shapes, search->text.data, search->text.length);
+    groups->items[group].family = (int32_t)number;
+    return number < 0 ? -1 : 0;
+}
+
+static int by_family(const void *a, const void *b)
+{
+    const struct transfer_group *left = a, *right = b;
+    if (left->family != right->family)
+        return left->family < right->family ? -1 : 1;
+    return left->instance - right->instance;
+}
+
+/* Sorts the groups by family, and renumbers them for the instances. -1 when memory runs out. */
+static int sort_groups(struct transfer_groups *groups)
+{
+    int32_t *numbers = array_new(groups->count + 1, sizeof *numbers);
+    for (size_t i = 0; numbers && i < groups->count; i++)
+        groups->items[i].number = (int32_t)i;
+    array_sort(groups->items, numbers ? groups->count : 0, sizeof *groups->items, by_family);
+    for (size_t i = 0; numbers && i < groups->count; i++)
+        numbers[groups->items[i].number] = (int32_t)i;
+    for (size_t i = 0; numbers && i < groups->job->instance_count; i++)
+        if (groups->of_instance[i] >= 0)
+            groups->of_instance[i] = numbers[groups->of_instance[i]];
+    free(numbers);
+    return numbers ? 0 : -1;
 }
 
 static int find_families(struct transfer_groups *groups)
 {
-    struct intern families;
-    struct buffer text = BUFFER_INIT;
-    int32_t *ranks = array_new(groups->job->rank_count + 2, sizeof *ranks);
-    int failed = !ranks;
-    intern_init(&families);
-    for (size_t i = 0; !failed && i < groups->count; i++) {
-        groups->items[i].family = family_of(groups, &families, i, ranks, &text);
-        failed = groups->items[i].family < 0;
+    size_t ranks = groups->job->rank_count;
+    struct family_search search = {.text = BUFFER_INIT,
+                                   .ranks = array_new(ranks + 2, sizeof *search.ranks),
+                                   .beside = array_new(ranks + 1, sizeof *search.beside)};
+    int failed = !search.ranks || !search.beside;
+    intern_init(&search.shapes);
+    for (size_t i = 0; !failed && i < groups->count; i++)
+        failed = find_family(groups, &search, i);
+    intern_release(&search.shapes);
+    buffer_release(&search.text);
+    free(search.ranks);
+    free(search.beside);
+    return failed || sort_groups(groups) ? -1 : 0;
+}
+
+/*
+ * Leaves out the groups that transfer in fewer than half of the steps: there is little to compare, and the
+ * rows of all groups would need much more memory than the job.
+ */
+static int drop_rare_groups(struct transfer_groups *groups)
+{
+    const struct job *job = groups->job;
+    int32_t *seen = array_new(groups->count + 1, sizeof *seen),
+            *last = array_new(groups->count + 1, sizeof *last);
+    size_t kept = 0;
+    int failed = !seen || !last;
+    struct job_range range = failed ? (struct job_range){0} : job_instances_in(job, 0, job->step_count - 1);
+    for (size_t i = range.first; i < range.end; i++) {
+        int32_t group = groups->of_instance[job->by_step[i]], step = job->instances[job->by_step[i]].step + 1;
+        if (group < 0 || last[group] == step)
+            continue;
+        last[group] = step;
+        seen[group]++;
     }
-    groups->families = families.count;
-    intern_release(&families);
-    buffer_release(&text);
-    free(ranks);
+    for (size_t i = 0; !failed && i < groups->count; i++) {
+        int is_rare = (int64_t)seen[i] * 2 < groups->steps - groups->first_step;
+        last[i] = is_rare ? -1 : (int32_t)kept;
+        if (!is_rare)
+            groups->items[kept++] = groups->items[i];
+    }
+    for (size_t i = 0; !failed && i < job->instance_count; i++)
+        groups->of_instance[i] = groups->of_instance[i] < 0 ? -1 : last[groups->of_instance[i]];
+    groups->count = kept;
+    free(seen);
+    free(last);
     return failed ? -1 : 0;
 }
 
@@ -329,24 +389,53 @@ static const double *row_of(const struct transfer_groups *groups, size_t group, 
     return (is_steady ? groups->ratio : groups->beyond) + group * (size_t)groups->steps;
 }
 
+/* The end of the family that begins with this group. */
+static size_t family_end(const struct transfer_groups *groups, size_t first)
+{
+    size_t end = first;
+    while (end < groups->count && groups->items[end].family == groups->items[first].family)
+        end++;
+    return end;
+}
+
 /*
  * The spread of a family: that of the differences between consecutive steps, so that a fault that begins or
  * ends once does not count, over the square root of two.
  */
-static void measure_spread(struct transfer_groups *groups, int32_t family, int is_steady, double *list)
+static void measure_spread(struct transfer_groups *groups, size_t first, size_t end, int is_steady,
+                           double *list)
 {
     size_t known = 0;
-    for (size_t group = 0; group < groups->count; group++) {
+    for (size_t group = first; group < end; group++) {
         const double *row = row_of(groups, group, is_steady);
-        for (int32_t step = 1; groups->items[group].family == family && step < groups->steps; step++)
+        for (int32_t step = 1; step < groups->steps; step++)
             if (!isnan(row[step]) && !isnan(row[step - 1]))
                 list[known++] = fabs(row[step] - row[step - 1]);
     }
     sort_reals(list, known);
     double spread = known ? SIGMA_OF_DISTANCE * list[known / 2] / sqrt(2) : 0;
-    for (size_t group = 0; group < groups->count; group++)
-        if (groups->items[group].family == family)
-            groups->items[group].spread[is_steady] = spread > LEAST_SPREAD ? spread : LEAST_SPREAD;
+    for (size_t group = first; group < end; group++)
+        groups->items[group].spread[is_steady] = spread > LEAST_SPREAD ? spread : LEAST_SPREAD;
+}
+
+/*
+ * By how much each group of a family is slower than its sisters in all steps: its level minus the upper
+ * quartile of theirs, because groups also differ by design.
+ */
+static void compare_levels(struct transfer_groups *groups, size_t first, size_t end, double *list)
+{
+    size_t count = 0;
+    for (size_t group = first; group < end; group++)
+        if (!isnan(groups->items[group].level))
+            list[count++] = groups->items[group].level;
+    sort_reals(list, count);
+    for (size_t group = first; group < end; group++) {
+        struct transfer_group *item = &groups->items[group];
+        size_t others = count ? count - 1 : 0, quartile = others ? (others * 3 + 3) / 4 - 1 : 0;
+        item->apart = others < LEAST_OTHERS || isnan(item->level) ? NAN
+                      : item->level <= list[quartile]             ? item->level - list[quartile + 1]
+                                                                  : item->level - list[quartile];
+    }
 }
 
 /* In a normal distribution, the median is this many sigma above the lower quartile. */
@@ -363,18 +452,25 @@ static double quartile_of(const double *row, int32_t steps, double *list)
     return known >= LEAST_KNOWN ? list[known / 4] : NAN;
 }
 
-/* Takes the spread, and moves the steps of a group that is never slow to about 0. */
-static void scale_rows(struct transfer_groups *groups, double *list)
+/* Takes the level of a group, and moves the steps in which it is not slow to about 0. */
+static void scale_rows(struct transfer_groups *groups, size_t group, double *list)
 {
-    for (size_t family = 0; family < groups->families; family++)
+    double *row = groups->beyond + group * (size_t)groups->steps;
+    double usual = quartile_of(row, groups->steps, list);
+    groups->items[group].level = quartile_of(row_of(groups, group, 1), groups->steps, list);
+    for (int32_t step = 0; step < groups->steps; step++)
+        row[step] -= usual + QUARTILE * groups->items[group].spread[0];
+}
+
+static void measure_families(struct transfer_groups *groups, double *list)
+{
+    for (size_t first = 0, end; first < groups->count; first = end) {
+        end = family_end(groups, first);
         for (int is_steady = 0; is_steady < KINDS; is_steady++)
-            measure_spread(groups, (int32_t)family, is_steady, list);
-    for (size_t group = 0; group < groups->count; group++) {
-        double *row = groups->beyond + group * (size_t)groups->steps;
-        double usual = quartile_of(row, groups->steps, list);
-        groups->items[group].level = quartile_of(row_of(groups, group, 1), groups->steps, list);
-        for (int32_t step = 0; step < groups->steps; step++)
-            row[step] -= usual + QUARTILE * groups->items[group].spread[0];
+            measure_spread(groups, first, end, is_steady, list);
+        for (size_t group = first; group < end; group++)
+            scale_rows(groups, group, list);
+        compare_levels(groups, first, end, list);
     }
 }
 
@@ -405,39 +501,31 @@ static int find_sets(struct transfer_groups *groups)
 enum { LEAST_CONTROLS = 4 };
 
 /* By what factor the best scores of a family exceed what they should be; 1 for a small family. */
-static double deflation_of(const struct transfer_groups *groups, int32_t family, double *list)
+static double deflation_of(const struct transfer_groups *groups, size_t first, size_t end, double *list)
 {
-    size_t count = 0;
-    for (size_t group = 0; group < groups->count; group++)
-        if (groups->items[group].family == family)
-            list[count++] = groups->items[group].best.score;
+    size_t count = end - first;
+    for (size_t i = 0; i < count; i++)
+        list[i] = groups->items[first + i].best.score;
     sort_reals(list, count);
     double times = count < LEAST_CONTROLS ? 1 : list[(count - 1) / 2] / scan_expected(groups->steps);
     return times > 1 ? times : 1;
 }
 
-static size_t size_of(const struct transfer_groups *groups, int32_t family)
-{
-    size_t count = 0;
-    for (size_t group = 0; group < groups->count; group++)
-        count += groups->items[group].family == family;
-    return count;
-}
-
-/* Genomic control, as for own time (score.h), by family: networks vary for longer than links inside a host.
+/*
+ * Genomic control, as for own time (score.h), by family: networks vary for longer than links inside a host.
  */
 static void take_deflation(struct transfer_groups *groups, double *list)
 {
     double most = 1;
-    for (int32_t family = 0; family < (int32_t)groups->families; family++) {
-        double times = deflation_of(groups, family, list);
+    for (size_t first = 0, end; first < groups->count; first = end) {
+        end = family_end(groups, first);
+        double times = deflation_of(groups, first, end, list);
         most = times > most ? times : most;
-        for (size_t group = 0; group < groups->count; group++)
-            if (groups->items[group].family == family)
-                groups->items[group].deflation = times;
+        for (size_t group = first; group < end; group++)
+            groups->items[group].deflation = end - first < LEAST_CONTROLS ? 0 : times;
     }
     for (size_t group = 0; group < groups->count; group++)
-        if (size_of(groups, groups->items[group].family) < LEAST_CONTROLS)
+        if (!(groups->items[group].deflation > 0))
             groups->items[group].deflation = most;
 }
 
@@ -454,9 +542,10 @@ int transfer_groups_init(struct transfer_groups *groups, const struct job *job, 
 {
     *groups = (struct transfer_groups){.job = job, .steps = job->step_count, .first_step = first_step};
     groups->of_instance = array_new(job->instance_count + 1, sizeof *groups->of_instance);
-    if (!groups->of_instance || find_groups(groups, edges, first_step))
+    if (!groups->of_instance || find_groups(groups, edges, first_step) ||
+        (groups->count && drop_rare_groups(groups)))
         return -1;
-    if (!groups->count || job->step_count <= 0)
+    if (!groups->count)
         return 0;
     if (partitions_init(&groups->partitions, job, edges) || find_families(groups) || allocate(groups) ||
         fill_ratios(groups))
@@ -464,7 +553,7 @@ int transfer_groups_init(struct transfer_groups *groups, const struct job *job, 
     double *list = array_new(groups->count * (size_t)groups->steps + 1, sizeof *list);
     int failed = !list;
     if (!failed)
-        scale_rows(groups, list);
+        measure_families(groups, list);
     failed = failed || find_sets(groups);
     if (!failed)
         take_deflation(groups, list);
@@ -506,21 +595,6 @@ static int score_of(const struct transfer_groups *groups, size_t group, int is_s
 
 /* -------------------- the search -------------------- */
 
-/*
- * By how much a group is slower than its sisters in all steps, as the logarithm of a ratio: its level minus
- * the upper quartile of theirs, because groups also differ by design. NAN: too few sisters.
- */
-static double level_apart(const struct transfer_groups *groups, size_t group, double *list)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < groups->count; i++)
-        if (i != group && groups->items[i].family == groups->items[group].family &&
-            !isnan(groups->items[i].level))
-            list[count++] = groups->items[i].level;
-    sort_reals(list, count);
-    return count < LEAST_OTHERS ? NAN : groups->items[group].level - list[(count * 3 + 3) / 4 - 1];
-}
-
 double transfer_groups_middle(const struct transfer_groups *groups, size_t group, int is_steady,
                               const struct step_set *set, double *list)
 {
@@ -538,7 +612,7 @@ static int is_slow(const struct transfer_groups *groups, size_t group, int is_st
                    const struct step_set *set, double least, double *list)
 {
     if (is_steady)
-        return level_apart(groups, group, list) >= log(least);
+        return groups->items[group].apart >= log(least);
     return transfer_groups_middle(groups, group, 0, set, list) > 0;
 }
 
