@@ -145,13 +145,16 @@ static int has_jump(const struct latency *there, size_t count, const struct late
     return fast < LEAST_FAST_PARTS;
 }
 
-/* The mean of the shortest durations: a jump that is shorter than these does little harm. */
+/*
+ * A jump that is shorter than transfers are does little harm: the mean of the shortest durations, and what
+ * pairs of both directions wait for proxy threads.
+ */
 static int64_t harmless_jump(const struct job *job, const struct latency *latencies, size_t count)
 {
     double mean_ns = 0;
     for (size_t i = 0; i < count; i++)
         mean_ns += (double)job->instances[latencies[i].instance].transfer_ns / (double)count;
-    return mean_ns > (double)WAKE_UP_NS ? (int64_t)mean_ns : WAKE_UP_NS;
+    return (int64_t)mean_ns + 2 * WAKE_UP_NS;
 }
 
 static void lengthen(struct job *job, const struct latency *latencies, size_t count)
