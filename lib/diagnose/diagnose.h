@@ -438,6 +438,18 @@ int findings_add_slow_drains(struct findings *findings, const struct suspects *s
                              const struct edges *edges, const struct transfer_excess *transfers,
                              struct replay *replay, struct error *error);
 
+/* -------------------- explained_groups.c -------------------- */
+
+/*
+ * Does the same, where no network steps are recorded, for groups of ranks (a communicator, or a sender with
+ * its receiver) whose transfers the score is certain about (slow_groups_next). Such a finding names the ranks
+ * that may be at fault as candidates. Call it after findings_take_senders.
+ */
+int findings_take_groups(struct findings *findings, const struct suspects *suspects, const struct job *job,
+                         const struct baseline *baseline, const struct edges *edges,
+                         struct transfer_excess *transfers, struct replay *replay,
+                         const struct diagnose_options *options, struct error *error);
+
 /* -------------------- rules_lateness.c -------------------- */
 
 /*

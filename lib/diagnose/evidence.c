@@ -407,8 +407,9 @@ int slowness_append(const struct slowness *slowness, struct finding *finding)
     figures_add(&finding->figures, "operations", (double)slowness->operations);
     figures_add_time(&finding->figures, "transfer_us_mean", mean_ns);
     figures_add_time(&finding->figures, "usual_transfer_us_mean", usual_ns);
-    const char *usually =
-        slowness->is_against_others ? " (with sends as fast as those of other senders: " : " (baseline ";
+    const char *usually = slowness->is_against_groups   ? " (other groups of ranks: "
+                          : slowness->is_against_others ? " (with sends as fast as those of other senders: "
+                                                        : " (baseline ";
     return buffer_printf(text, "%lld operation%s took ", (long long)slowness->operations,
                          slowness->operations == 1 ? "" : "s") ||
            text_time(text, mean_ns) ||

@@ -346,7 +346,7 @@ const struct rule rules[RULE_COUNT] = {
          "the log odds that the fault is not noise", "the fault may be noise"},
     [RULE_CERTAINTY_SENDERS] =
         {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-         "findings by the score of senders", "the log odds that the fault is not noise",
+         "findings by the score of senders or of groups", "the log odds that the fault is not noise",
          "the fault may be noise: links also have slow moments that last for several steps"},
     [RULE_NOTICES] =
         {"notices", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLICE, "findings about proxy threads",
@@ -394,6 +394,10 @@ const struct rule rules[RULE_COUNT] = {
          "strong as any other single step, but not both; worth less than longer-steps",
          "how many times the baseline the network steps of its slow links waited",
          "the links are no slower than healthy links are at times"},
+    [RULE_ONE_OF_SEVERAL] = {"one-of-several", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_ONE,
+                             "findings by the score of groups",
+                             "the number of ranks of which one may be at fault; 1 for a host",
+                             "the trace cannot tell which of several ranks is at fault"},
     [RULE_STEADY] = {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL, NULL,
                      "the share of the steps after the warm-up that the fault covers",
                      "the fault covers every step after the warm-up, so only the peers are evidence"},

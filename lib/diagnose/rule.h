@@ -203,6 +203,7 @@ enum rule_id {
     RULE_NOT_SLOWER,
     RULE_NOT_SLOWER_MANY,
     /* The finding is plausible but not certain. */
+    RULE_ONE_OF_SEVERAL,
     RULE_STEADY,
     RULE_CERTAINTY_SURE,
     RULE_WORTH_SURE,

@@ -567,4 +567,98 @@ int slow_senders_have_step(const struct slow_senders *found, int32_t step);
 double slow_senders_excess(const struct sender_search *search, const struct slow_senders *found, int32_t rank,
                            int32_t step);
 
+/* -------------------- slow_groups.c -------------------- */
+
+/*
+ * A group of ranks that transfer together: the members of a communicator, or a sender with its receiver. Its
+ * sister groups, the family, have members at the same distances from each other, on as many hosts.
+ */
+struct transfer_group {
+    int32_t instance; /* one of its instances, which has all its members */
+    int32_t number;   /* before the groups were sorted by family */
+    int32_t family;
+    int crosses;          /* whether its members are on several hosts; -1: hosts are not known */
+    int is_told;          /* it was already returned */
+    double level;         /* lower quartile over steps of struct transfer_groups.ratio; NAN */
+    double apart;         /* its level minus the upper quartile of those of its sisters; NAN */
+    double spread[2];     /* standard deviation of its family, of `beyond` and of `ratio` */
+    struct step_set best; /* best set of steps in `beyond`; period 0: there is none */
+    double deflation;     /* best scores of its family without a fault, divided by what they should be */
+};
+
+/*
+ * How much longer the transfers of each group took, by step, where no network steps are recorded: logarithms
+ * of ratios of sums of transfer times. The shortest duration over members is the transfer time, so a member
+ * that arrives late does not count. Transfers are compared by function, bytes and phase, with those of at
+ * least three sister groups in the same step, and with the lower quartile of the group's own steps.
+ */
+struct transfer_groups {
+    const struct job *job; /* borrowed */
+    int32_t steps;
+    int32_t first_step;           /* first step after warm-up */
+    struct partitions partitions; /* for the hosts */
+    struct transfer_group *items; /* owned; sorted by family */
+    size_t count;
+    int32_t *of_instance; /* owned: [instance], its group; -1: not compared */
+    double *ratio;        /* owned: [group * steps + step], to sister groups; NAN: not known */
+    double *beyond;       /* owned: same, to its own quiet steps, about 0 where nothing is wrong */
+};
+
+/* Steps before `first_step` are warm-up. Returns -1 when memory runs out; release it in all cases. */
+int transfer_groups_init(struct transfer_groups *groups, const struct job *job, int32_t first_step,
+                         const struct edges *edges);
+void transfer_groups_release(struct transfer_groups *groups);
+
+/* The hosts of the ranks; NULL: not known. */
+const struct partition *transfer_groups_hosts(const struct transfer_groups *groups);
+
+/*
+ * Writes the members of a group, ascending; of a pair, the sender and then the receiver. `ranks` has room for
+ * all ranks and two. Returns their number.
+ */
+size_t transfer_group_ranks(const struct transfer_groups *groups, size_t group, int32_t *ranks);
+
+/* The median over the steps of a set of `ratio`, if `is_steady`, or of `beyond`. `list` has room for all. */
+double transfer_groups_middle(const struct transfer_groups *groups, size_t group, int is_steady,
+                              const struct step_set *set, double *list);
+
+/* Groups that were slow in the same steps, and the ranks that explain them. */
+struct slow_groups {
+    unsigned char *has; /* owned: [group] */
+    double *scores;     /* owned: [group], for these steps */
+    unsigned char *may; /* owned: [rank], one of these is at fault, or all of them together if `is_unit` */
+    size_t count;       /* ranks in `may`; 0: the trace cannot tell anything about the ranks */
+    int is_unit;        /* the ranks of a host */
+    size_t group;       /* the most certain group */
+    struct step_set steps;
+    int is_steady;    /* slow in all steps: compared with sister groups, not with their own past */
+    double certainty; /* log odds, after penalties, of the sum of the scores of the groups */
+};
+
+/*
+ * Finds the most certain group that is left, and the groups that were slow in the same steps; then call
+ * slow_groups_find_ranks and slow_groups_settle. Returns 1 if there is one, 0 if not, -1 when memory runs
+ * out.
+ */
+int slow_groups_next(struct transfer_groups *groups, const struct sender_limits *least,
+                     struct slow_groups *found);
+
+/* Fills in the certainty of the groups together. They are not returned again. */
+void slow_groups_settle(struct transfer_groups *groups, struct slow_groups *found);
+
+/*
+ * Returns by how much an instance took longer than it should, as the logarithm of the ratio; 0 if it is not
+ * of these groups and steps.
+ */
+double slow_groups_excess(const struct transfer_groups *groups, const struct slow_groups *found,
+                          size_t instance);
+
+/* -------------------- slow_group_ranks.c -------------------- */
+
+/*
+ * Fills in the ranks of `found` (may, count, is_unit), and takes groups without such a rank out of it.
+ * `margin`: log odds by which one explanation has to be better than another. Returns -1 when memory runs out.
+ */
+int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_groups *found, double margin);
+
 #endif

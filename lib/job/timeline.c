@@ -417,7 +417,7 @@ int job_build_timelines(struct job *job, struct error *error)
     job_drafts_release(&job->drafts);
     job_find_synced(job);
     if (parallel_for(job->instance_count, INSTANCES_A_PIECE, job_threads(job), measure_transfers, job) ||
-        job_measure_pairs(job))
+        job_measure_pairs(job) || (!job->traffic_count && job_measure_latencies(job)))
         return error_no_memory(error);
     return 0;
 }
