@@ -50,8 +50,8 @@ int explanation_counts_partners(const struct explanation *explanation)
 
 static void explanation_search_update_path(struct explanation_search *it);
 
-/* The larger unit is chosen if the gain without it is at least this part of the largest gain. */
-static const double WIDER_PART = 0.8;
+/* A smaller unit is chosen if the gain without it is at least this part of the largest gain. */
+static const double ENOUGH_PART = 0.8;
 
 /* Marks the steps of an explanation in it->marked. */
 static void explaining_mark(struct explanation_search *it, const struct explanation *explanation)
@@ -279,16 +279,16 @@ static int try_unit(struct explanation_search *it, struct explanation *tried, in
     if (take_out(it, tried))
         return -1;
     tried->gain_ns = INT64_MIN;
-    if ((double)most_gain_taken(it) >= WIDER_PART * (double)(most_ns > least_ns ? most_ns : least_ns))
+    if ((double)most_gain_taken(it) >= ENOUGH_PART * (double)(most_ns > least_ns ? most_ns : least_ns))
         tried->gain_ns = it->lasts_ns - replay_run(it->replay);
     put_back(it, tried);
     return 0;
 }
 
 /*
- * Chooses the unit of a fault among those that contain the slowest rank: the largest unit that is certain and
- * whose gain is nearly the largest. A single rank of a slow host gains nothing alone, and the other ranks of
- * a host with one slow rank add little. If no unit can gain the minimum because they are hardly on the
+ * Chooses the unit of a fault among those that contain the slowest rank: the smallest unit that is certain
+ * and whose gain is nearly the largest. A single rank of a slow host gains nothing alone, and the other ranks
+ * of a host with one slow rank add little. If no unit can gain the minimum because they are hardly on the
  * critical path, the gain is set to 0 and the fault is not changed.
  */
 static int explaining_fit(struct explanation_search *it, struct explanation *fault)
@@ -308,8 +308,8 @@ static int explaining_fit(struct explanation_search *it, struct explanation *fau
     }
     size_t best = count;
     for (size_t i = 0; i < count; i++)
-        if (tried[i].gain_ns != INT64_MIN && (double)tried[i].gain_ns >= WIDER_PART * (double)most_ns &&
-            (best == count || unit_size(tried[i].partition, tried[i].unit) >
+        if (tried[i].gain_ns != INT64_MIN && (double)tried[i].gain_ns >= ENOUGH_PART * (double)most_ns &&
+            (best == count || unit_size(tried[i].partition, tried[i].unit) <
                                   unit_size(tried[best].partition, tried[best].unit)))
             best = i;
     if (best < count)

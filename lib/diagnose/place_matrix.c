@@ -316,21 +316,33 @@ int place_matrix_is_late(const struct place_matrix *matrix, size_t unit, size_t 
     return place_matrix_lateness_is(matrix, matrix->late_more[unit * matrix->steps + step], excess_ns);
 }
 
-int64_t *max_member_durations(const struct job *job)
+static struct stays stays_in(const struct job *job, const struct job_instance *instance)
 {
-    int64_t *longest = array_new(job->instance_count, sizeof *longest);
-    for (size_t i = 0; longest && i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        int known = arrival_is_told(instance, instance->function) && instance->members > 1;
-        for (int32_t j = 0; known && j < instance->members; j++) {
-            int64_t stay_ns = arrival_stay_ns(job, job_member_at(job, instance, j));
-            known = stay_ns != TIME_UNKNOWN;
-            longest[i] = stay_ns > longest[i] ? stay_ns : longest[i];
-        }
-        if (!known)
-            longest[i] = INT64_MAX;
+    static const struct stays unknown = {.longest_ns = INT64_MAX};
+    struct stays stays = {.shortest_ns = INT64_MAX, .second_ns = INT64_MAX};
+    if (!arrival_is_told(instance, instance->function) || instance->members < 2)
+        return unknown;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t stay_ns = arrival_stay_ns(job, job_member_at(job, instance, i));
+        if (stay_ns == TIME_UNKNOWN)
+            return unknown;
+        if (stay_ns > stays.longest_ns)
+            stays.longest_ns = stay_ns;
+        if (stay_ns < stays.shortest_ns) {
+            stays.second_ns = stays.shortest_ns;
+            stays.shortest_ns = stay_ns;
+        } else if (stay_ns < stays.second_ns)
+            stays.second_ns = stay_ns;
     }
-    return longest;
+    return stays;
+}
+
+struct stays *measure_stays(const struct job *job)
+{
+    struct stays *stays = array_new(job->instance_count, sizeof *stays);
+    for (size_t i = 0; stays && i < job->instance_count; i++)
+        stays[i] = stays_in(job, &job->instances[i]);
+    return stays;
 }
 
 static int is_of(const struct partition *partition, size_t unit, int32_t rank)
@@ -351,9 +363,10 @@ int place_times_init(struct place_times *times, const struct place_matrix_source
                                   .pace = array_new(ranks * steps, sizeof *times->pace),
                                   .late = array_new(ranks * steps, sizeof *times->late),
                                   .bound = array_new(ranks * steps, sizeof *times->bound),
+                                  .lead = array_new(ranks * steps, sizeof *times->lead),
                                   .communicator = array_new(ranks * steps, sizeof *times->communicator),
                                   .open = array_new(ranks * steps, 1)};
-    if (!times->place || !times->own || !times->pace || !times->late || !times->bound ||
+    if (!times->place || !times->own || !times->pace || !times->late || !times->bound || !times->lead ||
         !times->communicator || !times->open)
         return -1;
     for (size_t rank = 0; rank < of->rank_count; rank++)
@@ -369,6 +382,7 @@ void place_times_release(struct place_times *times)
     free(times->pace);
     free(times->late);
     free(times->bound);
+    free(times->lead);
     free(times->communicator);
     free(times->open);
     *times = (struct place_times){0};
@@ -400,9 +414,18 @@ static int64_t bound_of(const struct place_matrix_source *source, int32_t at)
 {
     const struct job *job = source->job;
     const struct job_operation *operation = &job->operations[at];
-    int64_t longest_ns = source->longest_stay_ns[operation->instance];
+    int64_t longest_ns = source->stays[operation->instance].longest_ns;
     int is_grouped = (size_t)at + 1 < job->operation_count && operation[1].group == operation->group;
     return is_grouped || longest_ns == INT64_MAX ? INT64_MAX : longest_ns - arrival_stay_ns(job, at);
+}
+
+/* By how much a member arrived after all others; INT64_MAX where bound_of() does not know. */
+static int64_t lead_of(const struct place_matrix_source *source, int32_t at, int64_t bound_ns)
+{
+    const struct stays *stays = &source->stays[source->job->operations[at].instance];
+    if (bound_ns == INT64_MAX)
+        return INT64_MAX;
+    return arrival_stay_ns(source->job, at) == stays->shortest_ns ? stays->second_ns - stays->shortest_ns : 0;
 }
 
 /* A slow transfer of more than this part of the following own time may be contained in it. */
@@ -454,6 +477,7 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     times->pace[cell] = times->own[cell] + beside_ns(job, operation);
     times->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
     times->bound[cell] = bound_of(source, at);
+    times->lead[cell] = lead_of(source, at, times->bound[cell]);
     times->communicator[cell] = operation->communicator;
     times->open[cell] =
         (unsigned char)may_go_on(source, operation->previous, times->own[cell], times->within);

@@ -14,6 +14,7 @@
 struct sums {
     int64_t *apart_ns; /* [unit * steps + step]: own time minus that of the others, sum over all places */
     int32_t *known;    /* same index: number of places that count for single steps */
+    int64_t *spare_ns; /* same index: lateness of the host that no excess of the step has shown yet */
     int64_t *list;     /* scratch: one value per step or per unit */
 };
 
@@ -23,14 +24,16 @@ static int sums_init(struct sums *sums, const struct place_matrix *matrix)
     size_t longest = matrix->units > matrix->steps ? matrix->units : matrix->steps;
     *sums = (struct sums){.apart_ns = array_new(cells, sizeof *sums->apart_ns),
                           .known = array_new(cells, sizeof *sums->known),
+                          .spare_ns = array_new(cells, sizeof *sums->spare_ns),
                           .list = array_new(longest, sizeof *sums->list)};
-    return sums->apart_ns && sums->known && sums->list ? 0 : -1;
+    return sums->apart_ns && sums->known && sums->spare_ns && sums->list ? 0 : -1;
 }
 
 static void sums_release(struct sums *sums)
 {
     free(sums->apart_ns);
     free(sums->known);
+    free(sums->spare_ns);
     free(sums->list);
 }
 
@@ -44,10 +47,11 @@ static int residual_matrix_init(struct residual_matrix *residuals, const struct 
                                           .beyond = array_new(cells, sizeof *residuals->beyond),
                                           .more = array_new(cells, sizeof *residuals->more),
                                           .host = array_new(cells, sizeof *residuals->host),
+                                          .lead = array_new(cells, sizeof *residuals->lead),
                                           .level = array_new(matrix->units, sizeof *residuals->level),
                                           .middles = array_new(middles, sizeof *residuals->middles)};
-    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->level ||
-        !residuals->middles)
+    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->lead ||
+        !residuals->level || !residuals->middles)
         return -1;
     for (size_t unit = 0; unit < matrix->units; unit++)
         residuals->unit[unit] = matrix->unit[unit];
@@ -60,9 +64,37 @@ void residual_matrix_release(struct residual_matrix *residuals)
     free(residuals->beyond);
     free(residuals->more);
     free(residuals->host);
+    free(residuals->lead);
     free(residuals->level);
     free(residuals->middles);
     *residuals = (struct residual_matrix){0};
+}
+
+/*
+ * The part of an excess that is the host's. A host that is late delays all GPU work that follows, which may
+ * show after a later operation that is already queued: what the lateness exceeds the excess by explains later
+ * excess of the step.
+ */
+static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns,
+                            int64_t *spare_ns)
+{
+    int64_t part_ns = *spare_ns < excess_ns ? *spare_ns : excess_ns;
+    if (place_matrix_lateness_is(matrix, late_ns, excess_ns)) {
+        part_ns = excess_ns;
+        *spare_ns += late_ns > excess_ns ? late_ns - excess_ns : 0;
+    } else
+        *spare_ns -= part_ns;
+    return part_ns;
+}
+
+static int64_t lead_in(const struct place_matrix *matrix, size_t unit, size_t step)
+{
+    size_t cell = unit * matrix->steps + step;
+    size_t of_rank = (size_t)matrix->member[matrix->first[unit]] * matrix->steps + step;
+    int64_t apart_ns = matrix->value[cell] - matrix->others[cell], lead_ns = matrix->times->lead[of_rank];
+    if (matrix->partition->kind != UNIT_RANK || apart_ns <= 0)
+        return 0;
+    return apart_ns < lead_ns ? apart_ns : lead_ns;
 }
 
 static void add_steps(struct residual_matrix *residuals, struct sums *sums, const struct place_matrix *matrix)
@@ -79,11 +111,12 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
                 continue;
             sums->known[cell]++;
             residuals->beyond[cell] += apart_ns;
+            residuals->lead[cell] += lead_in(matrix, unit, step);
             if (beyond_ns <= 0)
                 continue;
             residuals->more[cell] += beyond_ns;
-            if (place_matrix_is_late(matrix, unit, step, beyond_ns))
-                residuals->host[cell] += beyond_ns;
+            residuals->host[cell] +=
+                part_of_host(matrix, matrix->late_more[cell], beyond_ns, &sums->spare_ns[cell]);
         }
 }
 
@@ -125,8 +158,8 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
         if (apart_ns <= 0)
             continue;
         level->more_ns += apart_ns;
-        if (place_matrix_lateness_is(matrix, usual_of(matrix, matrix->late_more, NULL, unit), apart_ns))
-            level->host_ns += apart_ns;
+        level->host_ns +=
+            part_of_host(matrix, usual_of(matrix, matrix->late_more, NULL, unit), apart_ns, &level->spare_ns);
     }
 }
 

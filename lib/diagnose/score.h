@@ -88,6 +88,8 @@ enum unit_kind {
 
 struct partition {
     enum unit_kind kind;
+    int is_host; /* its units are hosts: UNIT_HOST, or where the traces do not tell hosts, the largest blocks
+                    without a network edge, if larger ones have some */
     size_t count;
     size_t *first;  /* owned: index in `ranks` of the first member of each unit; one extra entry at the end */
     int32_t *ranks; /* owned: job ranks, sorted by unit */
@@ -197,14 +199,18 @@ struct place_matrix_source {
     const struct baseline *baseline;
     const struct transfer_excess *transfers;
     const unsigned char *explained; /* [rank * steps + step]: 1 where a fault has already been found */
-    const int64_t *longest_stay_ns; /* per instance, from max_member_durations() */
+    const struct stays *stays;      /* per instance, from measure_stays() */
 };
 
-/*
- * Returns, per instance, the longest time that a member stayed in it (arrival_stay_ns); INT64_MAX where the
- * trace cannot tell. The caller frees it; NULL when memory runs out.
- */
-int64_t *max_member_durations(const struct job *job);
+/* How long the members of an instance stayed in it (arrival_stay_ns). The last to arrive has the shortest. */
+struct stays {
+    int64_t longest_ns; /* INT64_MAX where the trace cannot tell; then the others are 0 */
+    int64_t shortest_ns;
+    int64_t second_ns; /* the shortest but one */
+};
+
+/* Returns the stays of each instance. The caller frees them; NULL when memory runs out. */
+struct stays *measure_stays(const struct job *job);
 
 /*
  * Own times of ranks of a role at one place of the step, and what limits them. In nanoseconds; TIME_UNKNOWN
@@ -223,6 +229,7 @@ struct place_times {
                   rank that arrives last spends less time in that operation and computes longer after it */
     int64_t *late;         /* part of the own time that had passed when the operation was enqueued */
     int64_t *bound;        /* longest wait of another member of the operation; INT64_MAX: unknown */
+    int64_t *lead;         /* shortest such wait, 0 if others arrived later; INT64_MAX: unknown */
     int32_t *communicator; /* communicator of the operation */
     unsigned char *open;   /* the own time may contain the rest of an operation whose end is unknown or that a
                               slow link held for other members */
@@ -326,6 +333,9 @@ struct residual_matrix {
                                 TIME_UNKNOWN */
     int64_t *more;           /* sum over the places with an excess beyond the quiet steps */
     int64_t *host;           /* part of `more` before operations that were enqueued late */
+    int64_t *lead;           /* single ranks only, else 0: excess over the others by which the rank arrived
+                                after all other members of its operations; at most one member of each
+                                operation has any, and what the rank computed while it waited does not count */
     struct level *level;     /* owned: [unit of the role] */
     struct middles *middles; /* owned: [position * steps + step], what fault_each() compares a unit with */
 };
@@ -336,6 +346,7 @@ struct level {
     int64_t quiet_ns;       /* apart per step, lower quartile over steps */
     int64_t more_ns;        /* apart_ns, only places where it is positive */
     int64_t host_ns;        /* part of more_ns before operations that were enqueued later than the others' */
+    int64_t spare_ns;       /* lateness of its hosts beyond host_ns, while places are added */
     int64_t widest_ns;      /* own time of the others at the place where it is longest */
     int64_t widest_more_ns; /* own time of the unit at that place, minus that of the others */
     int64_t others_ns;      /* own time of the others */
@@ -401,7 +412,7 @@ struct explanation_search {
     int idle_count;
     struct place_matrix_source source;
     unsigned char *explained;                  /* owned: [rank * steps + step] */
-    int64_t *longest_stay_ns;                  /* owned */
+    struct stays *stays;                       /* owned */
     struct residual_matrix *residual_matrices; /* owned: [role * partitions + partition] */
     int64_t *sigma_ns;                         /* owned: same; standard deviation of the residuals */
     unsigned char *dirty;                      /* owned: [role], matrices to be measured again */

@@ -114,11 +114,11 @@ void slow_job_init(struct slow_job *played, const struct slow_ranks *slow)
     assert_int_equal(baseline_init(&played->baseline, &played->job, &options, &error), 0);
     assert_int_equal(partitions_init(&played->partitions, &played->job, &played->edges), 0);
     played->transfers = calloc(INSTANCES, sizeof *played->transfers);
-    played->longest_stay_ns = max_member_durations(&played->job);
+    played->stays = measure_stays(&played->job);
     assert_non_null(played->transfers);
-    assert_non_null(played->longest_stay_ns);
+    assert_non_null(played->stays);
     played->source = (struct place_matrix_source){&played->job, &played->baseline, played->transfers,
-                                                  played->explained, played->longest_stay_ns};
+                                                  played->explained, played->stays};
 }
 
 void slow_job_release(struct slow_job *played)
@@ -126,7 +126,7 @@ void slow_job_release(struct slow_job *played)
     partitions_release(&played->partitions);
     baseline_release(&played->baseline);
     free(played->transfers);
-    free(played->longest_stay_ns);
+    free(played->stays);
     free(played->job.operations_of_step);
     free(played->job.by_step);
     free(played->job.step_end);

@@ -40,7 +40,7 @@ struct slow_job {
     struct edges edges; /* none */
     struct partitions partitions;
     unsigned char explained[RANKS * STEPS];
-    int64_t *longest_stay_ns;
+    struct stays *stays;
     struct place_matrix_source source;
 };
 
