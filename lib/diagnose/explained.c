@@ -284,7 +284,7 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
         .sure = limit_of(LIMIT_CERTAINTY_SURE),
         .worth_waited_ns = scale(baseline->median_step_ns, options->min_gain),
         .least_ns = scale(baseline->median_step_ns, options->min_gain * limit_of(LIMIT_NO_GAIN))};
-    if (job->finished_only || !replay)
+    if (!replay)
         return 0;
     int failed =
         explanations_find(&explanations, job, baseline, edges, transfers, replay, &acceptance, error);
