@@ -288,7 +288,8 @@ static int try_unit(struct explanation_search *it, struct explanation *tried, in
 /*
  * Chooses the unit of a fault among those that contain the slowest rank: the smallest unit that is certain
  * and whose gain is nearly the largest. A single rank of a slow host gains nothing alone, and the other ranks
- * of a host with one slow rank add little. If no unit can gain the minimum because they are hardly on the
+ * of a host with one slow rank add little. A rank that arrives after all others is at fault itself: what its
+ * host gains in addition is time for which the other ranks of the host wait for it. If no unit can gain the minimum because they are hardly on the
  * critical path, the gain is set to 0 and the fault is not changed.
  */
 static int explaining_fit(struct explanation_search *it, struct explanation *fault)
@@ -306,8 +307,8 @@ static int explaining_fit(struct explanation_search *it, struct explanation *fau
             return -1;
         most_ns = tried[i].gain_ns > most_ns ? tried[i].gain_ns : most_ns;
     }
-    size_t best = count;
-    for (size_t i = 0; i < count; i++)
+    size_t best = tried[0].is_last && tried[0].gain_ns >= explaining_least_gain(it, fault) ? 0 : count;
+    for (size_t i = 0; best > 0 && i < count; i++)
         if (tried[i].gain_ns != INT64_MIN && (double)tried[i].gain_ns >= ENOUGH_PART * (double)most_ns &&
             (best == count || unit_size(tried[i].partition, tried[i].unit) <
                                   unit_size(tried[best].partition, tried[best].unit)))

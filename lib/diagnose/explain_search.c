@@ -497,21 +497,15 @@ static double lead_likelihood(struct explanation_search *it, size_t role, size_t
     return fmin(likelihood_beyond((double)leads.usual_ns / spread, freedom), likelihood_of_order(&leads));
 }
 
-static double steady_likelihood(struct explanation_search *it, size_t role, size_t number, size_t at)
-{
-    double by_level = level_likelihood(it, role, number, at);
-    return number == 0 ? fmax(by_level, lead_likelihood(it, role, at)) : by_level;
-}
-
 /*
  * A slow clock multiplies own time by one factor, so the same part of every own time is too long. The factor
  * is read at the longest place: elsewhere, a rank that waits for the slow one computes in the meantime and
- * shows less own time than the work takes.
+ * shows less own time than the work takes. If that place is not slower, what is slow is not the clock.
  */
 static double most_part_of(const struct level *level)
 {
     double whole = (double)level->widest_ns + (double)level->widest_more_ns;
-    if (level->host_ns * 2 > level->more_ns || whole <= 0 || level->widest_more_ns <= 0)
+    if (level->host_ns * 2 > level->more_ns || whole <= 0 || !level->widest_is_slower)
         return 1;
     return (double)level->widest_more_ns / whole;
 }
@@ -527,8 +521,9 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
         if (at < 0 || it->mostly[number][unit])
             continue;
         const struct level *level = &residuals->level[at];
-        double likelihood = steady_likelihood(it, role, number, (size_t)at);
-        if (likelihood <= 0)
+        double by_level = level_likelihood(it, role, number, (size_t)at);
+        double by_lead = number == 0 ? lead_likelihood(it, role, (size_t)at) : 0;
+        if (by_level <= 0 && by_lead <= 0)
             continue;
         struct explanation next = {
             .partition = partition,
@@ -537,7 +532,9 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
             .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
         /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
         double weight = partition->is_host ? weight_of(it, partition, unit) : 1;
-        next.certainty = likelihood * weight - log(unit_count(it) * KINDS);
+        double hypotheses = log(unit_count(it) * KINDS);
+        next.certainty = fmax(by_level * weight, by_lead) - hypotheses;
+        next.is_last = by_lead - hypotheses > it->acceptance_limits->certainty;
         next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
         next.most_part = most_part_of(level);
         propose(it, &next, proposal);

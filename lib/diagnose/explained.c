@@ -103,7 +103,9 @@ static void ask(const struct findings *findings, struct finding *finding,
     finding_ask(findings, finding, RULE_IRREGULAR, baseline->regular);
     if (explanation->is_steady) {
         finding_ask(findings, finding, RULE_STEADY, 1);
-        finding_ask(findings, finding, RULE_ONE_PLACE, explanation->slower_part);
+        /* A design makes places heavier for a role. It does not make one rank the last of its role. */
+        finding_ask(findings, finding, RULE_ONE_PLACE,
+                    explanation->is_last ? NOT_ASKED : explanation->slower_part);
     }
     finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));
     finding_ask(findings, finding, RULE_LOST_RECORDS, lacks_records(explanation, job));

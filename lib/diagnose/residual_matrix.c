@@ -147,14 +147,15 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
         if (apart_ns == TIME_UNKNOWN)
             continue;
         int64_t others_ns = usual_of(matrix, matrix->others, NULL, unit);
+        int is_slower = (double)apart_ns > SLOWER * (double)others_ns;
         level->apart_ns += apart_ns;
         level->others_ns += others_ns;
         if (others_ns > level->widest_ns) {
             level->widest_ns = others_ns;
             level->widest_more_ns = apart_ns;
+            level->widest_is_slower = is_slower;
         }
-        if ((double)apart_ns > SLOWER * (double)others_ns)
-            level->slower_ns += others_ns;
+        level->slower_ns += is_slower ? others_ns : 0;
         if (apart_ns <= 0)
             continue;
         level->more_ns += apart_ns;

@@ -126,6 +126,7 @@ struct explanation {
     struct step_set steps;
     int32_t counted;    /* number of steps */
     int is_steady;      /* slow in all steps: compared with other units, not with its own past */
+    int is_last;        /* its rank is certain to arrive after all others in all steps */
     double slower_part; /* share of the others' own time that lies at places where the unit takes longer: 1
                            for a slow clock, less for a heavier load by design */
     double most_part;   /* the largest part of an own time that the fault may be */
@@ -349,6 +350,7 @@ struct level {
     int64_t spare_ns;       /* lateness of its hosts beyond host_ns, while places are added */
     int64_t widest_ns;      /* own time of the others at the place where it is longest */
     int64_t widest_more_ns; /* own time of the unit at that place, minus that of the others */
+    int widest_is_slower;   /* the unit is slower there (SLOWER) */
     int64_t others_ns;      /* own time of the others */
     int64_t slower_ns;      /* part of others_ns at places where the unit is slower (SLOWER) */
 };
