@@ -188,6 +188,58 @@ static int32_t slowest_of(const struct explanation_search *it, const struct expl
     return slowest;
 }
 
+/*
+ * Adds the residual of a rank in each of the marked steps, less its mean over these, to `sums`. Returns the
+ * sum of the squares of what it added.
+ */
+static double add_variation(const struct explanation_search *it, int32_t rank, double *sums)
+{
+    size_t steps = (size_t)it->source.baseline->step_count, count = 0;
+    int32_t role = it->source.baseline->role_of_rank[rank];
+    const struct residual_matrix *residuals =
+        role >= 0 ? explanation_search_residual_matrix(it, (size_t)role, 0) : NULL;
+    if (!residuals || residuals->units < 2)
+        return 0;
+    const int64_t *beyond_ns = &residuals->beyond[(size_t)it->source.baseline->rank_in_role[rank] * steps];
+    double mean = 0, squares = 0;
+    for (size_t step = 0; step < steps; step++)
+        if (it->marked[step] && beyond_ns[step] != TIME_UNKNOWN) {
+            mean += (double)beyond_ns[step];
+            count++;
+        }
+    mean /= (double)(count ? count : 1);
+    for (size_t step = 0; step < steps; step++)
+        if (it->marked[step] && beyond_ns[step] != TIME_UNKNOWN) {
+            double apart = (double)beyond_ns[step] - mean;
+            sums[step] += apart;
+            squares += apart * apart;
+        }
+    return squares;
+}
+
+/*
+ * How much of the variation of several ranks from step to step is the same on all: ranks that compute vary
+ * separately, ranks that wait for one of them vary with it. (Intraclass correlation: Fisher, 1925.)
+ */
+static double measure_common(const struct explanation_search *it, const struct explanation *explanation)
+{
+    const struct partition *partition = explanation->partition;
+    double ranks = 0, separate = 0, common = 0, *sums = it->row;
+    for (int32_t step = 0; step < it->source.baseline->step_count; step++)
+        sums[step] = 0;
+    for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++) {
+        double squares = add_variation(it, partition->ranks[i], sums);
+        ranks += squares > 0;
+        separate += squares;
+    }
+    for (int32_t step = 0; step < it->source.baseline->step_count; step++)
+        common += sums[step] * sums[step];
+    if (ranks < 2 || separate <= 0)
+        return 1;
+    double part = (common / separate - 1) / (ranks - 1);
+    return part > 0 ? part : 0;
+}
+
 /* Measures the excess of an explanation from the residuals that it was found in. */
 static void explaining_measure(struct explanation_search *it, struct explanation *explanation)
 {
@@ -218,6 +270,7 @@ static void explaining_measure(struct explanation_search *it, struct explanation
     explanation->slow_ns /= (int64_t)(roles ? roles : 1);
     explanation->more_ns /= (int64_t)(roles ? roles : 1);
     explanation->host_ns /= (int64_t)(roles ? roles : 1);
+    explanation->common_part = measure_common(it, explanation);
 }
 
 static void put_back(struct explanation_search *it, const struct explanation *taken)
@@ -289,8 +342,8 @@ static int try_unit(struct explanation_search *it, struct explanation *tried, in
  * Chooses the unit of a fault among those that contain the slowest rank: the smallest unit that is certain
  * and whose gain is nearly the largest. A single rank of a slow host gains nothing alone, and the other ranks
  * of a host with one slow rank add little. A rank that arrives after all others is at fault itself: what its
- * host gains in addition is time for which the other ranks of the host wait for it. If no unit can gain the minimum because they are hardly on the
- * critical path, the gain is set to 0 and the fault is not changed.
+ * host gains in addition is time for which the other ranks of the host wait for it. If no unit can gain the
+ * minimum because they are hardly on the critical path, the gain is set to 0 and the fault is not changed.
  */
 static int explaining_fit(struct explanation_search *it, struct explanation *fault)
 {
@@ -322,18 +375,45 @@ static int explaining_fit(struct explanation_search *it, struct explanation *fau
 struct tally {
     const struct explanation_search *it;
     int64_t margin_ns;
+    int64_t sum_ns;
+    int64_t leaf_ns; /* part of it after operations that others left later */
     int32_t rank;
     int64_t *by_tag;      /* [tag + 1] */
     int64_t *by_position; /* of the role of the rank */
 };
+
+/* How long after an operation's member the last other member ended, by the clocks, at least. */
+static int64_t others_went_on(const struct job *job, const struct job_operation *member)
+{
+    const struct job_instance *instance = &job->instances[member->instance];
+    int64_t most_ns = 0, mine_ns = job_common_time(job, member, member->end_ns);
+    for (int32_t i = 0; mine_ns != TIME_UNKNOWN && i < instance->members; i++) {
+        const struct job_operation *other = job_member(job, instance, i);
+        int64_t end_ns = job_common_time(job, other, other->end_ns);
+        int64_t later_ns = end_ns - mine_ns - job_clock_uncertainty(job, member->rank, other->rank);
+        if (end_ns != TIME_UNKNOWN && later_ns > most_ns)
+            most_ns = later_ns;
+    }
+    return most_ns;
+}
+
+/* Whether the operation before may have been a tree that the rank left early, as a leaf does. */
+static int may_be_leaf(const struct job *job, const struct job_operation *operation, int64_t fault_ns)
+{
+    return operation->previous >= 0 && job->operations[operation->previous].function == FUNCTION_ALL_REDUCE &&
+           others_went_on(job, &job->operations[operation->previous]) * 2 >= fault_ns;
+}
 
 static void count_fault(void *context, int32_t operation, int64_t fault_ns)
 {
     struct tally *tally = context;
     const struct job_operation *at = &tally->it->source.job->operations[operation];
     tally->by_tag[at->tag + 1] += fault_ns;
-    if (fault_ns > 0)
+    if (fault_ns > 0) {
         tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
+        tally->sum_ns += fault_ns;
+        tally->leaf_ns += may_be_leaf(tally->it->source.job, at, fault_ns) ? fault_ns : 0;
+    }
     if (at->rank == tally->rank)
         tally->by_position[tally->it->source.baseline->positions[operation]] += fault_ns;
 }
@@ -345,14 +425,17 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
     const struct fault at = fault_of(it, fault);
     int32_t role = it->source.baseline->role_of_rank[fault->rank];
     size_t positions = role >= 0 ? (size_t)it->source.baseline->roles[role].length : 0;
-    struct tally tally = {it, 0, fault->rank, array_new(job->tags.count + 1, sizeof *tally.by_tag),
-                          array_new(positions + 1, sizeof *tally.by_position)};
+    struct tally tally = {.it = it,
+                          .rank = fault->rank,
+                          .by_tag = array_new(job->tags.count + 1, sizeof *tally.by_tag),
+                          .by_position = array_new(positions + 1, sizeof *tally.by_position)};
     int failed = !tally.by_tag || !tally.by_position || fault_each(&at, &it->source, count_fault, &tally);
     if (!failed) {
         int32_t tag = greatest_above_zero(tally.by_tag, job->tags.count + 1);
         fault->tag = tag > 0 ? tag - 1 : -1;
         fault->position = greatest_above_zero(tally.by_position, positions);
         fault->margin_ns = tally.margin_ns;
+        fault->leaf_part = ratio_of(tally.leaf_ns, tally.sum_ns);
     }
     free(tally.by_tag);
     free(tally.by_position);

@@ -129,9 +129,13 @@ struct explanation {
     int is_last;        /* its rank is certain to arrive after all others in all steps */
     double slower_part; /* share of the others' own time that lies at places where the unit takes longer: 1
                            for a slow clock, less for a heavier load by design */
-    double most_part;   /* the largest part of an own time that the fault may be */
-    double certainty;   /* log odds, after penalties */
-    int64_t gain_ns;    /* gain of the job by replay, beyond the gain of the explanations before it */
+    double common_part; /* of several ranks, what they have in common of their variation from step to step; 1
+                           for one rank, or where it cannot be determined */
+    double leaf_part; /* the part of it after AllReduces that other ranks left later by half of it: trees end
+                         sooner on some ranks */
+    double most_part; /* the largest part of an own time that the fault may be */
+    double certainty; /* log odds, after penalties */
+    int64_t gain_ns;  /* gain of the job by replay, beyond the gain of the explanations before it */
     int64_t
         margin_ns;   /* time by which its ranks arrived after all others: the direct loss of their partners */
     int64_t slow_ns; /* excess of its ranks in its steps, limited to what others waited; mean over roles */
