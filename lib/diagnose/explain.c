@@ -382,17 +382,29 @@ struct tally {
     int64_t *by_position; /* of the role of the rank */
 };
 
-/* How long after an operation's member the last other member ended, by the clocks, at least. */
+/* How long after an operation's member another one ended, at least; TIME_UNKNOWN where no clock tells. */
+static int64_t ended_after(const struct job *job, const struct job_operation *member,
+                           const struct job_operation *other)
+{
+    if (member->end_ns == TIME_UNKNOWN || other->end_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    if (job->ranks[member->rank].clock == job->ranks[other->rank].clock)
+        return other->end_ns - member->end_ns;
+    int64_t mine_ns = job_common_time(job, member, member->end_ns),
+            end_ns = job_common_time(job, other, other->end_ns);
+    return mine_ns == TIME_UNKNOWN || end_ns == TIME_UNKNOWN
+               ? TIME_UNKNOWN
+               : end_ns - mine_ns - job_clock_uncertainty(job, member->rank, other->rank);
+}
+
 static int64_t others_went_on(const struct job *job, const struct job_operation *member)
 {
     const struct job_instance *instance = &job->instances[member->instance];
-    int64_t most_ns = 0, mine_ns = job_common_time(job, member, member->end_ns);
-    for (int32_t i = 0; mine_ns != TIME_UNKNOWN && i < instance->members; i++) {
-        const struct job_operation *other = job_member(job, instance, i);
-        int64_t end_ns = job_common_time(job, other, other->end_ns);
-        int64_t later_ns = end_ns - mine_ns - job_clock_uncertainty(job, member->rank, other->rank);
-        if (end_ns != TIME_UNKNOWN && later_ns > most_ns)
-            most_ns = later_ns;
+    int64_t most_ns = 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t after_ns = ended_after(job, member, job_member(job, instance, i));
+        if (after_ns != TIME_UNKNOWN && after_ns > most_ns)
+            most_ns = after_ns;
     }
     return most_ns;
 }
