@@ -244,6 +244,7 @@ static double measure_common(const struct explanation_search *it, const struct e
 static void explaining_measure(struct explanation_search *it, struct explanation *explanation)
 {
     explanation->slow_ns = explanation->more_ns = explanation->host_ns = 0;
+    explanation->has_no_peers = 1;
     explaining_mark(it, explanation);
     size_t number = (size_t)(explanation->partition - it->found->partitions.items), roles = 0;
     size_t steps = (size_t)it->source.baseline->step_count;
@@ -251,10 +252,11 @@ static void explaining_measure(struct explanation_search *it, struct explanation
     explanation->rank = slowest_of(it, explanation);
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
         const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residuals->units > 1 ? residual_matrix_unit(residuals, explanation->unit) : -1;
+        int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, explanation->unit) : -1;
         if (at < 0)
             continue;
         roles++;
+        explanation->has_no_peers &= residuals->units == 1;
         if (explanation->is_steady) {
             explanation->slow_ns += residuals->level[at].apart_ns * explanation->counted;
             explanation->more_ns += residuals->level[at].more_ns * explanation->counted;
@@ -507,6 +509,18 @@ static int is_worth(const struct explanation_search *it, const struct explanatio
            fault->gain_ns >= acceptance->least_ns * fault->counted;
 }
 
+/*
+ * What is compared with its past has to have one: fewer steps before the fault may be warm-up, and what
+ * recurs may be different work.
+ */
+enum { STEPS_OF_PAST = 3 };
+
+static int has_reference(const struct explanation_search *it, const struct explanation *fault)
+{
+    return !fault->has_no_peers || (fault->steps.period == 1 &&
+                                    fault->steps.first >= it->source.baseline->first_step + STEPS_OF_PAST);
+}
+
 static void leave_idle(struct explanation_search *it, const struct explanation *proposal)
 {
     it->idle[it->idle_count++] =
@@ -529,7 +543,7 @@ static int explain(struct explanation_search *it, struct error *error)
         explaining_measure(it, &best);
         if (explaining_locate(it, &best))
             return error_no_memory(error);
-        if (!is_worth(it, &best))
+        if (!is_worth(it, &best) || !has_reference(it, &best))
             leave_idle(it, &proposed);
         else if (believe(it, &best))
             return error_no_memory(error);

@@ -60,7 +60,8 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     size_t residual_matrices = roles * it->found->partitions.count;
     it->explained = array_new(job->rank_count * steps + 1, 1);
     it->stays = measure_stays(job);
-    it->source = (struct place_matrix_source){job, baseline, transfers, it->explained, it->stays};
+    it->growth = measure_growth(job, baseline);
+    it->source = (struct place_matrix_source){job, baseline, transfers, it->explained, it->stays, it->growth};
     it->residual_matrices = array_new(residual_matrices, sizeof *it->residual_matrices);
     it->sigma_ns = array_new(residual_matrices, sizeof *it->sigma_ns);
     it->dirty = array_new(roles, 1);
@@ -71,8 +72,8 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     for (size_t i = 0; i < it->found->partitions.count; i++)
         if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
             return -1;
-    if (!it->explained || !it->stays || !it->residual_matrices || !it->sigma_ns || !it->dirty || !it->row ||
-        !it->by_role || !it->list || !it->marked)
+    if (!it->explained || !it->stays || !it->growth || !it->residual_matrices || !it->sigma_ns ||
+        !it->dirty || !it->row || !it->by_role || !it->list || !it->marked)
         return -1;
     memset(it->dirty, 1, roles);
     return 0;
@@ -105,6 +106,7 @@ void explanation_search_release(struct explanation_search *it)
         free(it->mostly[i]);
     free(it->explained);
     free(it->stays);
+    free(it->growth);
     free(it->residual_matrices);
     free(it->sigma_ns);
     free(it->dirty);
@@ -203,7 +205,7 @@ static int read_residuals(struct explanation_search *it, size_t number, size_t u
     size_t roles = 0, steps = (size_t)it->source.baseline->step_count;
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
         const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residuals->units > 1 ? residual_matrix_unit(residuals, unit) : -1;
+        int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, unit) : -1;
         if (at < 0)
             continue;
         if (array_reserve((void **)&it->residuals, &it->residual_room, (roles + 1) * steps,
@@ -517,7 +519,7 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
     const struct partition *partition = &it->found->partitions.items[number];
     for (size_t role = 0; role < baseline->role_count; role++) {
         const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residuals->units > 1 ? residual_matrix_unit(residuals, unit) : -1;
+        int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, unit) : -1;
         if (at < 0 || it->mostly[number][unit])
             continue;
         const struct level *level = &residuals->level[at];

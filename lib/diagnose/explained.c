@@ -174,6 +174,7 @@ static int fill(struct finding *finding, const struct explanation *explanation)
     finding->certainty = explanation->certainty;
     finding->lost_ns = explanation->gain_ns > 0 ? explanation->gain_ns : 0;
     finding->slow_ns = explanation->slow_ns;
+    finding->has_no_peers = explanation->has_no_peers;
     return add_ranks(finding, explanation);
 }
 

@@ -251,12 +251,49 @@ static void compare_lateness(struct place_matrix *matrix, size_t step)
     }
 }
 
+int place_matrix_is_compared(const struct place_matrix *matrix, const struct place_matrix_source *source)
+{
+    return matrix->units > 1 || (matrix->units == 1 && matrix->partition->is_host && source->growth);
+}
+
+/* The quiet level of a single unit's `values`; TIME_UNKNOWN. */
+static int64_t find_past(struct place_matrix *matrix, const struct place_matrix_source *source,
+                         const int64_t *values, const double *growth)
+{
+    size_t known = 0;
+    for (size_t step = (size_t)source->baseline->first_step; step < matrix->steps; step++)
+        if (values[step] != TIME_UNKNOWN)
+            matrix->list[known++] = growth ? scale(values[step], 1 / growth[step]) : values[step];
+    return known ? pick_baseline_quantile(matrix->list, known) : TIME_UNKNOWN;
+}
+
+/*
+ * A host that has all ranks of a role, such as a stage, has no peers. Its past is the reference, as long as
+ * other roles compute no longer than usual, either: otherwise the work has grown.
+ */
+static void compare_with_past(struct place_matrix *matrix, const struct place_matrix_source *source,
+                              size_t role, struct middles *middles)
+{
+    const double *growth = &source->growth[role * matrix->steps];
+    int64_t past_ns = find_past(matrix, source, matrix->middle, growth);
+    int64_t late_ns = find_past(matrix, source, matrix->late_more, NULL);
+    for (size_t step = 0; step < matrix->steps; step++) {
+        int64_t others_ns = past_ns == TIME_UNKNOWN ? TIME_UNKNOWN : scale(past_ns, growth[step]);
+        middles[step] = (struct middles){others_ns, others_ns, others_ns};
+        matrix->others[step] = others_ns;
+        if (matrix->late_more[step] != TIME_UNKNOWN && late_ns != TIME_UNKNOWN)
+            matrix->late_more[step] -= late_ns;
+    }
+}
+
 void place_matrix_measure(struct place_matrix *matrix, const struct place_matrix_source *source, size_t role,
                           struct middles *middles)
 {
     take_bounds(matrix, &source->baseline->roles[role]);
     measure_units(matrix, source, role);
-    for (size_t step = 0; step < matrix->steps; step++) {
+    if (matrix->units == 1)
+        compare_with_past(matrix, source, role, middles);
+    for (size_t step = 0; matrix->units > 1 && step < matrix->steps; step++) {
         compare_lateness(matrix, step);
         middles[step] = find_middles(matrix, matrix->middle, step);
         take_others(matrix, matrix->middle, step, &middles[step]);
@@ -309,11 +346,6 @@ int place_matrix_lateness_is(const struct place_matrix *matrix, int64_t late_ns,
 {
     return late_ns != TIME_UNKNOWN &&
            late_ns >= excess_ns / (matrix->times->within ? HOSTS_PART_WITHIN : HOSTS_PART);
-}
-
-int place_matrix_is_late(const struct place_matrix *matrix, size_t unit, size_t step, int64_t excess_ns)
-{
-    return place_matrix_lateness_is(matrix, matrix->late_more[unit * matrix->steps + step], excess_ns);
 }
 
 static struct stays stays_in(const struct job *job, const struct job_instance *instance)
@@ -443,6 +475,18 @@ static int may_go_on(const struct place_matrix_source *source, int32_t operation
            (job_is_grouped(source->job, operation) && has_open_end(source->job, operation));
 }
 
+/*
+ * Whether the ranks leave an operation one after the other, which a trace of finished operations does not
+ * show: the wait for those that are still in it is part of a later own time.
+ */
+static int is_left_in_turns(const struct job *job, const struct job_operation *operation)
+{
+    enum function function =
+        operation->previous >= 0 ? job->operations[operation->previous].function : operation->function;
+    return job->finished_only && !function_is_full_exchange(function) &&
+           !function_is_point_to_point(function);
+}
+
 /* Duration of the operation before, which the rank may compute beside. */
 static int64_t beside_ns(const struct job *job, const struct job_operation *operation)
 {
@@ -480,7 +524,8 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     times->lead[cell] = lead_of(source, at, times->bound[cell]);
     times->communicator[cell] = operation->communicator;
     times->open[cell] =
-        (unsigned char)may_go_on(source, operation->previous, times->own[cell], times->within);
+        (unsigned char)(is_left_in_turns(job, operation) ||
+                        may_go_on(source, operation->previous, times->own[cell], times->within));
 }
 
 const int32_t *place_times_operations(const struct place_times *times, const struct baseline *baseline,

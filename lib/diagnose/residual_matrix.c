@@ -4,11 +4,13 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/rule.h"
 #include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Sums for one matrix. */
 struct sums {
@@ -38,11 +40,13 @@ static void sums_release(struct sums *sums)
 }
 
 static int residual_matrix_init(struct residual_matrix *residuals, const struct place_matrix *matrix,
-                                int32_t positions)
+                                const struct place_matrix_source *source, int32_t positions)
 {
     size_t cells = matrix->units * matrix->steps;
-    size_t middles = matrix->units > 1 ? (size_t)positions * matrix->steps : 0;
+    int is_compared = place_matrix_is_compared(matrix, source);
+    size_t middles = is_compared ? (size_t)positions * matrix->steps : 0;
     *residuals = (struct residual_matrix){.units = matrix->units,
+                                          .is_compared = is_compared,
                                           .unit = array_new(matrix->units, sizeof *residuals->unit),
                                           .beyond = array_new(cells, sizeof *residuals->beyond),
                                           .more = array_new(cells, sizeof *residuals->more),
@@ -225,7 +229,9 @@ static void settle(struct residual_matrix *residuals, struct sums *sums, size_t 
 {
     for (size_t unit = 0; unit < residuals->units; unit++)
         settle_unit(residuals, sums, steps, first_step, unit);
-    take_off_usual(residuals, sums, steps);
+    /* A single unit has no others to tell noise from a fault in most steps. */
+    if (residuals->units > 1)
+        take_off_usual(residuals, sums, steps);
 }
 
 /* Working memory of residual_matrices_init() for one role. */
@@ -246,7 +252,7 @@ static int work_init(struct work *work, struct residual_matrix *residual_matrice
     for (size_t i = 0; !failed && i < partitions->count; i++)
         failed =
             place_matrix_init(&work->place_matrices[i], source, &partitions->items[i], &work->times, role) ||
-            residual_matrix_init(&residual_matrices[i], &work->place_matrices[i],
+            residual_matrix_init(&residual_matrices[i], &work->place_matrices[i], source,
                                  source->baseline->roles[role].length) ||
             sums_init(&work->sums[i], &work->place_matrices[i]);
     return failed ? -1 : 0;
@@ -273,7 +279,7 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&work.times, source, role, position);
         for (size_t i = 0; i < partitions->count; i++) {
-            if (residual_matrices[i].units < 2)
+            if (!residual_matrices[i].is_compared)
                 continue;
             place_matrix_measure(&work.place_matrices[i], source, role,
                                  &residual_matrices[i].middles[(size_t)position * steps]);
@@ -285,6 +291,68 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
         settle(&residual_matrices[i], &work.sums[i], steps, (size_t)source->baseline->first_step);
     work_release(&work, partitions->count);
     return failed;
+}
+
+/* Adds up the own time of a rank by step. */
+static void sum_own(const struct job *job, const struct job_rank *rank, int64_t *by_step, size_t steps)
+{
+    for (size_t step = 0; step < steps; step++)
+        by_step[step] = 0;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->own_ns != TIME_UNKNOWN && operation->step >= 0 && (size_t)operation->step < steps)
+            by_step[operation->step] += operation->own_ns;
+    }
+}
+
+/* How many times as long as usual each rank computed: [rank * steps + step]. */
+static double *growth_of_ranks(const struct job *job, size_t steps)
+{
+    double *growth = array_new(job->rank_count * steps + 1, sizeof *growth);
+    int64_t *by_step = array_new(steps + 1, sizeof *by_step), *list = array_new(steps + 1, sizeof *list);
+    for (size_t rank = 0; growth && by_step && list && rank < job->rank_count; rank++) {
+        sum_own(job, &job->ranks[rank], by_step, steps);
+        memcpy(list, by_step, steps * sizeof *list);
+        int64_t usual_ns = steps ? pick_baseline_quantile(list, steps) : 0;
+        for (size_t step = 0; step < steps; step++)
+            growth[rank * steps + step] = usual_ns > 0 ? ratio_of(by_step[step], usual_ns) : 1;
+    }
+    int failed = !by_step || !list;
+    free(by_step);
+    free(list);
+    if (!failed)
+        return growth;
+    free(growth);
+    return NULL;
+}
+
+static double growth_beside(const struct baseline *baseline, size_t ranks, const double *of_ranks,
+                            size_t role, size_t step, double *list)
+{
+    size_t count = 0, steps = (size_t)baseline->step_count;
+    for (size_t rank = 0; rank < ranks; rank++)
+        if (baseline->role_of_rank[rank] >= 0 && baseline->role_of_rank[rank] != (int32_t)role)
+            list[count++] = of_ranks[rank * steps + step];
+    sort_reals(list, count);
+    return count && list[(count - 1) / 2] > 1 ? list[(count - 1) / 2] : 1;
+}
+
+double *measure_growth(const struct job *job, const struct baseline *baseline)
+{
+    size_t steps = (size_t)baseline->step_count;
+    double *growth = array_new(baseline->role_count * steps + 1, sizeof *growth);
+    double *of_ranks = growth_of_ranks(job, steps), *list = array_new(job->rank_count + 1, sizeof *list);
+    int failed = !growth || !of_ranks || !list;
+    for (size_t role = 0; !failed && role < baseline->role_count; role++)
+        for (size_t step = 0; step < steps; step++)
+            growth[role * steps + step] =
+                growth_beside(baseline, job->rank_count, of_ranks, role, step, list);
+    free(of_ranks);
+    free(list);
+    if (!failed)
+        return growth;
+    free(growth);
+    return NULL;
 }
 
 /* The baseline of a unit at a place: the steps that are not marked. */
@@ -395,7 +463,7 @@ int fault_each(const struct fault *fault, const struct place_matrix_source *sour
 {
     for (size_t role = 0; role < source->baseline->role_count; role++) {
         const struct residual_matrix *residuals = &fault->residual_matrices[role * fault->apart];
-        if (residuals->units > 1 && plays(fault->partition, fault->unit, source->baseline, role) &&
+        if (residuals->is_compared && plays(fault->partition, fault->unit, source->baseline, role) &&
             take_role(fault, source, residuals, role, take, context))
             return -1;
     }

@@ -126,6 +126,7 @@ struct explanation {
     struct step_set steps;
     int32_t counted;    /* number of steps */
     int is_steady;      /* slow in all steps: compared with other units, not with its own past */
+    int has_no_peers;   /* its ranks have their roles alone, and are compared with their past */
     int is_last;        /* its rank is certain to arrive after all others in all steps */
     double slower_part; /* share of the others' own time that lies at places where the unit takes longer: 1
                            for a slow clock, less for a heavier load by design */
@@ -205,6 +206,8 @@ struct place_matrix_source {
     const struct transfer_excess *transfers;
     const unsigned char *explained; /* [rank * steps + step]: 1 where a fault has already been found */
     const struct stays *stays;      /* per instance, from measure_stays() */
+    const double *growth; /* [role * steps + step], from measure_growth(); NULL: a host that has all ranks of
+                             a role is compared with nothing */
 };
 
 /* How long the members of an instance stayed in it (arrival_stay_ns). The last to arrive has the shortest. */
@@ -289,6 +292,9 @@ struct place_matrix {
     size_t *known;       /* owned: cells of the times */
 };
 
+/* Whether there is something to compare its units with: each other, or for one host its past. */
+int place_matrix_is_compared(const struct place_matrix *matrix, const struct place_matrix_source *source);
+
 /* Allocates room for the ranks of `times`. Returns -1 when memory runs out; release it in that case too. */
 int place_matrix_init(struct place_matrix *matrix, const struct place_matrix_source *source,
                       const struct partition *partition, const struct place_times *times, size_t role);
@@ -317,12 +323,8 @@ int64_t place_matrix_unit_excess(const struct place_matrix *matrix, size_t unit,
  */
 int place_matrix_is_open(const struct place_matrix *matrix, size_t unit, size_t step);
 
-/*
- * Whether an excess is the host's, judged by how much later than the others its operations were enqueued;
- * below, for one cell.
- */
+/* Whether an excess is the host's, judged by how much later than the others its operations were enqueued. */
 int place_matrix_lateness_is(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns);
-int place_matrix_is_late(const struct place_matrix *matrix, size_t unit, size_t step, int64_t excess_ns);
 
 /* -------------------- residual_matrix.c -------------------- */
 
@@ -331,8 +333,10 @@ int place_matrix_is_late(const struct place_matrix *matrix, size_t unit, size_t 
  * step. They keep their sign so that noise cancels. In nanoseconds.
  */
 struct residual_matrix {
-    size_t units;  /* with ranks in the role; 0 or 1: nothing to compare with */
-    int32_t *unit; /* owned: their numbers in the partition */
+    size_t units;    /* with ranks in the role */
+    int is_compared; /* with other units of the role; or a host that has all ranks of the role, with its past
+                      */
+    int32_t *unit;   /* owned: their numbers in the partition */
     /* Owned: [unit of the role * steps + step]. */
     int64_t *beyond;         /* beyond the others and beyond its quiet steps, about 0 where nothing is wrong;
                                 TIME_UNKNOWN */
@@ -358,6 +362,12 @@ struct level {
     int64_t others_ns;      /* own time of the others */
     int64_t slower_ns;      /* part of others_ns at places where the unit is slower (SLOWER) */
 };
+
+/*
+ * Returns, per role and step, how many times as long as usual the ranks of other roles computed, the median
+ * over these; at least 1. The caller frees it; NULL when memory runs out.
+ */
+double *measure_growth(const struct job *job, const struct baseline *baseline);
 
 /*
  * Makes one matrix per partition for a role; `residual_matrices` has room for them. Returns -1 when memory
@@ -419,6 +429,7 @@ struct explanation_search {
     struct place_matrix_source source;
     unsigned char *explained;                  /* owned: [rank * steps + step] */
     struct stays *stays;                       /* owned */
+    double *growth;                            /* owned */
     struct residual_matrix *residual_matrices; /* owned: [role * partitions + partition] */
     int64_t *sigma_ns;                         /* owned: same; standard deviation of the residuals */
     unsigned char *dirty;                      /* owned: [role], matrices to be measured again */

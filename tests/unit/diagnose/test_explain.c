@@ -207,6 +207,48 @@ static void a_block_of_roles(void **state)
     }
 }
 
+/*
+ * All ranks of a role are on one host, as those of a stage: they have no peers, but become slower at once
+ * while the other role does not.
+ */
+static void a_host_that_is_a_stage(void **state)
+{
+    struct slow_ranks slow = {.in_two_stages = 1};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, RANKS / 2, RANKS / 2, 9, 16, 1, 1500);
+    explain(&slow, &played, &found, 1);
+    assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), RANKS / 2);
+    for (int rank = 0; rank < RANKS; rank++)
+        assert_int_equal(explanation_has_rank(&found.items[0], rank), rank >= RANKS / 2);
+    assert_set(&found.items[0], 9, 16, 1);
+    assert_true(found.items[0].has_no_peers);
+    assert_gains(&found.items[0], 8 * 1400, 8 * 1550);
+    release(&played, &found);
+}
+
+/* Its past is too short to tell whether it was slow before. */
+static void a_stage_without_a_past(void **state)
+{
+    struct slow_ranks slow = {.in_two_stages = 1};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, RANKS / 2, RANKS / 2, 3, 12, 1, 1500);
+    explain(&slow, &played, &found, 0);
+    release(&played, &found);
+}
+
+/* Both roles become slower: the work has grown. */
+static void stages_with_more_work(void **state)
+{
+    struct slow_ranks slow = {.in_two_stages = 1};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 0, RANKS, 9, 16, 1, 1500);
+    explain(&slow, &played, &found, 0);
+    release(&played, &found);
+}
+
 /* What the first explains is no noise, and does not hide a second one. */
 static void two_faults(void **state)
 {
@@ -255,6 +297,8 @@ int main(void)
         cmocka_unit_test(one_of_a_block_of_roles), cmocka_unit_test(a_block_of_roles),
         cmocka_unit_test(one_of_a_block),          cmocka_unit_test(two_faults),
         cmocka_unit_test(what_costs_little),       cmocka_unit_test(all_at_once),
-        cmocka_unit_test(last_in_all_steps),       cmocka_unit_test(last_by_turns)};
+        cmocka_unit_test(last_in_all_steps),       cmocka_unit_test(last_by_turns),
+        cmocka_unit_test(a_host_that_is_a_stage),  cmocka_unit_test(stages_with_more_work),
+        cmocka_unit_test(a_stage_without_a_past)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
