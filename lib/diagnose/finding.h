@@ -87,6 +87,7 @@ struct finding {
     int shows_earlier; /* it shows in the step before the first, too (copied from the suspect) */
     int shows_later;   /* network: it shows in the step after the last, too (copied from the suspect) */
     int stops_job;     /* some ranks wait forever: the step did not end */
+    int has_no_peers;  /* compute: compared with its own other steps, since no other rank has its role */
     int at_start;      /* host: late at start-up, before all steps */
     int broke;         /* network: transfers failed for good; 0: transfers were slow */
     const char *error; /* error: what the rank reported, such as "a CUDA error"; a constant */

@@ -29,6 +29,9 @@ static const struct phrase *phrase_for(const struct finding *finding)
          {{"sends from ", "sends from "}, {" stalled once", " stalled once"}}},
         {{{"data sent to ", "data sent to "}, {" arrives slowly", " arrives slowly"}},
          {{"data sent to ", "data sent to "}, {" stalled once", " stalled once"}}}};
+    static const struct phrase than_before = {
+        {"GPU of ", "GPUs of "},
+        {" computes longer than in other steps", " compute longer than in other steps"}};
     static const struct phrase at_start = {{"", ""}, {" was late at start-up", " were late at start-up"}};
     static const struct phrase broke = {{"transfers of ", "transfers of "}, {" failed", " failed"}};
     static const struct phrase never_ended = {{"GPU of ", "GPUs of "},
@@ -62,6 +65,8 @@ static const struct phrase *phrase_for(const struct finding *finding)
         return &creation_fault[finding->creation_fault];
     if (finding->at_start || finding->broke)
         return finding->at_start ? &at_start : &broke;
+    if (finding->kind == FINDING_COMPUTE && finding->has_no_peers)
+        return &than_before;
     return finding->kind == FINDING_NETWORK ? &network[finding->receives != 0][finding->pause_ns > 0]
                                             : &finding_kinds[finding->kind].headline;
 }

@@ -176,10 +176,13 @@ const struct rule rules[RULE_COUNT] = {
         {"after-warm-up", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE, NULL,
          "how many steps its last step is after the first step that follows the warm-up",
          "the rank was late only in the first step after the warm-up, which may still be warm-up"},
-    [RULE_EXCHANGE] = {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                       "traces without sends and receives, in which all ranks take part in all operations",
-                       "the share of its steps in which another rank was late by at least half as much",
-                       "the rank may have exchanged data that is not recorded"},
+    [RULE_EXCHANGE] =
+        {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "traces without sends and receives, in which all ranks take part in all operations",
+         "the share of its steps in which another rank was late by at least half as much; for a "
+         "finding of several ranks by a score, the part of their variation from step to step "
+         "that they have in common",
+         "the rank may have exchanged data that is not recorded"},
     [RULE_LEAF_OF_TREE] =
         {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
          "traces with finished operations only",
@@ -299,7 +302,9 @@ const struct rule rules[RULE_COUNT] = {
          "the fault covers so many steps that the ranks may differ by design"},
     [RULE_ONE_PLACE] =
         {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
-         "findings by a score over several ranks or steps, if they cover all steps",
+         "findings by a score over several ranks or steps, if they cover all steps; not if the rank is "
+         "certain "
+         "to be the last of its role in all steps",
          "the share of the gap time of its peers in a step that lies at places where it takes longer",
          "only some places take longer, which may be by design"},
     [RULE_LONGER_WAY] =

@@ -465,6 +465,18 @@ static int add_hosts(struct partitions *partitions, const struct job *job)
     return failed;
 }
 
+static void mark_hosts(struct partitions *partitions, const struct job *job, const struct edges *edges)
+{
+    struct partition *largest = &partitions->items[partitions->count - 1], *second = &partitions->items[1];
+    if (partitions->count < 2)
+        return;
+    if (second->kind == UNIT_HOST)
+        second->is_host = 1;
+    else
+        largest->is_host = unit_size(largest, 0) * GROWTH <= job->rank_count &&
+                           has_edge_within(edges, unit_size(largest, 0) * GROWTH);
+}
+
 int partitions_init(struct partitions *partitions, const struct job *job, const struct edges *edges)
 {
     *partitions = (struct partitions){.items = array_new(MOST_PARTITIONS, sizeof *partitions->items)};
@@ -475,6 +487,7 @@ int partitions_init(struct partitions *partitions, const struct job *job, const 
          size *= GROWTH)
         if (add_blocks(partitions, job, size))
             return -1;
+    mark_hosts(partitions, job, edges);
     return 0;
 }
 
