@@ -475,22 +475,21 @@ static void join_benches(struct measuring *measuring)
 }
 
 /* Whether receives at one place have different sizes, or unknown ones. */
-static int sizes_differ(const struct baseline *baseline, const struct job *job, int32_t role,
-                        int32_t position)
+static int sizes_differ(const struct baseline *baseline, const struct job *job, size_t role, int32_t position)
 {
+    size_t count = baseline->roles[role].rank_count * (size_t)baseline->step_count;
+    const int32_t *cells = baseline->cells[role] + (size_t)position * count;
     const struct job_operation *first = NULL;
-    for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++)
-        for (int32_t step = 0; step < baseline->step_count; step++) {
-            int32_t cell = baseline_cell(baseline, role, position, rank, step);
-            const struct job_operation *operation = cell < 0 ? NULL : &job->operations[cell];
-            if (!operation)
-                continue;
-            if (operation->function != FUNCTION_RECV)
-                return 0;
-            if (operation->bytes < 0 || (first && operation->bytes != first->bytes))
-                return 1;
-            first = operation;
-        }
+    for (size_t i = 0; i < count; i++) {
+        const struct job_operation *operation = cells[i] < 0 ? NULL : &job->operations[cells[i]];
+        if (!operation)
+            continue;
+        if (operation->function != FUNCTION_RECV)
+            return 0;
+        if (operation->bytes < 0 || (first && operation->bytes != first->bytes))
+            return 1;
+        first = operation;
+    }
     return 0;
 }
 
@@ -506,7 +505,7 @@ static int amounts_may_vary(const struct baseline *baseline, const struct job *j
             return 1;
     for (size_t role = 0; role < baseline->role_count; role++)
         for (int32_t position = 0; position < baseline->roles[role].length; position++)
-            if (sizes_differ(baseline, job, (int32_t)role, position))
+            if (sizes_differ(baseline, job, role, position))
                 return 1;
     return 0;
 }
