@@ -473,7 +473,7 @@ int find_absence(const struct job *job, const int32_t *positions, const struct e
                  const struct diagnose_options *options, struct findings *findings, struct error *error)
 {
     if (job->calls)
-        return find_waited_for(job, findings, error);
+        return find_waited_for(job, positions, findings, error);
     struct absence absence = {
         .job = job, .positions = positions, .extents = extents, .pieces = options->pieces};
     int failed = absence_init(&absence);
