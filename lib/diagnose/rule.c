@@ -452,12 +452,14 @@ const struct rule rules[RULE_COUNT] = {
                        "operations on it",
                        "1 if the ranks that the others wait for left no trace, else 0",
                        "the ranks left no trace, but their files may merely not have been ingested"},
-    [RULE_OUTLIVED] = {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
-                       "jobs in which most files have no end, for a rank with a file",
-                       "for how many seconds longer the bundled plugin wrote the files of the waiting ranks; "
-                       "0 if the clocks do not show it, or another recorder wrote the files",
-                       "the file of the rank ends at about the same time as others, so it may only have been "
-                       "truncated elsewhere"},
+    [RULE_OUTLIVED] =
+        {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
+         "jobs in which most files have no end, for a rank with a file",
+         "for how many seconds the bundled plugin wrote the files of the waiting ranks after it "
+         "last recorded the clock of this rank; 0 if the clocks do not show it, or another recorder wrote "
+         "the files",
+         "the file of the rank ends at about the same time as others, so it may only have been "
+         "truncated elsewhere"},
     [RULE_UNRECORDED] = {"unrecorded", OF_MISSING, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE,
                          "ranks that others wait for, or that one reports; if the rank has no record, if "
                          "records times as many ranks have a record as have none (records-unsized times if "

@@ -174,6 +174,7 @@ struct job_rank {
     double clock_scale;
     enum cut cut;
     int64_t seen_until_ns;     /* last other record of its recorder, on the host's clock; 0: unknown */
+    int64_t anchored_until_ns; /* the last clock anchor of its recorder, on the host's clock; 0: unknown */
     int reports_progress;      /* it reports its progress on some communicator */
     int reports_after_pending; /* its recorder reports an unfinished operation only after it was pending for a
                                   second */
