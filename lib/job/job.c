@@ -176,6 +176,7 @@ void job_release(struct job *job)
     free(job->instances);
     free(job->instance_members);
     free(job->traffic);
+    free(job->arrivals);
     free(job->operations_of_step);
     free(job->by_step);
     free(job->step_end);

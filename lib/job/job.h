@@ -198,6 +198,19 @@ struct job_traffic {
     int64_t busy_ns; /* time during which at least one step waited for the network */
 };
 
+/*
+ * When the network steps of one operation ended at one receiver, on one channel. Listed only for operations
+ * of communicators that lack the records of some member, because they show how long the others waited for it.
+ */
+struct job_arrivals {
+    int32_t operation;
+    int32_t sender;   /* job rank; -1: not known */
+    int32_t steps;    /* at least 2 */
+    int64_t first_ns; /* end of the first network step, on the receiver's device timeline */
+    int64_t last_ns;
+    int64_t longest_ns; /* the longest time from the end of one to the end of the next */
+};
+
 /* Indexes from `first` up to but not including `end`. */
 struct job_range {
     size_t first;
@@ -294,6 +307,9 @@ struct job {
     struct job_traffic *traffic; /* sorted by operation */
     size_t traffic_count;
     size_t traffic_capacity;
+    struct job_arrivals *arrivals; /* owned; sorted by operation */
+    size_t arrival_count;
+    size_t arrival_capacity;
     struct job_span *operations_of_step; /* [rank * step_count + step]; use job_operations_in */
     int32_t *by_step;                    /* indexes of the instances that have a step, sorted by step */
     size_t *step_end;                    /* [step]: end of its instances in by_step */

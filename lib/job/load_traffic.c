@@ -29,8 +29,30 @@ static void cover(struct job_traffic *traffic, const struct proxy_step *step, in
     *covered_ns = end;
 }
 
+/* When the network steps of one proxy operation ended, and when its GPU was done; each may be TIME_UNKNOWN.
+ */
+struct step_ends {
+    int64_t first_ns;
+    int64_t last_ns;
+    int64_t longest_ns; /* from one end to the next; 0: there is only one */
+    int64_t gpu_done_ns;
+};
+
+static void note_end(struct step_ends *ends, int64_t end_ns)
+{
+    if (end_ns == TIME_UNKNOWN)
+        return;
+    if (ends->first_ns == TIME_UNKNOWN)
+        ends->first_ns = ends->last_ns = end_ns;
+    if (end_ns <= ends->last_ns)
+        return;
+    if (end_ns - ends->last_ns > ends->longest_ns)
+        ends->longest_ns = end_ns - ends->last_ns;
+    ends->last_ns = end_ns;
+}
+
 /* Sums the network steps of one proxy operation. Times are still on the host's clock. */
-static int sum_steps(struct statement *statement, struct job_traffic *traffic, int64_t *gpu_done_ns,
+static int sum_steps(struct statement *statement, struct job_traffic *traffic, struct step_ends *ends,
                      struct error *error)
 {
     size_t length;
@@ -38,7 +60,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
     struct unpack unpack;
     struct proxy_step step;
     int64_t covered_ns = TIME_UNKNOWN;
-    *gpu_done_ns = TIME_UNKNOWN;
+    *ends = (struct step_ends){TIME_UNKNOWN, TIME_UNKNOWN, 0, TIME_UNKNOWN};
     if (!blob)
         return 0;
     if (unpack_steps(&unpack, blob, length, statement_integer_or(statement, 5, 0)))
@@ -53,9 +75,10 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
         cover(traffic, &step, &covered_ns);
         if (wait_ns > traffic->network_wait_max_ns)
             traffic->network_wait_max_ns = wait_ns;
+        note_end(ends, end);
         int64_t ready = step.wait[WAIT_GPU].end_ns;
-        if (ready > *gpu_done_ns)
-            *gpu_done_ns = ready;
+        if (ready > ends->gpu_done_ns)
+            ends->gpu_done_ns = ready;
     }
     return more < 0 ? error_set(error, "operation %lld has damaged proxy steps",
                                 (long long)statement_integer(statement, 0))
@@ -92,6 +115,27 @@ static void take_channel(struct job_operation *operation, uint8_t *channels)
     operation->all_taken = --*channels == 0;
 }
 
+/* Keeps when data arrived, for communicators that lack the records of some member. */
+static int keep_arrivals(struct job *job, const struct job_operation *operation,
+                         const struct job_traffic *traffic, const struct step_ends *ends)
+{
+    const struct job_communicator *communicator = &job->communicators[operation->communicator];
+    if (communicator->size <= (int64_t)communicator->member_list_count ||
+        function_is_point_to_point(operation->function) || traffic->steps < 2 ||
+        ends->first_ns == TIME_UNKNOWN)
+        return 0;
+    if (array_reserve((void **)&job->arrivals, &job->arrival_capacity, job->arrival_count + 1,
+                      sizeof *job->arrivals))
+        return -1;
+    job->arrivals[job->arrival_count++] = (struct job_arrivals){.operation = traffic->operation,
+                                                                .sender = traffic->sender,
+                                                                .steps = traffic->steps,
+                                                                .first_ns = ends->first_ns,
+                                                                .last_ns = ends->last_ns,
+                                                                .longest_ns = ends->longest_ns};
+    return 0;
+}
+
 /* Until all traffic is loaded, an operation is identified by its position in the order of reading. */
 static int read_traffic(struct loader *loader, struct statement *statement, struct error *error)
 {
@@ -111,9 +155,12 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
                                     .receiver = receives ? operation->rank : peer,
                                     .operation = (int32_t)read,
                                     .by_receiver = (uint8_t)receives};
-    int64_t gpu_done_ns;
-    if (sum_steps(statement, traffic, &gpu_done_ns, error))
+    struct step_ends ends;
+    if (sum_steps(statement, traffic, &ends, error))
         return -1;
+    if (receives && keep_arrivals(job, operation, traffic, &ends))
+        return error_no_memory(error);
+    int64_t gpu_done_ns = ends.gpu_done_ns;
     /* An unfinished proxy operation does not show when its kernel ended. */
     if (statement_is_null(statement, 6))
         return 0;
@@ -155,6 +202,12 @@ static int is_ordered(const struct job *job)
     return 1;
 }
 
+static int by_operation(const void *a, const void *b)
+{
+    const struct job_arrivals *left = a, *right = b;
+    return (left->operation > right->operation) - (left->operation < right->operation);
+}
+
 int loader_read_traffic(struct loader *loader, struct error *error)
 {
     struct job *job = loader->job;
@@ -166,6 +219,9 @@ int loader_read_traffic(struct loader *loader, struct error *error)
         return error_no_memory(error);
     for (size_t i = 0; i < job->traffic_count; i++)
         job->traffic[i].operation = loader->places[job->traffic[i].operation];
+    for (size_t i = 0; i < job->arrival_count; i++)
+        job->arrivals[i].operation = loader->places[job->arrivals[i].operation];
+    array_sort(job->arrivals, job->arrival_count, sizeof *job->arrivals, by_operation);
     return 0;
 }
 
