@@ -96,7 +96,8 @@ static int find_longer(struct search *search, struct error *error)
                                    error) ||
         findings_take_senders(findings, &suspects, job, baseline, &edges, transfers, timed, options, error);
     replay_release(&replay);
-    failed = failed || findings_take_busiest(findings, job, baseline, options, error);
+    failed = failed || findings_take_busiest(findings, job, baseline, options, error) ||
+             findings_take_absent(findings, job, baseline, options, error);
     edges_release(&edges);
     suspects_release(&suspects);
     return failed;
@@ -401,6 +402,19 @@ static int append_undetermined(const struct judgement *judgement, struct buffer 
     return failed;
 }
 
+static int append_hidden_wait(const struct judgement *judgement, struct buffer *text)
+{
+    struct buffer said = BUFFER_INIT;
+    int failed = hidden_wait_append_reason(&judgement->hidden_wait, judgement->job, &said) ||
+                 escape_terminal(text, said.data, said.length);
+    buffer_clear(&said);
+    failed = failed || hidden_wait_append_remedy(judgement->job, &said) ||
+             buffer_append_text(text, "\n    Next: ") || escape_terminal(text, said.data, said.length) ||
+             buffer_append_text(text, ".\n");
+    buffer_release(&said);
+    return failed || append_judged(judgement, text) ? -1 : 0;
+}
+
 int headline_append_verdict(const struct judgement *judgement, int names_run, struct buffer *text)
 {
     const struct scope *scope = &judgement->scope;
@@ -421,6 +435,8 @@ int headline_append_verdict(const struct judgement *judgement, int names_run, st
                    text, is_longer ? "steps became longer; not enough data to find the rank at fault: "
                                    : NOT_ENOUGH_DATA ": ") ||
                scope_append_blindness(scope, text) || buffer_append_byte(text, '\n');
+    if (judgement->hidden_wait.step_ns)
+        return append_hidden_wait(judgement, text);
     if (scope_is_partial(scope))
         return append_partly_judged(judgement, text);
     return buffer_append_text(text, NO_PROBLEM_FOUND "\n") || append_judged(judgement, text);
