@@ -117,11 +117,9 @@ static void what_may_be_chance(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_network_steps),
-                                       cmocka_unit_test(data_at_its_pace),
-                                       cmocka_unit_test(nothing_on_any_channel),
-                                       cmocka_unit_test(nothing_from_the_rank_without_a_trace),
-                                       cmocka_unit_test(a_pause_in_the_middle),
-                                       cmocka_unit_test(what_may_be_chance)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_network_steps),       cmocka_unit_test(data_at_its_pace),
+        cmocka_unit_test(nothing_on_any_channel), cmocka_unit_test(nothing_from_the_rank_without_a_trace),
+        cmocka_unit_test(a_pause_in_the_middle),  cmocka_unit_test(what_may_be_chance)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
