@@ -306,6 +306,8 @@ static int append_lost(const struct judgement *judgement, struct buffer *text)
                        : judgement->job->excerpt_count ? "time lost in the loaded steps: "
                                                        : "time lost: ";
     return buffer_append_text(text, lost) || append_loss(&judgement->longer, text) ||
+           (judgement->hidden_wait.step_ns &&
+            buffer_append_text(text, ", not counting waits for ranks without a trace")) ||
            buffer_append_byte(text, '\n') || (unjudged > 0 && append_coverage(scope, text));
 }
 

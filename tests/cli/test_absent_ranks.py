@@ -55,5 +55,6 @@ class AbsentRanks(Case):
             result = self.run_program("diagnose", "--exit-code", status=4)
             self.assertIn("whether other ranks wait for rank 2 cannot be determined: it left no trace", result.out)
             self.assertNotIn("no problem found", result.out)
+            self.assertRegex(result.out, r"time lost: [^\n]*not counting waits")
             undetermined, = self.json("diagnose")["summary"]["undetermined"]
             self.assertEqual(undetermined["remedy"], "add the trace of rank 2")
