@@ -369,7 +369,9 @@ struct usual_steps {
 /*
  * Steps that took longer than the baseline (longer_steps.c), whatever the cause: blocks of steps, and single
  * steps. A step counts as longer if the difference is at least a tenth of its baseline, at least min_gain,
- * and at least `sigmas` times the noise; a step of twice the baseline always counts.
+ * and at least `sigmas` times the noise; a step of twice the baseline always counts. Five consecutive steps
+ * and more that are longer by a tenth on average, and apart from the others, count together where no finding
+ * is reported: the mean of many has less noise.
  */
 struct longer_row {
     /* -1: of a later round (longer_steps_add_round), whose step numbers do not apply any more */
