@@ -37,8 +37,7 @@ static const double KINDS = 3;
 static const double SEVERAL_COUNT = 2;
 
 /*
- * Minimum number of other units, to compare a unit that was slow in all steps with, and to measure the
- * deflation.
+ * Minimum number of other units, to compare a unit that was slow in all steps with.
  */
 enum { OTHERS_TO_COMPARE = 3 };
 
@@ -80,6 +79,8 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
 
 static void forget_sets(struct explanation_search *it)
 {
+    free(it->rows);
+    it->rows = NULL;
     for (size_t i = 0; i < MOST_PARTITIONS; i++) {
         free(it->sets[i]);
         it->sets[i] = NULL;
@@ -109,6 +110,8 @@ void explanation_search_release(struct explanation_search *it)
     free(it->sigma_ns);
     free(it->dirty);
     free(it->row);
+    free(it->sampled);
+    free(it->others);
     free(it->residuals);
     free(it->by_role);
     free(it->list);
@@ -246,25 +249,82 @@ static int fill_row(struct explanation_search *it, size_t number, size_t unit)
     return roles > 0 ? 1 : roles;
 }
 
-/*
- * The deflation for a unit: the median score of the other units of its partition, divided by the score
- * expected by chance. `sorted` has all scores, ascending.
- */
-static double deflation(const double *sorted, size_t units, double score, int32_t steps)
-{
-    if (units <= OTHERS_TO_COMPARE)
-        return 1;
-    size_t middle = (units - 2) / 2;
-    double times = sorted[middle + (sorted[middle] >= score)] / scan_expected(steps);
-    return times > 1 ? times : 1;
-}
-
 static int is_idle(const struct explanation_search *it, const struct explanation *proposal)
 {
     for (int i = 0; i < it->idle_count; i++)
         if (it->idle[i].partition == proposal->partition && it->idle[i].unit == proposal->unit &&
             it->idle[i].first <= proposal->steps.last && it->idle[i].last >= proposal->steps.first)
             return 1;
+    return 0;
+}
+
+/* As many ranks as tell how noise is related from step to step. */
+enum { MOST_SAMPLED = 64 };
+
+static int make_room_for_others(struct explanation_search *it)
+{
+    size_t steps = (size_t)it->source.baseline->step_count;
+    if (!it->sampled)
+        it->sampled = array_new(MOST_SAMPLED, sizeof *it->sampled);
+    if (!it->others)
+        it->others = array_new(MOST_SAMPLED * steps * 2 + 1, sizeof *it->others);
+    return it->sampled && it->others ? 0 : -1;
+}
+
+/* Reads the residuals of single ranks, of all or of a sample that is spread over the job. */
+static int sample_rows(struct explanation_search *it)
+{
+    size_t ranks = it->found->partitions.items[0].count, steps = (size_t)it->source.baseline->step_count;
+    size_t stride = (ranks + MOST_SAMPLED - 1) / MOST_SAMPLED;
+    if (it->rows)
+        return 0;
+    it->rows = array_new(MOST_SAMPLED * steps + 1, sizeof *it->rows);
+    if (!it->rows || make_room_for_others(it))
+        return -1;
+    it->sampled_count = 0;
+    for (size_t unit = 0; unit < ranks; unit += stride) {
+        int is_filled = fill_row(it, 0, unit);
+        if (is_filled < 0)
+            return -1;
+        if (!is_filled)
+            continue;
+        memcpy(it->rows + it->sampled_count * steps, it->row, steps * sizeof *it->row);
+        it->sampled[it->sampled_count++] = (int32_t)unit;
+    }
+    return 0;
+}
+
+/*
+ * What all rows have in common is the mirror image of a fault in a unit of many ranks, and no noise. Removes
+ * it, and makes up for the spread that is lost by it.
+ */
+static void remove_common(double *rows, size_t count, size_t steps)
+{
+    double restored = sqrt((double)count / (double)(count - 1));
+    for (size_t step = 0; step < steps; step++) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += rows[i * steps + step];
+        for (size_t i = 0; i < count; i++)
+            rows[i * steps + step] = (rows[i * steps + step] - sum / (double)count) * restored;
+    }
+}
+
+/* Corrects the score of a set for noise that is related from step to step. -1 when memory runs out. */
+static int relate(struct explanation_search *it, const struct partition *partition, size_t unit,
+                  struct step_set *set)
+{
+    size_t count = 0, steps = (size_t)it->source.baseline->step_count;
+    const struct partition *ranks = &it->found->partitions.items[0];
+    if (sample_rows(it))
+        return -1;
+    for (size_t i = 0; i < it->sampled_count; i++)
+        if (partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)unit)
+            memcpy(it->others + count++ * steps, it->rows + i * steps, steps * sizeof *it->rows);
+    if (count > 1 && unit_size(partition, unit) > 1)
+        remove_common(it->others, count, steps);
+    set->score = scan_related_score(set, it->others, count, (int32_t)steps, TAIL_OWN,
+                                    it->others + MOST_SAMPLED * steps);
     return 0;
 }
 
@@ -306,17 +366,6 @@ static int scan_units(struct explanation_search *it, size_t number)
     return 0;
 }
 
-/* Returns NULL when memory runs out. */
-static double *sorted_scores(const struct step_set *best, size_t count)
-{
-    double *scores = array_new(count, sizeof *scores);
-    for (size_t unit = 0; scores && unit < count; unit++)
-        scores[unit] = best[unit].score;
-    if (scores)
-        sort_reals(scores, count);
-    return scores;
-}
-
 static int propose_sets(struct explanation_search *it, size_t number, struct explanation *proposal)
 {
     const struct baseline *baseline = it->source.baseline;
@@ -325,18 +374,20 @@ static int propose_sets(struct explanation_search *it, size_t number, struct exp
     if (scan_units(it, number))
         return -1;
     const struct step_set *best = it->sets[number];
-    double *sorted = sorted_scores(best, partition->count);
-    for (size_t unit = 0; sorted && unit < partition->count; unit++) {
+    for (size_t unit = 0; unit < partition->count; unit++) {
         struct explanation next = {.partition = partition, .unit = unit, .steps = best[unit]};
         if (best[unit].score <= 0)
             continue;
-        next.certainty = best[unit].score * weight_of(partition, unit) /
-                             deflation(sorted, partition->count, best[unit].score, steps) -
-                         scan_sets(steps) - log(unit_count(it) * KINDS);
+        double penalty = scan_sets(steps) + log(unit_count(it) * KINDS);
+        next.certainty = best[unit].score * weight_of(partition, unit) - penalty;
+        if (next.certainty <= proposal->certainty || is_idle(it, &next))
+            continue;
+        if (relate(it, partition, unit, &next.steps))
+            return -1;
+        next.certainty = next.steps.score * weight_of(partition, unit) - penalty;
         propose(it, &next, proposal);
     }
-    free(sorted);
-    return sorted ? 0 : -1;
+    return 0;
 }
 
 /*
@@ -451,10 +502,66 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
         *fault = steady;
     } else if ((is_filled = fill_row(it, number, unit)) > 0) {
         scan_set(it->row, TAIL_OWN, &fault->steps);
+        if (relate(it, partition, unit, &fault->steps))
+            return -1;
         fault->certainty =
             fault->steps.score * weight_of(partition, unit) - scan_sets(steps) - log(unit_count(it) * KINDS);
     }
     return is_filled < 0 ? -1 : 0;
+}
+
+/* How late the host of a rank was in each step (struct baseline), in units of `sigma`. */
+static void read_lateness(const struct explanation_search *it, size_t rank, double sigma, double *row)
+{
+    const struct baseline *baseline = it->source.baseline;
+    for (int32_t step = 0; step < baseline->step_count; step++)
+        row[step] =
+            step < baseline->first_step
+                ? NAN
+                : (double)baseline->late_ns[rank * (size_t)baseline->step_count + (size_t)step] / sigma;
+}
+
+/* The spread of the lateness of all ranks. */
+static double sigma_of_lateness(struct explanation_search *it)
+{
+    const struct baseline *baseline = it->source.baseline;
+    size_t steps = (size_t)baseline->step_count, count = 0;
+    for (size_t rank = 0; rank < it->source.job->rank_count; rank++)
+        for (size_t step = (size_t)baseline->first_step; step < steps; step++)
+            it->list[count++] = baseline->late_ns[rank * steps + step];
+    int64_t middle = count ? pick_quantile(it->list, count, 0.5) : 0;
+    double sigma = count ? (double)sigma_about(it->list, count, middle) : 0;
+    double least = (double)scale(baseline->median_step_ns, LEAST_SIGMA);
+    return fmax(fmax(sigma, least), 1);
+}
+
+int explanation_search_rate(struct explanation_search *it, struct step_claim *claims, size_t count)
+{
+    size_t ranks = it->source.job->rank_count, steps = (size_t)it->source.baseline->step_count;
+    size_t stride = (ranks + MOST_SAMPLED - 1) / MOST_SAMPLED;
+    if (!count)
+        return 0;
+    if (make_room_for_others(it))
+        return -1;
+    double penalty =
+        scan_sets((int32_t)steps - it->source.baseline->first_step) + log(unit_count(it) * KINDS);
+    double sigma = sigma_of_lateness(it);
+    for (size_t i = 0; i < count; i++) {
+        struct step_set set = {.first = claims[i].first_step,
+                               .last = claims[i].last_step,
+                               .period = 1,
+                               .numbers = it->source.job->step_numbers};
+        size_t others = 0;
+        read_lateness(it, (size_t)claims[i].rank, sigma, it->row);
+        scan_set(it->row, TAIL_OWN, &set);
+        for (size_t rank = 0; rank < ranks; rank += stride)
+            if (rank != (size_t)claims[i].rank)
+                read_lateness(it, rank, sigma, it->others + others++ * steps);
+        claims[i].certainty = scan_related_score(&set, it->others, others, (int32_t)steps, TAIL_OWN,
+                                                 it->others + MOST_SAMPLED * steps) -
+                              penalty;
+    }
+    return 0;
 }
 
 static void propose_all_steady(struct explanation_search *it, size_t number, struct explanation *best)

@@ -271,6 +271,51 @@ static void take_in_recurring(struct findings *findings)
             findings_remove(findings, i);
 }
 
+/*
+ * A late host of so many steps rests on their number, which proves less where noise is related from step to
+ * step: the speed of a host wanders, that of a GPU hardly does.
+ */
+enum { SEVERAL_STEPS = 3 };
+
+static int rests_on_steps(const struct finding *finding)
+{
+    return finding->kind == FINDING_HOST && finding->first_step >= 0 &&
+           finding->last_step - finding->first_step + 1 >= SEVERAL_STEPS;
+}
+
+/* Lists what findings say of consecutive steps. NULL when memory runs out. */
+static struct step_claim *claims_of(const struct findings *findings)
+{
+    struct step_claim *claims = array_new(findings->count + 1, sizeof *claims);
+    size_t count = 0;
+    for (size_t i = 0; claims && i < findings->count; i++)
+        if (rests_on_steps(&findings->items[i]))
+            claims[count++] = (struct step_claim){findings->items[i].rank, findings->items[i].first_step,
+                                                  findings->items[i].last_step, NAN};
+    return claims;
+}
+
+static size_t count_claims(const struct findings *findings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        count += rests_on_steps(&findings->items[i]) != 0;
+    return count;
+}
+
+/* Asks findings that rest on their number of steps how certain the score is of them. */
+static void ask_claims(struct findings *findings, const struct step_claim *claims, const struct job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (!rests_on_steps(&findings->items[i]))
+            continue;
+        double certainty = claims[count++].certainty;
+        finding_ask(findings, &findings->items[i], RULE_CERTAINTY,
+                    isnan(certainty) ? NOT_ASKED : certainty - log(job_selection_ratio(job)));
+    }
+}
+
 int findings_take_explanations(struct findings *findings, const struct suspects *suspects,
                                const struct job *job, const struct baseline *baseline,
                                const struct edges *edges, const struct transfer_excess *transfers,
@@ -286,8 +331,14 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
         .least_ns = scale(baseline->median_step_ns, options->min_gain * limit_of(LIMIT_NO_GAIN))};
     if (job->finished_only || !replay)
         return 0;
-    int failed =
-        explanations_find(&explanations, job, baseline, edges, transfers, replay, &acceptance, error);
+    struct step_claim *claims = claims_of(findings);
+    if (!claims)
+        return error_no_memory(error);
+    int failed = explanations_find(&explanations, claims, count_claims(findings), job, baseline, edges,
+                                   transfers, replay, &acceptance, error);
+    if (!failed)
+        ask_claims(findings, claims, job);
+    free(claims);
     for (size_t i = 0; !failed && i < explanations.count; i++)
         if (take(findings, suspects, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);

@@ -18,8 +18,9 @@ struct transfer_excess;
 /*
  * How well a fault in some steps explains a row of residuals, one per step, in units of the standard
  * deviation of the noise: the sum over its steps of log(t(y - m) / t(y)), where t is the density of Student's
- * t and m the size of the fault. The power-law tail of t limits what a single step can contribute (a step of
- * 30 sigma contributes as much as 1.5 log 450); steps add up.
+ * t and m the size of the fault; or, for a fault whose size differs from step to step (a data loader), the
+ * log of the mean ratio over all sizes. The power-law tail of t limits what a single step can contribute (a
+ * step of 30 sigma contributes as much as 1.5 log 450); steps add up.
  *
  * The candidate sets are all intervals, and for every period and phase all runs of consecutive occurrences. A
  * set needs at least three steps that support the fault; one or two steps are left to other tests. A set must
@@ -27,7 +28,7 @@ struct transfer_excess;
  */
 struct step_set {
     double score; /* 0: there is no set */
-    double size;  /* size of the fault, m */
+    double size;  /* size of the fault, m; the mean of its steps where it differs from step to step */
     int32_t first;
     int32_t last;
     int32_t period;         /* 1: an interval; N: every Nth step */
@@ -69,6 +70,17 @@ int scan_row(const double *row, const int32_t *numbers, int32_t steps, double ta
 
 /* Scores the steps of `set` in another row, with the best size. Fills in set->score and set->size. */
 void scan_set(const double *row, double tail, struct step_set *set);
+
+/*
+ * What a set is worth when the noise of consecutive steps is related: the speed of a host wanders, so its
+ * steps are late or early for a while. `rows` are those of units that are not at fault. The mean of n steps
+ * of them spreads by s instead of by 1 / sqrt(n), so the n steps say as much as n / (n s^2) independent ones
+ * (the variance ratio: Lo and MacKinlay, 1988). Returns the score of `set` for that many steps. If it is less
+ * than one, the mean of the set is compared with s. Sets that recur, and fewer than three rows, are not
+ * changed. `list` has room for `count` * `steps` values.
+ */
+double scan_related_score(const struct step_set *set, const double *rows, size_t count, int32_t steps,
+                          double tail, double *list);
 
 /* Returns the logarithm of the number of candidate sets in this many steps. */
 double scan_sets(int32_t steps);
@@ -155,11 +167,10 @@ int32_t explanation_count(const struct explanation *explanation);
 
 /*
  * One score for every hypothesis: a unit of ranks (struct partition) was slow by itself in a set of steps
- * (struct step_set). The score is divided by the deflation, which is measured on units without a fault
- * (genomic control: Devlin and Roeder, Biometrics 55, 1999). The logarithm of the number of hypotheses is
- * subtracted. The result is the certainty. The hypothesis with the greatest certainty is accepted first. What
- * it explains is removed from the replay, from the peers of other units and from the noise. This repeats
- * until no hypothesis is certain.
+ * (struct step_set). The score is corrected for noise that is related from step to step
+ * (scan_related_score). The logarithm of the number of hypotheses is subtracted. The result is the certainty.
+ * The hypothesis with the greatest certainty is accepted first. What it explains is removed from the replay,
+ * from the peers of other units and from the noise. This repeats until no hypothesis is certain.
  */
 
 /* Thresholds for accepting a hypothesis. */
@@ -179,12 +190,20 @@ struct explanations {
     size_t capacity;
 };
 
+/* A rank whose host is said to have been late in consecutive steps. */
+struct step_claim {
+    int32_t rank;
+    int32_t first_step;
+    int32_t last_step;
+    double certainty; /* log odds; unchanged where the score cannot rate it */
+};
+
 /*
- * Finds the hypotheses to accept, greatest certainty first. `replay` must be of the unchanged job; what is
- * accepted is removed from it. Release `explanations` in all cases, also on error.
+ * First rates the claims. Then finds the hypotheses to accept, greatest certainty first. `replay` must be of
+ * the unchanged job; what is accepted is removed from it. Release `explanations` in all cases, also on error.
  */
-int explanations_find(struct explanations *explanations, const struct job *job,
-                      const struct baseline *baseline, const struct edges *edges,
+int explanations_find(struct explanations *explanations, struct step_claim *claims, size_t claim_count,
+                      const struct job *job, const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
                       const struct acceptance_limits *acceptance, struct error *error);
 void explanations_release(struct explanations *explanations);
@@ -408,7 +427,11 @@ struct explanation_search {
     unsigned char *mostly[MOST_PARTITIONS];    /* owned: [unit], explained in most steps */
     struct step_set *sets[MOST_PARTITIONS];    /* owned: [unit], its best set; NULL: not computed */
     double *row;                               /* owned: scratch, [step] */
-    double *residuals;                         /* owned: scratch */
+    double *rows;     /* owned: [rank of `sampled`][step], residuals of single ranks; NULL: not read yet */
+    int32_t *sampled; /* owned: units of the partition of single ranks that `rows` has */
+    size_t sampled_count;
+    double *others; /* owned: scratch, the part of `rows` that a unit is compared with, and as much again */
+    double *residuals; /* owned: scratch */
     size_t residual_room;
     double *by_role;       /* owned: scratch, [role] */
     int64_t *list;         /* owned: scratch, [rank * steps + step] */
@@ -440,6 +463,9 @@ int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t uni
  * when memory runs out.
  */
 int explanation_search_best(struct explanation_search *it, struct explanation *best);
+
+/* Fills in the certainty of claims. Returns -1 when memory runs out. */
+int explanation_search_rate(struct explanation_search *it, struct step_claim *claims, size_t count);
 
 /* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,

@@ -29,6 +29,9 @@ static inline int32_t suspect_steps(const struct suspect *suspect)
     return suspect->last_step - suspect->first_step + 1;
 }
 
+/* The number of steps that two suspects share. */
+int32_t suspects_shared_steps(const struct suspect *a, const struct suspect *b);
+
 /* Whether two suspects share more than half of the steps of the shorter one. */
 int suspects_are_together(const struct suspect *a, const struct suspect *b);
 

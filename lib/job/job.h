@@ -71,7 +71,7 @@ struct job_operation {
  */
 struct job_drafts {
     int64_t *issued_ns;    /* when it was called; TIME_UNKNOWN */
-    int64_t *free_ns;      /* when its stream became free: end_ns, or later if open channels took data */
+    int64_t *free_ns;      /* when its stream became free: end_ns, or later if its GPU took data until then */
     int64_t *durations_ns; /* recorded duration of an operation whose start is unknown; TIME_UNKNOWN */
     int64_t *noticed_ns;   /* host clock minus GPU clock when the host noticed its start; TIME_UNKNOWN */
     int32_t *streams;      /* index in stream_ids */

@@ -95,12 +95,13 @@ static void end_by_proxy(struct job_operation *operation, int64_t gpu_done_ns)
     operation->ends = ENDS_BY_PROXY;
 }
 
-/* The stop may be too early if the operation shares its kernel or has a channel without a stop. */
+/* The stop may be too early if the operation is a tree, shares its kernel or has a channel without a stop. */
 static int may_stop_early(const struct job *job, size_t at)
 {
     if (job->operations[at].ends != ENDS_BY_KERNEL)
         return 0;
-    return job->operations[at].incomplete || (at && job_same_group(job, at - 1, at)) ||
+    return job->operations[at].is_tree || job->operations[at].incomplete ||
+           (at && job_same_group(job, at - 1, at)) ||
            (at + 1 < job->operation_count && job_same_group(job, at, at + 1));
 }
 
