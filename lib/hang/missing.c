@@ -319,10 +319,20 @@ static size_t count_ended(const struct absence *absence)
     return count;
 }
 
+/* How many candidates lack the record of operations that others finished with them. */
+static size_t count_lost(const struct absence *absence, const struct finding *finding)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < finding->candidate_count; i++)
+        count += absence->ranks[finding->candidates[i]].is_lost != 0;
+    return count;
+}
+
 /*
  * Where several records end long before those of the ranks that wait, one process died, and the others ended
  * because they lost their peer. The one whose record ends first is the likelier culprit. Makes it the rank
- * of the finding and says so, if the clocks show which it is.
+ * of the finding and says so, if the clocks show which it is. Confidence is medium if it alone died before it
+ * wrote what it had done.
  */
 static int name_likelier(const struct absence *absence, struct finding *finding)
 {
@@ -342,6 +352,8 @@ static int name_likelier(const struct absence *absence, struct finding *finding)
     }
     if (second_ns == INT64_MAX || first_ns == second_ns)
         return 0;
+    if (count_lost(absence, finding) == 1 && absence->ranks[finding->rank].is_lost)
+        finding->confidence = CONFIDENCE_MEDIUM;
     figures_add_time(&finding->figures, "ended_before_us", second_ns - first_ns);
     return buffer_printf(&finding->evidence, ". The record of rank %s ends first, ",
                          job->ranks[finding->rank].name) ||

@@ -296,7 +296,7 @@ static void who_of_two_died(void **state)
         for (size_t i = 0; i < findings.count; i++) {
             const struct finding *finding = &findings.items[i];
             assert_int_equal(finding->kind, FINDING_ENDED_EARLY);
-            assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+            assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
             assert_int_equal(finding->candidate_count, 2);
             assert_int_equal(finding->rank, 2);
         }
