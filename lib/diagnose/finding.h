@@ -96,7 +96,7 @@ struct finding {
     const char *link[2];
     /* Network: the network card, borrowed from the job; NULL: the card that its process names */
     const char *nic;
-    int is_unrecorded; /* missing: the rank left no record of its calls */
+    int is_unrecorded; /* missing, late: the rank left no record of its calls */
     int never_ended;   /* missing: its GPU never ended, or never started, what its host enqueued */
     /* Missing: how it holds up the creation of a communicator, if it is not missing from an operation */
     enum creation_fault creation_fault;
@@ -131,12 +131,22 @@ struct unexplained_hang {
     int32_t instance; /* the first collective that was started and never ended */
 };
 
+/*
+ * The rank that spends most time in operations of ranks without a trace where waiting for those cannot be
+ * told from slow transfers, or from the design of the job.
+ */
+struct hidden_wait {
+    int64_t step_ns; /* average over the steps after the warm-up; 0: there is less than min_gain */
+    int32_t rank;
+};
+
 struct findings {
     struct finding *items; /* owned */
     size_t count;
     size_t capacity;
     struct common_slowdown common_slowdown;
     struct unexplained_hang unexplained_hang;
+    struct hidden_wait hidden_wait; /* findings_take_absent */
     int is_snapshot;     /* the dumps show a running job, so that who waits for whom proves nothing */
     size_t not_replayed; /* suspects that are or may be findings and whose cost is not known */
     struct rule_set off; /* rules that are switched off */
@@ -335,6 +345,15 @@ int finding_advise(const struct finding *finding, const struct job *job, int nam
 int hang_append_reason(const struct unexplained_hang *hang, const struct job *job, struct buffer *text);
 int hang_append_remedy(const struct unexplained_hang *hang, const struct job *job, struct buffer *text);
 
+/* -------------------- absent_ranks.c -------------------- */
+
+/*
+ * Appends why it cannot be determined whether other ranks wait for those without a trace, and what to add:
+ * each a sentence without its full stop. -1 when memory runs out.
+ */
+int hidden_wait_append_reason(const struct hidden_wait *hidden, const struct job *job, struct buffer *text);
+int hidden_wait_append_remedy(const struct job *job, struct buffer *text);
+
 /* -------------------- longer_steps.c -------------------- */
 
 /*
@@ -356,7 +375,9 @@ struct usual_steps {
 /*
  * Steps that took longer than the baseline (longer_steps.c), whatever the cause: blocks of steps, and single
  * steps. A step counts as longer if the difference is at least a tenth of its baseline, at least min_gain,
- * and at least `sigmas` times the noise; a step of twice the baseline always counts.
+ * and at least `sigmas` times the noise; a step of twice the baseline always counts. Five consecutive steps
+ * and more that are longer by a tenth on average, and apart from the others, count together where no finding
+ * is reported: the mean of many has less noise.
  */
 struct longer_row {
     /* -1: of a later round (longer_steps_add_round), whose step numbers do not apply any more */

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
+#include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
 
@@ -352,6 +353,102 @@ static void sum_up(struct longer_steps *longer, const struct baseline *baseline,
     }
 }
 
+/* Degrees of freedom of the noise of step times, as in the score. */
+static const double TAIL = 2;
+static const double TENTH = 0.1;
+
+/* By how much each step was longer, in units of its noise; NAN where that is not known. */
+static void fill_row(const struct longer_steps *longer, const struct baseline *baseline, double *row)
+{
+    for (int32_t step = 0; step < baseline->step_count; step++) {
+        int64_t noise_ns = longer->usual.noise_ns[step];
+        int is_known = step >= baseline->first_step && is_compared(longer, baseline, step) && noise_ns > 0;
+        row[step] = is_known ? ratio_of(baseline->step_ns[step] - longer->usual.usual_ns[step], noise_ns)
+                             : (double)NAN;
+    }
+}
+
+/* How step times are distributed, relative to their baseline: the steps of a set, or all others. */
+struct spread {
+    size_t steps;
+    double mean;
+    int64_t low_ns;  /* a tenth is below */
+    int64_t high_ns; /* a tenth is above */
+};
+
+static struct spread spread_of(const struct longer_steps *longer, const struct baseline *baseline,
+                               const struct step_set *set, int is_inside, int64_t *list)
+{
+    struct spread spread = {0};
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+        if (is_compared(longer, baseline, step) && step_set_has(set, step) == is_inside) {
+            list[spread.steps++] = baseline->step_ns[step] - longer->usual.usual_ns[step];
+            spread.mean += ratio_of(baseline->step_ns[step], longer->usual.usual_ns[step]) - 1;
+        }
+    spread.mean /= spread.steps ? (double)spread.steps : 1;
+    spread.low_ns = spread.steps ? quantile_of(list, spread.steps, TENTH) : 0;
+    spread.high_ns = spread.steps ? quantile_of(list, spread.steps, 1 - TENTH) : 0;
+    return spread;
+}
+
+/* Whether the steps of a set are many, longer by a tenth on average, and apart from the others. */
+static int is_lasting(const struct longer_steps *longer, const struct baseline *baseline,
+                      const struct step_set *set, int64_t *list)
+{
+    struct spread inside = spread_of(longer, baseline, set, 1, list),
+                  outside = spread_of(longer, baseline, set, 0, list);
+    return inside.steps >= STEPS_OF_HICCUPS && inside.mean >= LONGER && outside.steps > 1 &&
+           inside.low_ns > outside.high_ns;
+}
+
+/* The most certain interval of longer steps; its score is 0 if there is none. -1 when memory runs out. */
+static int find_lasting(const struct longer_steps *longer, const struct baseline *baseline,
+                        struct step_set *set)
+{
+    double *row = array_new((size_t)baseline->step_count, sizeof *row);
+    int64_t *list = array_new((size_t)baseline->step_count, sizeof *list);
+    int failed = !row || !list;
+    if (!failed) {
+        fill_row(longer, baseline, row);
+        failed = scan_row(row, NULL, baseline->step_count, TAIL, set);
+    }
+    if (!failed &&
+        (set->period != 1 || set->score - scan_sets(baseline->step_count) < limit_of(LIMIT_CERTAINTY_SURE) ||
+         !is_lasting(longer, baseline, set, list)))
+        set->score = 0;
+    free(row);
+    free(list);
+    return failed ? -1 : 0;
+}
+
+static int has_reported(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (finding_is_reported(&findings->items[i]))
+            return 1;
+    return 0;
+}
+
+/*
+ * Adds consecutive steps that are longer together, although none may be by itself: the mean of many has less
+ * noise. Where a finding is reported, it tells which steps are longer. -1 when memory runs out.
+ */
+static int add_lasting(const struct longer_steps *longer, const struct baseline *baseline,
+                       const struct findings *findings, int64_t *over_ns)
+{
+    struct step_set set = {0};
+    if (has_reported(findings))
+        return 0;
+    if (find_lasting(longer, baseline, &set))
+        return -1;
+    for (int32_t step = set.first; set.score > 0 && step <= set.last; step++) {
+        int64_t ns =
+            is_compared(longer, baseline, step) ? baseline->step_ns[step] - longer->usual.usual_ns[step] : 0;
+        over_ns[step] = ns > over_ns[step] ? ns : over_ns[step];
+    }
+    return 0;
+}
+
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                       const struct findings *findings, const struct diagnose_options *options)
 {
@@ -367,7 +464,8 @@ int longer_steps_find(struct longer_steps *longer, const struct job *job, const 
         over_ns[step] = longer_ns(longer, baseline, step, options);
     longer->period = period_of(job, over_ns, baseline->step_count);
     longer->started_step = baseline->started_step;
-    int failed = find_rows(longer, job, baseline, findings, over_ns);
+    int failed = add_lasting(longer, baseline, findings, over_ns) ||
+                 find_rows(longer, job, baseline, findings, over_ns);
     sum_up(longer, baseline, findings, over_ns);
     free(over_ns);
     return failed;

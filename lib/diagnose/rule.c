@@ -147,12 +147,14 @@ const struct limit limits[LIMIT_COUNT] = {
 enum {
     OF_COMPUTE = 1 << FINDING_COMPUTE,
     OF_HOST = 1 << FINDING_HOST,
+    OF_LATE = 1 << FINDING_LATE,
     OF_NETWORK = 1 << FINDING_NETWORK,
     OF_MISSING = 1 << FINDING_MISSING,
     OF_ENDED_EARLY = 1 << FINDING_ENDED_EARLY,
     OF_ERROR = 1 << FINDING_ERROR,
     OF_RANK = OF_COMPUTE | OF_HOST,
-    OF_ALL = OF_RANK | OF_NETWORK
+    OF_ALL = OF_RANK | OF_NETWORK,
+    OF_SCORE = OF_ALL | OF_LATE
 };
 
 /* The names follow the enum: RULE_ROUGH_END is rough-end. */
@@ -284,7 +286,7 @@ const struct rule rules[RULE_COUNT] = {
                                "all steps make them too early for one rank",
                                "the share of the steps after the warm-up that the fault covers",
                                "the fault covers all steps and is based on estimated end times"},
-    [RULE_WORTH] = {"worth", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH, NULL,
+    [RULE_WORTH] = {"worth", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH, NULL,
                     "its worth in each step, in units of --min-gain of the median step",
                     "the fault costs too little"},
     [RULE_WORTH_MOMENT] =
@@ -345,7 +347,7 @@ const struct rule rules[RULE_COUNT] = {
          "faults of at least three steps, from the first one after the warm-up and not to the last",
          "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
     [RULE_CERTAINTY] =
-        {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
+        {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
          "findings by a score over several ranks or steps; hosts that were late in at least three "
          "consecutive steps",
          "the log odds that the fault is not noise", "the fault may be noise"},
@@ -478,13 +480,15 @@ const struct rule rules[RULE_COUNT] = {
                        "operations on it",
                        "1 if the ranks that the others wait for left no trace, else 0",
                        "the ranks left no trace, but their files may merely not have been ingested"},
-    [RULE_OUTLIVED] = {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
-                       "jobs in which most files have no end, for a rank with a file",
-                       "for how many seconds longer the bundled plugin wrote the files of the waiting ranks; "
-                       "0 if the clocks do not show it, or another recorder wrote the files",
-                       "the file of the rank ends at about the same time as others, so it may only have been "
-                       "truncated elsewhere"},
-    [RULE_UNRECORDED] = {"unrecorded", OF_MISSING, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE,
+    [RULE_OUTLIVED] =
+        {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
+         "jobs in which most files have no end, for a rank with a file",
+         "for how many seconds the bundled plugin wrote the files of the waiting ranks after it "
+         "last recorded the clock of this rank; 0 if the clocks do not show it, or another recorder wrote "
+         "the files",
+         "the file of the rank ends at about the same time as others, so it may only have been "
+         "truncated elsewhere"},
+    [RULE_UNRECORDED] = {"unrecorded", OF_MISSING | OF_LATE, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE,
                          "ranks that others wait for, or that one reports; if the rank has no record, if "
                          "records times as many ranks have a record as have none (records-unsized times if "
                          "no record shows how many ranks there are)",

@@ -181,6 +181,7 @@ struct job_rank {
     double clock_scale;
     enum cut cut;
     int64_t seen_until_ns;     /* last other record of its recorder, on the host's clock; 0: unknown */
+    int64_t anchored_until_ns; /* the last clock anchor of its recorder, on the host's clock; 0: unknown */
     int reports_progress;      /* it reports its progress on some communicator */
     int reports_after_pending; /* its recorder reports an unfinished operation only after it was pending for a
                                   second */
@@ -217,6 +218,19 @@ struct job_service {
     int64_t send_ns;    /* SendWait: the network, or this rank's card, took the data */
     int64_t produce_ns; /* SendGpuWait: its GPU had no data yet */
     int64_t drain_ns;   /* RecvGpuWait: its GPU had not taken the received data yet */
+};
+
+/*
+ * When the network steps of one operation ended at one receiver, on one channel. Listed only for operations
+ * of communicators that lack the records of some member, because they show how long the others waited for it.
+ */
+struct job_arrivals {
+    int32_t operation;
+    int32_t sender;   /* job rank; -1: not known */
+    int32_t steps;    /* at least 2 */
+    int64_t first_ns; /* end of the first network step, on the receiver's device timeline */
+    int64_t last_ns;
+    int64_t longest_ns; /* the longest time from the end of one to the end of the next */
 };
 
 /* Indexes from `first` up to but not including `end`. */
@@ -315,7 +329,10 @@ struct job {
     struct job_traffic *traffic; /* sorted by operation */
     size_t traffic_count;
     size_t traffic_capacity;
-    struct job_service *services;        /* owned: [rank * step_count + step]; NULL: nothing is recorded */
+    struct job_service *services;  /* owned: [rank * step_count + step]; NULL: nothing is recorded */
+    struct job_arrivals *arrivals; /* owned; sorted by operation */
+    size_t arrival_count;
+    size_t arrival_capacity;
     struct job_span *operations_of_step; /* [rank * step_count + step]; use job_operations_in */
     int32_t *by_step;                    /* indexes of the instances that have a step, sorted by step */
     size_t *step_end;                    /* [step]: end of its instances in by_step */

@@ -100,7 +100,8 @@ static int find_longer(struct search *search, struct error *error)
         findings_take_groups(findings, &suspects, job, baseline, &edges, transfers, timed, options, error) ||
         findings_add_slow_drains(findings, &suspects, job, baseline, &edges, transfers, timed, error);
     replay_release(&replay);
-    failed = failed || findings_take_busiest(findings, job, baseline, options, error);
+    failed = failed || findings_take_busiest(findings, job, baseline, options, error) ||
+             findings_take_absent(findings, job, baseline, options, error);
     edges_release(&edges);
     suspects_release(&suspects);
     return failed;
@@ -309,6 +310,8 @@ static int append_lost(const struct judgement *judgement, struct buffer *text)
                        : judgement->job->excerpt_count ? "time lost in the loaded steps: "
                                                        : "time lost: ";
     return buffer_append_text(text, lost) || append_loss(&judgement->longer, text) ||
+           (judgement->hidden_wait.step_ns &&
+            buffer_append_text(text, ", not counting waits for ranks without a trace")) ||
            buffer_append_byte(text, '\n') || (unjudged > 0 && append_coverage(scope, text));
 }
 
@@ -405,6 +408,19 @@ static int append_undetermined(const struct judgement *judgement, struct buffer 
     return failed;
 }
 
+static int append_hidden_wait(const struct judgement *judgement, struct buffer *text)
+{
+    struct buffer said = BUFFER_INIT;
+    int failed = hidden_wait_append_reason(&judgement->hidden_wait, judgement->job, &said) ||
+                 escape_terminal(text, said.data, said.length);
+    buffer_clear(&said);
+    failed = failed || hidden_wait_append_remedy(judgement->job, &said) ||
+             buffer_append_text(text, "\n    Next: ") || escape_terminal(text, said.data, said.length) ||
+             buffer_append_text(text, ".\n");
+    buffer_release(&said);
+    return failed || append_judged(judgement, text) ? -1 : 0;
+}
+
 int headline_append_verdict(const struct judgement *judgement, int names_run, struct buffer *text)
 {
     const struct scope *scope = &judgement->scope;
@@ -425,6 +441,8 @@ int headline_append_verdict(const struct judgement *judgement, int names_run, st
                    text, is_longer ? "steps became longer; not enough data to find the rank at fault: "
                                    : NOT_ENOUGH_DATA ": ") ||
                scope_append_blindness(scope, text) || buffer_append_byte(text, '\n');
+    if (judgement->hidden_wait.step_ns)
+        return append_hidden_wait(judgement, text);
     if (scope_is_partial(scope))
         return append_partly_judged(judgement, text);
     return buffer_append_text(text, NO_PROBLEM_FOUND "\n") || append_judged(judgement, text);

@@ -62,6 +62,19 @@ static int32_t stopped_in(const struct findings *findings)
     return first;
 }
 
+/*
+ * Whether a reported finding says what the ranks without a trace did: that they were late, or that the job
+ * stopped.
+ */
+static int tells_of_absent(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (finding_is_reported(&findings->items[i]) &&
+            (findings->items[i].kind == FINDING_LATE || findings->items[i].stops_job))
+            return 1;
+    return 0;
+}
+
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
                    const struct findings *findings, const struct diagnose_options *options)
 {
@@ -75,6 +88,9 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
     if (!findings_explain_stop(findings) && !job->watch.has_moved &&
         judgement->scope.blindness != BLIND_NO_ENDS)
         judgement->unexplained_hang = findings->unexplained_hang;
+    if (judgement->scope.blindness == BLIND_NOT && !judgement->unexplained_hang.is_known &&
+        !tells_of_absent(findings))
+        judgement->hidden_wait = findings->hidden_wait;
     return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
                    smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
                    time_shares_measure(&judgement->shares, job, baseline) ||
@@ -133,13 +149,16 @@ static int is_unseen(const struct job *job)
 static int add_undetermined(const struct judgement *judgement, struct buffer *json)
 {
     struct buffer reason = BUFFER_INIT, remedy = BUFFER_INIT;
-    int failed = hang_append_reason(&judgement->unexplained_hang, judgement->job, &reason) ||
-                 hang_append_remedy(&judgement->unexplained_hang, judgement->job, &remedy) ||
-                 buffer_append_text(json, json->length ? ",{" : "{") ||
-                 text_json_integer(json, "run", judgement->job->run_id) ||
-                 text_json_string(json, "reason", reason.data) ||
-                 text_json_string(json, "remedy", remedy.data) || text_json_key(json, "us") ||
-                 buffer_append_text(json, "null}");
+    const struct job *job = judgement->job;
+    int failed = judgement->unexplained_hang.is_known
+                     ? hang_append_reason(&judgement->unexplained_hang, job, &reason) ||
+                           hang_append_remedy(&judgement->unexplained_hang, job, &remedy)
+                     : hidden_wait_append_reason(&judgement->hidden_wait, job, &reason) ||
+                           hidden_wait_append_remedy(job, &remedy);
+    failed = failed || buffer_append_text(json, json->length ? ",{" : "{") ||
+             text_json_integer(json, "run", judgement->job->run_id) ||
+             text_json_string(json, "reason", reason.data) || text_json_string(json, "remedy", remedy.data) ||
+             text_json_key(json, "us") || buffer_append_text(json, "null}");
     buffer_release(&reason);
     buffer_release(&remedy);
     return failed;
@@ -167,7 +186,8 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
     add_shares(summary, judgement);
     summary->smallest = judgement->smallest;
     summary->longer_steps |= longer_steps_alarm(&judgement->longer);
-    if (judgement->unexplained_hang.is_known && add_undetermined(judgement, &summary->undetermined))
+    if ((judgement->unexplained_hang.is_known || judgement->hidden_wait.step_ns) &&
+        add_undetermined(judgement, &summary->undetermined))
         return -1;
     return longer_steps_add_json(&judgement->longer, judgement->job, &summary->longer);
 }

@@ -68,6 +68,7 @@ struct judgement {
     size_t hosts;                             /* 0: not known */
     int32_t stopped_step;                     /* step in which the job hangs; -1: none */
     struct unexplained_hang unexplained_hang; /* not known if a finding names the culprit */
+    struct hidden_wait hidden_wait;           /* none if a finding names a rank without a trace */
 };
 
 /* Wait time summed over all ranks that recorded something; TIME_UNKNOWN. */

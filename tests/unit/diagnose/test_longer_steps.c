@@ -301,6 +301,45 @@ static void of_several_rounds(void **state)
     longer_steps_release(&longer);
 }
 
+/*
+ * Steps vary by 5 % of their time, so that no single step of a tenth more stands out; from step 14 on all are
+ * longer by `more`, up to step `last`.
+ */
+static const struct longer_steps *shift(struct steps *steps, int last, int64_t more)
+{
+    static const int64_t noise[] = {0, 50, -30, 20, -50, 40, 10, -20};
+    steps_init(steps);
+    for (int i = 1; i < STEPS - 1; i++)
+        steps->ns[i] = 1000 + noise[i % 8] + (i >= 14 && i <= last ? more : 0);
+    return look(steps);
+}
+
+/* Together they stand out, from a tenth on, where they are many and apart from the others. */
+static void many_that_are_longer_together(void **state)
+{
+    struct steps steps;
+    check_row(shift(&steps, STEPS - 2, 150), 0, 14, STEPS - 2);
+    assert_true(longer_steps_alarm(&steps.longer));
+    assert_true(steps.longer.lost_ns >= 150 * 25);
+    longer_steps_release(&steps.longer);
+    assert_int_equal(shift(&steps, STEPS - 2, 80)->count, 0);
+    assert_int_equal(steps.longer.lost_ns, 0);
+    longer_steps_release(&steps.longer);
+    assert_int_equal(shift(&steps, 17, 150)->count, 0);
+    longer_steps_release(&steps.longer);
+}
+
+/* Where a rank is named, its finding says which steps are longer. */
+static void no_shift_beside_a_finding(void **state)
+{
+    struct steps steps;
+    shift(&steps, STEPS - 2, 150);
+    steps.finding = (struct finding){.confidence = CONFIDENCE_MEDIUM, .first_step = 2, .last_step = 3};
+    steps.has_finding = 1;
+    assert_int_equal(look(&steps)->count, 0);
+    longer_steps_release(&steps.longer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +353,8 @@ int main(void)
         cmocka_unit_test(what_findings_explain),
         cmocka_unit_test(steps_that_have_more_to_do),
         cmocka_unit_test(single_steps),
+        cmocka_unit_test(many_that_are_longer_together),
+        cmocka_unit_test(no_shift_beside_a_finding),
         cmocka_unit_test(where_nothing_is_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
