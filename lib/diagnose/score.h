@@ -637,6 +637,14 @@ int transfer_groups_init(struct transfer_groups *groups, const struct job *job, 
                          const struct edges *edges);
 void transfer_groups_release(struct transfer_groups *groups);
 
+/* -------------------- transfer_groups.c -------------------- */
+
+/*
+ * Called by transfer_groups_init: finds the groups that transfer in at least half of the steps, and their
+ * families. Returns -1 when memory runs out.
+ */
+int transfer_groups_find(struct transfer_groups *groups, const struct edges *edges);
+
 /* The hosts of the ranks; NULL: not known. */
 const struct partition *transfer_groups_hosts(const struct transfer_groups *groups);
 
@@ -645,6 +653,8 @@ const struct partition *transfer_groups_hosts(const struct transfer_groups *grou
  * all ranks and two. Returns their number.
  */
 size_t transfer_group_ranks(const struct transfer_groups *groups, size_t group, int32_t *ranks);
+
+/* -------------------- slow_groups.c -------------------- */
 
 /* The median over the steps of a set of `ratio`, if `is_steady`, or of `beyond`. `list` has room for all. */
 double transfer_groups_middle(const struct transfer_groups *groups, size_t group, int is_steady,

@@ -173,18 +173,30 @@ static void leave_others(const struct ranking *it)
     }
 }
 
+/* Takes the members of all slow groups: what most sisters share is the fault of no single rank. */
+static void take_all(const struct ranking *it)
+{
+    memset(it->found->may, 0, it->groups->job->rank_count);
+    for (size_t group = 0; group < it->groups->count; group++) {
+        size_t count = it->found->has[group] ? transfer_group_ranks(it->groups, group, it->ranks) : 0;
+        for (size_t i = 0; i < count; i++)
+            it->found->may[it->ranks[i]] = 1;
+    }
+}
+
 static void find(const struct ranking *it)
 {
     weigh_ranks(it);
     double most = most_of(it->evidence, it->groups->job->rank_count);
     it->found->is_unit = 0;
     take_ranks(it, most);
-    if (take_hosts(it, most))
-        it->found->count = count_of(it);
-    else {
-        leave_others(it);
-        it->found->count = is_common(it) ? 0 : count_of(it);
+    if (!take_hosts(it, most)) {
+        if (is_common(it))
+            take_all(it);
+        else
+            leave_others(it);
     }
+    it->found->count = count_of(it);
     /* If every rank may be at fault, nothing is known. */
     if (it->found->count == it->groups->job->rank_count)
         it->found->count = 0;

@@ -312,6 +312,20 @@ static void all_groups_are_slow(void **state)
     job_free(it);
 }
 
+/* Both groups that cross from host 7 to host 0: either host, or what is between them. */
+static void all_groups_between_two_hosts_are_slow(void **state)
+{
+    static const int32_t expected[] = {0, 1, 14, 15};
+    struct job_of_groups *it = job_new(9, STEPS - 1, 4);
+    (void)state;
+    it->is_slow[CONTEXT][0] = it->is_slow[CONTEXT][1] = 1;
+    const struct finding *finding = take(it);
+    assert_non_null(finding);
+    assert_int_equal(finding->candidate_count, 4);
+    assert_memory_equal(finding->candidates, expected, sizeof expected);
+    job_free(it);
+}
+
 /* The network of all ranks: any of them may be at fault. */
 static void only_the_communicator_of_all_is_slow(void **state)
 {
@@ -391,6 +405,7 @@ int main(void)
                                        cmocka_unit_test(all_groups_that_cross_a_host_are_slow),
                                        cmocka_unit_test(nothing_is_slow),
                                        cmocka_unit_test(all_groups_are_slow),
+                                       cmocka_unit_test(all_groups_between_two_hosts_are_slow),
                                        cmocka_unit_test(only_the_communicator_of_all_is_slow),
                                        cmocka_unit_test(a_group_is_somewhat_slower_in_all_steps),
                                        cmocka_unit_test(a_group_is_slow_in_two_steps),
