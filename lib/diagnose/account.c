@@ -8,10 +8,14 @@
 #include "job/job.h"
 #include "model/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Fewer steps without a finding than this do not show how long a step takes without one. */
 enum { STEPS_WITHOUT_FINDING = 4 };
+
+/* Findings explain less together than the sum of their costs from this share of the sum on. */
+static const double LEAST_SIMULTANEOUS = 0.1;
 
 /* What findings claim of each step, and what its duration shows. All arrays are owned, and by step. */
 struct claims {
@@ -63,9 +67,10 @@ static int has_steps(const struct finding *finding, int32_t step_count)
     return finding_is_of_steps(finding) && finding->last_step < step_count;
 }
 
+/* The step after the last may show a part of the cost; the arrays have room for it. */
 static void add_claim(struct claims *claims, const struct finding *finding)
 {
-    for (int32_t step = finding->first_step; step <= finding->last_step; step++) {
+    for (int32_t step = finding->first_step; step <= finding->last_step + 1; step++) {
         int64_t cost_ns = finding_cost_in_step(finding, step);
         if (!is_counted(finding)) {
             claims->doubted_ns[step] += cost_ns;
@@ -121,21 +126,34 @@ static int64_t over_without_claims(const struct claims *claims, int32_t step, in
     return ns > 0 ? ns : 0;
 }
 
-/*
- * What findings explain of a step together: the sum of their costs, unless the step, with what shows in the
- * steps beside it, was clearly less long than that. Then they delayed the job at the same time. Each alone
- * costs what its replay says, so that the greatest is the least they cost.
- */
-static int64_t joint_of(const struct claims *claims, int32_t step, int32_t step_count)
+/* What a step, with what shows in the steps beside it, leaves of the sum of the costs of several findings. */
+static int64_t shown_of(const struct claims *claims, int32_t step, int32_t step_count)
 {
     int64_t sum_ns = claims->sum_ns[step], most_ns = claims->most_ns[step];
     if (sum_ns == most_ns || claims->over_ns[step] == TIME_UNKNOWN)
         return sum_ns;
     int64_t shown_ns = claims->over_ns[step] + over_without_claims(claims, step - 1, step_count) +
                        over_without_claims(claims, step + 1, step_count);
-    if (sum_ns - shown_ns < claims->least_ns[step])
-        return sum_ns;
-    return shown_ns > most_ns ? shown_ns : most_ns;
+    return shown_ns > sum_ns ? sum_ns : shown_ns < most_ns ? most_ns : shown_ns;
+}
+
+/*
+ * Whether findings delayed the job at the same time: their steps were less long than the sum of their costs
+ * by more than noise, and by more than a tenth.
+ */
+static int are_simultaneous(const struct claims *claims, const struct longer_steps *longer,
+                            int32_t step_count, const struct diagnose_options *options)
+{
+    double sum_ns = 0, less_ns = 0, variance = 0;
+    for (int32_t step = 0; step < step_count; step++) {
+        if (claims->sum_ns[step] == claims->most_ns[step] || claims->over_ns[step] == TIME_UNKNOWN)
+            continue;
+        double noise_ns = (double)longer->usual.noise_ns[step];
+        sum_ns += (double)claims->sum_ns[step];
+        less_ns += (double)(claims->sum_ns[step] - shown_of(claims, step, step_count));
+        variance += noise_ns * noise_ns;
+    }
+    return less_ns > options->sigmas * sqrt(variance) && less_ns > LEAST_SIMULTANEOUS * sum_ns;
 }
 
 /* Takes what a step does not show of its findings from the step beside it: the delay of one may show there.
@@ -163,10 +181,16 @@ static void explain_after_effects(struct claims *claims, int32_t step_count)
     }
 }
 
-static void compare(struct claims *claims, int32_t step_count)
+/*
+ * What findings explain of a step together is the sum of their costs, unless they delayed the job at the same
+ * time. Each alone costs what its replay says, so that the greatest is the least they cost.
+ */
+static void compare(struct claims *claims, const struct longer_steps *longer, int32_t step_count,
+                    const struct diagnose_options *options)
 {
+    int overlap = are_simultaneous(claims, longer, step_count, options);
     for (int32_t step = 0; step < step_count; step++) {
-        claims->joint_ns[step] = joint_of(claims, step, step_count);
+        claims->joint_ns[step] = overlap ? shown_of(claims, step, step_count) : claims->sum_ns[step];
         if (claims->over_ns[step] == TIME_UNKNOWN)
             continue;
         int64_t rest_ns = claims->over_ns[step] - claims->joint_ns[step];
@@ -175,11 +199,38 @@ static void compare(struct claims *claims, int32_t step_count)
     explain_after_effects(claims, step_count);
 }
 
+/*
+ * By how much the step after a step of a finding was longer because of that: where it has no finding itself,
+ * and was longer by at most half of what this finding, the most expensive one of its step, cost.
+ */
+static int64_t after_effect(const struct claims *claims, const struct finding *finding, int32_t step)
+{
+    int64_t cost_ns = finding_cost_in_step(finding, step), rest_ns = claims->rest_ns[step + 1];
+    return cost_ns > 0 && cost_ns == claims->most_ns[step] && !claims->sum_ns[step + 1] &&
+                   rest_ns <= cost_ns / 2
+               ? rest_ns
+               : 0;
+}
+
+/* Adds the after-effects of a finding to its cost. */
+static void take_after_effects(struct claims *claims, struct finding *finding)
+{
+    int64_t taken_ns = 0;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++) {
+        int64_t ns = after_effect(claims, finding, step);
+        claims->rest_ns[step + 1] -= ns;
+        claims->joint_ns[step + 1] += ns;
+        taken_ns += ns;
+    }
+    finding->lost_ns += taken_ns;
+    finding->account_ns += taken_ns;
+}
+
 /* The part of a finding's cost that no other finding explains as well. */
 static int64_t own_part(const struct claims *claims, const struct finding *finding)
 {
     int64_t part_ns = 0;
-    for (int32_t step = finding->first_step; step <= finding->last_step; step++) {
+    for (int32_t step = finding->first_step; step <= finding->last_step + 1; step++) {
         int64_t ns = finding_cost_in_step(finding, step) - (claims->sum_ns[step] - claims->joint_ns[step]);
         part_ns += ns > 0 ? ns : 0;
     }
@@ -257,7 +308,7 @@ static void subtract_usual_inside(struct claims *claims, const struct longer_ste
 static enum loss_reason reason_of(const struct claims *claims, const struct longer_steps *longer,
                                   const struct job *job, int32_t step)
 {
-    if (claims->joint_ns[step] > 0)
+    if (claims->joint_ns[step] > 0 || (step > 0 && claims->joint_ns[step - 1] > 0))
         return LOSS_WITH_FINDING;
     if (longer->period)
         return LOSS_RECURS;
@@ -300,12 +351,11 @@ static void add_explained(struct longer_steps *longer, int64_t explained_ns)
 }
 
 /* Gives each finding its part, and the rest of what they explain to all of them together. */
-static void share_out(const struct claims *claims, struct longer_steps *longer, struct findings *findings,
+static void share_out(struct claims *claims, struct longer_steps *longer, struct findings *findings,
                       int32_t step_count)
 {
     for (int32_t step = 0; step < step_count; step++)
-        add_explained(longer, claims->joint_ns[step]);
-    longer->hidden_ns = longer->explained_ns;
+        longer->hidden_ns += claims->joint_ns[step];
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
         finding->account_ns = 0;
@@ -314,12 +364,14 @@ static void share_out(const struct claims *claims, struct longer_steps *longer, 
         if (has_steps(finding, step_count)) {
             finding->account_ns = own_part(claims, finding);
             longer->hidden_ns -= finding->account_ns;
+            take_after_effects(claims, finding);
         } else {
             finding->account_ns = finding->lost_ns;
-            add_explained(longer, finding->lost_ns);
             longer->whole_ns += finding->lost_ns;
         }
+        add_explained(longer, finding->account_ns);
     }
+    add_explained(longer, longer->hidden_ns);
 }
 
 /* The cost of a step of unknown duration, as the last one, may exceed the sum of all others. */
@@ -346,7 +398,7 @@ int longer_steps_account(struct longer_steps *longer, const struct job *job, con
     if (!failed) {
         if (longer->usual.usual_ns)
             measure_over(&claims, longer, baseline, options);
-        compare(&claims, step_count);
+        compare(&claims, longer, step_count, options);
         share_out(&claims, longer, findings, step_count);
         give_reasons(&claims, longer, job, step_count);
         sum_whole(longer, baseline);
@@ -356,7 +408,7 @@ int longer_steps_account(struct longer_steps *longer, const struct job *job, con
 }
 
 static const char *const reasons[LOSS_REASONS] = {
-    [LOSS_WITH_FINDING] = "steps with a finding took longer than the finding explains",
+    [LOSS_WITH_FINDING] = "steps with a finding, or after one, took longer than the finding explains",
     [LOSS_RECURS] = "single steps at equal distances took longer, as for a checkpoint or an evaluation",
     [LOSS_BY_CALLS] = "step times are measured from call to call, and hosts run ahead of their GPUs",
     [LOSS_DOUBTED] = "the evidence against a rank is weak; its finding has low confidence",

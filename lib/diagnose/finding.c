@@ -326,6 +326,8 @@ static int64_t weight_up_to(const struct finding *finding, int32_t step)
     int64_t count = 0;
     if (step < finding->first_step)
         return 0;
+    if (step > finding->last_step + 1)
+        step = finding->last_step + 1;
     if (finding->excess_up_to)
         return finding->excess_up_to[step - finding->first_step];
     if (finding->steps) {
@@ -333,6 +335,8 @@ static int64_t weight_up_to(const struct finding *finding, int32_t step)
         return (int64_t)lower_bound(finding->steps, finding->step_count, sizeof *finding->steps,
                                     is_number_before, &next);
     }
+    if (step > finding->last_step)
+        step = finding->last_step;
     if (!finding->numbers || finding->period < 2)
         return (step - finding->first_step) / (finding->period > 1 ? finding->period : 1) + 1;
     for (int32_t i = finding->first_step; i <= step; i++)
@@ -343,9 +347,9 @@ static int64_t weight_up_to(const struct finding *finding, int32_t step)
 /* The difference of two parts that are rounded alike: the parts of all steps add up. */
 int64_t finding_cost_in_step(const struct finding *finding, int32_t step)
 {
-    if (finding->first_step < 0 || !finding_has_step(finding, step))
+    if (finding->first_step < 0 || (!finding->excess_up_to && !finding_has_step(finding, step)))
         return 0;
-    int64_t all = weight_up_to(finding, finding->last_step);
+    int64_t all = weight_up_to(finding, finding->last_step + 1);
     return scale(finding->lost_ns, ratio_of(weight_up_to(finding, step), all)) -
            scale(finding->lost_ns, ratio_of(weight_up_to(finding, step - 1), all));
 }

@@ -64,9 +64,10 @@ struct finding {
     int32_t *steps;
     size_t step_count;
     /*
-     * Owned: for each step from the first to the last, the excess from the first step to this one. The cost
-     * is divided among the steps in proportion. NULL: each of its steps has the same part. findings_detail
-     * fills it in for findings that are reported
+     * Owned: for each step from the first to the one after the last, the excess from the first step to this
+     * one. The cost is divided among the steps in proportion, and among steps that are longer because of the
+     * step before. NULL: each of its steps has the same part. findings_detail fills it in for findings that
+     * are reported
      */
     int64_t *excess_up_to;
     /*
@@ -224,7 +225,10 @@ int64_t finding_excess_ns(const struct finding *finding);
 /* The number of its steps; 1 where that is not known. */
 int32_t finding_steps(const struct finding *finding);
 
-/* The part of its cost that falls on a step. The parts of all its steps add up to lost_ns. */
+/*
+ * The part of its cost that falls on a step. The parts of the steps from its first to the one after its last
+ * add up to lost_ns.
+ */
 int64_t finding_cost_in_step(const struct finding *finding, int32_t step);
 
 /* Whether a finding includes the step, or the rank. */
@@ -266,6 +270,14 @@ int finding_is_of_steps(const struct finding *finding);
  * findings_detail. -1 when memory runs out.
  */
 int findings_unite(struct findings *findings, const struct job *job);
+
+/*
+ * Of a finding with a list of steps, drops the steps that are longer because of the step before: the last
+ * ones of a range, while their excess is less than half of that of the step before; and the second ones,
+ * where the first steps of the ranges recur. Their cost stays in the finding. `excess_ns` is by step. -1 when
+ * memory runs out.
+ */
+int finding_drop_after_effects(struct finding *finding, const struct job *job, const int64_t *excess_ns);
 
 /*
  * Unites the findings of several rounds of a run (a round is the part of a run that fits in memory, struct
@@ -400,7 +412,7 @@ struct longer_row {
 
 /* Why a part of the time lost has no finding. */
 enum loss_reason {
-    LOSS_WITH_FINDING = 0,  /* the step has a finding, which explains less */
+    LOSS_WITH_FINDING = 0,  /* the step, or the one before, has a finding, which explains less */
     LOSS_RECURS,            /* single steps that recur as checkpoints do */
     LOSS_BY_CALLS,          /* step times are measured from call to call */
     LOSS_DOUBTED,           /* a finding of low confidence explains half of it */
@@ -442,8 +454,9 @@ struct longer_steps {
 };
 
 /*
- * Fills in `longer`, and the account_ns of each finding. Needs the results of findings_find and
- * findings_detail. -1 when memory runs out: release it anyway.
+ * Fills in `longer`, and the account_ns of each finding, and adds to lost_ns what the steps after its own
+ * were longer because of it. Needs the results of findings_find and findings_detail. -1 when memory runs out:
+ * release it anyway.
  */
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                       struct findings *findings, const struct diagnose_options *options);

@@ -116,29 +116,99 @@ static int32_t times_of(const struct job *job, int32_t first, int32_t last, int3
     return times;
 }
 
+/* The common distance of ascending steps, in at least three of four of whose multiples they lie; 0: none. */
+static int32_t period_of(const struct job *job, const int32_t *steps, size_t count)
+{
+    int32_t divisor = 0;
+    for (size_t i = 1; i < count; i++)
+        divisor = common_divisor(job_run_step(job, steps[i]) - job_run_step(job, steps[i - 1]), divisor);
+    if (divisor < 2 || count < STEPS_TO_RECUR)
+        return 0;
+    return (int32_t)count * RECUR_OF >= times_of(job, steps[0], steps[count - 1], divisor) * RECUR_LEAST
+               ? divisor
+               : 0;
+}
+
 /*
  * Describes ascending steps: as all from the first to the last, as each period-th, or as a list, which it
  * takes.
  */
 static void set_steps(struct finding *finding, const struct job *job, int32_t *steps, size_t count)
 {
-    int32_t first = steps[0], last = steps[count - 1], divisor = 0;
+    int32_t first = steps[0], last = steps[count - 1], period = period_of(job, steps, count);
     int32_t breaks = job_breaks_in(job, first, last);
-    for (size_t i = 1; i < count; i++)
-        divisor = common_divisor(job_run_step(job, steps[i]) - job_run_step(job, steps[i - 1]), divisor);
-    int32_t times = divisor ? times_of(job, first, last, divisor) : 1;
-    int recurs = divisor > 1 && count >= STEPS_TO_RECUR && (int32_t)count * RECUR_OF >= times * RECUR_LEAST;
-    int is_whole = (int32_t)count == last - first + 1 - breaks || (recurs && (int32_t)count == times);
-    free(finding->steps);
+    int is_whole = (int32_t)count == last - first + 1 - breaks ||
+                   (period && (int32_t)count == times_of(job, first, last, period));
+    if (steps != finding->steps)
+        free(finding->steps);
     finding->first_step = first;
     finding->last_step = last;
     finding->breaks = breaks;
-    finding->period = recurs ? divisor : 0;
-    finding->numbers = recurs ? job->step_numbers : NULL;
+    finding->period = period;
+    finding->numbers = period ? job->step_numbers : NULL;
     finding->steps = is_whole ? NULL : steps;
     finding->step_count = is_whole ? 0 : count;
     if (is_whole)
         free(steps);
+}
+
+/* The end of the range of consecutive steps that begins at index `at` of a list. */
+static size_t range_end(const int32_t *steps, size_t count, size_t at)
+{
+    while (at + 1 < count && steps[at + 1] == steps[at] + 1)
+        at++;
+    return at + 1;
+}
+
+/* Drops the last steps of each range while they have less than half of the excess of the step before. */
+static size_t drop_fading(int32_t *steps, size_t count, const int64_t *excess_ns)
+{
+    size_t kept = 0;
+    for (size_t at = 0, next; at < count; at = next) {
+        next = range_end(steps, count, at);
+        size_t end = next;
+        while (end > at + 1 && excess_ns[steps[end - 1]] < excess_ns[steps[end - 2]] / 2)
+            end--;
+        for (; at < end; at++)
+            steps[kept++] = steps[at];
+    }
+    return kept;
+}
+
+/* Drops the second step of each range, if no range is longer and the first steps recur. */
+static size_t drop_second(const struct job *job, int32_t *steps, size_t count)
+{
+    size_t firsts = 0;
+    int32_t *first = array_new(count, sizeof *first);
+    for (size_t at = 0, next; first && at < count; at = next) {
+        next = range_end(steps, count, at);
+        if (next - at > 2)
+            firsts = count;
+        if (firsts == count)
+            break;
+        first[firsts++] = steps[at];
+    }
+    if (first && firsts < count && period_of(job, first, firsts)) {
+        memcpy(steps, first, firsts * sizeof *steps);
+        count = firsts;
+    }
+    free(first);
+    return first ? count : 0;
+}
+
+int finding_drop_after_effects(struct finding *finding, const struct job *job, const int64_t *excess_ns)
+{
+    if (!finding->steps)
+        return 0;
+    size_t count =
+        drop_second(job, finding->steps, drop_fading(finding->steps, finding->step_count, excess_ns));
+    if (!count)
+        return -1;
+    if (count == finding->step_count)
+        return 0;
+    finding->shows_later = 1;
+    set_steps(finding, job, finding->steps, count);
+    return 0;
 }
 
 /* Gives a finding the steps of another as well. */

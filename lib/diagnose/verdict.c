@@ -446,13 +446,16 @@ static int keep_waiting(const struct details *details, struct finding *finding)
 static int keep_excess(const struct details *details, struct finding *finding)
 {
     int64_t sum_ns = 0;
-    size_t steps = (size_t)(finding->last_step - finding->first_step) + 1;
+    size_t steps = (size_t)(finding->last_step - finding->first_step) + 2;
     if (!finding_is_of_steps(finding) || !finding_is_reported(finding))
         return 0;
     finding->excess_up_to = array_new(steps, sizeof *finding->excess_up_to);
     for (size_t i = 0; finding->excess_up_to && i < steps; i++) {
-        if (finding_has_step(finding, finding->first_step + (int32_t)i))
-            sum_ns += details->by_step[finding->first_step + (int32_t)i];
+        int32_t step = finding->first_step + (int32_t)i;
+        int has_it =
+            finding_has_step(finding, step) || (finding->shows_later && finding_has_step(finding, step - 1));
+        if (has_it && step < details->job->step_count)
+            sum_ns += details->by_step[step];
         finding->excess_up_to[i] = sum_ns;
     }
     if (!finding->excess_up_to)
@@ -486,7 +489,8 @@ static int detail(struct details *details, struct finding *finding)
     else if (finding->first_step >= 0)
         note_ranks(details, finding);
     note_first(details, finding);
-    return keep_phases(details, finding) || keep_waiting(details, finding) || keep_excess(details, finding);
+    return finding_drop_after_effects(finding, details->job, details->by_step) ||
+           keep_phases(details, finding) || keep_waiting(details, finding) || keep_excess(details, finding);
 }
 
 static int64_t first_of_all(const struct job *job)
