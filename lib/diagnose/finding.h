@@ -453,13 +453,9 @@ struct longer_steps {
     struct loss_part undetermined[LOSS_REASONS];
 };
 
-/*
- * Fills in `longer`, and the account_ns of each finding, and adds to lost_ns what the steps after its own
- * were longer because of it. Needs the results of findings_find and findings_detail. -1 when memory runs out:
- * release it anyway.
- */
+/* Fills in `longer`. Needs the results of findings_find. -1 when memory runs out: release it anyway. */
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
-                      struct findings *findings, const struct diagnose_options *options);
+                      const struct findings *findings, const struct diagnose_options *options);
 void longer_steps_release(struct longer_steps *longer);
 
 /* Adds the blocks and the sums of a later round of the same run. -1 when memory runs out. */
@@ -483,7 +479,11 @@ int64_t longer_least_ns(int64_t noise_ns, int64_t usual_ns, const struct diagnos
 
 /* -------------------- account.c -------------------- */
 
-/* Fills in the account of `longer`, whose other members are known. -1 when memory runs out. */
+/*
+ * Fills in the account of `longer`, whose other members are known, and the account_ns of each finding, and
+ * adds to lost_ns of a finding what the steps after its own were longer because of it. Needs findings_detail.
+ * -1 when memory runs out.
+ */
 int longer_steps_account(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                          struct findings *findings, const struct diagnose_options *options);
 

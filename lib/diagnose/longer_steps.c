@@ -351,14 +351,12 @@ static int find_longer(struct longer_steps *longer, const struct job *job, const
 }
 
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
-                      struct findings *findings, const struct diagnose_options *options)
+                      const struct findings *findings, const struct diagnose_options *options)
 {
     *longer = (struct longer_steps){.measured_by_calls = baseline->steps_are_measured_by_calls};
-    int is_known = baseline->step_ns && baseline->median_step_ns && baseline_is_regular(baseline);
-    return (is_known && find_longer(longer, job, baseline, findings, options)) ||
-                   longer_steps_account(longer, job, baseline, findings, options)
-               ? -1
-               : 0;
+    if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
+        return 0;
+    return find_longer(longer, job, baseline, findings, options);
 }
 
 void longer_steps_release(struct longer_steps *longer)

@@ -76,6 +76,7 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
         judgement->scope.blindness != BLIND_NO_ENDS)
         judgement->unexplained_hang = findings->unexplained_hang;
     return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
+                   longer_steps_account(&judgement->longer, job, baseline, findings, options) ||
                    smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
                    time_shares_measure(&judgement->shares, job, baseline) ||
                    job_count_hosts(job, &judgement->hosts)
