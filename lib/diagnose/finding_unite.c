@@ -297,7 +297,7 @@ int findings_unite(struct findings *findings, const struct job *job)
 {
     for (int groups = 0; groups < 2; groups++)
         for (size_t i = 0; i < findings->count; i++)
-            for (size_t j = i + 1; j < findings->count;) {
+            for (size_t j = i + 1; finding_is_reported(&findings->items[i]) && j < findings->count;) {
                 struct finding *into = &findings->items[i], *other = &findings->items[j];
                 if (!are_alike(into, other) ||
                     !(groups ? are_group_and_rank(into, other, job) : have_same_ranks(into, other))) {
