@@ -230,13 +230,13 @@ static int add_steps(struct finding *into, const struct finding *other, const st
     return 0;
 }
 
-/* Writes which steps the evidence is from, where it is not from all of them. */
+/* Writes which steps the evidence is from, where they are one range and the finding has more. */
 static int name_steps_of_evidence(struct finding *finding, const struct job *job)
 {
     int first = (int)job_run_step(job, finding->first_step),
         last = (int)job_run_step(job, finding->last_step);
     struct buffer text = BUFFER_INIT;
-    if (finding->evidence_is_of_part || !finding->evidence.length)
+    if (finding->evidence_is_of_part || !finding->evidence.length || finding->period > 1)
         return 0;
     finding->evidence_is_of_part = 1;
     int failed = (first == last ? buffer_printf(&text, "In step %d: ", first)
