@@ -282,7 +282,7 @@ static int append_loss(const struct longer_steps *longer, struct buffer *text)
     return buffer_append_text(text, "; findings explain ") || text_time(text, longer->explained_ns) ||
            (longer->hidden_ns > 0 &&
             (buffer_append_text(text, " (") || text_time(text, longer->hidden_ns) ||
-             buffer_append_text(text, " of it lost to several findings at the same time)"))) ||
+             buffer_append_text(text, " of it by several findings at the same time)"))) ||
            (rest_ns > 0 && (buffer_append_text(text, ", ") || text_time(text, rest_ns) ||
                             buffer_append_text(text, " unexplained")));
 }
