@@ -281,6 +281,7 @@ enum confidence confidence_of(const struct suspects *suspects, struct suspect *s
     suspect_ask_steps(suspect, &measures->lengthening);
     suspect_ask_impact(suspect, suspects, worth, &measures->lengthening, job, baseline, options);
     suspect_ask_noise(suspect, worth, &measures->slowness, job, baseline);
+    suspect_ask(suspect, RULE_RECEIVERS_DRAIN, measures->drain);
     rule_results_remove(&suspect->rule_results, off);
     return rule_results_confidence(&suspect->rule_results);
 }

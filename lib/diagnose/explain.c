@@ -441,18 +441,18 @@ static int explain(struct explanation_search *it, struct error *error)
     return found < 0 ? error_no_memory(error) : 0;
 }
 
-int explanations_find(struct explanations *explanations, struct step_claim *claims, size_t claim_count,
-                      const struct job *job, const struct baseline *baseline, const struct edges *edges,
+int explanations_find(struct explanations *explanations, const struct job *job,
+                      const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct acceptance_limits *acceptance, struct error *error)
+                      const unsigned char *explained, const struct acceptance_limits *acceptance,
+                      struct error *error)
 {
     struct explanation_search it = {.found = explanations, .acceptance_limits = acceptance, .replay = replay};
     *explanations = (struct explanations){0};
     if (!baseline_is_regular(baseline) || !baseline->median_step_ns)
         return 0;
     int failed = partitions_init(&explanations->partitions, job, edges) ||
-                         explanation_search_init(&it, job, baseline, transfers) ||
-                         explanation_search_rate(&it, claims, claim_count)
+                         explanation_search_init(&it, job, baseline, transfers, explained)
                      ? error_no_memory(error)
                      : explain(&it, error);
     explanation_search_release(&it);

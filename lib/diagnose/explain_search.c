@@ -13,12 +13,6 @@
 #include <string.h>
 
 /*
- * Degrees of freedom of Student's t for own time: in recordings of healthy jobs the tails fall with the
- * square of the excess, by Hill's estimate.
- */
-static const double TAIL_OWN = 2;
-
-/*
  * Minimum for the noise of a step, as part of the step: smaller differences are below the resolution of
  * clocks and replays.
  */
@@ -53,7 +47,8 @@ enum { FEW_OTHERS = 4 };
 static const double THROUGHOUT = 0.5;
 
 int explanation_search_init(struct explanation_search *it, const struct job *job,
-                            const struct baseline *baseline, const struct transfer_excess *transfers)
+                            const struct baseline *baseline, const struct transfer_excess *transfers,
+                            const unsigned char *explained)
 {
     size_t steps = (size_t)baseline->step_count, roles = baseline->role_count;
     size_t residual_matrices = roles * it->found->partitions.count;
@@ -74,6 +69,8 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
         !it->row || !it->by_role || !it->list || !it->marked)
         return -1;
     memset(it->dirty, 1, roles);
+    if (explained)
+        memcpy(it->explained, explained, job->rank_count * steps);
     return 0;
 }
 
@@ -258,19 +255,6 @@ static int is_idle(const struct explanation_search *it, const struct explanation
     return 0;
 }
 
-/* As many ranks as tell how noise is related from step to step. */
-enum { MOST_SAMPLED = 64 };
-
-static int make_room_for_others(struct explanation_search *it)
-{
-    size_t steps = (size_t)it->source.baseline->step_count;
-    if (!it->sampled)
-        it->sampled = array_new(MOST_SAMPLED, sizeof *it->sampled);
-    if (!it->others)
-        it->others = array_new(MOST_SAMPLED * steps * 2 + 1, sizeof *it->others);
-    return it->sampled && it->others ? 0 : -1;
-}
-
 /* Reads the residuals of single ranks, of all or of a sample that is spread over the job. */
 static int sample_rows(struct explanation_search *it)
 {
@@ -279,7 +263,11 @@ static int sample_rows(struct explanation_search *it)
     if (it->rows)
         return 0;
     it->rows = array_new(MOST_SAMPLED * steps + 1, sizeof *it->rows);
-    if (!it->rows || make_room_for_others(it))
+    if (!it->sampled)
+        it->sampled = array_new(MOST_SAMPLED, sizeof *it->sampled);
+    if (!it->others)
+        it->others = array_new(MOST_SAMPLED * steps * 2 + 1, sizeof *it->others);
+    if (!it->sampled || !it->others || !it->rows)
         return -1;
     it->sampled_count = 0;
     for (size_t unit = 0; unit < ranks; unit += stride) {
@@ -323,7 +311,7 @@ static int relate(struct explanation_search *it, const struct partition *partiti
             memcpy(it->others + count++ * steps, it->rows + i * steps, steps * sizeof *it->rows);
     if (count > 1 && unit_size(partition, unit) > 1)
         remove_common(it->others, count, steps);
-    set->score = scan_related_score(set, it->others, count, (int32_t)steps, TAIL_OWN,
+    set->score = scan_related_score(set, it->others, count, (int32_t)steps, SCAN_TAIL_OWN,
                                     it->others + MOST_SAMPLED * steps);
     return 0;
 }
@@ -360,7 +348,7 @@ static int scan_units(struct explanation_search *it, size_t number)
         int is_filled = fill_row(it, number, unit);
         if (is_filled < 0 ||
             (is_filled && scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count,
-                                   TAIL_OWN, &it->sets[number][unit])))
+                                   SCAN_TAIL_OWN, &it->sets[number][unit])))
             return -1;
     }
     return 0;
@@ -476,8 +464,9 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
             .unit = unit,
             .is_steady = 1,
             .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
-        next.certainty = (TAIL_OWN + 1) / 2 * log1p(sigmas * sigmas / TAIL_OWN) * weight_of(partition, unit) -
-                         log(unit_count(it) * KINDS);
+        next.certainty =
+            (SCAN_TAIL_OWN + 1) / 2 * log1p(sigmas * sigmas / SCAN_TAIL_OWN) * weight_of(partition, unit) -
+            log(unit_count(it) * KINDS);
         next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
         next.most_part = most_part_of(level);
         propose(it, &next, proposal);
@@ -501,67 +490,13 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
         steady.steps = fault->steps;
         *fault = steady;
     } else if ((is_filled = fill_row(it, number, unit)) > 0) {
-        scan_set(it->row, TAIL_OWN, &fault->steps);
+        scan_set(it->row, SCAN_TAIL_OWN, &fault->steps);
         if (relate(it, partition, unit, &fault->steps))
             return -1;
         fault->certainty =
             fault->steps.score * weight_of(partition, unit) - scan_sets(steps) - log(unit_count(it) * KINDS);
     }
     return is_filled < 0 ? -1 : 0;
-}
-
-/* How late the host of a rank was in each step (struct baseline), in units of `sigma`. */
-static void read_lateness(const struct explanation_search *it, size_t rank, double sigma, double *row)
-{
-    const struct baseline *baseline = it->source.baseline;
-    for (int32_t step = 0; step < baseline->step_count; step++)
-        row[step] =
-            step < baseline->first_step
-                ? NAN
-                : (double)baseline->late_ns[rank * (size_t)baseline->step_count + (size_t)step] / sigma;
-}
-
-/* The spread of the lateness of all ranks. */
-static double sigma_of_lateness(struct explanation_search *it)
-{
-    const struct baseline *baseline = it->source.baseline;
-    size_t steps = (size_t)baseline->step_count, count = 0;
-    for (size_t rank = 0; rank < it->source.job->rank_count; rank++)
-        for (size_t step = (size_t)baseline->first_step; step < steps; step++)
-            it->list[count++] = baseline->late_ns[rank * steps + step];
-    int64_t middle = count ? pick_quantile(it->list, count, 0.5) : 0;
-    double sigma = count ? (double)sigma_about(it->list, count, middle) : 0;
-    double least = (double)scale(baseline->median_step_ns, LEAST_SIGMA);
-    return fmax(fmax(sigma, least), 1);
-}
-
-int explanation_search_rate(struct explanation_search *it, struct step_claim *claims, size_t count)
-{
-    size_t ranks = it->source.job->rank_count, steps = (size_t)it->source.baseline->step_count;
-    size_t stride = (ranks + MOST_SAMPLED - 1) / MOST_SAMPLED;
-    if (!count)
-        return 0;
-    if (make_room_for_others(it))
-        return -1;
-    double penalty =
-        scan_sets((int32_t)steps - it->source.baseline->first_step) + log(unit_count(it) * KINDS);
-    double sigma = sigma_of_lateness(it);
-    for (size_t i = 0; i < count; i++) {
-        struct step_set set = {.first = claims[i].first_step,
-                               .last = claims[i].last_step,
-                               .period = 1,
-                               .numbers = it->source.job->step_numbers};
-        size_t others = 0;
-        read_lateness(it, (size_t)claims[i].rank, sigma, it->row);
-        scan_set(it->row, TAIL_OWN, &set);
-        for (size_t rank = 0; rank < ranks; rank += stride)
-            if (rank != (size_t)claims[i].rank)
-                read_lateness(it, rank, sigma, it->others + others++ * steps);
-        claims[i].certainty = scan_related_score(&set, it->others, others, (int32_t)steps, TAIL_OWN,
-                                                 it->others + MOST_SAMPLED * steps) -
-                              penalty;
-    }
-    return 0;
 }
 
 static void propose_all_steady(struct explanation_search *it, size_t number, struct explanation *best)

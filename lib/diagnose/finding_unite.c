@@ -44,8 +44,8 @@ static int are_one(const struct finding *a, const struct finding *b, const struc
 {
     if (a->kind != b->kind || a->rank != b->rank || a->receives != b->receives ||
         a->rank_count != b->rank_count || a->candidate_count || b->candidate_count || a->pause_ns ||
-        b->pause_ns || !finding_is_of_steps(a) || !finding_is_of_steps(b) || !finding_is_reported(a) ||
-        !finding_is_reported(b) ||
+        b->pause_ns || !a->notice_ns != !b->notice_ns || !finding_is_of_steps(a) || !finding_is_of_steps(b) ||
+        !finding_is_reported(a) || !finding_is_reported(b) ||
         (a->rank_count && memcmp(a->ranks, b->ranks, a->rank_count * sizeof *a->ranks) != 0))
         return 0;
     if (a->period > 1 || b->period > 1)

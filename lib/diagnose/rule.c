@@ -79,6 +79,8 @@ const struct limit limits[LIMIT_COUNT] = {
                       "a slow link hardly slows others; the number was set on simulated jobs"},
     [LIMIT_START_APART] = {"start-apart", 1, "times the spread of the others",
                            "what varies that much may vary once more; no measurement behind it"},
+    [LIMIT_SLICE] = {"slice", 0.5, "ms",
+                     "less than a scheduler's time slice (0.7 ms and more); threads that run take 0.1 ms"},
     [LIMIT_ENDS] = {"ends", 2, "",
                     "one is what all transfers have in common; of two, either may be at fault"},
     [LIMIT_SURE] = {"sure", 0.1, "of the chance allowed", "required for high confidence"},
@@ -218,11 +220,18 @@ const struct rule rules[RULE_COUNT] = {
          "finished operations only: for its own network, after or in a send or receive whose end only the "
          "host recorded",
          "the rank may have waited for a rank or link under stronger suspicion"},
-    [RULE_LATE_RECEIVERS] =
-        {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "findings by the score of senders",
-         "the share of its slowness in sends to ranks that are believed to be late in that step",
-         "the sends may have waited for receivers that were late"},
+    [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                             "findings by the score of senders",
+                             "the share of its slowness in sends to ranks that are believed to be late in "
+                             "that step, or from ranks "
+                             "whose proxy threads are believed to be",
+                             "the sends may have waited for receivers that were late"},
+    [RULE_RECEIVERS_DRAIN] =
+        {"receivers-drain", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_HALF,
+         "network steps whose receivers' GPUs took the data later than in other steps (RecvGpuWait), by at "
+         "least half of the slowness",
+         "the time by which the sends took longer (SendWait), as a share of the slowness",
+         "the receivers' GPUs took the data late, so the network may have had to wait"},
     [RULE_TWINS] =
         {"twins", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_TWINS,
          "traces with sends and receives; for a host, if at least one of the other ranks is late because of "
@@ -338,6 +347,11 @@ const struct rule rules[RULE_COUNT] = {
         {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
          "findings by the score of senders", "the log odds that the fault is not noise",
          "the fault may be noise: links also have slow moments that last for several steps"},
+    [RULE_NOTICES] =
+        {"notices", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLICE, "findings about proxy threads",
+         "how late the proxy threads noticed starts and stops of kernels on average, except while "
+         "their rank sent over the network",
+         "the threads may have been busy"},
     [RULE_CHANCE] = {"chance", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
                      "faults of at least two steps that count, if they are as strong as any other single "
                      "step or, for a network, longer by longer-two each; not for a stall of a network",

@@ -478,6 +478,14 @@ int partitions_init(struct partitions *partitions, const struct job *job, const 
     return 0;
 }
 
+const struct partition *partitions_hosts(const struct partitions *partitions)
+{
+    for (size_t i = 0; i < partitions->count; i++)
+        if (partitions->items[i].kind == UNIT_HOST)
+            return &partitions->items[i];
+    return &partitions->items[partitions->count - 1];
+}
+
 void partitions_release(struct partitions *partitions)
 {
     for (size_t i = 0; i < partitions->count; i++) {

@@ -82,6 +82,15 @@ void scan_set(const double *row, double tail, struct step_set *set);
 double scan_related_score(const struct step_set *set, const double *rows, size_t count, int32_t steps,
                           double tail, double *list);
 
+/* As many rows tell how noise is related from step to step. */
+enum { MOST_SAMPLED = 64 };
+
+/*
+ * Degrees of freedom of Student's t for own time: in recordings of healthy jobs the tails fall with the
+ * square of the excess, by Hill's estimate.
+ */
+#define SCAN_TAIL_OWN 2.0
+
 /* Returns the logarithm of the number of candidate sets in this many steps. */
 double scan_sets(int32_t steps);
 
@@ -121,6 +130,9 @@ struct partitions {
  */
 int partitions_init(struct partitions *partitions, const struct job *job, const struct edges *edges);
 void partitions_release(struct partitions *partitions);
+
+/* Hosts where they are known; else the largest blocks of ranks without a network edge inside. */
+const struct partition *partitions_hosts(const struct partitions *partitions);
 
 static inline size_t unit_size(const struct partition *partition, size_t unit)
 {
@@ -190,22 +202,16 @@ struct explanations {
     size_t capacity;
 };
 
-/* A rank whose host is said to have been late in consecutive steps. */
-struct step_claim {
-    int32_t rank;
-    int32_t first_step;
-    int32_t last_step;
-    double certainty; /* log odds; unchanged where the score cannot rate it */
-};
-
 /*
- * First rates the claims. Then finds the hypotheses to accept, greatest certainty first. `replay` must be of
- * the unchanged job; what is accepted is removed from it. Release `explanations` in all cases, also on error.
+ * Finds the hypotheses to accept, greatest certainty first. `replay` must be of the unchanged job; what is
+ * accepted is removed from it. `explained` ([rank * steps + step]) has 1 where a fault has already been
+ * found, NULL: nowhere. Release `explanations` in all cases, also on error.
  */
-int explanations_find(struct explanations *explanations, struct step_claim *claims, size_t claim_count,
-                      const struct job *job, const struct baseline *baseline, const struct edges *edges,
+int explanations_find(struct explanations *explanations, const struct job *job,
+                      const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct acceptance_limits *acceptance, struct error *error);
+                      const unsigned char *explained, const struct acceptance_limits *acceptance,
+                      struct error *error);
 void explanations_release(struct explanations *explanations);
 
 /* -------------------- place_matrix.c -------------------- */
@@ -444,9 +450,11 @@ struct explanation_search {
     int64_t lasts_ns; /* duration of the replay without what is explained */
 };
 
-/* The partitions of it->found must exist. Returns -1 when memory runs out; release it in that case too. */
+/* The partitions of it->found must exist. `explained`: see explanations_find(). Returns -1 when memory runs
+ * out; release it in that case too. */
 int explanation_search_init(struct explanation_search *it, const struct job *job,
-                            const struct baseline *baseline, const struct transfer_excess *transfers);
+                            const struct baseline *baseline, const struct transfer_excess *transfers,
+                            const unsigned char *explained);
 void explanation_search_release(struct explanation_search *it);
 
 /* Makes all removals from the replay permanent by dropping the own times kept to restore them. */
@@ -463,9 +471,6 @@ int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t uni
  * when memory runs out.
  */
 int explanation_search_best(struct explanation_search *it, struct explanation *best);
-
-/* Fills in the certainty of claims. Returns -1 when memory runs out. */
-int explanation_search_rate(struct explanation_search *it, struct step_claim *claims, size_t count);
 
 /* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
