@@ -117,10 +117,21 @@ static int advise_start(const struct finding *finding, const struct job *job, st
            append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "startup");
 }
 
+static int advise_cpu(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text,
+                              "check other processes (top), CPU limits (cgroup cpu.max, cpu.stat) and "
+                              "CPU binding (taskset -p, NCCL_IGNORE_CPU_AFFINITY) on ") ||
+           append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps") ||
+           append_steps(finding, job, text);
+}
+
 static int advise_host(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     if (finding->at_start)
         return advise_start(finding, job, text);
+    if (finding->notice_ns)
+        return advise_cpu(finding, job, text);
     return buffer_append_text(text, "check py-spy dump, CPU load and data loading on ") ||
            append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps --by tag") ||
            append_steps(finding, job, text);

@@ -379,6 +379,21 @@ int suspect_network(struct suspects *suspects, const struct job *job, const stru
 int findings_take_busiest(struct findings *findings, const struct job *job, const struct baseline *baseline,
                           const struct diagnose_options *options, struct error *error);
 
+/* -------------------- late_notices.c -------------------- */
+
+/*
+ * Turns ranks whose proxy threads get too little CPU time into findings of the host: in consecutive steps, in
+ * every Nth step or in all steps, several ranks of a host as one. Earlier findings about these ranks and
+ * their links in the same steps are merged into it. Takes what the findings cost out of the replay, and
+ * records in `transfers` that they made these instances slow. Call it after suspects_judge. `replay` is NULL
+ * where no operation has device timestamps.
+ */
+int findings_take_late_notices(struct findings *findings, const struct suspects *suspects,
+                               const struct job *job, const struct baseline *baseline,
+                               const struct edges *edges, struct transfer_excess *transfers,
+                               struct replay *replay, const struct diagnose_options *options,
+                               struct error *error);
+
 /* -------------------- explained.c -------------------- */
 
 /*
@@ -409,6 +424,18 @@ int findings_take_senders(struct findings *findings, const struct suspects *susp
                           const struct baseline *baseline, const struct edges *edges,
                           struct transfer_excess *transfers, struct replay *replay,
                           const struct diagnose_options *options, struct error *error);
+
+/* -------------------- slow_drains.c -------------------- */
+
+/*
+ * Adds to findings about GPUs of at least medium confidence what the slow transfers cost in which the GPUs of
+ * their host took received data late while no sends took longer. Call it after findings_take_senders, with
+ * the same arguments.
+ */
+int findings_add_slow_drains(struct findings *findings, const struct suspects *suspects,
+                             const struct job *job, const struct baseline *baseline,
+                             const struct edges *edges, const struct transfer_excess *transfers,
+                             struct replay *replay, struct error *error);
 
 /* -------------------- rules_lateness.c -------------------- */
 

@@ -290,6 +290,62 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
     return edges ? find_peers(suspect, job, edges, transfers, finding) : 0;
 }
 
+/* The median of a service over the steps of a finding, or over the others; TIME_UNKNOWN: there are none. */
+static int64_t middle_of_service(const struct finding *finding, const struct job *job,
+                                 const struct baseline *baseline, int32_t rank, enum service kind, int inside,
+                                 int64_t *list)
+{
+    size_t count = 0;
+    for (int32_t step = baseline->first_step; step < job->step_count; step++) {
+        const struct job_service *service =
+            &job->services[(size_t)rank * (size_t)job->step_count + (size_t)step];
+        if (finding_has_step(finding, step) == inside)
+            list[count++] = kind == SERVICE_SEND ? service->send_ns : service->drain_ns;
+    }
+    return median_of(list, count);
+}
+
+int64_t service_rise(const struct finding *finding, const struct job *job, const struct baseline *baseline,
+                     int32_t rank, enum service kind, int64_t *list)
+{
+    int64_t inside_ns = middle_of_service(finding, job, baseline, rank, kind, 1, list);
+    int64_t outside_ns = middle_of_service(finding, job, baseline, rank, kind, 0, list);
+    return inside_ns == TIME_UNKNOWN || outside_ns == TIME_UNKNOWN ? 0 : inside_ns - outside_ns;
+}
+
+/* The same, summed over the ranks at one end of the slow links. */
+static int64_t rise_of_end(const struct finding *finding, const struct job *job,
+                           const struct baseline *baseline, enum service kind, int64_t *list)
+{
+    int64_t rise_ns = 0;
+    int is_peers = finding->receives == (kind == SERVICE_SEND);
+    for (size_t i = 0; is_peers && i < finding->peer_count; i++)
+        rise_ns += service_rise(finding, job, baseline, finding->peers[i], kind, list);
+    for (size_t i = 0; !is_peers && i < finding->rank_count; i++)
+        rise_ns += service_rise(finding, job, baseline, finding->ranks[i], kind, list);
+    if (!is_peers && !finding->rank_count)
+        rise_ns += service_rise(finding, job, baseline, finding->rank, kind, list);
+    return rise_ns;
+}
+
+int finding_measure_drain(const struct finding *finding, const struct job *job,
+                          const struct baseline *baseline, double *part)
+{
+    *part = NOT_ASKED;
+    if (!job->services || finding->first_step < 0)
+        return 0;
+    int64_t *list = array_new((size_t)job->step_count, sizeof *list);
+    if (!list)
+        return -1;
+    int64_t drain_ns = rise_of_end(finding, job, baseline, SERVICE_DRAIN, list);
+    int64_t send_ns = rise_of_end(finding, job, baseline, SERVICE_SEND, list);
+    int64_t steps = finding_steps(finding);
+    if (finding->slow_ns > 0 && drain_ns * steps * 2 >= finding->slow_ns)
+        *part = send_ns > 0 ? ratio_of(send_ns * steps, finding->slow_ns) : 0;
+    free(list);
+    return 0;
+}
+
 /* A single operation that takes this many times its baseline did not move any data for most of the time. */
 enum { STANDSTILL = 10 };
 

@@ -444,14 +444,15 @@ static int explain(struct explanation_search *it, struct error *error)
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct acceptance_limits *acceptance, struct error *error)
+                      const unsigned char *explained, const struct acceptance_limits *acceptance,
+                      struct error *error)
 {
     struct explanation_search it = {.found = explanations, .acceptance_limits = acceptance, .replay = replay};
     *explanations = (struct explanations){0};
     if (!baseline_is_regular(baseline) || !baseline->median_step_ns)
         return 0;
     int failed = partitions_init(&explanations->partitions, job, edges) ||
-                         explanation_search_init(&it, job, baseline, transfers)
+                         explanation_search_init(&it, job, baseline, transfers, explained)
                      ? error_no_memory(error)
                      : explain(&it, error);
     explanation_search_release(&it);

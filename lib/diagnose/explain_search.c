@@ -13,12 +13,6 @@
 #include <string.h>
 
 /*
- * Degrees of freedom of Student's t for own time: in recordings of healthy jobs the tails fall with the
- * square of the excess, by Hill's estimate.
- */
-static const double TAIL_OWN = 2;
-
-/*
  * Minimum for the noise of a step, as part of the step: smaller differences are below the resolution of
  * clocks and replays.
  */
@@ -37,8 +31,7 @@ static const double KINDS = 3;
 static const double SEVERAL_COUNT = 2;
 
 /*
- * Minimum number of other units, to compare a unit that was slow in all steps with, and to measure the
- * deflation.
+ * Minimum number of other units, to compare a unit that was slow in all steps with.
  */
 enum { OTHERS_TO_COMPARE = 3 };
 
@@ -54,7 +47,8 @@ enum { FEW_OTHERS = 4 };
 static const double THROUGHOUT = 0.5;
 
 int explanation_search_init(struct explanation_search *it, const struct job *job,
-                            const struct baseline *baseline, const struct transfer_excess *transfers)
+                            const struct baseline *baseline, const struct transfer_excess *transfers,
+                            const unsigned char *explained)
 {
     size_t steps = (size_t)baseline->step_count, roles = baseline->role_count;
     size_t residual_matrices = roles * it->found->partitions.count;
@@ -75,11 +69,15 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
         !it->row || !it->by_role || !it->list || !it->marked)
         return -1;
     memset(it->dirty, 1, roles);
+    if (explained)
+        memcpy(it->explained, explained, job->rank_count * steps);
     return 0;
 }
 
 static void forget_sets(struct explanation_search *it)
 {
+    free(it->rows);
+    it->rows = NULL;
     for (size_t i = 0; i < MOST_PARTITIONS; i++) {
         free(it->sets[i]);
         it->sets[i] = NULL;
@@ -109,6 +107,8 @@ void explanation_search_release(struct explanation_search *it)
     free(it->sigma_ns);
     free(it->dirty);
     free(it->row);
+    free(it->sampled);
+    free(it->others);
     free(it->residuals);
     free(it->by_role);
     free(it->list);
@@ -246,25 +246,73 @@ static int fill_row(struct explanation_search *it, size_t number, size_t unit)
     return roles > 0 ? 1 : roles;
 }
 
-/*
- * The deflation for a unit: the median score of the other units of its partition, divided by the score
- * expected by chance. `sorted` has all scores, ascending.
- */
-static double deflation(const double *sorted, size_t units, double score, int32_t steps)
-{
-    if (units <= OTHERS_TO_COMPARE)
-        return 1;
-    size_t middle = (units - 2) / 2;
-    double times = sorted[middle + (sorted[middle] >= score)] / scan_expected(steps);
-    return times > 1 ? times : 1;
-}
-
 static int is_idle(const struct explanation_search *it, const struct explanation *proposal)
 {
     for (int i = 0; i < it->idle_count; i++)
         if (it->idle[i].partition == proposal->partition && it->idle[i].unit == proposal->unit &&
             it->idle[i].first <= proposal->steps.last && it->idle[i].last >= proposal->steps.first)
             return 1;
+    return 0;
+}
+
+/* Reads the residuals of single ranks, of all or of a sample that is spread over the job. */
+static int sample_rows(struct explanation_search *it)
+{
+    size_t ranks = it->found->partitions.items[0].count, steps = (size_t)it->source.baseline->step_count;
+    size_t stride = (ranks + MOST_SAMPLED - 1) / MOST_SAMPLED;
+    if (it->rows)
+        return 0;
+    it->rows = array_new(MOST_SAMPLED * steps + 1, sizeof *it->rows);
+    if (!it->sampled)
+        it->sampled = array_new(MOST_SAMPLED, sizeof *it->sampled);
+    if (!it->others)
+        it->others = array_new(MOST_SAMPLED * steps * 2 + 1, sizeof *it->others);
+    if (!it->sampled || !it->others || !it->rows)
+        return -1;
+    it->sampled_count = 0;
+    for (size_t unit = 0; unit < ranks; unit += stride) {
+        int is_filled = fill_row(it, 0, unit);
+        if (is_filled < 0)
+            return -1;
+        if (!is_filled)
+            continue;
+        memcpy(it->rows + it->sampled_count * steps, it->row, steps * sizeof *it->row);
+        it->sampled[it->sampled_count++] = (int32_t)unit;
+    }
+    return 0;
+}
+
+/*
+ * What all rows have in common is the mirror image of a fault in a unit of many ranks, and no noise. Removes
+ * it, and makes up for the spread that is lost by it.
+ */
+static void remove_common(double *rows, size_t count, size_t steps)
+{
+    double restored = sqrt((double)count / (double)(count - 1));
+    for (size_t step = 0; step < steps; step++) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += rows[i * steps + step];
+        for (size_t i = 0; i < count; i++)
+            rows[i * steps + step] = (rows[i * steps + step] - sum / (double)count) * restored;
+    }
+}
+
+/* Corrects the score of a set for noise that is related from step to step. -1 when memory runs out. */
+static int relate(struct explanation_search *it, const struct partition *partition, size_t unit,
+                  struct step_set *set)
+{
+    size_t count = 0, steps = (size_t)it->source.baseline->step_count;
+    const struct partition *ranks = &it->found->partitions.items[0];
+    if (sample_rows(it))
+        return -1;
+    for (size_t i = 0; i < it->sampled_count; i++)
+        if (partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)unit)
+            memcpy(it->others + count++ * steps, it->rows + i * steps, steps * sizeof *it->rows);
+    if (count > 1 && unit_size(partition, unit) > 1)
+        remove_common(it->others, count, steps);
+    set->score = scan_related_score(set, it->others, count, (int32_t)steps, SCAN_TAIL_OWN,
+                                    it->others + MOST_SAMPLED * steps);
     return 0;
 }
 
@@ -300,21 +348,10 @@ static int scan_units(struct explanation_search *it, size_t number)
         int is_filled = fill_row(it, number, unit);
         if (is_filled < 0 ||
             (is_filled && scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count,
-                                   TAIL_OWN, &it->sets[number][unit])))
+                                   SCAN_TAIL_OWN, &it->sets[number][unit])))
             return -1;
     }
     return 0;
-}
-
-/* Returns NULL when memory runs out. */
-static double *sorted_scores(const struct step_set *best, size_t count)
-{
-    double *scores = array_new(count, sizeof *scores);
-    for (size_t unit = 0; scores && unit < count; unit++)
-        scores[unit] = best[unit].score;
-    if (scores)
-        sort_reals(scores, count);
-    return scores;
 }
 
 static int propose_sets(struct explanation_search *it, size_t number, struct explanation *proposal)
@@ -325,18 +362,20 @@ static int propose_sets(struct explanation_search *it, size_t number, struct exp
     if (scan_units(it, number))
         return -1;
     const struct step_set *best = it->sets[number];
-    double *sorted = sorted_scores(best, partition->count);
-    for (size_t unit = 0; sorted && unit < partition->count; unit++) {
+    for (size_t unit = 0; unit < partition->count; unit++) {
         struct explanation next = {.partition = partition, .unit = unit, .steps = best[unit]};
         if (best[unit].score <= 0)
             continue;
-        next.certainty = best[unit].score * weight_of(partition, unit) /
-                             deflation(sorted, partition->count, best[unit].score, steps) -
-                         scan_sets(steps) - log(unit_count(it) * KINDS);
+        double penalty = scan_sets(steps) + log(unit_count(it) * KINDS);
+        next.certainty = best[unit].score * weight_of(partition, unit) - penalty;
+        if (next.certainty <= proposal->certainty || is_idle(it, &next))
+            continue;
+        if (relate(it, partition, unit, &next.steps))
+            return -1;
+        next.certainty = next.steps.score * weight_of(partition, unit) - penalty;
         propose(it, &next, proposal);
     }
-    free(sorted);
-    return sorted ? 0 : -1;
+    return 0;
 }
 
 /*
@@ -425,8 +464,9 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
             .unit = unit,
             .is_steady = 1,
             .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
-        next.certainty = (TAIL_OWN + 1) / 2 * log1p(sigmas * sigmas / TAIL_OWN) * weight_of(partition, unit) -
-                         log(unit_count(it) * KINDS);
+        next.certainty =
+            (SCAN_TAIL_OWN + 1) / 2 * log1p(sigmas * sigmas / SCAN_TAIL_OWN) * weight_of(partition, unit) -
+            log(unit_count(it) * KINDS);
         next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
         next.most_part = most_part_of(level);
         propose(it, &next, proposal);
@@ -450,7 +490,9 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
         steady.steps = fault->steps;
         *fault = steady;
     } else if ((is_filled = fill_row(it, number, unit)) > 0) {
-        scan_set(it->row, TAIL_OWN, &fault->steps);
+        scan_set(it->row, SCAN_TAIL_OWN, &fault->steps);
+        if (relate(it, partition, unit, &fault->steps))
+            return -1;
         fault->certainty =
             fault->steps.score * weight_of(partition, unit) - scan_sets(steps) - log(unit_count(it) * KINDS);
     }

@@ -38,7 +38,8 @@ struct measured {
     struct slowness slowness;
     int64_t gain_ns;
     int64_t weakest_ns; /* by how much shorter the instances would be in the step that gains least */
-    int64_t late_ns;    /* the part of the slowness in sends to ranks that were late themselves */
+    int64_t late_ns;    /* the part of the slowness in sends to ranks that were late themselves, or from ranks
+                           whose proxy threads were */
     int32_t tag;        /* the phase with most of it; -1: none */
     struct lengthening lengthening;
 };
@@ -54,6 +55,15 @@ static int was_late(const struct findings *findings, int32_t rank, int32_t step)
     return 0;
 }
 
+static int had_late_threads(const struct findings *findings, int32_t rank, int32_t step)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].notice_ns && finding_has_step(&findings->items[i], step) &&
+            finding_has_rank(&findings->items[i], rank))
+            return 1;
+    return 0;
+}
+
 /* Adds the figures of a slow link. Returns by how much less it would have been busy without the slowness. */
 static int64_t count_edge(const struct explained_network_explaining *it, const struct edge *edge,
                           double excess, struct measured *measured)
@@ -62,7 +72,9 @@ static int64_t count_edge(const struct explained_network_explaining *it, const s
     double part = 1 - exp(-excess);
     int64_t cut_ns = scale(edge->busy_ns, part);
     measured->slowness.slow_ns += cut_ns;
-    measured->late_ns += was_late(it->findings, edge->receiver, edge->step) ? cut_ns : 0;
+    if (was_late(it->findings, edge->receiver, edge->step) ||
+        had_late_threads(it->findings, edge->sender, edge->step))
+        measured->late_ns += cut_ns;
     sent->steps += edge->steps;
     sent->wait_ns += edge->wait_ns;
     sent->extra_ns += scale(edge->wait_ns, part);
@@ -335,7 +347,11 @@ static int take(struct explained_network_explaining *it, const struct slow_sende
     if (finding->confidence > CONFIDENCE_LOW) {
         if (measure(it, found, &measured) || fill(it, found, &measured, finding))
             return -1;
+        double drain;
+        if (finding_measure_drain(finding, it->job, it->baseline, &drain))
+            return -1;
         ask_cost(it, found, &measured, finding);
+        finding_ask(it->findings, finding, RULE_RECEIVERS_DRAIN, drain);
     }
     if (finding->confidence == CONFIDENCE_LOW) {
         findings_remove(it->findings, it->findings->count - 1);

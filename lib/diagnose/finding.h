@@ -81,6 +81,11 @@ struct finding {
     int receives;      /* network: traffic to the rank is slow, not traffic from it */
     /* Network: nothing moved for this long, once, and that is most of the cost; 0: no such pause */
     int64_t pause_ns;
+    /*
+     * Host: how late its proxy threads noticed on average what the GPU did (struct job_service), because they
+     * got too little CPU time; 0: that is not the reason
+     */
+    int64_t notice_ns;
     int64_t step_ns;  /* baseline step time of the job; 0: not known */
     int32_t instance; /* the first collective in which it shows; -1: none */
     /*

@@ -52,6 +52,10 @@ static const struct phrase *phrase_for(const struct finding *finding)
         [CREATION_STUCK] = {{"", ""},
                             {" never finished the initialization of a communicator",
                              " never finished the initialization of a communicator"}}};
+    static const struct phrase late_notices = {{"proxy threads of ", "proxy threads of "},
+                                               {" get too little CPU time", " get too little CPU time"}};
+    if (finding->notice_ns)
+        return &late_notices;
     if (finding->never_ended || finding->is_unrecorded)
         return finding->never_ended ? &never_ended : &unrecorded;
     if (finding->creation_fault)

@@ -19,8 +19,8 @@ int finding_is_of_steps(const struct finding *finding)
 static int are_alike(const struct finding *a, const struct finding *b)
 {
     return a->kind == b->kind && a->receives == b->receives && !a->candidate_count && !b->candidate_count &&
-           !a->pause_ns && !b->pause_ns && finding_is_of_steps(a) && finding_is_of_steps(b) &&
-           finding_is_reported(a) && finding_is_reported(b);
+           !a->pause_ns && !b->pause_ns && !a->notice_ns == !b->notice_ns && finding_is_of_steps(a) &&
+           finding_is_of_steps(b) && finding_is_reported(a) && finding_is_reported(b);
 }
 
 static int have_same_ranks(const struct finding *a, const struct finding *b)

@@ -79,6 +79,8 @@ const struct limit limits[LIMIT_COUNT] = {
                       "a slow link hardly slows others; the number was set on simulated jobs"},
     [LIMIT_START_APART] = {"start-apart", 1, "times the spread of the others",
                            "what varies that much may vary once more; no measurement behind it"},
+    [LIMIT_SLICE] = {"slice", 0.5, "ms",
+                     "less than a scheduler's time slice (0.7 ms and more); threads that run take 0.1 ms"},
     [LIMIT_ENDS] = {"ends", 2, "",
                     "one is what all transfers have in common; of two, either may be at fault"},
     [LIMIT_SURE] = {"sure", 0.1, "of the chance allowed", "required for high confidence"},
@@ -180,18 +182,15 @@ const struct rule rules[RULE_COUNT] = {
                        "the rank may have exchanged data that is not recorded"},
     [RULE_LEAF_OF_TREE] =
         {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces with finished operations only and aligned clocks",
-         "the share of its excess after an AllReduce that another rank left later by half of that excess",
+         "traces with finished operations only",
+         "the share of its excess after an AllReduce that another rank left later by half of that excess; if "
+         "the fault covers all steps after the warm-up, also if the clocks do not exclude this",
          "the rank may have been a leaf of a tree, which finishes before the other ranks"},
     [RULE_BEHIND_ROOT] =
         {"behind-root", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
          "traces with finished operations only, if others waited for the rank for less than waited",
          "the share of its excess that follows an operation with a root",
          "the rank may have been idle after an operation with a root, because it finished first"},
-    [RULE_ROOT_OF_TREE] = {"root-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ALL,
-                           "traces with finished operations only",
-                           "the share of the steps after the warm-up that the fault covers",
-                           "the rank finishes after the others in every step, like the root of a tree"},
     [RULE_IN_GROUPS] = {"in-groups", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                         "traces with finished operations only",
                         "the share of its slowness in groups of sends and receives",
@@ -221,21 +220,28 @@ const struct rule rules[RULE_COUNT] = {
          "finished operations only: for its own network, after or in a send or receive whose end only the "
          "host recorded",
          "the rank may have waited for a rank or link under stronger suspicion"},
-    [RULE_LATE_RECEIVERS] =
-        {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "findings by the score of senders",
-         "the share of its slowness in sends to ranks that are believed to be late in that step",
-         "the sends may have waited for receivers that were late"},
+    [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                             "findings by the score of senders",
+                             "the share of its slowness in sends to ranks that are believed to be late in "
+                             "that step, or from ranks "
+                             "whose proxy threads are believed to be",
+                             "the sends may have waited for receivers that were late"},
+    [RULE_RECEIVERS_DRAIN] =
+        {"receivers-drain", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_HALF,
+         "network steps whose receivers' GPUs took the data later than in other steps (RecvGpuWait), by at "
+         "least half of the slowness",
+         "the time by which the sends took longer (SendWait), as a share of the slowness",
+         "the receivers' GPUs took the data late, so the network may have had to wait"},
     [RULE_TWINS] =
         {"twins", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_TWINS,
          "traces with sends and receives; for a host, if at least one of the other ranks is late because of "
          "its host",
-         "the number of other ranks that were late by as much (alike) in more than half of the same steps",
+         "the number of other ranks that were late by as much (alike) in more than half of its steps",
          "other ranks are late by as much in the same steps, so they may have a common cause"},
     [RULE_TWIN_OF_HIDDEN_PAIR] =
         {"twin-of-hidden-pair", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
          "traces without sends and receives",
-         "the number of other ranks that were late by as much (alike) in more than half of the same steps "
+         "the number of other ranks that were late by as much (alike) in more than half of its steps "
          "and whose excess, or in stages neither rank's excess, may be a receive; ranks that may have waited "
          "for this one do not count",
          "another rank is late by as much in the same steps, so either may have waited for the other"},
@@ -282,11 +288,14 @@ const struct rule rules[RULE_COUNT] = {
         {"worth-moment", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH_MOMENT, "faults of one step",
          "its worth, as a share of the median step",
          "the fault costs too little for a single step: sends also stall briefly on healthy networks"},
-    [RULE_BY_DESIGN] = {"by-design", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
-                        "faults that cover all steps after the warm-up; for a host, nearly-all; for a "
-                        "network, or in traces with finished operations only, more than half",
-                        "its worth in each step, as a share of the median step",
-                        "the fault covers so many steps that the ranks may differ by design"},
+    [RULE_BY_DESIGN] =
+        {"by-design", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
+         "faults that cover all steps after the warm-up; for a host, nearly-all; for a network, or in traces "
+         "with finished operations only, more than half; not for a rank that reduces or gathers with at "
+         "least ranks-of-role others, all of its role, in a job without receives and AlltoAll, if no other "
+         "rank of its role was late by half as much in more than half of its steps",
+         "its worth in each step, as a share of the median step",
+         "the fault covers so many steps that the ranks may differ by design"},
     [RULE_ONE_PLACE] =
         {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
          "findings by a score over several ranks or steps, if they cover all steps",
@@ -329,13 +338,20 @@ const struct rule rules[RULE_COUNT] = {
         {"connecting", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_STEP,
          "faults of at least three steps, from the first one after the warm-up and not to the last",
          "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
-    [RULE_CERTAINTY] = {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
-                        "findings by a score over several ranks or steps",
-                        "the log odds that the fault is not noise", "the fault may be noise"},
+    [RULE_CERTAINTY] =
+        {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
+         "findings by a score over several ranks or steps; hosts that were late in at least three "
+         "consecutive steps",
+         "the log odds that the fault is not noise", "the fault may be noise"},
     [RULE_CERTAINTY_SENDERS] =
         {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
          "findings by the score of senders", "the log odds that the fault is not noise",
          "the fault may be noise: links also have slow moments that last for several steps"},
+    [RULE_NOTICES] =
+        {"notices", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLICE, "findings about proxy threads",
+         "how late the proxy threads noticed starts and stops of kernels on average, except while "
+         "their rank sent over the network",
+         "the threads may have been busy"},
     [RULE_CHANCE] = {"chance", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
                      "faults of at least two steps that count, if they are as strong as any other single "
                      "step or, for a network, longer by longer-two each; not for a stall of a network",

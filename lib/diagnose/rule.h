@@ -98,6 +98,7 @@ enum limit_id {
     LIMIT_SHARED,
     LIMIT_START_APART,
     LIMIT_ENDS,
+    LIMIT_SLICE,
     /* These decide where a rule applies. */
     LIMIT_SURE,
     LIMIT_FAR_AHEAD,
@@ -160,7 +161,6 @@ enum rule_id {
     RULE_EXCHANGE,
     RULE_LEAF_OF_TREE,
     RULE_BEHIND_ROOT,
-    RULE_ROOT_OF_TREE,
     RULE_IN_GROUPS,
     RULE_SHARED_PROCESS,
     RULE_LOST_RECORDS,
@@ -168,6 +168,7 @@ enum rule_id {
     /* The finding may be an effect of another rank. */
     RULE_WAITED_FOR_OTHER,
     RULE_LATE_RECEIVERS,
+    RULE_RECEIVERS_DRAIN,
     RULE_TWINS,
     RULE_TWIN_OF_HIDDEN_PAIR,
     RULE_COMMON_LATENESS,
@@ -193,6 +194,7 @@ enum rule_id {
     RULE_CONNECTING,
     RULE_CERTAINTY,
     RULE_CERTAINTY_SENDERS,
+    RULE_NOTICES,
     RULE_CHANCE,
     RULE_CHANCE_BEHIND,
     RULE_CHANCE_ALONE,

@@ -446,10 +446,14 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
            greater_suspect(suspects, suspect, transfer->culprit, previous->step);
 }
 
-/* Whether another rank was late by about as much in most of the same steps. */
+/*
+ * Whether another rank was late by about as much in more than half of the steps of a suspect. That it was so
+ * in one or two of many steps is a coincidence: noise makes some rank late in some steps.
+ */
 static int is_twin(const struct suspect *a, const struct suspect *b)
 {
-    if (b->kind == FINDING_NETWORK || b->rank == a->rank || !suspects_are_together(a, b))
+    if (b->kind == FINDING_NETWORK || b->rank == a->rank ||
+        suspects_shared_steps(a, b) * 2 <= suspect_steps(a))
         return 0;
     int64_t mine = a->total_ns / suspect_steps(a);
     int64_t other = b->total_ns / suspect_steps(b);

@@ -41,6 +41,25 @@ static int64_t others_went_on(const struct job *job, const struct job_operation 
 }
 
 /*
+ * How long after this member the last other member ended, at most: of those that share its clock, which shows
+ * it exactly, if there are any. TIME_UNKNOWN where no clock shows it.
+ */
+static int64_t others_may_have_gone_on(const struct job *job, const struct job_operation *member)
+{
+    const struct job_instance *instance = &job->instances[member->instance];
+    int64_t apart_ns = TIME_UNKNOWN, here_ns = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *other = job_member(job, instance, i);
+        int is_here = job->ranks[other->rank].clock == job->ranks[member->rank].clock;
+        int64_t *most_ns = is_here ? &here_ns : &apart_ns;
+        int64_t after_ns = other == member ? TIME_UNKNOWN : ended_after(job, member, other, 1);
+        if (after_ns != TIME_UNKNOWN && after_ns > *most_ns)
+            *most_ns = after_ns;
+    }
+    return here_ns == TIME_UNKNOWN ? apart_ns : here_ns;
+}
+
+/*
  * Whether, by aligned clocks, all members had left an operation `after_ns` after this one did, which may have
  * been the leaf of a tree; 0 where that is not known.
  */
@@ -58,14 +77,19 @@ static int all_have_left(const struct job *job, const struct job_operation *memb
     return 1;
 }
 
-/* Whether the operation before may have been a tree with the rank as a leaf, which records its stop early. */
+/*
+ * Whether the operation before may have been a tree with the rank as a leaf, which records its stop early.
+ * The same rank is the leaf in every step. So for a rank that is late in every step (`is_steady`), the clocks
+ * must show that it was not the leaf; otherwise its other steps show that.
+ */
 static int may_be_leaf(const struct job *job, const struct baseline *baseline,
-                       const struct job_operation *operation)
+                       const struct job_operation *operation, int is_steady)
 {
     if (operation->previous < 0 || job->operations[operation->previous].function != FUNCTION_ALL_REDUCE)
         return 0;
-    return others_went_on(job, &job->operations[operation->previous]) >=
-           excess_of(baseline, job, operation).excess_ns / 2;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    int64_t after_ns = is_steady ? others_may_have_gone_on(job, previous) : others_went_on(job, previous);
+    return after_ns == TIME_UNKNOWN || after_ns >= excess_of(baseline, job, operation).excess_ns / 2;
 }
 
 static double measure_leaf(const struct suspect *suspect, const struct job *job,
@@ -75,7 +99,7 @@ static double measure_leaf(const struct suspect *suspect, const struct job *job,
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
-            may_be_leaf(job, baseline, &job->operations[i]))
+            may_be_leaf(job, baseline, &job->operations[i], suspect_is_steady(suspect, baseline)))
             held_ns += excess_ns_at(&baseline->excess, i);
     return ratio_of(held_ns, suspect->total_ns);
 }
@@ -448,8 +472,6 @@ void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const 
     suspect_ask(suspect, RULE_ALONE_IN_ROLE, measure_role(suspect, job, baseline));
     suspect_ask(suspect, RULE_IRREGULAR, baseline->regular);
     suspect_ask(suspect, RULE_STEADY, extent);
-    /* Such a recorder does not tell trees from rings, and the root of a tree always ends after the others. */
-    suspect_ask(suspect, RULE_ROOT_OF_TREE, job->finished_only ? extent : NOT_ASKED);
     suspect_ask(suspect, RULE_ESTIMATED_STEADY, suspect->on_estimates ? extent : NOT_ASKED);
     suspect_ask(suspect, RULE_ESTIMATED, suspect->on_estimates);
     suspect_ask(suspect, RULE_DAMAGED_LINES, (double)job->damaged_lines);

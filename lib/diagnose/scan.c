@@ -40,6 +40,72 @@ double scan_sets(int32_t steps)
     return log(sets);
 }
 
+/* Of a longer set than this part of the row, too few means exist to tell how they spread. */
+enum { LONGEST_PART = 2 };
+/* With fewer rows, one that is at fault decides how means spread. */
+enum { LEAST_ROWS = 2 };
+
+/* Lists the means of all `length` consecutive steps of a row of which at least half are known. */
+static size_t list_means(const double *row, int32_t steps, int32_t length, double *means)
+{
+    double sum = 0;
+    int32_t known = 0;
+    size_t count = 0;
+    for (int32_t step = 0; step < steps; step++) {
+        if (!isnan(row[step])) {
+            sum += row[step];
+            known++;
+        }
+        int32_t left = step - length;
+        if (left >= 0 && !isnan(row[left])) {
+            sum -= row[left];
+            known--;
+        }
+        if (left >= -1 && known * 2 >= length)
+            means[count++] = sum / known;
+    }
+    return count;
+}
+
+/* The standard deviation of the values, from the median of their distances from the median. */
+static double robust_spread(double *values, size_t count)
+{
+    if (!count)
+        return 0;
+    sort_reals(values, count);
+    double middle = values[count / 2];
+    for (size_t i = 0; i < count; i++)
+        values[i] = fabs(values[i] - middle);
+    sort_reals(values, count);
+    return SIGMA_OF_DISTANCE * values[count / 2];
+}
+
+static double spread_of_means(const double *rows, size_t count, int32_t steps, int32_t length, double *list)
+{
+    size_t means = 0;
+    for (size_t row = 0; row < count; row++)
+        means += list_means(rows + row * (size_t)steps, steps, length, list + means);
+    return robust_spread(list, means);
+}
+
+double scan_related_score(const struct step_set *set, const double *rows, size_t count, int32_t steps,
+                          double tail, double *list)
+{
+    int32_t length = step_set_count(set);
+    if (set->period > 1 || count < LEAST_ROWS || set->score <= 0 || length < 2)
+        return set->score;
+    int32_t measured = length * LONGEST_PART > steps ? steps / LONGEST_PART : length;
+    double spread = spread_of_means(rows, count, steps, measured, list);
+    double independent = spread > 0 ? 1 / (spread * spread) : length;
+    if (independent >= length)
+        return set->score;
+    if (independent >= 1)
+        return set->score / length * independent;
+    double size = set->size / spread;
+    double score = (tail + 1) / 2 * log1p(size * size / tail);
+    return score < set->score / length ? score : set->score / length;
+}
+
 /*
  * Fitted to simulated rows (independent t with two degrees of freedom, scaled by their median distance): 0.6
  * for 20 steps, 2.1 for 40, 2.8 for 80, 3.6 for 200, 5.4 for 800.
@@ -66,8 +132,45 @@ struct scan {
     int strong_count;
 };
 
+/* A size in its own right: the fault differs in size from step to step. */
+#define ANY_SIZE 0
+
+/* How well a fault of this size explains a value: the logarithm of the likelihood ratio. */
+static double explained_by(double value, double size, double tail)
+{
+    double left = value - size;
+    return (tail + 1) / 2 * (log1p(value * value / tail) - log1p(left * left / tail));
+}
+
+/* The same for a fault whose size differs from step to step: the mean over all sizes. */
+static double explained_by_any(double value, double tail)
+{
+    double sum = 0;
+    int count = 0;
+    for (double size = LEAST_SIZE; size < MOST_SIZE; size *= SIZE_STEP, count++)
+        sum += exp(explained_by(value, size, tail));
+    return log(sum / count);
+}
+
+static double mean_of_set(const double *row, const struct step_set *set)
+{
+    double sum = 0;
+    int32_t known = 0;
+    for (int32_t step = set->first; step <= set->last; step++)
+        if (!isnan(row[step]) && step_set_has(set, step)) {
+            sum += row[step];
+            known++;
+        }
+    return known ? sum / known : 0;
+}
+
 static void measure_ratios(const struct scan *scan)
 {
+    if (scan->size == ANY_SIZE) {
+        for (int32_t step = 0; step < scan->steps; step++)
+            scan->ratio[step] = explained_by_any(scan->row[step], scan->tail);
+        return;
+    }
     for (int32_t step = 0; step < scan->steps; step++) {
         double left = scan->row[step] - scan->size;
         scan->ratio[step] = scan->base[step] - (scan->tail + 1) / 2 * log1p(left * left / scan->tail);
@@ -190,27 +293,42 @@ int scan_row(const double *row, const int32_t *numbers, int32_t steps, double ta
         scan_periods(&scan, best);
         scan.size *= SIZE_STEP;
     }
+    if (!failed && most > 0) {
+        scan.size = ANY_SIZE;
+        measure_ratios(&scan);
+        scan_phase(&scan, 1, 0, best);
+        scan_periods(&scan, best);
+    }
+    if (best->score > 0 && best->size == ANY_SIZE)
+        best->size = mean_of_set(row, best);
     free(base);
     free(ratio);
     return failed ? -1 : 0;
 }
 
+/* The sum over the steps of a set of how well a fault of this size explains them. */
+static double score_of_size(const double *row, double tail, double size, const struct step_set *set)
+{
+    double score = 0;
+    for (int32_t step = set->first; step <= set->last; step += set->numbers ? 1 : set->period)
+        if (!isnan(row[step]) && step_set_has(set, step))
+            score +=
+                size == ANY_SIZE ? explained_by_any(row[step], tail) : explained_by(row[step], size, tail);
+    return score;
+}
+
 void scan_set(const double *row, double tail, struct step_set *set)
 {
-    double size = LEAST_SIZE;
-    set->score = 0;
-    while (size < MOST_SIZE) {
-        double score = 0;
-        for (int32_t step = set->first; step <= set->last; step += set->numbers ? 1 : set->period)
-            if (!isnan(row[step]) && step_set_has(set, step)) {
-                double left = row[step] - size;
-                score += (tail + 1) / 2 * (log1p(row[step] * row[step] / tail) - log1p(left * left / tail));
-            }
+    set->score = score_of_size(row, tail, ANY_SIZE, set);
+    set->size = mean_of_set(row, set);
+    if (set->score < 0)
+        set->score = 0;
+    for (double size = LEAST_SIZE; size < MOST_SIZE; size *= SIZE_STEP) {
+        double score = score_of_size(row, tail, size, set);
         if (score > set->score) {
             set->score = score;
             set->size = size;
         }
-        size *= SIZE_STEP;
     }
 }
 
@@ -358,6 +476,14 @@ int partitions_init(struct partitions *partitions, const struct job *job, const 
         if (add_blocks(partitions, job, size))
             return -1;
     return 0;
+}
+
+const struct partition *partitions_hosts(const struct partitions *partitions)
+{
+    for (size_t i = 0; i < partitions->count; i++)
+        if (partitions->items[i].kind == UNIT_HOST)
+            return &partitions->items[i];
+    return &partitions->items[partitions->count - 1];
 }
 
 void partitions_release(struct partitions *partitions)

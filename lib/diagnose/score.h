@@ -18,8 +18,9 @@ struct transfer_excess;
 /*
  * How well a fault in some steps explains a row of residuals, one per step, in units of the standard
  * deviation of the noise: the sum over its steps of log(t(y - m) / t(y)), where t is the density of Student's
- * t and m the size of the fault. The power-law tail of t limits what a single step can contribute (a step of
- * 30 sigma contributes as much as 1.5 log 450); steps add up.
+ * t and m the size of the fault; or, for a fault whose size differs from step to step (a data loader), the
+ * log of the mean ratio over all sizes. The power-law tail of t limits what a single step can contribute (a
+ * step of 30 sigma contributes as much as 1.5 log 450); steps add up.
  *
  * The candidate sets are all intervals, and for every period and phase all runs of consecutive occurrences. A
  * set needs at least three steps that support the fault; one or two steps are left to other tests. A set must
@@ -27,7 +28,7 @@ struct transfer_excess;
  */
 struct step_set {
     double score; /* 0: there is no set */
-    double size;  /* size of the fault, m */
+    double size;  /* size of the fault, m; the mean of its steps where it differs from step to step */
     int32_t first;
     int32_t last;
     int32_t period;         /* 1: an interval; N: every Nth step */
@@ -70,6 +71,26 @@ int scan_row(const double *row, const int32_t *numbers, int32_t steps, double ta
 /* Scores the steps of `set` in another row, with the best size. Fills in set->score and set->size. */
 void scan_set(const double *row, double tail, struct step_set *set);
 
+/*
+ * What a set is worth when the noise of consecutive steps is related: the speed of a host wanders, so its
+ * steps are late or early for a while. `rows` are those of units that are not at fault. The mean of n steps
+ * of them spreads by s instead of by 1 / sqrt(n), so the n steps say as much as n / (n s^2) independent ones
+ * (the variance ratio: Lo and MacKinlay, 1988). Returns the score of `set` for that many steps. If it is less
+ * than one, the mean of the set is compared with s. Sets that recur, and fewer than three rows, are not
+ * changed. `list` has room for `count` * `steps` values.
+ */
+double scan_related_score(const struct step_set *set, const double *rows, size_t count, int32_t steps,
+                          double tail, double *list);
+
+/* As many rows tell how noise is related from step to step. */
+enum { MOST_SAMPLED = 64 };
+
+/*
+ * Degrees of freedom of Student's t for own time: in recordings of healthy jobs the tails fall with the
+ * square of the excess, by Hill's estimate.
+ */
+#define SCAN_TAIL_OWN 2.0
+
 /* Returns the logarithm of the number of candidate sets in this many steps. */
 double scan_sets(int32_t steps);
 
@@ -109,6 +130,9 @@ struct partitions {
  */
 int partitions_init(struct partitions *partitions, const struct job *job, const struct edges *edges);
 void partitions_release(struct partitions *partitions);
+
+/* Hosts where they are known; else the largest blocks of ranks without a network edge inside. */
+const struct partition *partitions_hosts(const struct partitions *partitions);
 
 static inline size_t unit_size(const struct partition *partition, size_t unit)
 {
@@ -155,11 +179,10 @@ int32_t explanation_count(const struct explanation *explanation);
 
 /*
  * One score for every hypothesis: a unit of ranks (struct partition) was slow by itself in a set of steps
- * (struct step_set). The score is divided by the deflation, which is measured on units without a fault
- * (genomic control: Devlin and Roeder, Biometrics 55, 1999). The logarithm of the number of hypotheses is
- * subtracted. The result is the certainty. The hypothesis with the greatest certainty is accepted first. What
- * it explains is removed from the replay, from the peers of other units and from the noise. This repeats
- * until no hypothesis is certain.
+ * (struct step_set). The score is corrected for noise that is related from step to step
+ * (scan_related_score). The logarithm of the number of hypotheses is subtracted. The result is the certainty.
+ * The hypothesis with the greatest certainty is accepted first. What it explains is removed from the replay,
+ * from the peers of other units and from the noise. This repeats until no hypothesis is certain.
  */
 
 /* Thresholds for accepting a hypothesis. */
@@ -181,12 +204,14 @@ struct explanations {
 
 /*
  * Finds the hypotheses to accept, greatest certainty first. `replay` must be of the unchanged job; what is
- * accepted is removed from it. Release `explanations` in all cases, also on error.
+ * accepted is removed from it. `explained` ([rank * steps + step]) has 1 where a fault has already been
+ * found, NULL: nowhere. Release `explanations` in all cases, also on error.
  */
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
-                      const struct acceptance_limits *acceptance, struct error *error);
+                      const unsigned char *explained, const struct acceptance_limits *acceptance,
+                      struct error *error);
 void explanations_release(struct explanations *explanations);
 
 /* -------------------- place_matrix.c -------------------- */
@@ -408,7 +433,11 @@ struct explanation_search {
     unsigned char *mostly[MOST_PARTITIONS];    /* owned: [unit], explained in most steps */
     struct step_set *sets[MOST_PARTITIONS];    /* owned: [unit], its best set; NULL: not computed */
     double *row;                               /* owned: scratch, [step] */
-    double *residuals;                         /* owned: scratch */
+    double *rows;     /* owned: [rank of `sampled`][step], residuals of single ranks; NULL: not read yet */
+    int32_t *sampled; /* owned: units of the partition of single ranks that `rows` has */
+    size_t sampled_count;
+    double *others; /* owned: scratch, the part of `rows` that a unit is compared with, and as much again */
+    double *residuals; /* owned: scratch */
     size_t residual_room;
     double *by_role;       /* owned: scratch, [role] */
     int64_t *list;         /* owned: scratch, [rank * steps + step] */
@@ -421,9 +450,11 @@ struct explanation_search {
     int64_t lasts_ns; /* duration of the replay without what is explained */
 };
 
-/* The partitions of it->found must exist. Returns -1 when memory runs out; release it in that case too. */
+/* The partitions of it->found must exist. `explained`: see explanations_find(). Returns -1 when memory runs
+ * out; release it in that case too. */
 int explanation_search_init(struct explanation_search *it, const struct job *job,
-                            const struct baseline *baseline, const struct transfer_excess *transfers);
+                            const struct baseline *baseline, const struct transfer_excess *transfers,
+                            const unsigned char *explained);
 void explanation_search_release(struct explanation_search *it);
 
 /* Makes all removals from the replay permanent by dropping the own times kept to restore them. */

@@ -302,16 +302,6 @@ void sender_search_release(struct sender_search *search)
     *search = (struct sender_search){0};
 }
 
-/* Hosts where they are known; else the largest blocks of ranks without a network edge inside. */
-static const struct partition *hosts_of(const struct sender_search *search)
-{
-    const struct partitions *partitions = &search->partitions;
-    for (size_t i = 0; i < partitions->count; i++)
-        if (partitions->items[i].kind == UNIT_HOST)
-            return &partitions->items[i];
-    return &partitions->items[partitions->count - 1];
-}
-
 /*
  * The certainty of a rank for the steps of `set`; 0 where the rank was already returned or cannot be rated.
  * Returns -1 when memory runs out.
@@ -365,7 +355,7 @@ static int find_best(const struct sender_search *search, struct slow_senders *be
  */
 static int gather(const struct sender_search *search, struct slow_senders *found)
 {
-    const struct partition *hosts = hosts_of(search);
+    const struct partition *hosts = partitions_hosts(&search->partitions);
     int32_t best = found->rank;
     struct step_set all = {.score = 0};
     found->count = 0;
@@ -391,14 +381,14 @@ static int gather(const struct sender_search *search, struct slow_senders *found
 /* Whether a rank is on the same host, not one of the slow ones, and as fast as others. */
 static int is_quick_beside(const struct sender_search *search, const struct slow_senders *found, int32_t rank)
 {
-    const struct partition *hosts = hosts_of(search);
+    const struct partition *hosts = partitions_hosts(&search->partitions);
     return hosts->unit_of[rank] == hosts->unit_of[found->rank] && !found->has[rank] &&
            search->senders.usual[rank] < log(search->acceptance_limits.times);
 }
 
 int slow_senders_count_fast_peers(const struct sender_search *search, const struct slow_senders *found)
 {
-    const struct partition *hosts = hosts_of(search);
+    const struct partition *hosts = partitions_hosts(&search->partitions);
     const struct edges *edges = search->edges;
     if (found->count < 2)
         return 0;

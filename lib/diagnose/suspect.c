@@ -39,12 +39,17 @@ struct job_range suspect_instances(const struct suspect *suspect, const struct j
     return job_instances_in(job, suspect->first_step, suspect->last_step);
 }
 
-int suspects_are_together(const struct suspect *a, const struct suspect *b)
+int32_t suspects_shared_steps(const struct suspect *a, const struct suspect *b)
 {
     int32_t first = a->first_step > b->first_step ? a->first_step : b->first_step;
     int32_t last = a->last_step < b->last_step ? a->last_step : b->last_step;
+    return last < first ? 0 : last - first + 1;
+}
+
+int suspects_are_together(const struct suspect *a, const struct suspect *b)
+{
     int32_t mine = suspect_steps(a), others = suspect_steps(b);
-    return (last - first + 1) * 2 > (mine < others ? mine : others);
+    return suspects_shared_steps(a, b) * 2 > (mine < others ? mine : others);
 }
 
 double suspect_share(const struct suspect *suspect, const struct baseline *baseline, int64_t time_ns)

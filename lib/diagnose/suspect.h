@@ -29,6 +29,9 @@ static inline int32_t suspect_steps(const struct suspect *suspect)
     return suspect->last_step - suspect->first_step + 1;
 }
 
+/* The number of steps that two suspects share. */
+int32_t suspects_shared_steps(const struct suspect *a, const struct suspect *b);
+
 /* Whether two suspects share more than half of the steps of the shorter one. */
 int suspects_are_together(const struct suspect *a, const struct suspect *b);
 
@@ -104,6 +107,25 @@ struct slowness {
 int slowness_measure(const struct suspect *suspect, const struct job *job, const struct edges *edges,
                      const struct transfer_excess *transfers, struct slowness *slowness,
                      struct finding *finding);
+
+/* The services (struct job_service) that findings compare. */
+enum service { SERVICE_SEND, SERVICE_DRAIN };
+
+/*
+ * By how much longer a service took a rank in a step of the finding than in others: medians; 0 where there
+ * are no other steps. `list` has room for all steps.
+ */
+int64_t service_rise(const struct finding *finding, const struct job *job, const struct baseline *baseline,
+                     int32_t rank, enum service kind, int64_t *list);
+
+/*
+ * By how much the sends of a network finding took longer (job_service.send_ns, median of its steps minus that
+ * of others, in all steps), as a share of its slow_ns. The measure of RULE_RECEIVERS_DRAIN; NOT_ASKED where
+ * the receivers' GPUs did not take longer to take the data (drain_ns) by at least half of slow_ns, or where
+ * it is not recorded. Stores it in *part. -1 when memory runs out.
+ */
+int finding_measure_drain(const struct finding *finding, const struct job *job,
+                          const struct baseline *baseline, double *part);
 
 /*
  * Adds its figures to the finding as evidence, and whether nothing moved at all (a pause). -1 when memory
@@ -265,6 +287,7 @@ int64_t max_unshared_step_excess(const struct lengthening *lengthening);
 /* What decides the confidence of a suspect, besides its chance and its gain. */
 struct measures {
     struct slowness slowness; /* of a network suspect */
+    double drain;             /* of a network suspect: finding_measure_drain */
     struct lengthening lengthening;
 };
 

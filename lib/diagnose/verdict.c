@@ -55,7 +55,7 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
                  const struct rule_set *off, struct finding *finding)
 {
     struct tally tally = {0};
-    struct measures measures = {0};
+    struct measures measures = {.drain = NOT_ASKED};
     int32_t role = baseline->role_of_rank[suspect->rank];
     tally.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
     tally.by_tag = array_new(job->tags.count + 1, sizeof *tally.by_tag);
@@ -73,16 +73,19 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
             finding->tag = -1;
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
+        finding->slow_ns = suspect->total_ns;
+        failed = suspect->kind == FINDING_NETWORK &&
+                 finding_measure_drain(finding, job, baseline, &measures.drain);
         finding->confidence = confidence_of(suspects, suspect, &measures, job, baseline, options, off);
         finding->rule_results = suspect->rule_results;
-        finding->slow_ns = suspect->total_ns;
         finding->shows_earlier = suspect->shows_earlier;
         finding->shows_later = suspect->shows_later;
         finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
         int32_t position = greatest_above_zero(tally.by_position, tally.positions);
-        failed = suspect->kind == FINDING_NETWORK
-                     ? slowness_append_pause(suspect, &measures.slowness, finding)
-                     : evidence_of_own(suspect, job, baseline, position, finding);
+        if (!failed)
+            failed = suspect->kind == FINDING_NETWORK
+                         ? slowness_append_pause(suspect, &measures.slowness, finding)
+                         : evidence_of_own(suspect, job, baseline, position, finding);
     }
     free(tally.by_tag);
     free(tally.by_position);

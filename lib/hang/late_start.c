@@ -324,6 +324,15 @@ static int say(const struct unstarted_gpus *gpus, int32_t at, struct finding *fi
 }
 
 /*
+ * Whether the recorder of its rank reported that the operation was pending, which it does after a second.
+ * Then its missing start is not due to a truncated file, unless it started after that.
+ */
+static int is_reported_pending(const struct job *job, const struct job_operation *operation)
+{
+    return job->ranks[operation->rank].reports_after_pending && operation->unfinished;
+}
+
+/*
  * Adds one finding for all such ranks: some of them may wait for another one in work that the trace does not
  * show.
  */
@@ -337,8 +346,9 @@ static int add_finding(const struct unstarted_gpus *gpus, int32_t at, size_t cou
         findings, job, rank->cut ? FINDING_ENDED_EARLY : FINDING_MISSING, operation->rank, instance);
     if (!finding)
         return -1;
-    int is_unsure = count > 1 || job->common_cut || job->lost_events || rank->is_part;
-    finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    int is_unsure = count > 1 || job->lost_events || rank->is_part ||
+                    (job->common_cut && !is_reported_pending(job, operation));
+    finding->confidence = is_unsure ? CONFIDENCE_LOW : job->common_cut ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
     if (finding_add_candidate(finding, operation->rank))
         return -1;
     finding->stops_job = 1;

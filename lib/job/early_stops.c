@@ -25,8 +25,9 @@ int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
  * AllReduce by a tree: NCCL splits the threads of such a kernel into those that reduce up the tree and those
  * that broadcast down, and records the kernel's stop when the former are done. So the kernel of a leaf stops
  * when it has passed on its data, even if other ranks have not arrived (src/device/all_reduce.h,
- * runTreeSplit). The stop of the root is the end of the operation. Therefore, if clocks are aligned, all
- * members end with the last one, or when the next operation of their stream begins, whichever comes first.
+ * runTreeSplit). The root has the result when it stops, but other hosts only receive it after that.
+ * Therefore, if clocks are aligned, all members end with the last one, or when a GPU of their host took its
+ * last data from the network, if that is later, but not after the next operation of their stream began.
  */
 
 /* The end of the last member in common time; TIME_UNKNOWN if some member's end is unknown. */
@@ -44,14 +45,35 @@ static int64_t last_end(const struct job *job, const struct job_instance *instan
     return last;
 }
 
-static int correct_tree(struct job *job, const struct job_instance *instance, const int64_t *next)
+/* When each host was done with the data of a tree: the latest time in common time, by clock. */
+static void gather_taken(const struct job *job, const struct job_instance *instance, int64_t *taken_of_clock)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        taken_of_clock[job->ranks[job_member(job, instance, i)->rank].clock] = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        const struct job_operation *member = &job->operations[at];
+        int64_t taken = job_common_time(job, member, job->drafts.free_ns[at]);
+        int64_t *latest = &taken_of_clock[job->ranks[member->rank].clock];
+        if (*latest == TIME_UNKNOWN || taken > *latest)
+            *latest = taken;
+    }
+}
+
+static int correct_tree(struct job *job, const struct job_instance *instance, const int64_t *next,
+                        int64_t *taken_of_clock)
 {
     int mended = 0;
     int64_t last = instance->members == instance->expected ? last_end(job, instance) : TIME_UNKNOWN;
-    for (int32_t i = 0; last != TIME_UNKNOWN && i < instance->members; i++) {
+    if (last == TIME_UNKNOWN)
+        return 0;
+    gather_taken(job, instance, taken_of_clock);
+    for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
         const struct job_operation *member = &job->operations[at];
-        int64_t end = member->end_ns + (last - job_common_time(job, member, member->end_ns));
+        int64_t taken = taken_of_clock[job->ranks[member->rank].clock];
+        int64_t over = taken > last ? taken : last;
+        int64_t end = member->end_ns + (over - job_common_time(job, member, member->end_ns));
         mended |= job_end_later(job, at, end, next[at]);
     }
     return mended;
@@ -252,14 +274,17 @@ int job_correct_ends(struct job *job, int *mended, struct error *error)
 {
     int64_t *next = job_next_starts(job);
     struct starts starts = {.of_clock = array_new(job->rank_count, sizeof *starts.of_clock)};
-    int failed = !next || !starts.of_clock;
+    int64_t *taken_of_clock = array_new(job->rank_count, sizeof *taken_of_clock);
+    int failed = !next || !starts.of_clock || !taken_of_clock;
     *mended = 0;
     for (size_t i = 0; !failed && i < job->instance_count; i++) {
         const struct job_instance *instance = &job->instances[i];
-        *mended |= correct_tree(job, instance, next) || correct_early_stops(job, instance, next, &starts) ||
+        *mended |= correct_tree(job, instance, next, taken_of_clock) ||
+                   correct_early_stops(job, instance, next, &starts) ||
                    correct_open_channels(job, instance, next) || correct_receive(job, instance, next);
     }
     free(next);
     free(starts.of_clock);
+    free(taken_of_clock);
     return failed ? error_no_memory(error) : 0;
 }

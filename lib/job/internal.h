@@ -135,6 +135,30 @@ int job_build_timelines(struct job *job, struct error *error);
  */
 int job_estimate_ends(struct job *job, int *estimated);
 
+/* -------------------- load_traffic.c -------------------- */
+
+/*
+ * Host clock minus GPU clock when the host noticed that the first channel of an operation's kernel had
+ * started, and that the last one had stopped; TIME_UNKNOWN.
+ */
+struct job_notice {
+    int64_t start_ns;
+    int64_t stop_ns;
+};
+
+/* Time in which a rank sent over the network for one proxy operation, on the clock of its host. */
+struct job_sent {
+    struct interval_ns interval; /* from the begin of the first SendWait to the end of the last one */
+    int32_t rank;
+};
+
+/*
+ * Adds the notices of all operations to job->services, and frees the drafts that they come from. Call it when
+ * operations are on the device timeline and their ends are still those of their kernels. Returns -1 when out
+ * of memory.
+ */
+int job_sum_notices(struct job *job);
+
 /* -------------------- device_time.c -------------------- */
 
 /* Converts all times of a rank to its device timeline. Returns -1 when out of memory. */

@@ -53,6 +53,7 @@ struct laid {
     int64_t gpu_busy_ns;
     int64_t duration_ns;
     int64_t noticed_ns;
+    struct job_notice notice;
     int32_t stream;
     int32_t source;
     struct job_call call;
@@ -66,6 +67,7 @@ static struct laid take(const struct job *job, size_t at)
                          job->gpu_busy_ns ? job->gpu_busy_ns[at] : 0,
                          job->drafts.durations_ns ? job->drafts.durations_ns[at] : 0,
                          job->drafts.noticed_ns ? job->drafts.noticed_ns[at] : 0,
+                         job->drafts.notices ? job->drafts.notices[at] : (struct job_notice){0, 0},
                          job->drafts.streams ? job->drafts.streams[at] : 0,
                          job->sources ? job->sources[at] : -1,
                          job->calls ? job->calls[at] : (struct job_call){0}};
@@ -83,6 +85,8 @@ static void put(struct job *job, size_t at, const struct laid *laid)
         job->drafts.durations_ns[at] = laid->duration_ns;
     if (job->drafts.noticed_ns)
         job->drafts.noticed_ns[at] = laid->noticed_ns;
+    if (job->drafts.notices)
+        job->drafts.notices[at] = laid->notice;
     if (job->drafts.streams)
         job->drafts.streams[at] = laid->stream;
     if (job->sources)

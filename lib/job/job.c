@@ -139,6 +139,8 @@ void job_drafts_release(struct job_drafts *drafts)
     free(drafts->free_ns);
     free(drafts->durations_ns);
     free(drafts->noticed_ns);
+    free(drafts->notices);
+    free(drafts->sent);
     free(drafts->streams);
     free(drafts->stream_ids);
     *drafts = (struct job_drafts){0};
@@ -176,6 +178,7 @@ void job_release(struct job *job)
     free(job->instances);
     free(job->instance_members);
     free(job->traffic);
+    free(job->services);
     free(job->operations_of_step);
     free(job->by_step);
     free(job->step_end);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct job_notice;
+struct job_sent;
 struct job_start;
 struct store;
 
@@ -71,11 +73,14 @@ struct job_operation {
  */
 struct job_drafts {
     int64_t *issued_ns;    /* when it was called; TIME_UNKNOWN */
-    int64_t *free_ns;      /* when its stream became free: end_ns, or later if open channels took data */
+    int64_t *free_ns;      /* when its stream became free: end_ns, or later if its GPU took data until then */
     int64_t *durations_ns; /* recorded duration of an operation whose start is unknown; TIME_UNKNOWN */
     int64_t *noticed_ns;   /* host clock minus GPU clock when the host noticed its start; TIME_UNKNOWN */
-    int32_t *streams;      /* index in stream_ids */
-    uint64_t *stream_ids;  /* the first is 0: not recorded */
+    struct job_notice *notices;
+    struct job_sent *sent; /* not per operation: one per proxy operation that sends */
+    size_t sent_count, sent_capacity;
+    int32_t *streams;     /* index in stream_ids */
+    uint64_t *stream_ids; /* the first is 0: not recorded */
 };
 
 /* An operation that occupied its stream beyond its end (`held`), and until when. */
@@ -197,6 +202,21 @@ struct job_traffic {
     int64_t busy_ns; /* time during which at least one step waited for the network */
 };
 
+/*
+ * How the proxy threads of a rank worked in one step, summed over its operations. A notice is late by the
+ * time from the first start of a kernel, or its last stop, by the GPU's clock (job_delay), until the thread
+ * noted it, without the time in which its rank sent, as a thread may be blocked in a send. The service of a
+ * network step is the part of a wait after the same wait of the step before it has ended, in one proxy
+ * operation.
+ */
+struct job_service {
+    int64_t notice_ns;
+    int64_t notices;    /* two per operation; 0: none is recorded */
+    int64_t send_ns;    /* SendWait: the network, or this rank's card, took the data */
+    int64_t produce_ns; /* SendGpuWait: its GPU had no data yet */
+    int64_t drain_ns;   /* RecvGpuWait: its GPU had not taken the received data yet */
+};
+
 /* Indexes from `first` up to but not including `end`. */
 struct job_range {
     size_t first;
@@ -293,6 +313,7 @@ struct job {
     struct job_traffic *traffic; /* sorted by operation */
     size_t traffic_count;
     size_t traffic_capacity;
+    struct job_service *services;        /* owned: [rank * step_count + step]; NULL: nothing is recorded */
     struct job_span *operations_of_step; /* [rank * step_count + step]; use job_operations_in */
     int32_t *by_step;                    /* indexes of the instances that have a step, sorted by step */
     size_t *step_end;                    /* [step]: end of its instances in by_step */
@@ -506,6 +527,7 @@ struct loader {
     size_t source_capacity;
     size_t duration_capacity;
     size_t noticed_capacity;
+    size_t notice_capacity;
     size_t stream_capacity;
     size_t stream_id_capacity;
     struct map stream_numbers; /* stream -> index in stream_ids */

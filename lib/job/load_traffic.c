@@ -1,6 +1,6 @@
 /*
- * Loads network steps and derives from them when kernels ended. Below: idle time and lateness of
- * operations.
+ * Loads network steps and derives from them when kernels ended, and how the proxy threads of each rank worked
+ * (struct job_service). Below: idle time and lateness of operations.
  */
 #include "base/base.h"
 #include "job/internal.h"
@@ -13,53 +13,110 @@
 
 #include <stdlib.h>
 
+/* Makes room for the services unless there is. -1 when out of memory. */
+static int make_services(struct job *job)
+{
+    if (!job->services && job->step_count > 0)
+        job->services = array_new(job->rank_count * (size_t)job->step_count, sizeof *job->services);
+    return job->services || job->step_count <= 0 ? 0 : -1;
+}
+
+static struct job_service *service_at(struct job *job, const struct job_operation *operation)
+{
+    return &job->services[(size_t)operation->rank * (size_t)job->step_count + (size_t)operation->step];
+}
+
 /* Network steps, summed per proxy operation. */
 
-/* Adds the part of a network wait after `covered_ns`, the end of the earlier waits. */
-static void cover(struct job_traffic *traffic, const struct proxy_step *step, int64_t *covered_ns)
+/*
+ * The service of a wait (struct job_service): its part after `served_ns`, the end of the earlier waits of its
+ * kind in the proxy operation.
+ */
+static int64_t serve(const struct proxy_step *step, enum wait_kind kind, int64_t *served_ns)
 {
-    int64_t begin = step->wait[WAIT_NETWORK].begin_ns, end = step->wait[WAIT_NETWORK].end_ns;
+    int64_t begin = step->wait[kind].begin_ns, end = step->wait[kind].end_ns;
     if (begin == TIME_UNKNOWN || end == TIME_UNKNOWN)
-        return;
-    if (*covered_ns != TIME_UNKNOWN && *covered_ns > begin)
-        begin = *covered_ns;
+        return 0;
+    if (*served_ns != TIME_UNKNOWN && *served_ns > begin)
+        begin = *served_ns;
     if (end <= begin)
-        return;
-    traffic->busy_ns += end - begin;
-    *covered_ns = end;
+        return 0;
+    *served_ns = end;
+    return end - begin;
+}
+
+/* What is known of the steps of one proxy operation, besides its traffic. */
+struct step_sums {
+    int64_t gpu_done_ns;        /* when its GPU last gave or took data; TIME_UNKNOWN */
+    int64_t gpu_service_ns;     /* of SendGpuWait or RecvGpuWait */
+    struct interval_ns network; /* from the first wait for the network to the end of the last one */
+};
+
+static void add_step(const struct proxy_step *step, struct job_traffic *traffic, int64_t *served_ns,
+                     struct step_sums *sums)
+{
+    struct interval_ns network = step->wait[WAIT_NETWORK];
+    int is_known = network.begin_ns != TIME_UNKNOWN && network.end_ns != TIME_UNKNOWN;
+    int64_t wait_ns = is_known ? network.end_ns - network.begin_ns : 0;
+    traffic->steps++;
+    traffic->network_wait_ns += wait_ns;
+    traffic->busy_ns += serve(step, WAIT_NETWORK, &served_ns[WAIT_NETWORK]);
+    sums->gpu_service_ns += serve(step, WAIT_GPU, &served_ns[WAIT_GPU]);
+    if (is_known)
+        interval_widen(&sums->network, network);
+    if (wait_ns > traffic->network_wait_max_ns)
+        traffic->network_wait_max_ns = wait_ns;
+    int64_t ready = step->wait[WAIT_GPU].end_ns;
+    if (ready > sums->gpu_done_ns)
+        sums->gpu_done_ns = ready;
 }
 
 /* Sums the network steps of one proxy operation. Times are still on the host's clock. */
-static int sum_steps(struct statement *statement, struct job_traffic *traffic, int64_t *gpu_done_ns,
+static int sum_steps(struct statement *statement, struct job_traffic *traffic, struct step_sums *sums,
                      struct error *error)
 {
     size_t length;
     const void *blob = statement_blob(statement, 7, &length);
     struct unpack unpack;
     struct proxy_step step;
-    int64_t covered_ns = TIME_UNKNOWN;
-    *gpu_done_ns = TIME_UNKNOWN;
+    int64_t served_ns[WAIT_KINDS];
+    for (int kind = 0; kind < WAIT_KINDS; kind++)
+        served_ns[kind] = TIME_UNKNOWN;
+    *sums = (struct step_sums){.gpu_done_ns = TIME_UNKNOWN, .network = {TIME_UNKNOWN, TIME_UNKNOWN}};
     if (!blob)
         return 0;
     if (unpack_steps(&unpack, blob, length, statement_integer_or(statement, 5, 0)))
         return error_set(error, "operation %lld has damaged proxy steps",
                          (long long)statement_integer(statement, 0));
     int more;
-    while ((more = unpack_next_step(&unpack, &step)) == 1) {
-        int64_t begin = step.wait[WAIT_NETWORK].begin_ns, end = step.wait[WAIT_NETWORK].end_ns;
-        int64_t wait_ns = begin == TIME_UNKNOWN || end == TIME_UNKNOWN ? 0 : end - begin;
-        traffic->steps++;
-        traffic->network_wait_ns += wait_ns;
-        cover(traffic, &step, &covered_ns);
-        if (wait_ns > traffic->network_wait_max_ns)
-            traffic->network_wait_max_ns = wait_ns;
-        int64_t ready = step.wait[WAIT_GPU].end_ns;
-        if (ready > *gpu_done_ns)
-            *gpu_done_ns = ready;
-    }
+    while ((more = unpack_next_step(&unpack, &step)) == 1)
+        add_step(&step, traffic, served_ns, sums);
     return more < 0 ? error_set(error, "operation %lld has damaged proxy steps",
                                 (long long)statement_integer(statement, 0))
                     : 0;
+}
+
+/* Adds the services of a proxy operation to those of its rank and step. -1 when out of memory. */
+static int add_service(struct job *job, const struct job_operation *operation,
+                       const struct job_traffic *traffic, const struct step_sums *sums)
+{
+    struct job_drafts *drafts = &job->drafts;
+    if (!traffic->by_receiver && sums->network.end_ns > sums->network.begin_ns) {
+        if (array_reserve((void **)&drafts->sent, &drafts->sent_capacity, drafts->sent_count + 1,
+                          sizeof *drafts->sent))
+            return -1;
+        drafts->sent[drafts->sent_count++] = (struct job_sent){sums->network, operation->rank};
+    }
+    if (!job->services || operation->step < 0)
+        return 0;
+    struct job_service *service = service_at(job, operation);
+    if (traffic->by_receiver) {
+        service->drain_ns += sums->gpu_service_ns;
+    } else {
+        service->send_ns += traffic->busy_ns;
+        service->produce_ns += sums->gpu_service_ns;
+    }
+    return 0;
 }
 
 /* If the end of the kernel is unknown, the operation ended when its GPU last gave or took data. */
@@ -72,12 +129,13 @@ static void end_by_proxy(struct job_operation *operation, int64_t gpu_done_ns)
     operation->ends = ENDS_BY_PROXY;
 }
 
-/* The stop may be too early if the operation shares its kernel or has a channel without a stop. */
+/* The stop may be too early if the operation is a tree, shares its kernel or has a channel without a stop. */
 static int may_stop_early(const struct job *job, size_t at)
 {
     if (job->operations[at].ends != ENDS_BY_KERNEL)
         return 0;
-    return job->operations[at].incomplete || (at && job_same_group(job, at - 1, at)) ||
+    return job->operations[at].is_tree || job->operations[at].incomplete ||
+           (at && job_same_group(job, at - 1, at)) ||
            (at + 1 < job->operation_count && job_same_group(job, at, at + 1));
 }
 
@@ -111,9 +169,12 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
                                     .receiver = receives ? operation->rank : peer,
                                     .operation = (int32_t)read,
                                     .by_receiver = (uint8_t)receives};
-    int64_t gpu_done_ns;
-    if (sum_steps(statement, traffic, &gpu_done_ns, error))
+    struct step_sums sums;
+    if (sum_steps(statement, traffic, &sums, error))
         return -1;
+    if (add_service(job, operation, traffic, &sums))
+        return error_no_memory(error);
+    int64_t gpu_done_ns = sums.gpu_done_ns;
     /* An unfinished proxy operation does not show when its kernel ended. */
     if (statement_is_null(statement, 6))
         return 0;
@@ -158,7 +219,7 @@ static int is_ordered(const struct job *job)
 int loader_read_traffic(struct loader *loader, struct error *error)
 {
     struct job *job = loader->job;
-    if (loader_list_places(loader))
+    if (loader_list_places(loader) || make_services(job))
         return error_no_memory(error);
     if (loader_read(loader, schema_analysis_job_traffic, read_traffic, error))
         return -1;
@@ -167,6 +228,81 @@ int loader_read_traffic(struct loader *loader, struct error *error)
     for (size_t i = 0; i < job->traffic_count; i++)
         job->traffic[i].operation = loader->places[job->traffic[i].operation];
     return 0;
+}
+
+/* The times in which each rank sent: those of rank r from first[r] up to but not including first[r + 1]. */
+struct sent_times {
+    struct interval_ns *items; /* owned */
+    size_t *first;             /* owned */
+    size_t *count;             /* owned: [rank], how many are left after merging */
+};
+
+static int list_sent_times(const struct job *job, struct sent_times *times)
+{
+    const struct job_drafts *drafts = &job->drafts;
+    *times = (struct sent_times){array_new(drafts->sent_count + 1, sizeof *times->items),
+                                 array_new(job->rank_count + 1, sizeof *times->first),
+                                 array_new(job->rank_count, sizeof *times->count)};
+    if (!times->items || !times->first || !times->count)
+        return -1;
+    for (size_t i = 0; i < drafts->sent_count; i++)
+        times->first[drafts->sent[i].rank + 1]++;
+    for (size_t rank = 0; rank < job->rank_count; rank++)
+        times->first[rank + 1] += times->first[rank];
+    for (size_t i = 0; i < drafts->sent_count; i++) {
+        int32_t rank = drafts->sent[i].rank;
+        times->items[times->first[rank] + times->count[rank]++] = drafts->sent[i].interval;
+    }
+    for (size_t rank = 0; rank < job->rank_count; rank++) {
+        intervals_sort(times->items + times->first[rank], times->count[rank]);
+        times->count[rank] = intervals_merge(times->items + times->first[rank], times->count[rank], 0);
+    }
+    return 0;
+}
+
+static void release_sent_times(struct sent_times *times)
+{
+    free(times->items);
+    free(times->first);
+    free(times->count);
+}
+
+/* Adds the notice of a moment on the device timeline, without the time in which the rank sent. */
+static void add_notice(struct job *job, const struct job_operation *operation, int64_t at_ns,
+                       int64_t noticed_ns, const struct sent_times *sent)
+{
+    int64_t delay_ns = job_delay(job, operation);
+    if (at_ns == TIME_UNKNOWN || noticed_ns == TIME_UNKNOWN)
+        return;
+    struct job_service *service = service_at(job, operation);
+    struct interval_ns late = {at_ns + delay_ns, at_ns + (noticed_ns > delay_ns ? noticed_ns : delay_ns)};
+    service->notices++;
+    service->notice_ns +=
+        late.end_ns - late.begin_ns -
+        intervals_covered_ns(sent->items + sent->first[operation->rank], sent->count[operation->rank], late);
+}
+
+int job_sum_notices(struct job *job)
+{
+    struct job_drafts *drafts = &job->drafts;
+    struct sent_times sent = {0};
+    int failed =
+        drafts->notices && job->step_count > 0 && (make_services(job) || list_sent_times(job, &sent));
+    for (size_t i = 0; !failed && sent.items && i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->step < 0)
+            continue;
+        add_notice(job, operation, operation->start_ns, drafts->notices[i].start_ns, &sent);
+        if (operation->ends == ENDS_BY_KERNEL)
+            add_notice(job, operation, operation->end_ns, drafts->notices[i].stop_ns, &sent);
+    }
+    release_sent_times(&sent);
+    free(drafts->notices);
+    drafts->notices = NULL;
+    free(drafts->sent);
+    drafts->sent = NULL;
+    drafts->sent_count = drafts->sent_capacity = 0;
+    return failed ? -1 : 0;
 }
 
 int job_is_own_estimated(const struct job *job, const struct job_operation *operation)

@@ -74,14 +74,22 @@ struct kernel_times {
     uint64_t gpu_begin;
     uint64_t gpu_end;
     int64_t noticed_late_ns; /* host clock minus GPU clock; TIME_UNKNOWN */
-    int incomplete;          /* a channel has no stop */
-    int channels;            /* number of channels, as far as they are listed */
+    struct job_notice notice;
+    int incomplete; /* a channel has no stop */
+    int channels;   /* number of channels, as far as they are listed */
 };
+
+/* Host clock minus GPU clock when the host noticed a time of the GPU; TIME_UNKNOWN. */
+static int64_t noticed_at(int64_t host_ns, uint64_t gpu, int64_t later_ns)
+{
+    return host_ns == TIME_UNKNOWN || !gpu ? TIME_UNKNOWN : host_ns - (int64_t)gpu + later_ns;
+}
 
 static int read_channels(const struct stored_operation *stored, int64_t base_ns, struct kernel_times *times,
                          struct error *error)
 {
-    *times = (struct kernel_times){.noticed_late_ns = TIME_UNKNOWN};
+    const struct operation *recorded = &stored->operation;
+    *times = (struct kernel_times){.noticed_late_ns = TIME_UNKNOWN, .notice = {TIME_UNKNOWN, TIME_UNKNOWN}};
     struct unpack unpack;
     struct kernel_channel channel;
     if (!stored->kernel_channels)
@@ -94,10 +102,16 @@ static int read_channels(const struct stored_operation *stored, int64_t base_ns,
         times->channels += times->channels < CHANNELS_MANY;
         if (!channel.gpu_begin)
             continue;
-        if (!times->gpu_begin || channel.gpu_begin < times->gpu_begin)
+        if (!times->gpu_begin || channel.gpu_begin < times->gpu_begin) {
             times->gpu_begin = channel.gpu_begin;
-        if (channel.gpu_end > times->gpu_end)
+            times->notice.start_ns =
+                noticed_at(channel.host.begin_ns, channel.gpu_begin, recorded->start_notice_ns);
+        }
+        if (channel.gpu_end > times->gpu_end) {
             times->gpu_end = channel.gpu_end;
+            times->notice.stop_ns =
+                noticed_at(channel.host.end_ns, channel.gpu_end, recorded->stop_notice_ns);
+        }
         times->incomplete |= !channel.gpu_end;
         int64_t late = channel.host.begin_ns - (int64_t)channel.gpu_begin;
         if (channel.host.begin_ns != TIME_UNKNOWN &&
@@ -241,6 +255,20 @@ static int take_noticed(struct loader *loader, size_t at, int64_t noticed_ns)
                : 0;
 }
 
+static int take_notice(struct loader *loader, size_t at, struct job_notice notice)
+{
+    struct job_drafts *drafts = &loader->job->drafts;
+    int is_first = !drafts->notices;
+    if (is_first && notice.start_ns == TIME_UNKNOWN && notice.stop_ns == TIME_UNKNOWN)
+        return 0;
+    if (array_reserve((void **)&drafts->notices, &loader->notice_capacity, at + 1, sizeof *drafts->notices))
+        return -1;
+    for (size_t i = 0; is_first && i < at; i++)
+        drafts->notices[i] = (struct job_notice){TIME_UNKNOWN, TIME_UNKNOWN};
+    drafts->notices[at] = notice;
+    return 0;
+}
+
 /* The index of a stream's id; -1 when out of memory. */
 static int64_t number_stream(struct loader *loader, uint64_t id)
 {
@@ -311,7 +339,8 @@ static int take_more(struct loader *loader, size_t at, const struct stored_opera
         loader->channels[at] = (uint8_t)kernel->channels;
     if (take_initial_sync(loader, at, recorded) || take_call(loader, at, stored) ||
         take_busy(loader, at, recorded->gpu_busy_ns) || take_duration(loader, at, recorded) ||
-        take_noticed(loader, at, kernel->noticed_late_ns) || take_stream(loader, at, recorded->stream))
+        take_noticed(loader, at, kernel->noticed_late_ns) || take_notice(loader, at, kernel->notice) ||
+        take_stream(loader, at, recorded->stream))
         return error_no_memory(error);
     return take_source(loader, at, recorded->source, error);
 }

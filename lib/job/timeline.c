@@ -390,7 +390,7 @@ static int for_ranks(struct job *job, parallel_piece piece)
 /* The call times of operations and the streams are not needed after this. */
 static int map_and_chain(struct job *job)
 {
-    int failed = for_ranks(job, map_ranks) || job_remove_misattributed_kernels(job);
+    int failed = for_ranks(job, map_ranks) || job_remove_misattributed_kernels(job) || job_sum_notices(job);
     drop(&job->drafts.noticed_ns);
     failed = failed || for_ranks(job, chain_ranks);
     drop(&job->drafts.issued_ns);

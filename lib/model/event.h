@@ -227,6 +227,13 @@ struct operation {
     int unfinished;      /* the record has no end: the file ends, or the operation was pending */
     int64_t gpu_busy_ns; /* time that its GPU computed since the previous operation there ended; 0: unknown */
     /*
+     * How long after the start of the first channel, and after the stop of the last one, the host noticed it.
+     * 0 also if the recorder does not convert GPU times to the host's clock: then the host times of the
+     * channels are those at which the host noticed.
+     */
+    int64_t start_notice_ns;
+    int64_t stop_notice_ns;
+    /*
      * 1 + the position in the program's own numbering; 0: unknown. A recorder that ran only for a while
      * starts anywhere, so if `sequence` is unknown, this identifies the same operation on all ranks.
      */
@@ -275,7 +282,9 @@ struct operation {
     OTHER(TOLD_SEQUENCE, told_sequence, INTEGER)                                      \
     KNOWN(GPU_BUSY, gpu_busy_ns, gpu_busy_ns, 0)                                      \
     KNOWN(SEND_BUFFER, send_buffer, send_buffer, 0)                                   \
-    NEAR(RECEIVE_BUFFER, receive_buffer, receive_buffer, 0, SEND_BUFFER)
+    NEAR(RECEIVE_BUFFER, receive_buffer, receive_buffer, 0, SEND_BUFFER)              \
+    KNOWN(START_NOTICE, start_notice_ns, start_notice_ns, 0)                          \
+    KNOWN(STOP_NOTICE, stop_notice_ns, stop_notice_ns, 0)
 
 /* An operation without any facts. */
 #define OPERATION_UNKNOWN                                        \

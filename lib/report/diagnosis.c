@@ -92,9 +92,12 @@ static int find_longer(struct search *search, struct error *error)
         failed = error_no_memory(error);
     failed =
         failed ||
+        findings_take_late_notices(findings, &suspects, job, baseline, &edges, transfers, timed, options,
+                                   error) ||
         findings_take_explanations(findings, &suspects, job, baseline, &edges, transfers, timed, options,
                                    error) ||
-        findings_take_senders(findings, &suspects, job, baseline, &edges, transfers, timed, options, error);
+        findings_take_senders(findings, &suspects, job, baseline, &edges, transfers, timed, options, error) ||
+        findings_add_slow_drains(findings, &suspects, job, baseline, &edges, transfers, timed, error);
     replay_release(&replay);
     failed = failed || findings_take_busiest(findings, job, baseline, options, error);
     edges_release(&edges);

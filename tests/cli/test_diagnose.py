@@ -343,6 +343,15 @@ class Diagnose(Case):
         self.run_program("ingest", "-q", *files)
         self.assertEqual([f for f in self.sure() if f["rank"] != 7], [])
 
+    def test_a_gpu_that_is_slow_in_every_step_of_which_only_finished_operations_tell(self):
+        """Algorithms are not recorded, but a leaf of a tree would stop before the other ranks of its host, and this rank does not."""
+        files, _ = self.simulate("--shape ddp --ranks 8 --per-node 4 --layers 6 --steps 16 --fault throttle:5:0:15:15:* "
+                                 "--network-gbs 40 --nvlink-gbs 300 --dialect inspector --seed 4021")
+        self.run_program("ingest", "-q", *files)
+        (finding,) = self.sure()
+        self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]),
+                         ("compute", 5, 1, 15))
+
     def test_a_slow_gpu_beside_a_slow_link(self):
         """The link held channels without a stop only until the GPU had taken its data."""
         files, truth = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 4 --fault compute:2:4:7:32.4%:optimizer "

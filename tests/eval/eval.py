@@ -4,6 +4,7 @@
 usage: eval.py [--jobs N] [--seed S] [--ranks N] [--only KEY=VALUE[,...]] [--first N] [--keep-failures DIR] [--parallel N]
                [--noise X|even] [--simulate PATH] [--ncclprof PATH] [--json FILE] [--min-precision X] [--min-recall X]
        eval.py --situations all|NAME[,...] [--situation-seeds N] [--verbose]
+       eval.py --study N [--seed S] [--first N] [--only KEY=VALUE[,...]] [--keep-failures DIR] [--json FILE] [--verbose]
 
 Job i of seed s (and of a given number of ranks) is always the same job. --only takes shape=, dialect=, kind= (none for
 clean jobs), ranks=. A fault must be found if it cost the job at least 3 % of a step over its steps (or stopped the job), and
@@ -27,6 +28,7 @@ import tempfile
 import time
 
 import situations
+import study
 
 DEMANDED_PERCENT = 3.0
 BUCKETS = [(3, "below 3 % (optional)"), (5, "3 to 5 %"), (10, "5 to 10 %"), (25, "10 to 25 %"), (1e9, "25 % and more")]
@@ -497,11 +499,14 @@ def parse_arguments():
     parser.add_argument("--ncclprof", default=os.environ.get("NCCLPROF", os.path.join(build, "ncclprof")))
     parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
     parser.add_argument("--situations", metavar="all|NAME,...", help="simulate these instead of random jobs (situations.py)")
+    parser.add_argument("--study", type=int, metavar="N", help="N jobs of the study of costs, recorders, onsets (study.py); "
+                        "--only takes fault, recorder, shape, onset, cost=strong|weak")
+    parser.add_argument("--traces", metavar="DIR", help="for the study: keep the traces of all jobs there for other runs")
     parser.add_argument("--situation-seeds", type=int, default=100, metavar="N", help="at most N jobs of each situation and shape")
     parser.add_argument("--witness-jobs", type=int, default=100, metavar="N",
                         help="simulate the first N jobs again for each recorder alone; 0: none")
     parser.add_argument("--witnesses-alone", action="store_true", help="only the recorders alone, with all jobs")
-    parser.add_argument("--verbose", action="store_true", help="for situations and recorders: print the findings of each job")
+    parser.add_argument("--verbose", action="store_true", help="for situations, recorders and the study: print the findings of each job")
     parser.add_argument("--min-precision", type=float, default=0.0)
     parser.add_argument("--min-recall", type=float, default=0.0, help="for faults of 10 %% of a step or more")
     return parser.parse_args()
@@ -511,6 +516,10 @@ def main():
     options = parse_arguments()
     if options.situations:
         return situations.main(options)
+    if options.study:
+        for directory in filter(None, (options.keep_failures, options.traces)):
+            os.makedirs(directory, exist_ok=True)
+        return study.main(options)
     only = dict(item.split("=", 1) for item in options.only.split(",") if item)
     jobs, number = [], options.first
     while len(jobs) < options.jobs and number < options.first + 200 * options.jobs:

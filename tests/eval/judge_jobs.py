@@ -43,10 +43,13 @@ def cost_of(folder, fault):
     lengths = step_lengths_ms(folder)
     if fault["kind"] in STOPPED or fault["kind"] == "none":
         return None
-    within = [length for step, length in enumerate(lengths) if fault["first_step"] <= step <= fault["last_step"] and step > 3]
-    beside = [length for step, length in enumerate(lengths) if step > 3 and not fault["first_step"] <= step <= fault["last_step"]]
+    steps = range(fault["first_step"], fault["last_step"] + 1, fault.get("period", 1))
+    within = [length for step, length in enumerate(lengths) if step in steps and step > 3]
+    beside = [length for step, length in enumerate(lengths) if step not in steps and step > 3]
     if len(beside) >= 3:
         return statistics.median(within) / statistics.median(beside) - 1
+    if "amount_us" not in fault:
+        return None
     whole = statistics.median(within)
     amount = fault["amount_us"] / 1000
     return amount / max(whole - amount, amount / 10) if fault["kind"] != "network" else None
@@ -111,7 +114,7 @@ def judge(options, folder, witness):
     findings, is_judged = found
     kind = "stopped" if fault["kind"] in STOPPED else fault["kind"]
     cost = cost_of(folder, fault)
-    planted = set() if kind == "none" else {(fault["rank"], kind)}
+    planted = set() if kind == "none" else {(rank, kind) for rank in fault.get("ranks") or [fault["rank"]]}
     is_needed = kind in SHOWN[witness] and (cost is None or 100 * cost >= options.least)
     named = accused(findings)
     if named - planted:
@@ -121,10 +124,10 @@ def judge(options, folder, witness):
     else:
         verdict = "right" if named else "silent" if is_judged or planted else "abstained"
     said = [f"{finding['kind']} {finding['rank']} {finding.get('tag')} {finding.get('first_step')}-{finding.get('last_step')} "
-            f"{finding['confidence']}" for finding in findings]
+            f"{finding['confidence']} {(finding.get('lost_us') or 0) / 1000:.1f} ms" for finding in findings]
     others = [finding for finding in findings if finding["confidence"] in SURE and accused([finding]) - planted]
     borne_out = [is_borne_out(folder, finding) for finding in others]
-    return verdict, fault["kind"], cost, said, borne_out
+    return verdict, fault.get("cause", fault["kind"]), cost, said, borne_out
 
 
 def main():

@@ -4,6 +4,10 @@
 Job i of seed s is always the same. The planted fault is drawn and written to label.json before the job runs. Each job is
 recorded by the profiler plugin, PyTorch's profiler, NCCL's log and Flight Recorder. Needs PyTorch. judge_jobs.py judges the
 results.
+
+With --natural, faults have causes as in clusters, and only the profiler plugin records: another process uses the GPU of a rank
+(gpu_hog) or the processor cores of a rank or a node (cpu_hog), Python collects garbage (garbage), samples take long to load
+(loader). Ranks are pinned to cores of their own, and two of them share a node (UTS namespace). Needs root.
 """
 
 import argparse
@@ -69,6 +73,70 @@ def draw_jobs(seed, ranks, steps):
     return jobs
 
 
+NATURAL = ["none"] * 5 + ["gpu_hog"] * 5 + ["cpu_hog"] * 5 + ["cpu_hog_node"] * 2 + ["garbage"] * 3 + ["loader"] * 4
+NATURAL_SHAPES = ["data", "sharded", "tensor", "pipeline"]
+RANKS_PER_NODE = 2
+FINDING_OF = {"gpu_hog": "compute", "cpu_hog": "host", "cpu_hog_node": "host", "garbage": "host", "loader": "host", "none": "none"}
+
+
+def draw_natural_fault(rng, cause, ranks, steps):
+    """What a finding should say is its kind, and its ranks where there are several. `period`: only every Nth step."""
+    fault = {"kind": FINDING_OF[cause], "cause": cause}
+    if cause == "none":
+        return fault
+    fault["rank"] = rng.randrange(ranks)
+    if cause == "cpu_hog_node":
+        first = fault["rank"] // RANKS_PER_NODE * RANKS_PER_NODE
+        fault["ranks"] = list(range(first, first + RANKS_PER_NODE))
+    fault["first_step"], fault["last_step"] = draw_steps(rng, steps)
+    if cause.startswith("cpu_hog"):
+        fault["processes"] = rng.choice([1, 2, 3]) * CORES_PER_RANK
+    if cause == "garbage":
+        fault["period"] = rng.randrange(4, 9)
+        fault["first_step"], fault["last_step"] = rng.randrange(FIRST_FAULTY), steps - 1
+    return fault
+
+
+CORES_PER_RANK = 8
+
+
+def draw_natural_jobs(seed, ranks, steps):
+    rng = random.Random(seed)
+    jobs = []
+    for number, cause in enumerate(rng.sample(NATURAL, len(NATURAL))):
+        shape = NATURAL_SHAPES[number % len(NATURAL_SHAPES)]
+        jobs.append({"name": f"{number:02d}_{shape}_nodes", "shape": shape, "transport": "nodes", "ranks": ranks, "steps": steps,
+                     "layers": rng.choice([2, 3, 4]), "stages": rng.choice([2, ranks]), "host_ranks": RANKS_PER_NODE,
+                     "recorders": ["plugin"], "fault": draw_natural_fault(rng, cause, ranks, steps)})
+    return jobs
+
+
+def cores_of(rank):
+    return f"{rank * CORES_PER_RANK}-{rank * CORES_PER_RANK + CORES_PER_RANK - 1}"
+
+
+def placed(job, rank, command):
+    """The command on the cores and the node of the rank."""
+    if job["transport"] != "nodes":
+        return command
+    name = f"node{rank // RANKS_PER_NODE}"
+    return ["taskset", "-c", cores_of(rank), "unshare", "--uts", "sh", "-c", f'hostname {name} && exec "$@"', "sh", *command]
+
+
+def start_disturbers(job, folder):
+    """The processes that compete with a rank; they end when the job has ended."""
+    fault = job["fault"]
+    if fault.get("cause") not in ("gpu_hog", "cpu_hog", "cpu_hog_node"):
+        return []
+    started = []
+    for rank in fault.get("ranks") or [fault["rank"]]:
+        for _ in range(fault.get("processes", 1)):
+            command = [sys.executable, HERE / "disturb.py", folder, str(rank)]
+            cores = ["taskset", "-c", cores_of(rank)] if fault["kind"] == "host" else []
+            started.append(subprocess.Popen([*cores, *command], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    return started
+
+
 def environment(job, folder, plugin, rank, port):
     """The environment of a job, as its script would export it. Ranks that use the network pretend to be on different hosts."""
     values = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "NCCLPROF_DIR": f"{folder}/plugin",
@@ -76,7 +144,7 @@ def environment(job, folder, plugin, rank, port):
               "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,COLL,P2P,NET,REG,TUNING,ENV,CALL,BOOTSTRAP",
               "NCCL_DEBUG_FILE": f"{folder}/nccl.%h.%p.log", "TORCH_FR_DUMP_TEMP_FILE": f"{folder}/nccl_trace_rank_",
               "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": 1, "NCCL_NVLS_ENABLE": 0}
-    if job["transport"] == "socket":
+    if job["transport"] in ("socket", "nodes"):
         values |= {"NCCL_HOSTID": f"host{rank // job['host_ranks']}"}
         if job["host_ranks"] == 1:
             values |= {"NCCL_P2P_DISABLE": 1, "NCCL_SHM_DISABLE": 1}
@@ -89,8 +157,8 @@ def start(job, folder, plugin, library, rank, port):
     if job["fault"]["kind"] == "network" and job["fault"]["rank"] == rank:
         values["LD_PRELOAD"] = library
     with open(f"{folder}/stdout.{rank}", "wb") as out, open(f"{folder}/stderr.{rank}", "wb") as errors:
-        return subprocess.Popen([sys.executable, HERE / "training_job.py", folder, str(rank)], env={**os.environ, **values},
-                                stdout=out, stderr=errors, stdin=subprocess.DEVNULL)
+        command = placed(job, rank, [sys.executable, HERE / "training_job.py", folder, str(rank)])
+        return subprocess.Popen(command, env={**os.environ, **values}, stdout=out, stderr=errors, stdin=subprocess.DEVNULL)
 
 
 def wait(processes):
@@ -114,7 +182,13 @@ def record(job, folder, options, library):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    for rank in range(job["ranks"]):
+        (folder / f"step.{rank}").write_bytes(bytes(8))
+    disturbers = start_disturbers(job, folder)
     wait([start(job, folder, options.plugin.resolve(), library, rank, port) for rank in range(job["ranks"])])
+    for process in disturbers:
+        process.kill()
+        process.wait()
 
 
 def main():
@@ -125,6 +199,7 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the first job to run")
+    parser.add_argument("--natural", action="store_true", help="faults by natural causes")
     parser.add_argument("--end", type=int, default=len(KINDS), help="the first job that is not run")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job after this time")
     options = parser.parse_args()
@@ -133,7 +208,8 @@ def main():
     library = folder / "slow_sends.so"
     subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-O2", "-o", library, HERE / "slow_sends.c", "-ldl"], check=True)
     begun = time.monotonic()
-    for number, job in enumerate(draw_jobs(options.seed, options.ranks, options.steps)):
+    draw = draw_natural_jobs if options.natural else draw_jobs
+    for number, job in enumerate(draw(options.seed, options.ranks, options.steps)):
         if not options.first <= number < options.end or time.monotonic() - begun > options.seconds:
             continue
         at = time.monotonic()

@@ -9,11 +9,15 @@ GPU once per step.
 import contextlib
 import ctypes
 import datetime
+import gc
 import json
+import mmap
 import os
+import random
 import signal
 import sys
 import time
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -31,15 +35,42 @@ class Fault:
     def __init__(self, job, rank):
         self.fault = job["fault"]
         self.is_here = self.fault["kind"] != "none" and self.fault["rank"] == rank
+        self.cause = self.fault.get("cause")
+        self.random = random.Random(rank)
+        if self.cause == "garbage" and self.is_here:
+            gc.disable()
+
+    def is_on(self, step):
+        first, last, period = self.fault["first_step"], self.fault["last_step"], self.fault.get("period", 1)
+        return first <= step <= last and (step - first) % period == 0
+
+    def load(self, step):
+        """The host's work for the batch of a step. Loading takes longer for some samples than for others."""
+        size = 200
+        if self.is_here and self.cause == "loader" and self.is_on(step):
+            size = int(min(200000, 6000 * self.random.lognormvariate(0, 1)))
+        samples = [str(value) for value in range(size)]
+        samples.sort()
+        return samples
+
+    def collect(self, step):
+        """Python's garbage, collected by the step rather than at any time."""
+        if self.is_here and self.cause == "garbage" and self.is_on(step):
+            for _ in range(150000):
+                knot = []
+                knot.append(knot)
+            gc.collect()
 
     def begin_step(self, step):
-        """Delays the sends during whole steps (slow_sends.c)."""
+        """Delays the sends during whole steps (slow_sends.c); or does the host's own work."""
+        self.load(step)
+        self.collect(step)
         if self.is_here and self.fault["kind"] == "network":
             is_on = self.fault["first_step"] <= step <= self.fault["last_step"]
             ctypes.CDLL(None).slow_sends(self.fault["amount_us"] if is_on else 0)
 
     def begin_phase(self, step, phase):
-        if not self.is_here or phase != self.fault.get("phase") or not self.fault["first_step"] <= step <= self.fault["last_step"]:
+        if self.cause or not self.is_here or phase != self.fault.get("phase") or not self.fault["first_step"] <= step <= self.fault["last_step"]:
             return
         kind, amount_us = self.fault["kind"], self.fault["amount_us"]
         if kind == "compute":
@@ -53,6 +84,21 @@ class Fault:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+class StepFile:
+    """The number of the step, for the processes that compete with this rank (disturb.py)."""
+
+    def __init__(self, folder, rank):
+        path = Path(folder) / f"step.{rank}"
+        self.map = None
+        if path.exists():
+            with open(path, "r+b") as file:
+                self.map = mmap.mmap(file.fileno(), 8)
+
+    def write(self, step):
+        if self.map:
+            self.map[:8] = step.to_bytes(8, "little")
+
+
 class Shape:
     """The phases of a step are methods, in the order of `phases`. Sizes and matrices are shared."""
 
@@ -61,7 +107,7 @@ class Shape:
     def __init__(self, job):
         self.world = dist.get_world_size()
         self.layers = job["layers"]
-        small = job["transport"] == "socket"
+        small = job["transport"] != "nvlink"
         self.width, self.rows = (1024, 65536) if small else (4096, 8192)
         self.activations = self.tensor((4 if small else 32) << 20)
         self.gradients = self.tensor((16 if small else 128) << 20)
@@ -204,6 +250,9 @@ SHAPES = {"data": Data, "sharded": Sharded, "tensor": Tensor, "pipeline": Pipeli
 
 
 def profiler(job, folder, rank):
+    if "kineto" not in job.get("recorders", ["kineto"]):
+        return contextlib.nullcontext()
+
     def save(profiled):
         profiled.export_chrome_trace(f"{folder}/kineto-rank{rank}.json.gz")
 
@@ -221,16 +270,19 @@ def named(phase):
 def train(job, folder, rank):
     fault = Fault(job, rank)
     shape = SHAPES[job["shape"]](job)
+    current = StepFile(folder, rank)
     with profiler(job, folder, rank) as profiled, open(f"{folder}/truth.jsonl.{rank}", "w", buffering=1) as truth:
         for step in range(job["steps"]):
             print(json.dumps({"step": step, "begin_ns": time.monotonic_ns()}), file=truth)
+            current.write(step)
             fault.begin_step(step)
             for phase in shape.phases:
                 with named(phase):
                     fault.begin_phase(step, phase)
                     getattr(shape, phase)()
             torch.cuda.synchronize()
-            profiled.step()
+            if profiled:
+                profiled.step()
         print(json.dumps({"step": job["steps"], "begin_ns": time.monotonic_ns()}), file=truth)
 
 

@@ -16,5 +16,5 @@ SIMULATE_TESTS := $(shell sed -n 's/^    def test_\(.\).*/\1/p' tests/gen/test_s
 
 .PHONY: test-gen
 test-gen: $(OUT)/simulate
-	tests/parallel.py gen 'python3 -B tests/gen/test_torch.py $(OUT)/simulate' \
+	tests/parallel.py gen 'python3 -B tests/gen/test_torch.py $(OUT)/simulate' 'python3 -B tests/eval/test_study.py $(OUT)/simulate' \
 	  $(SIMULATE_TESTS:%='python3 -B tests/gen/test_simulate.py $(OUT)/simulate -k "*.test_%*"')

@@ -51,6 +51,12 @@ enum fault_kind {
     FAULT_FREEZE,     /* a kernel that never ends, while the host continues to enqueue */
     FAULT_CHECKPOINT, /* the host's own work after a step */
     FAULT_EXIT,       /* leaves the training loop; its recorder continues */
+    FAULT_GPU_SHARE,  /* other processes use the GPU, too */
+    FAULT_SWITCH,     /* between two sets of hosts: ranks are one of them */
+    FAULT_LINKS,      /* of a rank, both directions, inside its host, too */
+    FAULT_LOADER,     /* the host's own work before a step: log-normal */
+    FAULT_COLLECTION, /* of garbage by the host, somewhere in the step: Pareto */
+    FAULT_CPU_SHARE,  /* other processes use the cores of the host's and the proxy's thread */
 };
 
 struct fault {
@@ -61,15 +67,18 @@ struct fault {
     int peer; /* the receiver of a slow edge, -1 for any */
     int first_step;
     int last_step;
-    int every;       /* only every N-th step from the first on */
-    double amount;   /* us; percent for a throttled GPU; ms for a pause */
-    bool relative;   /* amount is a percentage of a median clean step, spread over the phase (or its sends) */
-    int phase;       /* index of the phase, -1 for every phase */
-    int equivalent;  /* another rank that no observer could distinguish from this one, -1 for none */
-    bool enabled;    /* switched off for the run that measures what the fault cost */
-    int64_t since;   /* pause: its start, UNKNOWN until then */
-    double lost_us;  /* truth: job time lost to this fault */
-    double alone_us; /* truth: job time lost if it had been the only fault */
+    int every;     /* only every N-th step from the first on */
+    double amount; /* us; percent for a throttled GPU, time slices, a switch, links; ms for a pause */
+    bool relative; /* amount is a percentage of a median clean step, spread over the phase (or its sends) */
+    int phase;     /* index of the phase, -1 for every phase */
+    int (*crossing)[2]; /* switch: senders and receivers whose links cross it */
+    int crossing_count, crossing_capacity;
+    int equivalent;        /* another rank that no observer could distinguish from this one, -1 for none */
+    bool enabled;          /* switched off for the run that measures what the fault cost */
+    int64_t since;         /* pause: its start, UNKNOWN until then */
+    struct slices *slices; /* of contended GPUs and cores: by rank, then by what is contended */
+    double lost_us;        /* truth: job time lost to this fault */
+    double alone_us;       /* truth: job time lost if it had been the only fault */
 };
 
 /* What one rank does in a step, in program order. The same list serves every step. */
@@ -225,6 +234,7 @@ struct process {
     int pid;
     char host[32];
     int64_t start_ns; /* true time at which its own clock reads 0 */
+    bool lost;        /* its trace */
     int64_t left;     /* when it left the training loop before its end; UNKNOWN: never */
     double scale;     /* its clock runs this much fast */
     int64_t gpu_zero; /* GPU clock at true time 0 */
@@ -282,17 +292,21 @@ struct options {
     double noise; /* 1: as in recorded runs, 0: none */
     bool rough;   /* besides jitter there are hiccups, slow periods and slow starts */
     double network_gbs, nvlink_gbs;
+    double compute; /* factor of the shape's computation */
     const char *dialect;
     const char *directory;
     bool gzip;
     bool stream;       /* a step is written when all ranks have finished it, and removed from memory */
     bool once;         /* simulated once: the cost of faults is not measured */
     bool node_folders; /* each node has its own folder for its files */
-    int keep_last; /* profiler pool: only the last N operations of a communicator and process are kept, 0 =
-                      all; Flight Recorder: entries of its ring buffer, 0 = 2000 */
-    int operators; /* torch's operators, per piece of GPU work: Kineto only */
-    double drop;   /* Inspector: fraction of finished operations that are lost */
-    bool cut;      /* the killed rank leaves files that stop in the middle of a line, instead of none */
+    int keep_last;    /* profiler pool: only the last N operations of a communicator and process are kept, 0 =
+                         all; Flight Recorder: entries of its ring buffer, 0 = 2000 */
+    int operators;    /* torch's operators, per piece of GPU work: Kineto only */
+    double drop;      /* Inspector: fraction of finished operations that are lost */
+    bool cut;         /* the killed rank leaves files that stop in the middle of a line, instead of none */
+    const char *lose; /* ranks without trace */
+    const char *algorithm; /* of AllReduce: ring, tree, auto */
+    int cp, chunks;        /* size of the groups of ring attention; chunks of the model in a stage */
     const char *command;
 };
 
@@ -331,6 +345,8 @@ enum draw {
     DRAW_LOAD,
     DRAW_BATCH,
     DRAW_GAP,
+    DRAW_SLICE,
+    DRAW_TAIL,
     DRAWS,
 };
 uint64_t random_bits(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
@@ -370,6 +386,7 @@ struct job {
     int events;
     uint64_t luck[DRAWS];   /* random_start of each draw, if there are many */
     bool network_steps;     /* the dialect shows them */
+    bool contended;         /* a fault is contention */
     int64_t *step_end;      /* by step: when the last rank finished it; UNKNOWN if it never did */
     int64_t *rank_step_end; /* rank x steps */
     int64_t end;
@@ -412,6 +429,11 @@ bool fault_on(const struct fault *fault, int rank);
 bool fault_now(const struct fault *fault, int step, int phase);
 int fault_steps(const struct fault *fault);
 int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase);
+/* How much longer than usual the link carries: factor. */
+double fault_carries(const struct job *job, int sender, int receiver, int step, int phase);
+/* What a host does before a step, and before an action of it. */
+double fault_before_step_us(const struct job *job, int rank, int step);
+double fault_before_action_us(const struct job *job, int rank, int step, int index);
 int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at);
 void faults_resolve(struct job *job);
 void faults_measure(struct job *job);
@@ -419,6 +441,20 @@ void faults_measure(struct job *job);
 void faults_measured(struct job *job, int64_t clean_end);
 /* Fails if faults require a run without them. */
 void faults_check_once(const struct job *job);
+
+/*
+ * simulate_contention.c: what waits while other processes have the GPU or the core.
+ */
+enum contended { CONTENDED_GPU, CONTENDED_HOST, CONTENDED_PROXY };
+#define CONTENDED 3
+/* Call when all ranks of all faults are known. */
+void contention_prepare(struct job *job);
+void contention_release(struct fault *fault);
+/* The first time from `at` on at which the GPU or thread of the rank runs. */
+int64_t contended_until(const struct job *job, int rank, int step, int phase, enum contended what,
+                        int64_t at);
+/* When the GPU has done work that takes so long on a GPU of its own. */
+int64_t contended_work(const struct job *job, int rank, int step, int phase, int64_t at, int64_t work_ns);
 
 /*
  * simulate_noise.c: noise that lasts. Call noise_prepare when the programs are known, and noise_calm after

@@ -137,7 +137,8 @@ static int64_t noticed(const struct writer *writer, const struct record *record,
         us += 150 * draw;
     if (us > 6000)
         us = 6000;
-    return time + (int64_t)(us * 1000);
+    return contended_until(writer->job, writer->process->rank, record->step, record->phase, CONTENDED_PROXY,
+                           time + (int64_t)(us * 1000));
 }
 
 static void step_wait(struct writer *writer, const char *name, int64_t from, int64_t to, int step)
@@ -465,6 +466,6 @@ void chrome_write(struct job *job)
 {
     const struct dialect *dialect = find_dialect(job->options.dialect);
     for (int rank = 0; rank < job->options.ranks; rank++)
-        if (!process_killed(job, rank) || job->options.cut)
+        if (!job->processes[rank].lost && (!process_killed(job, rank) || job->options.cut))
             write_process(job, dialect, rank);
 }

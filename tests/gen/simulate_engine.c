@@ -148,25 +148,28 @@ static void step_marker(struct engine *engine, int rank, const struct item *item
         *end = later(*end, at);
 }
 
-static void note_work(struct process *process, const struct item *item, int stream, int64_t start)
+static void note_work(struct process *process, const struct item *item, int stream, int64_t start,
+                      int64_t end)
 {
     process->works =
         grow(process->works, &process->work_capacity, process->work_count + 1, sizeof(*process->works));
     process->works[process->work_count++] =
-        (struct work){item->enqueued, start, start + item->duration, stream, item->step, item->phase};
+        (struct work){item->enqueued, start, end, stream, item->step, item->phase};
 }
 
 static bool run_item(struct engine *engine, int rank, struct stream *stream, struct item *item)
 {
     struct player *player = &engine->players[rank];
+    const struct job *job = engine->job;
     int64_t start = later(stream->end + KERNEL_GAP, item->enqueued + LAUNCH_LATENCY);
+    start = contended_until(job, rank, item->step, item->phase, CONTENDED_GPU, start);
     int64_t *event = &player->events[item->step][item->event];
     switch (item->kind) {
     case ACTION_COMPUTE:
         if (item->duration == UNKNOWN)
             return false;
-        stream->end = start + item->duration;
-        note_work(&engine->job->processes[rank], item, (int)(stream - player->streams), start);
+        stream->end = contended_work(job, rank, item->step, item->phase, start, item->duration);
+        note_work(&engine->job->processes[rank], item, (int)(stream - player->streams), start, stream->end);
         return true;
     case ACTION_RECORD:
         *event = later(stream->end, item->enqueued);

@@ -1,20 +1,39 @@
 /* Faults: parsing the command line, placing them, and measuring their cost. */
 #include "simulate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MICROSECOND 1000
+#define TAIL_SPREAD 1.0 /* of the logarithm of a data loader's delays */
+#define TAIL_POWER \
+    2.5 /* of the distribution of the durations of garbage collections, in units of the mean: */
+#define TAIL_MOST 12
 
 static const struct {
     const char *name;
     enum fault_kind kind;
 } fault_names[] = {
-    {"compute", FAULT_COMPUTE},   {"throttle", FAULT_THROTTLE}, {"host", FAULT_HOST},
-    {"net", FAULT_NETWORK},       {"edge", FAULT_EDGE},         {"receive", FAULT_RECEIVE},
-    {"pause", FAULT_PAUSE},       {"hang", FAULT_HANG},         {"kill", FAULT_KILL},
-    {"mismatch", FAULT_MISMATCH}, {"freeze", FAULT_FREEZE},     {"checkpoint", FAULT_CHECKPOINT},
+    {"compute", FAULT_COMPUTE},
+    {"throttle", FAULT_THROTTLE},
+    {"host", FAULT_HOST},
+    {"net", FAULT_NETWORK},
+    {"edge", FAULT_EDGE},
+    {"receive", FAULT_RECEIVE},
+    {"pause", FAULT_PAUSE},
+    {"hang", FAULT_HANG},
+    {"kill", FAULT_KILL},
+    {"mismatch", FAULT_MISMATCH},
+    {"freeze", FAULT_FREEZE},
+    {"checkpoint", FAULT_CHECKPOINT},
     {"exit", FAULT_EXIT},
+    {"gpu-share", FAULT_GPU_SHARE},
+    {"cpu-share", FAULT_CPU_SHARE},
+    {"switch", FAULT_SWITCH},
+    {"links", FAULT_LINKS},
+    {"loader", FAULT_LOADER},
+    {"collection", FAULT_COLLECTION},
 };
 
 struct text_fault {
@@ -100,6 +119,13 @@ static enum fault_kind kind_named(const char *name)
     fail("unknown fault '%s'", name);
 }
 
+/* Amounts that are always a percentage, of something other than a step. */
+static bool in_percent(enum fault_kind kind)
+{
+    return kind == FAULT_THROTTLE || kind == FAULT_GPU_SHARE || kind == FAULT_CPU_SHARE ||
+           kind == FAULT_SWITCH || kind == FAULT_LINKS;
+}
+
 /* KIND:RANKS[>PEER]:FIRST:LAST[/EVERY]:AMOUNT[%][:PHASE] */
 void fault_parse(struct job *job, const char *text)
 {
@@ -116,7 +142,7 @@ void fault_parse(struct job *job, const char *text)
     parse_steps(fault, first, next_field(&rest));
     char *amount = next_field(&rest), *end = NULL;
     fault->amount = amount == NULL ? 0 : strtod(amount, &end);
-    fault->relative = end != NULL && *end == '%' && fault->kind != FAULT_THROTTLE;
+    fault->relative = end != NULL && *end == '%' && !in_percent(fault->kind);
     const char *phase = next_field(&rest);
     if (phase != NULL && strcmp(phase, "*") != 0) {
         fault->phase = job_phase(job, phase);
@@ -161,6 +187,68 @@ int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, in
             us += fault->amount;
     }
     return (int64_t)(us * MICROSECOND);
+}
+
+double fault_carries(const struct job *job, int sender, int receiver, int step, int phase)
+{
+    double factor = 1;
+    for (int i = 0; i < job->fault_count; i++) {
+        const struct fault *fault = &job->faults[i];
+        bool across = fault->kind == FAULT_SWITCH && fault_on(fault, sender) != fault_on(fault, receiver);
+        bool at_end = fault->kind == FAULT_LINKS && (fault_on(fault, sender) || fault_on(fault, receiver));
+        if ((across || at_end) && fault_now(fault, step, phase))
+            factor *= 1 + fault->amount / 100;
+    }
+    return factor;
+}
+
+/* Factors with a mean of 1. */
+static double log_normal(const struct job *job, int rank, int step)
+{
+    double normal = random_normal(job->options.seed, DRAW_TAIL, (uint64_t)rank, (uint64_t)step, 0);
+    return exp(TAIL_SPREAD * normal - TAIL_SPREAD * TAIL_SPREAD / 2);
+}
+
+static double pareto(const struct job *job, int rank, int step)
+{
+    double unit = random_unit(job->options.seed, DRAW_TAIL, (uint64_t)rank, (uint64_t)step, 1);
+    double value = (TAIL_POWER - 1) / TAIL_POWER * pow(unit, -1 / TAIL_POWER);
+    return value < TAIL_MOST ? value : TAIL_MOST;
+}
+
+double fault_before_step_us(const struct job *job, int rank, int step)
+{
+    double us = 0;
+    for (int i = 0; i < job->fault_count; i++) {
+        const struct fault *fault = &job->faults[i];
+        if (fault->kind == FAULT_LOADER && fault_on(fault, rank) && fault_now(fault, step, fault->phase))
+            us += fault->amount * log_normal(job, rank, step);
+    }
+    return us;
+}
+
+/* The action before which a host collects garbage: any that enqueues work. */
+static int collecting_action(const struct job *job, int rank, int step)
+{
+    const struct program *program = job_program(job, step);
+    uint64_t draw = random_bits(job->options.seed, DRAW_TAIL, (uint64_t)rank, (uint64_t)step, 2);
+    int action = (int)(draw % (uint64_t)program->length_of_rank[rank]);
+    while (action > 0 && program->actions[rank][action].kind != ACTION_COMPUTE &&
+           program->actions[rank][action].kind != ACTION_COLLECTIVE)
+        action--;
+    return action > 0 ? action : 1;
+}
+
+double fault_before_action_us(const struct job *job, int rank, int step, int index)
+{
+    double us = 0;
+    for (int i = 0; i < job->fault_count; i++) {
+        const struct fault *fault = &job->faults[i];
+        if (fault->kind == FAULT_COLLECTION && fault_on(fault, rank) &&
+            fault_now(fault, step, fault->phase) && index == collecting_action(job, rank, step))
+            us += fault->amount * pareto(job, rank, step);
+    }
+    return us;
 }
 
 int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at)
@@ -266,6 +354,33 @@ static int only_sender(const struct job *job, const struct fault *fault)
     return sender;
 }
 
+static void add_crossing(struct fault *fault, int sender, int receiver)
+{
+    for (int i = 0; i < fault->crossing_count; i++)
+        if (fault->crossing[i][0] == sender && fault->crossing[i][1] == receiver)
+            return;
+    fault->crossing =
+        grow(fault->crossing, &fault->crossing_capacity, fault->crossing_count + 1, sizeof(*fault->crossing));
+    fault->crossing[fault->crossing_count][0] = sender;
+    fault->crossing[fault->crossing_count++][1] = receiver;
+}
+
+/* Which links of the simulated job cross a switch. */
+static void find_crossing(const struct job *job, struct fault *fault)
+{
+    for (int rank = 0; rank < job->options.ranks; rank++) {
+        const struct process *process = &job->processes[rank];
+        for (int i = 0; i < process->record_count; i++) {
+            const struct record *record = process->records[i];
+            for (int k = 0; record->step == 1 && k < record->proxy_count; k++) {
+                int peer = job->communicators[record->communicator].ranks[record->proxy[k].peer];
+                if (record->proxy[k].send && fault_on(fault, rank) != fault_on(fault, peer))
+                    add_crossing(fault, rank, peer);
+            }
+        }
+    }
+}
+
 static bool rank_taken(const struct job *job, int rank)
 {
     for (int i = 0; i < job->fault_count; i++)
@@ -328,6 +443,8 @@ void faults_resolve(struct job *job)
             place_fault(job, fault);
         else if (fault->kind == FAULT_NETWORK && fault->rank_count > 1)
             keep_senders(job, fault);
+        if (fault->kind == FAULT_SWITCH)
+            find_crossing(job, fault);
         fault->equivalent = fault->kind == FAULT_RECEIVE ? only_sender(job, fault) : -1;
         if (!fault->relative)
             continue;

@@ -81,7 +81,8 @@ static int64_t host_cost(const struct job *job, int rank, int step, int index, d
     if (random_unit(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, at) < 0.0015)
         cost +=
             200 * noise * random_exponential(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, at + 100000);
-    return (int64_t)((cost + noise_late_us(job, rank, step, index)) * MICROSECOND);
+    cost += noise_late_us(job, rank, step, index) + fault_before_action_us(job, rank, step, index);
+    return (int64_t)(cost * MICROSECOND);
 }
 
 /* After a step the host does its own work: loading data, logging. Usually short, sometimes not. */
@@ -102,6 +103,15 @@ static int64_t between_steps(const struct job *job, int rank, int step)
 static bool tree_pays(const struct communicator *communicator)
 {
     return communicator->size > 16 || (communicator->node_count == 2 && communicator->size > 2);
+}
+
+static enum algorithm algorithm_of(const struct job *job, const struct action *action)
+{
+    const struct communicator *communicator = &job->communicators[action->communicator];
+    const char *wanted = job->options.algorithm;
+    bool tree = strcmp(wanted, "auto") == 0 ? action->bytes <= TREE_BYTES && tree_pays(communicator)
+                                            : strcmp(wanted, "tree") == 0 && communicator->size > 2;
+    return tree && action->function == FUNCTION_ALL_REDUCE ? ALGORITHM_TREE : ALGORITHM_RING;
 }
 
 static struct record *record_new(struct engine *engine, int rank, const struct action *action, int local)
@@ -127,9 +137,7 @@ static struct record *record_new(struct engine *engine, int rank, const struct a
     record->group = player->group;
     record->channels = job->communicators[action->communicator].channels;
     record->protocol = action->bytes <= LL_BYTES ? PROTOCOL_LL : PROTOCOL_SIMPLE;
-    bool tree = action->function == FUNCTION_ALL_REDUCE && action->bytes <= TREE_BYTES &&
-                tree_pays(&job->communicators[action->communicator]);
-    record->algorithm = tree ? ALGORITHM_TREE : ALGORITHM_RING;
+    record->algorithm = algorithm_of(job, action);
     record->start = record->end = UNKNOWN;
     for (int i = 0; i < MAX_CHANNELS; i++)
         record->channel_end[i] = record->channel_stop[i] = UNKNOWN;
@@ -331,6 +339,7 @@ static bool finish_step(struct engine *engine, int rank)
     for (int i = 0; i < job->fault_count; i++)
         if (job->faults[i].kind == FAULT_CHECKPOINT && fault_active(&job->faults[i], rank, player->step, -1))
             player->host += (int64_t)(job->faults[i].amount * MICROSECOND);
+    player->host += (int64_t)(fault_before_step_us(job, rank, player->step + 1) * MICROSECOND);
     return true;
 }
 
@@ -339,6 +348,7 @@ bool host_action(struct engine *engine, int rank, const struct action *action, i
     struct job *job = engine->job;
     struct player *player = &engine->players[rank];
     struct item *item;
+    player->host = contended_until(job, rank, player->step, action->phase, CONTENDED_HOST, player->host);
     switch (action->kind) {
     case ACTION_PHASE:
         return enter_phase(engine, rank, action);

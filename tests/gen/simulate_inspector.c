@@ -234,8 +234,12 @@ static void write_trace(struct output *output, const struct job *job, const stru
     put_kind(output, ",\"", kind, "_stop_ts\":", wall_us(job, process, record->enqueue_end));
     output_text(output, ",\"kernel_events\":[");
     for (int i = 0; i < record->channels; i++) {
-        int64_t start = wall_us(job, process, record->start) + noticed_us(job, process, record, i),
-                stop = wall_us(job, process, record->channel_stop[i]) + 1;
+        int64_t started =
+            contended_until(job, process->rank, record->step, record->phase, CONTENDED_PROXY, record->start);
+        int64_t stopped = contended_until(job, process->rank, record->step, record->phase, CONTENDED_PROXY,
+                                          record->channel_stop[i]);
+        int64_t start = wall_us(job, process, started) + noticed_us(job, process, record, i);
+        int64_t stop = wall_us(job, process, stopped) + 1;
         stop = stop < start ? start : stop;
         put(output, i > 0 ? ",{\"channel_id\":" : "{\"channel_id\":", i);
         put(output, ",\"kernel_start_ts\":", timed ? start : 0);
@@ -336,6 +340,8 @@ struct inspector *inspector_open(struct job *job)
     inspector->logs = allocate((size_t)job->options.ranks, sizeof(*inspector->logs));
     for (int rank = 0; rank < job->options.ranks; rank++) {
         const struct process *process = &job->processes[rank];
+        if (process->lost)
+            continue;
         char name[96];
         snprintf(name, sizeof(name), "%s-pid%d.log", process->host, process->pid);
         inspector->logs[rank].output = output_of(job, process, name, job->options.gzip);
@@ -348,6 +354,8 @@ void inspector_take(struct inspector *inspector, const struct process *process, 
 {
     struct job *job = inspector->job;
     struct log *log = &inspector->logs[process->rank];
+    if (process->lost)
+        return;
     collect(inspector, process, records, count);
     struct entry *ready = allocate((size_t)log->count, sizeof(*ready));
     int64_t before_us =
@@ -367,6 +375,8 @@ void inspector_close(struct inspector *inspector)
     struct job *job = inspector->job;
     for (int rank = 0; rank < job->options.ranks; rank++) {
         struct log *log = &inspector->logs[rank];
+        if (job->processes[rank].lost)
+            continue;
         if (process_killed(job, rank) && job->options.cut)
             output_cut(log->output, 0.97);
         output_close(log->output);

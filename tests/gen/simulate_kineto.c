@@ -527,6 +527,8 @@ void kineto_write(struct job *job)
     int last = last_whole_step(job);
     for (int rank = 0; rank < job->options.ranks; rank++) {
         const struct process *process = &job->processes[rank];
+        if (process->lost)
+            continue;
         struct writer writer = {
             .job = job, .process = process, .last_step = last, .next_id = 1, .next_correlation = 4539};
         char name[128];

@@ -86,6 +86,20 @@ static void make_processes(struct job *job)
     }
 }
 
+/* The ranks of --lose: 3,5 */
+static void lose_traces(struct job *job)
+{
+    const char *text = job->options.lose;
+    while (text != NULL && *text != '\0') {
+        char *end;
+        long rank = strtol(text, &end, 10);
+        if (end == text || (*end != ',' && *end != '\0') || rank < 0 || rank >= job->options.ranks)
+            fail("--lose: not ranks of the job: %s", text);
+        job->processes[rank].lost = true;
+        text = *end == ',' ? end + 1 : end;
+    }
+}
+
 static const struct option long_options[] = {
     {"shape", required_argument, NULL, 's'},
     {"ranks", required_argument, NULL, 'r'},
@@ -103,6 +117,7 @@ static const struct option long_options[] = {
     {"noise", required_argument, NULL, 'z'},
     {"network-gbs", required_argument, NULL, 'b'},
     {"nvlink-gbs", required_argument, NULL, 'B'},
+    {"compute", required_argument, NULL, 'C'},
     {"gzip", no_argument, NULL, 'g'},
     {"keep-last", required_argument, NULL, 'k'},
     {"operators", required_argument, NULL, 'O'},
@@ -122,6 +137,10 @@ static const struct option long_options[] = {
     {"remake", required_argument, NULL, 'i'},
     {"clock-step", required_argument, NULL, 'i'},
     {"gaps", required_argument, NULL, 'i'},
+    {"lose", required_argument, NULL, 'X'},
+    {"algorithm", required_argument, NULL, 'A'},
+    {"cp", required_argument, NULL, 'P'},
+    {"chunks", required_argument, NULL, 'K'},
     {"list-shapes", no_argument, NULL, 'T'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -130,22 +149,33 @@ static const struct option long_options[] = {
 static const char usage[] =
     "simulate [OPTIONS] -o DIR: simulates a training job, writes its traces and truth.json into DIR\n"
     "  --shape NAME          shape of the job; --list-shapes lists the names\n"
-    "  --ranks N             2 to 16384; for 3d and 1f1b the product of:\n"
-    "  --tp N --dp N --pp N  --microbatches N\n"
-    "  --layers N --steps N --per-node N (ranks per host)\n"
+    "  --ranks N             2 to 16384; for 3d, 1f1b and interleaved the product of:\n"
+    "  --tp N --dp N --pp N  --microbatches N   --chunks N (interleaved: of the model, in each stage)\n"
+    "  --cp N                context: ranks of a ring\n"
+    "  --layers N --steps N --per-node N (ranks per host; tp x dp: each host is a stage)\n"
     "  --sync-lag 0|1        at the end of a step, the host waits for the GPU (0), or for the step before "
     "(1)\n"
     "  --fault KIND:RANKS[>PEER]:FIRST:LAST[/EVERY]:AMOUNT[%][:PHASE]   may be repeated\n"
     "                        RANKS: 3, or several with one cause: 2,3, 8-15, node1; EVERY: every Nth step\n"
     "                        amounts: compute, host: us per step, split over the phase; throttle: percent;\n"
     "                        checkpoint: us of the host after a step\n"
+    "                        loader: us of the host before a step, on average (log-normal); collection: the "
+    "same\n"
+    "                        somewhere in the step (Pareto)\n"
     "                        net, edge, receive: us per send; pause: ms, once\n"
+    "                        switch: percent by which links between these ranks and all others take longer;\n"
+    "                        links: the same for all links of these ranks, inside hosts, too\n"
+    "                        gpu-share, cpu-share: other processes take this percentage of the time that "
+    "the\n"
+    "                        rank's GPU or threads have (100: half of all), in slices of 2 and of 3 to 4 ms\n"
     "                        hang, kill, mismatch, freeze, exit (of the training loop): no amount\n"
     "                        %: in percent of a step; RANK ?: a link between nodes that the job uses\n"
     "  --dialect NAME        chrome-v1 to chrome-v7; inspector, inspector-2.30, each also with -terse (not "
     "verbose);\n"
     "                        kineto; flight-recorder, also with -timing (durations), -json (no pickle)\n"
     "  --operators N         kineto: number of torch's operators for each piece of GPU work\n"
+    "  --algorithm ring|tree|auto   of AllReduce; auto: trees for small messages between nodes\n"
+    "  --lose RANK[,RANK]    these ranks leave no trace\n"
     "  --gzip --keep-last N --drop FRACTION --cut\n"
     "  --stream              Inspector: write each step when all ranks have finished it, and free its "
     "memory;\n"
@@ -153,7 +183,7 @@ static const char usage[] =
     "  --once                simulate the job once, and do not measure the cost of faults (no %, no ?, even "
     "noise)\n"
     "  --node-folders        write the files of each node to its own folder\n"
-    "  --seed N --network-gbs X --nvlink-gbs X\n"
+    "  --seed N --network-gbs X --nvlink-gbs X --compute X (factor: computation takes longer)\n"
     "  --noise X|even        0: none, 1: as in recorded healthy jobs; even: jitter only, no hiccups\n"
     "  --bulk SIZE --files N  instead of a job: traces of this size, chrome-v7 or inspector-2.30[-terse], "
     "fast\n";
@@ -191,23 +221,44 @@ static void take_number(struct options *options, int key, const char *text)
                 : key == 'N' ? &options->ranks_per_node
                 : key == 'L' ? &options->sync_lag
                 : key == 'O' ? &options->operators
+                : key == 'P' ? &options->cp
+                : key == 'K' ? &options->chunks
                              : &options->keep_last;
     *slot = parse_int(text, "an option's value");
+}
+
+static bool take_text(struct options *options, int key, const char *text)
+{
+    const char **slot = key == 's'   ? &options->shape
+                        : key == 'D' ? &options->dialect
+                        : key == 'o' ? &options->directory
+                        : key == 'X' ? &options->lose
+                        : key == 'A' ? &options->algorithm
+                                     : NULL;
+    if (slot != NULL)
+        *slot = text;
+    return slot != NULL;
+}
+
+static bool take_real(struct options *options, int key, const char *text)
+{
+    double *slot = key == 'b'   ? &options->network_gbs
+                   : key == 'B' ? &options->nvlink_gbs
+                   : key == 'C' ? &options->compute
+                   : key == 'x' ? &options->drop
+                                : NULL;
+    if (slot != NULL)
+        *slot = strtod(text, NULL);
+    return slot != NULL;
 }
 
 static void take_option(struct options *options, struct arguments *arguments, int key, const char *text)
 {
     switch (key) {
-    case 's':
-        options->shape = text;
-        break;
     case 'f':
         if (arguments->fault_count == MAX_FAULTS)
             fail("at most %d faults", MAX_FAULTS);
         arguments->faults[arguments->fault_count++] = text;
-        break;
-    case 'D':
-        options->dialect = text;
         break;
     case 'S':
         options->seed = strtoull(text, NULL, 10);
@@ -216,17 +267,8 @@ static void take_option(struct options *options, struct arguments *arguments, in
         options->rough = strcmp(text, "even") != 0;
         options->noise = options->rough ? strtod(text, NULL) : 1;
         break;
-    case 'b':
-        options->network_gbs = strtod(text, NULL);
-        break;
-    case 'B':
-        options->nvlink_gbs = strtod(text, NULL);
-        break;
     case 'g':
         options->gzip = true;
-        break;
-    case 'x':
-        options->drop = strtod(text, NULL);
         break;
     case 'c':
         options->cut = true;
@@ -240,9 +282,6 @@ static void take_option(struct options *options, struct arguments *arguments, in
     case 'j':
         options->node_folders = true;
         break;
-    case 'o':
-        options->directory = text;
-        break;
     case 'u':
         arguments->bulk = parse_size(text);
         break;
@@ -250,13 +289,15 @@ static void take_option(struct options *options, struct arguments *arguments, in
         arguments->files = parse_int(text, "--files");
         break;
     default:
-        take_number(options, key, text);
+        if (!take_text(options, key, text) && !take_real(options, key, text))
+            take_number(options, key, text);
     }
 }
 
 static void complete(struct options *options)
 {
-    bool parallel = strcmp(options->shape, "3d") == 0 || strcmp(options->shape, "1f1b") == 0;
+    bool parallel = strcmp(options->shape, "3d") == 0 || strcmp(options->shape, "1f1b") == 0 ||
+                    strcmp(options->shape, "interleaved") == 0;
     if (parallel && options->tp == 0 && options->dp == 0 && options->pp == 0) {
         options->tp = options->ranks % 2 == 0 ? 2 : 1;
         options->pp = options->ranks % (options->tp * 2) == 0 ? 2 : 1;
@@ -269,6 +310,17 @@ static void complete(struct options *options)
         options->ranks = options->tp * options->dp * options->pp;
     if (options->ranks < 2 || options->ranks > MOST_RANKS)
         fail("--ranks: 2 to %d, not %d", MOST_RANKS, options->ranks);
+    if (options->cp == 0)
+        options->cp = options->ranks < GPUS_PER_NODE ? options->ranks : GPUS_PER_NODE;
+    if (strcmp(options->shape, "context") == 0 && (options->cp < 2 || options->ranks % options->cp != 0))
+        fail("--cp: at least 2, and the number of ranks must be a multiple of it");
+    if (options->chunks < 1)
+        fail("--chunks: at least 1");
+    if (strcmp(options->algorithm, "auto") != 0 && strcmp(options->algorithm, "ring") != 0 &&
+        strcmp(options->algorithm, "tree") != 0)
+        fail("--algorithm: ring, tree or auto, not '%s'", options->algorithm);
+    if (options->compute <= 0)
+        fail("--compute: more than 0");
     if (options->operators < 1 || options->operators > 1000)
         fail("--operators: 1 to 1000, not %d", options->operators);
     if (options->steps < 3 || options->layers < 1 || options->microbatches < 1)
@@ -309,12 +361,14 @@ static void play(struct job *job, const struct arguments *arguments)
     for (int i = 0; i < DRAWS; i++)
         job->luck[i] = random_start(job->options.seed, (enum draw)i);
     make_processes(job);
+    lose_traces(job);
     job->step_end = allocate(steps, sizeof(int64_t));
     job->rank_step_end = allocate(steps * ranks, sizeof(int64_t));
     shape_build(job);
     noise_prepare(job);
     for (int i = 0; i < arguments->fault_count; i++)
         fault_parse(job, arguments->faults[i]);
+    contention_prepare(job);
     if (job->options.once)
         faults_check_once(job);
     else
@@ -364,7 +418,10 @@ int main(int argc, char **argv)
                                   .noise = 1,
                                   .rough = true,
                                   .nvlink_gbs = 40,
-                                  .dialect = "chrome-v7"}};
+                                  .compute = 1,
+                                  .dialect = "chrome-v7",
+                                  .algorithm = "auto",
+                                  .chunks = 2}};
     struct arguments arguments = {.files = 8};
     char *command = join_arguments(argc, argv);
     job.options.command = command;

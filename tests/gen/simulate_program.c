@@ -57,7 +57,7 @@ struct action *compute(struct builder *builder, int64_t us)
     bool grows = builder->phase != job_phase(builder->job, "grad_sync") &&
                  builder->phase != job_phase(builder->job, "optimizer");
     double length = grows ? builder->job->building->sequence_length : 1;
-    action->duration_ns = (int64_t)((double)(us * MICROSECOND) * length);
+    action->duration_ns = (int64_t)((double)(us * MICROSECOND) * length * builder->job->options.compute);
     return action;
 }
 
@@ -294,6 +294,9 @@ void job_release(struct job *job)
     free(job->rough.waits);
     free(job->lateness.times_last);
     free(job->lateness.shorter_us);
-    for (int i = 0; i < job->fault_count; i++)
+    for (int i = 0; i < job->fault_count; i++) {
+        contention_release(&job->faults[i]);
+        free(job->faults[i].crossing);
         free(job->faults[i].ranks);
+    }
 }

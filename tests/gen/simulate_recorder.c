@@ -515,6 +515,6 @@ void recorder_write(struct job *job)
 {
     const struct dialect *dialect = find_dialect(job->options.dialect);
     for (int rank = 0; rank < job->options.ranks; rank++)
-        if (!process_killed(job, rank))
+        if (!job->processes[rank].lost && !process_killed(job, rank))
             write_dump(job, dialect, rank);
 }

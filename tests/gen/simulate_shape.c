@@ -131,7 +131,55 @@ static void finish_parallel(struct builder *builder, const struct parallel *para
     finish_program(builder);
 }
 
-static void build_parallel(struct job *job, bool interleaved)
+/* One microbatch through one chunk of the model: its data come on stream 2 and leave on stream 1. */
+static void chunk_pass(struct builder *builder, const struct parallel *parallel, int receive_from,
+                       int send_to, int64_t us, int event)
+{
+    int pipeline = parallel->pipeline[builder->rank];
+    int64_t bytes = activation_bytes(builder, 4 * MIB);
+    if (receive_from >= 0) {
+        builder->stream = 2;
+        request(group(builder, pipeline), FUNCTION_RECV, receive_from, bytes);
+        record_event(builder, 2, event);
+        wait_event(builder, 0, event);
+    }
+    builder->stream = 0;
+    layers(builder, parallel, us);
+    if (send_to < 0)
+        return;
+    record_event(builder, 0, event + 1);
+    wait_event(builder, 1, event + 1);
+    builder->stream = 1;
+    request(group(builder, pipeline), FUNCTION_SEND, send_to, bytes);
+    builder->stream = 0;
+}
+
+/*
+ * Interleaved: a stage has several chunks of the model, and data that leave the last stage come back to the
+ * first one for the next chunk. As many microbatches as there are stages pass one chunk, then the next chunk.
+ */
+static void interleaved_chunks(struct builder *builder, const struct parallel *parallel, int stage)
+{
+    int stages = builder->job->options.pp, batches = builder->job->building->microbatches;
+    int chunks = builder->job->options.chunks, next = (stage + 1) % stages, event = 0;
+    int before = (stage + stages - 1) % stages;
+    for (int backward = 0; backward < 2; backward++) {
+        phase(builder, backward ? parallel->backward : parallel->forward);
+        for (int first = 0; first < batches; first += stages)
+            for (int turn = 0; turn < chunks; turn++)
+                for (int batch = first; batch < first + stages && batch < batches; batch++, event += 2) {
+                    int place = (backward ? chunks - 1 - turn : turn) * stages + stage;
+                    int above = place + 1 < chunks * stages ? next : -1, below = place > 0 ? before : -1;
+                    chunk_pass(builder, parallel, backward ? above : below, backward ? below : above,
+                               (backward ? 600 : 300) / chunks, event);
+                }
+    }
+    record_event(builder, 1, event);
+    wait_event(builder, 0, event);
+}
+
+static void build_parallel(struct job *job,
+                           void (*order)(struct builder *builder, const struct parallel *parallel, int stage))
 {
     struct options *options = &job->options;
     if (options->tp * options->dp * options->pp != options->ranks)
@@ -150,11 +198,7 @@ static void build_parallel(struct job *job, bool interleaved)
     parallel.optimizer = add_phase(job, "optimizer");
     for (int rank = 0; rank < options->ranks; rank++) {
         struct builder builder = {job, rank, 0, 0, 0};
-        int stage = rank / (options->tp * options->dp);
-        if (interleaved)
-            one_forward_one_backward(&builder, &parallel, stage);
-        else
-            fill_and_drain(&builder, &parallel, stage);
+        order(&builder, &parallel, rank / (options->tp * options->dp));
         finish_parallel(&builder, &parallel);
     }
     free(parallel.tensor);
@@ -164,12 +208,19 @@ static void build_parallel(struct job *job, bool interleaved)
 
 static void build_simple(struct job *job)
 {
-    build_parallel(job, false);
+    build_parallel(job, fill_and_drain);
+}
+
+static void build_alternating(struct job *job)
+{
+    build_parallel(job, one_forward_one_backward);
 }
 
 static void build_interleaved(struct job *job)
 {
-    build_parallel(job, true);
+    if (job->options.pp < 2)
+        fail("interleaved: at least 2 stages");
+    build_parallel(job, interleaved_chunks);
 }
 
 static void layers_alone(struct builder *builder, int64_t us)
@@ -417,6 +468,76 @@ static void build_moe(struct job *job)
     free(experts);
 }
 
+/*
+ * Attention over a sequence that is split over a ring of ranks: while a rank computes with one block of keys
+ * and values, it passes this block on and receives the next one.
+ */
+static void ring_attention(struct builder *builder, int ring, int64_t us, int64_t bytes)
+{
+    const struct communicator *members = &builder->job->communicators[ring];
+    int size = members->size, self = 0;
+    while (members->ranks[self] != builder->rank)
+        self++;
+    compute(builder, us);
+    for (int block = 0; block < size; block++) {
+        if (block + 1 < size) {
+            if (block == 0) {
+                record_event(builder, 0, builder->first_event);
+                wait_event(builder, 1, builder->first_event);
+            }
+            builder->stream = 1;
+            struct action *pass = group(builder, ring);
+            request(pass, FUNCTION_SEND, (self + 1) % size, bytes);
+            request(pass, FUNCTION_RECV, (self + size - 1) % size, bytes);
+            builder->stream = 0;
+        }
+        compute(builder, us);
+        if (block + 1 < size) {
+            record_event(builder, 1, builder->first_event + 1);
+            wait_event(builder, 0, builder->first_event + 1);
+        }
+        builder->first_event += 2;
+    }
+}
+
+static void attention_layers(struct builder *builder, int ring, int times)
+{
+    const struct options *options = &builder->job->options;
+    for (int layer = 0; layer < options->layers; layer++)
+        ring_attention(builder, ring, times * 1600 / options->cp, times * activation_bytes(builder, MIB / 2));
+}
+
+static void attention_pass(struct builder *builder, const void *what)
+{
+    attention_layers(builder, *(const int *)what, 1);
+}
+
+static void build_context(struct job *job)
+{
+    int world = add_world(job);
+    int *ring = allocate((size_t)job->options.ranks, sizeof(int));
+    add_groups(job, "cp", job->options.cp, 1, ring);
+    int forward = add_phase(job, "forward"), backward = add_phase(job, "backward");
+    int grad_sync = add_phase(job, "grad_sync"), optimizer = add_phase(job, "optimizer");
+    for (int rank = 0; rank < job->options.ranks; rank++) {
+        struct builder builder = {job, rank, 0, 0, 0};
+        for (int batch = 0; batch < job->building->microbatches; batch++) {
+            phase(&builder, forward);
+            attention_layers(&builder, ring[rank], 1);
+            phase(&builder, backward);
+            attention_layers(&builder, ring[rank], 2);
+        }
+        phase(&builder, grad_sync);
+        collective(&builder, world, FUNCTION_ALL_REDUCE, 16 * MIB, "ncclBfloat16", 2, 0);
+        phase(&builder, optimizer);
+        compute(&builder, 500);
+        collective(&builder, world, FUNCTION_ALL_REDUCE, 4096, "ncclFloat32", 4, 0);
+        evaluate(&builder, attention_pass, &ring[rank], world);
+        finish_program(&builder);
+    }
+    free(ring);
+}
+
 /* Sharded optimizer state: each bucket is reduced to its owner, which broadcasts the updated parameters. */
 static void build_zero1(struct job *job)
 {
@@ -452,11 +573,14 @@ static const struct shape {
     const char *help;
 } shapes[] = {
     {"3d", build_simple, "tensor x data x pipeline parallel, all forwards then all backwards, one stream"},
-    {"1f1b", build_interleaved, "the same with one forward, one backward pipelining"},
+    {"1f1b", build_alternating, "the same with one forward, one backward pipelining"},
+    {"interleaved", build_interleaved,
+     "the same with several chunks of the model in each stage, three streams"},
     {"ddp", build_ddp, "data parallel, buckets reduced on a second stream during backward"},
     {"fsdp", build_fsdp, "fully sharded, AllGather prefetched on a second stream, ReduceScatter in backward"},
     {"hsdp", build_hsdp, "sharded inside a node, AllReduce across nodes"},
     {"moe", build_moe, "expert parallel, AlltoAll made of grouped Send and Recv"},
+    {"context", build_context, "ring attention: keys and values travel around a ring during computation"},
     {"zero1", build_zero1, "Reduce to the owner of each bucket, Broadcast of the result"},
 };
 
@@ -474,5 +598,5 @@ void shape_build(struct job *job)
 void shape_list(FILE *out)
 {
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-        fprintf(out, "%-6s %s\n", shapes[i].name, shapes[i].help);
+        fprintf(out, "%-11s %s\n", shapes[i].name, shapes[i].help);
 }

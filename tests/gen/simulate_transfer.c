@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define WINDOW 8
+#define NVLINK_WINDOW 2 /* a chunk takes half of the eight steps of a buffer */
 #define MICROSECOND 1000
 #define SLICE_BYTES (1 << 20)
 #define POINT_TO_POINT_SLICE_BYTES (1 << 19)
@@ -63,12 +64,21 @@ static struct proxy *proxy_add(const struct job *job, struct record *record, boo
     return proxy;
 }
 
+/* A proxy thread acts when it has a core. */
+static int64_t proxy_acts(const struct link *link, int rank, int64_t at)
+{
+    return link->network ? contended_until(link->job, rank, link->step, link->phase, CONTENDED_PROXY, at)
+                         : at;
+}
+
 /* The proxy thread wakes up some time after the enqueue, and serves an operation after the previous one. */
 static void proxy_schedule(struct job *job, struct record *record, struct proxy *proxy, uint64_t key,
                            int64_t previous)
 {
     double wake = 30 + 25 * random_exponential(job->options.seed, DRAW_LINK, key, (uint64_t)proxy->send, 99);
-    proxy->scheduled = record->group_end + (int64_t)(wake * MICROSECOND);
+    int rank = job->communicators[record->communicator].ranks[record->rank_in_communicator];
+    proxy->scheduled = contended_until(job, rank, record->step, record->phase, CONTENDED_PROXY,
+                                       record->group_end + (int64_t)(wake * MICROSECOND));
     proxy->progress = later(proxy->scheduled + 2 * MICROSECOND, previous);
     proxy->end = UNKNOWN;
 }
@@ -119,15 +129,22 @@ static void link_consume(struct link *link, int step, int64_t at)
     struct proxy *proxy = link->recv;
     if (proxy == NULL || step >= proxy->steps)
         return;
-    int64_t taken = later(link->flushed, at) + 700;
+    int64_t taken = proxy_acts(link, link->receiver, later(link->flushed, at) + 700);
     if (proxy->step != NULL)
         proxy->step[step].time[3] = taken;
     proxy->recorded = step + 1;
     proxy->end = later(proxy->end, taken + 300);
 }
 
+/*
+ * When the sender's GPU has a free slot: after the proxy has sent what was in it. Inside a node the sender
+ * writes directly into the receiver's memory, so a slot is free when the receiver's GPU has taken it out;
+ * without contention that is soon enough.
+ */
 static int64_t link_slot_free(const struct link *link, int step)
 {
+    if (!link->network && link->job->contended)
+        return step < NVLINK_WINDOW ? UNKNOWN : link->consumed[(step - NVLINK_WINDOW) % WINDOW];
     return step < WINDOW ? UNKNOWN : link->done[step % WINDOW];
 }
 
@@ -148,8 +165,10 @@ static void link_send(struct link *link, int step, int64_t ready, int64_t bytes)
         posted = later(posted, link->done[step % WINDOW] + MICROSECOND);
         receiver_posted = later(receiver_posted, link->consumed[step % WINDOW] + MICROSECOND);
     }
-    int64_t data = later(ready, posted) + 200;
-    int64_t credit = later(data, receiver_posted) + 100;
+    posted = proxy_acts(link, link->sender, posted);
+    receiver_posted = proxy_acts(link, link->receiver, receiver_posted);
+    int64_t data = proxy_acts(link, link->sender, later(ready, posted) + 200);
+    int64_t credit = proxy_acts(link, link->sender, later(data, receiver_posted) + 100);
     int64_t begin = later(credit, link->busy_until);
     int64_t delay = 0;
     if (link->network) {
@@ -158,11 +177,15 @@ static void link_send(struct link *link, int step, int64_t ready, int64_t bytes)
                 fault_send_delay(link->job, link->sender, link->receiver, link->step, link->phase);
     }
     int64_t carry = service(link, bytes, step);
+    carry = (int64_t)((double)carry *
+                      fault_carries(link->job, link->sender, link->receiver, link->step, link->phase));
     int64_t finish = begin + delay + carry;
     link->busy_until = finish;
-    link->landed = finish + link->latency;
-    link->arrived = link->landed + (link->network ? flush_time(link, bytes, step) : 0);
-    link->done[step % WINDOW] = finish + link->latency / 2 + (int64_t)((double)carry * link->slow.linger);
+    link->landed = proxy_acts(link, link->receiver, finish + link->latency);
+    link->arrived =
+        proxy_acts(link, link->receiver, link->landed + (link->network ? flush_time(link, bytes, step) : 0));
+    link->done[step % WINDOW] = proxy_acts(
+        link, link->sender, finish + link->latency / 2 + (int64_t)((double)carry * link->slow.linger));
     note_send(link, step, posted, data, credit);
     note_receive(link, step, receiver_posted);
 }
@@ -265,6 +288,13 @@ static int64_t gpu_copy(const struct job *job, int64_t bytes, bool network, uint
     return (int64_t)((double)bytes / (network ? 20.0 : 150.0) * jitter) + 1200;
 }
 
+/* When the GPU of a member of an operation has done work that it could do from `at` on. */
+static int64_t gpu_finish(const struct job *job, const struct record *record, int64_t at, int64_t work_ns)
+{
+    int rank = job->communicators[record->communicator].ranks[record->rank_in_communicator];
+    return contended_work(job, rank, record->step, record->phase, at, work_ns);
+}
+
 /* Size of one chunk on one channel, and its number of slices. */
 struct plan {
     int sends; /* of one rank in one round over the data */
@@ -299,8 +329,9 @@ static void ring_round(struct job *job, const struct plan *plan, struct link *li
                 at = later(at, in->arrived);
             if (turn < plan->sends)
                 at = later(at, link_slot_free(&links[i], step));
-            gpu[i] =
-                at + gpu_copy(job, plan->wire_bytes, links[i].network || in->network, links[i].key, step);
+            gpu[i] = contended_work(
+                job, links[i].sender, links[i].step, links[i].phase, at,
+                gpu_copy(job, plan->wire_bytes, links[i].network || in->network, links[i].key, step));
             if (turn > 0)
                 link_consume(in, step - 1, gpu[i]);
         }
@@ -374,7 +405,9 @@ static void chain(struct job *job, struct communicator *communicator, struct ins
                 gpu[i] = later(gpu[i], links[i - 1].arrived);
             if (i + 1 < n)
                 gpu[i] = later(gpu[i], link_slot_free(&links[i], step));
-            gpu[i] += gpu_copy(job, share / steps, communicator->node_count > 1, key + (uint64_t)i, step);
+            gpu[i] = gpu_finish(
+                job, instance->member[order[i]], gpu[i],
+                gpu_copy(job, share / steps, communicator->node_count > 1, key + (uint64_t)i, step));
             if (i > 0)
                 link_consume(&links[i - 1], step, gpu[i]);
             if (i + 1 < n)
@@ -429,8 +462,9 @@ struct tree {
     int64_t wire;
     uint64_t key;
     struct link *up, *down; /* by the position of the child */
-    int64_t *gpu;
-    int64_t *passed; /* when it had passed its data up */
+    /* Two halves of its threads: when they had moved the last step up, and down. They run at the same time.
+     */
+    int64_t *up_end, *down_end;
 };
 
 static struct endpoint tree_endpoint(const struct tree *tree, int position)
@@ -462,43 +496,46 @@ static void tree_links(struct tree *tree)
         }
 }
 
-static int64_t tree_copy(const struct tree *tree, int position, int step)
+/* When a rank has copied a step that it could copy from `at` on. */
+static int64_t tree_copied(const struct tree *tree, int position, int step, int64_t at)
 {
-    return gpu_copy(tree->job, tree->wire, tree->communicator->node_count > 1, tree->key + (uint64_t)position,
-                    step);
+    int64_t copy = gpu_copy(tree->job, tree->wire, tree->communicator->node_count > 1,
+                            tree->key + (uint64_t)position, step);
+    return gpu_finish(tree->job, tree_endpoint(tree, position).record, at, copy);
 }
 
 static void tree_up(struct tree *tree, int position, int step)
 {
-    int64_t *gpu = &tree->gpu[position];
+    int64_t *end = &tree->up_end[position];
     for (int child = tree->kin.child[position]; child >= 0; child = tree->kin.sibling[child]) {
-        *gpu = later(*gpu, tree->up[child].arrived) + tree_copy(tree, position, step);
-        link_consume(&tree->up[child], step, *gpu);
+        *end = tree_copied(tree, position, step, later(*end, tree->up[child].arrived));
+        link_consume(&tree->up[child], step, *end);
     }
     if (position > 0) {
         struct link *link = &tree->up[position];
-        *gpu = later(*gpu, link_slot_free(link, step)) + tree_copy(tree, position, step);
-        link_send(link, step, *gpu, tree->wire);
-        tree->passed[position] = *gpu;
+        *end = tree_copied(tree, position, step, later(*end, link_slot_free(link, step)));
+        link_send(link, step, *end, tree->wire);
     }
 }
 
+/* The root turns around what has come up. */
 static void tree_down(struct tree *tree, int position, int step)
 {
-    int64_t *gpu = &tree->gpu[position];
+    int64_t *end = position > 0 ? &tree->down_end[position] : &tree->up_end[position];
     if (position > 0) {
-        *gpu = later(*gpu, tree->down[position].arrived) + tree_copy(tree, position, step);
-        link_consume(&tree->down[position], step, *gpu);
+        *end = tree_copied(tree, position, step, later(*end, tree->down[position].arrived));
+        link_consume(&tree->down[position], step, *end);
     }
     for (int child = tree->kin.child[position]; child >= 0; child = tree->kin.sibling[child]) {
         struct link *link = &tree->down[child];
-        link_send(link, step, later(*gpu, link_slot_free(link, step)), tree->wire);
+        link_send(link, step, later(*end, link_slot_free(link, step)), tree->wire);
     }
 }
 
 /*
- * Its threads are split: those that record the stop of the kernel move the data up, so all ranks except the
- * root record the stop when the data has been passed on.
+ * The threads of a kernel are split: one half moves the data up, the other half moves the result down. Those
+ * that record the stop of the kernel belong to the first half, so all ranks except the root record it when
+ * they have passed all data on, although the kernel ends when the result has come down.
  */
 static void tree(struct job *job, struct communicator *communicator, struct instance *instance, int channel)
 {
@@ -510,11 +547,11 @@ static void tree(struct job *job, struct communicator *communicator, struct inst
     tree.wire = share / tree.steps * (instance->member[0]->protocol == PROTOCOL_LL ? 2 : 1);
     tree.up = allocate(n, sizeof(*tree.up));
     tree.down = allocate(n, sizeof(*tree.down));
-    tree.gpu = allocate(n, sizeof(*tree.gpu));
-    tree.passed = allocate(n, sizeof(*tree.passed));
+    tree.up_end = allocate(n, sizeof(*tree.up_end));
+    tree.down_end = allocate(n, sizeof(*tree.down_end));
     kinship_build(job, communicator, &tree.kin);
     for (int i = 0; i < communicator->size; i++)
-        tree.gpu[i] = tree_endpoint(&tree, i).record->start;
+        tree.up_end[i] = tree.down_end[i] = tree_endpoint(&tree, i).record->start;
     tree_links(&tree);
     for (int step = 0; step < tree.steps; step++) {
         for (int i = communicator->size - 1; i >= 0; i--)
@@ -524,13 +561,13 @@ static void tree(struct job *job, struct communicator *communicator, struct inst
     }
     for (int i = 0; i < communicator->size; i++) {
         struct record *record = tree_endpoint(&tree, i).record;
-        record->channel_end[channel] = tree.gpu[i];
-        record->channel_stop[channel] = i > 0 ? tree.passed[i] : tree.gpu[i];
+        record->channel_end[channel] = later(tree.up_end[i], tree.down_end[i]);
+        record->channel_stop[channel] = tree.up_end[i];
     }
     free(tree.up);
     free(tree.down);
-    free(tree.gpu);
-    free(tree.passed);
+    free(tree.up_end);
+    free(tree.down_end);
     free(tree.kin.parent);
 }
 
@@ -573,10 +610,11 @@ void transfer_pair(struct job *job, struct communicator *communicator, struct re
     link_attach(&link, from, to, channel);
     int64_t sender = send->start, receiver = recv->start;
     for (int step = 0; step < steps; step++) {
-        sender = later(sender, link_slot_free(&link, step)) +
-                 gpu_copy(job, bytes / steps, link.network, key, step);
+        sender = gpu_finish(job, send, later(sender, link_slot_free(&link, step)),
+                            gpu_copy(job, bytes / steps, link.network, key, step));
         link_send(&link, step, sender, bytes / steps);
-        receiver = later(receiver, link.arrived) + gpu_copy(job, bytes / steps, link.network, key + 1, step);
+        receiver = gpu_finish(job, recv, later(receiver, link.arrived),
+                              gpu_copy(job, bytes / steps, link.network, key + 1, step));
         link_consume(&link, step, receiver);
     }
     if (!link.network) /* inside a node the sender writes directly into the receiver's memory */

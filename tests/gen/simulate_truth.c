@@ -12,9 +12,13 @@ static const char *kind_of(enum fault_kind kind)
     switch (kind) {
     case FAULT_COMPUTE:
     case FAULT_THROTTLE:
+    case FAULT_GPU_SHARE:
         return "compute";
     case FAULT_HOST:
     case FAULT_CHECKPOINT:
+    case FAULT_LOADER:
+    case FAULT_COLLECTION:
+    case FAULT_CPU_SHARE:
         return "host";
     case FAULT_HANG:
     case FAULT_FREEZE:
@@ -51,7 +55,13 @@ static void write_group(struct output *output, const struct job *job, const stru
                        : on_node == there               ? "host"
                        : kind_of(fault->kind)[0] == 'n' ? "nic"
                                                         : NULL;
-    if (unit != NULL)
+    if (fault->kind == FAULT_SWITCH) {
+        output_print(output, "], \"unit\": \"switch\", \"crossing\": [");
+        for (int i = 0; i < fault->crossing_count; i++)
+            output_print(output, "%s[%d, %d]", i > 0 ? ", " : "", fault->crossing[i][0],
+                         fault->crossing[i][1]);
+        output_print(output, "], ");
+    } else if (unit != NULL)
         output_print(output, "], \"unit\": \"%s\", \"host\": \"%s\", ", unit,
                      job->processes[fault->rank].host);
     else
@@ -175,8 +185,12 @@ void truth_write(struct job *job)
     output_print(
         output, "{\"command\": \"%s\",\n \"shape\": \"%s\", \"ranks\": %d, \"steps\": %d, \"seed\": %llu, ",
         options->command, options->shape, options->ranks, options->steps, (unsigned long long)options->seed);
-    output_print(output, "\"dialect\": \"%s\", \"lost_operations\": %d, ", options->dialect,
+    output_print(output, "\"dialect\": \"%s\", \"lost_operations\": %d, \"lost_ranks\": [", options->dialect,
                  job->lost_operations);
+    for (int rank = 0, count = 0; rank < options->ranks; rank++)
+        if (job->processes[rank].lost)
+            output_print(output, "%s%d", count++ > 0 ? ", " : "", rank);
+    output_print(output, "], ");
     output_print(output, options->once ? "\"clean_step_us\": null" : "\"clean_step_us\": %.1f",
                  job->clean_step_us);
     output_print(output, ",\n \"faults\": [");

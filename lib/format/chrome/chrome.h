@@ -229,6 +229,8 @@ struct chrome_assembly {
     int has_stale_kernel;   /* a kernel line begins before the operation */
     int channel_is_open;    /* the last channel has begun and not ended */
     int64_t channel_end_ns; /* end of the last channel by the GPU's clock; TIME_UNKNOWN */
+    uint64_t first_begin;   /* GPU clock: earliest start and latest stop of its channels so far; 0: none */
+    uint64_t last_end;
 };
 
 /* The proxy operation being read. */

@@ -27,6 +27,7 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
     assembly->channel_count = 0;
     assembly->channel_is_open = 0;
     assembly->has_kernel_lines = assembly->has_stale_kernel = 0;
+    assembly->first_begin = assembly->last_end = 0;
     assembly->record = (struct interval_ns){line->time_ns, TIME_UNKNOWN};
     assembly->given_enqueue_end_ns = TIME_UNKNOWN;
     assembly->last_proxy_end_ns = TIME_UNKNOWN;
@@ -111,6 +112,27 @@ void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *l
     operation->duration_ns = said->duration_ns;
 }
 
+/* Keeps the notice of the start of the channel that starts first, which is the last one if it does. */
+static void notice_start(struct chrome_assembly *assembly, int64_t noticed_ns)
+{
+    const struct kernel_channel *channel = &assembly->channels[assembly->channel_count - 1];
+    if (!channel->gpu_begin || (assembly->first_begin && channel->gpu_begin >= assembly->first_begin))
+        return;
+    assembly->first_begin = channel->gpu_begin;
+    assembly->operation.start_notice_ns =
+        noticed_ns == TIME_UNKNOWN ? 0 : noticed_ns - channel->host.begin_ns;
+}
+
+/* The same for the stop of the channel that stops last. */
+static void notice_stop(struct chrome_assembly *assembly, int64_t noticed_ns)
+{
+    const struct kernel_channel *channel = &assembly->channels[assembly->channel_count - 1];
+    if (channel->gpu_end <= assembly->last_end)
+        return;
+    assembly->last_end = channel->gpu_end;
+    assembly->operation.stop_notice_ns = noticed_ns == TIME_UNKNOWN ? 0 : noticed_ns - channel->host.end_ns;
+}
+
 int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                         struct error *error)
 {
@@ -141,6 +163,7 @@ int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *
     };
     assembly->channel_is_open = 1;
     assembly->channel_end_ns = said->end_ns;
+    notice_start(assembly, line->time_ns);
     return 0;
 }
 
@@ -199,7 +222,9 @@ int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t off
     struct interval_ns *host = &assembly->channels[assembly->channel_count - 1].host;
     if (chrome_set_end(reader, host, end_ns, offset, error))
         return -1;
-    host->end_ns = chrome_kernel_time(host->end_ns, assembly->channel_end_ns, host->begin_ns);
+    int64_t noticed_ns = host->end_ns;
+    host->end_ns = chrome_kernel_time(noticed_ns, assembly->channel_end_ns, host->begin_ns);
+    notice_stop(assembly, noticed_ns);
     return 0;
 }
 

@@ -241,6 +241,7 @@ static void limits_of_senders(void **state)
     struct rule_results less = of(RULE_CERTAINTY_SENDERS, 5.29), sure = of(RULE_CERTAINTY_SENDERS, 5.3);
     struct rule_results late = of(RULE_LATE_RECEIVERS, 0.51), few = of(RULE_LATE_RECEIVERS, 0.5);
     struct rule_results none = of(RULE_LONGER_WAY, 0), one = of(RULE_LONGER_WAY, 1);
+    struct rule_results drain = of(RULE_RECEIVERS_DRAIN, 0.49), send = of(RULE_RECEIVERS_DRAIN, 0.5);
     (void)state;
     assert_speaks(&less, RULE_CERTAINTY_SENDERS);
     assert_quiet(&sure, RULE_CERTAINTY_SENDERS);
@@ -248,6 +249,8 @@ static void limits_of_senders(void **state)
     assert_quiet(&few, RULE_LATE_RECEIVERS);
     assert_speaks(&none, RULE_LONGER_WAY);
     assert_quiet(&one, RULE_LONGER_WAY);
+    assert_speaks(&drain, RULE_RECEIVERS_DRAIN);
+    assert_quiet(&send, RULE_RECEIVERS_DRAIN);
     assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
 }
 

@@ -129,12 +129,68 @@ static void lateness_of_which_half_is_a_leafs(void **state)
     small_release(&small);
 }
 
+/*
+ * Rank 1 is late by 600 in all steps, after the AllReduce that all left at 1000. Only the clocks can show
+ * that it is not a leaf in every step.
+ */
+static struct suspect steady_init(struct small *small)
+{
+    leaf_init(small);
+    at(small, 2, 1, 0)->end_ns = 1000;
+    return (struct suspect){.kind = FINDING_COMPUTE,
+                            .rank = 1,
+                            .first_step = small->baseline.first_step,
+                            .last_step = small->baseline.step_count - 1,
+                            .total_ns = 600};
+}
+
+static void steady_lateness_that_clocks_tell_from_a_leaf(void **state)
+{
+    struct small small;
+    struct suspect suspect = steady_init(&small);
+    assert_false(may_be_unrecorded(&small, &suspect));
+    assert_quiet(&last_read, RULE_LEAF_OF_TREE);
+    /* 290 later, and the clocks may be off by 10. */
+    at(&small, 2, 1, 0)->end_ns = 1290;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    assert_speaks(&last_read, RULE_LEAF_OF_TREE);
+    at(&small, 2, 1, 0)->end_ns = 1289;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    /* Of two that share its clock, one left when it did: whoever is beyond a leaf's host does not matter. */
+    at(&small, 2, 1, 0)->end_ns = 1500;
+    small.ranks[0].clock = 1;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    at(&small, 0, 1, 0)->end_ns = 1300;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
+/* No clock shows anything. In some steps, its other steps are evidence; no other operation is a tree. */
+static void steady_lateness_that_no_clock_tells_from_a_leaf(void **state)
+{
+    struct small small;
+    struct suspect suspect = steady_init(&small);
+    for (int rank = 0; rank < RANKS; rank++)
+        small.ranks[rank].clock_method = CLOCK_NONE;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    suspect.first_step++;
+    excess_at(&small, 1, 2, 1)->excess_ns = 600;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    suspect.first_step--;
+    excess_at(&small, 1, 2, 1)->excess_ns = 0;
+    at(&small, 1, 1, 0)->function = FUNCTION_ALL_GATHER;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_ended_first),
         cmocka_unit_test(lateness_after_the_leaf_of_a_tree),
         cmocka_unit_test(lateness_of_which_half_is_a_leafs),
+        cmocka_unit_test(steady_lateness_that_clocks_tell_from_a_leaf),
+        cmocka_unit_test(steady_lateness_that_no_clock_tells_from_a_leaf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,47 @@ static void in_so_many_steps(void **state)
     assert_not_asked(&half, RULE_BY_DESIGN);
 }
 
+static struct suspect in_all_steps(int32_t rank, int64_t total_ns)
+{
+    struct suspect suspect = steps_of(FINDING_COMPUTE, 9, 450, 0.001, 9);
+    suspect.rank = rank;
+    suspect.first_step = 1;
+    suspect.last_step = 9;
+    suspect.total_ns = total_ns;
+    return suspect;
+}
+
+/*
+ * One rank of four that do the same work; of three; beside another one that is late by half as much, by less,
+ * or in fewer of its steps.
+ */
+static void alone_among_ranks_that_do_the_same(void **state)
+{
+    const struct suspect half = in_all_steps(2, 450), less = in_all_steps(2, 441);
+    struct suspect seldom = half, suspect = in_all_steps(1, 900);
+    seldom.last_step = 4;
+    seldom.total_ns = 200;
+    const struct besides four = {.grouped = 4}, three = {.grouped = 3},
+                         with_half = {.grouped = 4, .other = &half},
+                         with_less = {.grouped = 4, .other = &less},
+                         with_seldom = {.grouped = 4, .other = &seldom};
+    struct rule_results of_four = judged_readings(suspect, &four),
+                        of_three = judged_readings(suspect, &three),
+                        two = judged_readings(suspect, &with_half),
+                        one = judged_readings(suspect, &with_less),
+                        at_times = judged_readings(suspect, &with_seldom);
+    assert_not_asked(&of_four, RULE_BY_DESIGN);
+    assert_limit(LIMIT_RANKS_OF_ROLE, 3);
+    assert_speaks(&of_three, RULE_BY_DESIGN);
+    assert_speaks(&two, RULE_BY_DESIGN);
+    assert_not_asked(&one, RULE_BY_DESIGN);
+    assert_not_asked(&at_times, RULE_BY_DESIGN);
+    /* For a network, which may be slower by design, the ranks that do the same work are no evidence. */
+    suspect.kind = FINDING_NETWORK;
+    struct rule_results network = judged_readings(suspect, &four);
+    assert_speaks(&network, RULE_BY_DESIGN);
+}
+
 /* Late by 20 % of a step with almost no gain: a tenth of 3 % of two steps is 6. */
 static struct rule_results gains(int64_t gain_ns, const struct besides *besides)
 {
@@ -137,6 +178,7 @@ int main(void)
         cmocka_unit_test(the_least_that_counts),
         cmocka_unit_test(of_a_step_alone),
         cmocka_unit_test(in_so_many_steps),
+        cmocka_unit_test(alone_among_ranks_that_do_the_same),
         cmocka_unit_test(no_gain_in_the_replay),
         cmocka_unit_test(beside_a_rank_without_a_trace),
         cmocka_unit_test(what_steps_show_of_a_network),

@@ -155,6 +155,71 @@ static void the_score_of_a_set(void **state)
     assert_true(fabs(set.score - 2 * 1.5 * log1p(2.25 / 2)) < 1e-9);
 }
 
+/* Where sizes differ, the mean of the ratios over all sizes counts, and no single size explains the steps. */
+static void a_size_that_differs(void **state)
+{
+    static const double sizes[] = {4, 90, 14, 250, 5, 40};
+    double row[STEPS], one_size = 0;
+    quiet(row);
+    for (int step = 0; step < 6; step++)
+        row[12 + step] = sizes[step];
+    struct step_set set = best_of(row);
+    assert_set(set, 12, 17, 1);
+    assert_true(fabs(set.size - (4 + 90 + 14 + 250 + 5 + 40) / 6.0) < 1e-9);
+    for (double size = 1; size < 512; size *= 1.5) {
+        double score = 0;
+        for (int step = 12; step <= 17; step++)
+            score +=
+                1.5 * (log1p(row[step] * row[step] / 2) - log1p((row[step] - size) * (row[step] - size) / 2));
+        one_size = fmax(one_size, score);
+    }
+    assert_true(set.score > one_size);
+}
+
+enum { ROWS = 4, LENGTH = 8 };
+
+/* Rows in which each value, with a standard deviation of one, lasts for `lasts` steps. */
+static void rows_that_last(double rows[ROWS][STEPS], int lasts)
+{
+    uint32_t seed = 1;
+    for (int row = 0; row < ROWS; row++)
+        for (int step = 0; step < STEPS; step++) {
+            double sum = 0;
+            for (int i = 0; i < 12 && step % lasts == 0; i++) {
+                seed = seed * 1664525 + 1013904223;
+                sum += seed / 4294967296.0;
+            }
+            rows[row][step] = step % lasts ? rows[row][step - 1] : sum - 6;
+        }
+}
+
+static double related_score(const struct step_set *set, int lasts, size_t count)
+{
+    double rows[ROWS][STEPS], list[ROWS * STEPS];
+    rows_that_last(rows, lasts);
+    return scan_related_score(set, rows[0], count, STEPS, TAIL, list);
+}
+
+/* Eight steps of noise that lasts for eight steps say as much as one; of independent noise, as much as eight.
+ */
+static void noise_that_lasts(void **state)
+{
+    const struct step_set set = {.score = 80, .size = 12, .first = 10, .last = 17, .period = 1};
+    assert_true(related_score(&set, 1, ROWS) >= 40);
+    double once = related_score(&set, LENGTH, ROWS);
+    assert_true(once >= 5 && once <= 20);
+    assert_true(related_score(&set, 2, ROWS) > once);
+}
+
+/* Steps that recur lie apart; one other row may be the mirror image of the fault. */
+static void noise_that_is_not_related(void **state)
+{
+    struct step_set set = {.score = 80, .size = 12, .first = 10, .last = 17, .period = 1};
+    assert_true(related_score(&set, LENGTH, 1) == 80);
+    set.period = 2;
+    assert_true(related_score(&set, LENGTH, ROWS) == 80);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_interval),
@@ -164,6 +229,9 @@ int main(void)
                                        cmocka_unit_test(not_all_steps),
                                        cmocka_unit_test(noise_pays_more_than_it_says),
                                        cmocka_unit_test(gaps),
-                                       cmocka_unit_test(the_score_of_a_set)};
+                                       cmocka_unit_test(the_score_of_a_set),
+                                       cmocka_unit_test(a_size_that_differs),
+                                       cmocka_unit_test(noise_that_lasts),
+                                       cmocka_unit_test(noise_that_is_not_related)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,6 +154,7 @@ static void kernels_by_the_clock_of_the_gpu(void **state)
      */
     static const struct interval_ns wanted[] = {
         {30250, 38250}, {3030000, 3040000}, {3030000, 3040000}, {20000, 20000}};
+    static const int64_t noticed[][2] = {{2999750, 3001750}, {0, 0}, {0, 0}, {3010000, 3020000}};
     for (size_t i = 0; i < 2 * sizeof starts / sizeof *starts; i++) {
         char lines[2048];
         struct recording recording;
@@ -175,6 +176,8 @@ static void kernels_by_the_clock_of_the_gpu(void **state)
         assert_int_equal(operation->device.begin_ns, wanted[i / 2].begin_ns);
         assert_int_equal(operation->device.end_ns, wanted[i / 2].end_ns);
         assert_int_equal(operation->duration_ns, 8000);
+        assert_int_equal(operation->start_notice_ns, noticed[i / 2][0]);
+        assert_int_equal(operation->stop_notice_ns, noticed[i / 2][1]);
         recording_release(&recording);
     }
 }

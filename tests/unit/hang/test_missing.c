@@ -393,6 +393,18 @@ static void traces_that_do_not_tell_who_never_began(void **state)
     played.job.common_cut = CUT_AT_END;
     played.ranks[0].seen_until_ns = LONG;
     check_found(&played, "missing 1 low 1 <023 ");
+    /* Its own recorder reported that the operation was pending, or nothing about it. */
+    play(&played, calls);
+    played.job.common_cut = CUT_AT_END;
+    played.ranks[0].seen_until_ns = LONG;
+    played.ranks[1].reports_after_pending = 1;
+    check_found(&played, "missing 1 medium 1 <023 ");
+    play(&played, calls);
+    played.job.common_cut = CUT_AT_END;
+    played.ranks[0].seen_until_ns = LONG;
+    played.ranks[1].reports_after_pending = 1;
+    played.operations[played.ranks[1].first + 2].unfinished = 0;
+    check_found(&played, "missing 1 low 1 <023 ");
     play(&played, calls);
     played.ranks[1].cut = CUT_AT_END;
     check_found(&played, "ended_early 1 high 1 <023 ");

@@ -97,6 +97,35 @@ static void as_late_as_the_last_member(void **state)
     assert_false(correct(&small));
 }
 
+/* The root has the result first: the leaf's host takes it from the network later, by any of its GPUs. */
+static void with_the_last_data_of_its_host(void **state)
+{
+    struct small small;
+    small_init(&small, 1150);
+    small.free_ns[LEAF] = 1080;
+    assert_true(correct(&small));
+    assert_int_equal(small.operations[LEAF].end_ns, 1080);
+    assert_int_equal(small.operations[ROOT].end_ns, 1100);
+    /* Not after its next operation began. */
+    small_init(&small, 1070);
+    small.free_ns[LEAF] = 1080;
+    assert_true(correct(&small));
+    assert_int_equal(small.operations[LEAF].end_ns, 1070);
+    /* Data that arrive at one host say nothing about another host. */
+    small_init(&small, 1150);
+    small.free_ns[ROOT] = 1140;
+    assert_true(correct(&small));
+    assert_int_equal(small.operations[ROOT].end_ns, 1140);
+    assert_int_equal(small.operations[LEAF].end_ns, 1050);
+    /* On the same host, it ends with the other GPU. */
+    small_init(&small, 1150);
+    small.free_ns[ROOT] = 1140;
+    small.ranks[0].clock = 1;
+    small.ranks[0].clock_offset_ns = 50;
+    assert_true(correct(&small));
+    assert_int_equal(small.operations[LEAF].end_ns, 1140);
+}
+
 /* Without a common clock, for a ring, or if a rank is missing, the end is not corrected. */
 static void else_as_recorded(void **state)
 {
@@ -455,6 +484,7 @@ int main(void)
         cmocka_unit_test(else_as_recorded),
         cmocka_unit_test(an_early_stop_tells_a_tree),
         cmocka_unit_test(as_late_as_the_last_member),
+        cmocka_unit_test(with_the_last_data_of_its_host),
         cmocka_unit_test(held_as_long_as_the_last),
         cmocka_unit_test(a_receive_ends_after_its_sender_came),
         cmocka_unit_test(how_far_a_receive_is_moved),

@@ -355,6 +355,8 @@ static void describe_operation(struct buffer *text, const struct operation *oper
                   (int)operation->end_source, (unsigned long long)operation->gpu_begin,
                   (unsigned long long)operation->gpu_end, (long long)operation->duration_ns,
                   operation->unfinished, operation->tag ? operation->tag : "none");
+    buffer_printf(text, " noticed after %lld and %lld", (long long)operation->start_notice_ns,
+                  (long long)operation->stop_notice_ns);
     buffer_printf(text, " called at %s", operation->source ? operation->source : "none");
     buffer_printf(text, " from %llx to %llx", (unsigned long long)operation->send_buffer,
                   (unsigned long long)operation->receive_buffer);

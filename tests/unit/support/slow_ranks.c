@@ -141,7 +141,7 @@ void slow_job_explain(struct slow_job *played, struct explanations *found)
     assert_int_equal(replay_init(&replay, &played->job, &played->baseline.excess, played->transfers, &error),
                      0);
     assert_int_equal(explanations_find(found, &played->job, &played->baseline, &played->edges,
-                                       played->transfers, &replay, &acceptance_limits, &error),
+                                       played->transfers, &replay, NULL, &acceptance_limits, &error),
                      0);
     replay_release(&replay);
 }

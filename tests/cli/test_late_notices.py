@@ -1,0 +1,68 @@
+"""A rank whose proxy threads get too little CPU time is at fault itself, not the links that it makes slow."""
+
+import json
+import re
+
+from tests.cli.support import Case
+
+JOB = ("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 4 --network-gbs 40 --nvlink-gbs 300 --layers 3 "
+       "--steps 24 --dialect chrome-v7 --seed 411")
+SLOW_SENDS = "--fault net:5:9:14:30%:*"
+LATE_US = 4000.0  # a slice of the scheduler
+
+
+def lines_of(path):
+    return path.read_text().splitlines()
+
+
+def moment(line):
+    return float(re.search(r'"ts": ([\d.]+)', line)[1])
+
+
+def postpone(line):
+    return re.sub(r'"ts": ([\d.]+)', lambda found: f'"ts": {float(found[1]) + LATE_US:.6f}', line)
+
+
+class LateNotices(Case):
+    def make(self, options, rank=None, steps=()):
+        """The files of a job in which the host notices kernels of a rank late in some steps. The times of the GPU's own
+        clock and of the network stay as they are."""
+        files, _ = self.simulate(f"{JOB} {options}")
+        world = max({path.name.split("_")[1] for path in files},
+                    key=lambda name: sum(path.name.split("_")[1] == name for path in files))
+        if rank is None:
+            return files
+        mine = lines_of(next(path for path in files if path.name == f"dump_{world}_{rank}.json"))
+        process = re.search(r'"pid": \d+,', mine[1])[0]
+        begins = [moment(line) for line in mine if '"USER_TAG"' in line and '"forward"' in line]
+        for path in files:
+            lines = lines_of(path)
+            if process not in lines[1]:
+                continue
+            path.write_text("\n".join(
+                postpone(line) if '"cat": "GPU"' in line and moment(line) > 0
+                and sum(begin <= moment(line) for begin in begins) - 1 in steps else line for line in lines) + "\n")
+        return files
+
+    def believed(self, files):
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", *files)
+        findings = json.loads(self.run_program("diagnose", "--format", "json", status=None).out)["findings"]
+        return [finding for finding in findings if finding["confidence"] != "low"]
+
+    def test_sends_are_slow(self):
+        """A network that is slow while the threads run is a slow network."""
+        (finding,) = self.believed(self.make(SLOW_SENDS))
+        self.assertEqual(("network", 5), (finding["kind"], finding["rank"]))
+
+    def test_threads_are_late(self):
+        """The same slow sends by threads that look only every 4 ms, also while nothing is sent."""
+        (finding,) = self.believed(self.make(SLOW_SENDS, 5, range(9, 15)))
+        self.assertEqual(("host", 5, 9, 14), (finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]))
+        self.assertIn("proxy threads of rank 5 get too little CPU time", finding["text"])
+        self.assertGreater(finding["figures"]["notice_us_mean"], LATE_US / 2)
+        self.assertLess(finding["figures"]["notice_us_mean_others"], 500)
+        self.assertIn("cpu.max", finding["next"])
+
+    def test_late_threads_that_cost_nothing(self):
+        self.assertEqual([], self.believed(self.make("", 5, range(9, 15))))

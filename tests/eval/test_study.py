@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Tests of the judge of the study (study.py). usage: test_study.py PATH-OF-SIMULATE"""
+import os
+import sys
+import tempfile
+import types
+import unittest
+
+import study
+
+SIMULATE = sys.argv.pop(1) if len(sys.argv) > 1 else "build/simulate"
+# Eight ranks on two hosts; pairs of ranks are tensor parallel, and data parallel across the hosts.
+COMMUNICATORS = [{"ranks": list(range(8))}, *({"ranks": [rank, rank + 1]} for rank in range(0, 8, 2)),
+                 *({"ranks": [rank, rank + 4]} for rank in range(4))]
+
+
+def plan_of(fault, recorder="plugin", onset="later", lost=None):
+    plan = study.Plan.__new__(study.Plan)
+    plan.number, plan.shape, plan.recorder, plan.fault, plan.onset, plan.lost = 0, "3d", recorder, fault, onset, lost
+    plan.ranks, plan.per_node, plan.stage = 8, 4, 0
+    plan.faults = [] if fault == "none" else [study.Fault("x", "compute", 0, [0], "4:9", 1)]
+    return plan
+
+
+def planted(kind, ranks, lost_us=20000.0, **more):
+    return {"kind": kind, "rank": ranks[0], "ranks": ranks, "peers": [], "lost_us": lost_us, "alone_us": lost_us, **more}
+
+
+def finding(kind, ranks, confidence="high", candidates=(), peers=(), lost_us=20000.0):
+    return {"kind": kind, "ranks": ranks, "rank": (ranks or candidates)[0], "candidates": list(candidates), "peers": list(peers),
+            "confidence": confidence, "first_step": 4, "last_step": 9, "period": None, "lost_us": lost_us}
+
+
+def verdict(plan, faults, findings, longer=False):
+    truth = {"faults": faults, "clean_step_us": 10000.0, "steps": 20, "communicators": COMMUNICATORS}
+    rows = [{"explained": False}] if longer else []
+    result = {"plan": plan, "truth": truth, "answer": {"findings": findings, "summary": {"longer_steps": rows, "undetermined": []}}}
+    study.judge(result)
+    return result["verdict"]
+
+
+class StudyTest(unittest.TestCase):
+    def test_one_gpu(self):
+        gpu = [planted("compute", [3])]
+        for expected, findings in (("exact", [finding("compute", [3])]), ("kind", [finding("host", [3])]),
+                                   ("exact", [finding("compute", [3]), finding("host", [5], "low")]),
+                                   ("wrong", [finding("compute", [3]), finding("host", [5])]), ("wrong", [finding("compute", [2])]),
+                                   ("part", [finding("compute", [], candidates=[2, 3])]),
+                                   ("wrong", [finding("compute", [], candidates=[1, 2])]),
+                                   ("unnamed", [finding("compute", [3], "low")]), ("silent", [finding("compute", [2], "low")]),
+                                   ("silent", [])):
+            self.assertEqual(verdict(plan_of("one GPU"), gpu, findings), expected, findings)
+        self.assertEqual(verdict(plan_of("one GPU"), gpu, [], longer=True), "unnamed")
+
+    def test_all_gpus_of_a_host(self):
+        host = [planted("compute", [4, 5, 6, 7])]
+        for expected, findings in (("exact", [finding("compute", [4, 5, 6, 7])]), ("part", [finding("compute", [5])]),
+                                   ("exact", [finding("compute", [4, 5]), finding("compute", [6, 7])]),
+                                   ("wrong", [finding("compute", [3, 4, 5, 6, 7])])):
+            self.assertEqual(verdict(plan_of("GPUs of a host"), host, findings), expected, findings)
+
+    def test_two_faults(self):
+        both = [planted("compute", [1]), planted("host", [6])]
+        one, other = finding("compute", [1]), finding("host", [6])
+        self.assertEqual(verdict(plan_of("two faults"), both, [one, other]), "exact")
+        self.assertEqual(verdict(plan_of("two faults"), both, [one]), "part")
+        small = [both[0], planted("host", [6], 2000.0)]  # 1 % of the run
+        self.assertEqual(verdict(plan_of("two faults"), small, [one]), "exact")
+        self.assertEqual(verdict(plan_of("two faults"), small, [one, other]), "exact")
+
+    def test_networks(self):
+        sender = [planted("network", [2])]
+        for recorder, expected, found in (("plugin", "exact", finding("network", [2])),
+                                          ("plugin", "part", finding("network", [], candidates=[2, 6])),
+                                          ("plugin", "part", finding("network", [6], peers=[2])),
+                                          ("plugin", "wrong", finding("network", [6])),
+                                          ("Inspector", "exact", finding("network", [], candidates=[2, 6])),
+                                          ("Inspector", "exact", finding("network", [0, 1, 2, 3])),
+                                          ("Inspector", "part", finding("network", [], candidates=[1, 2, 4, 6, 7])),
+                                          ("Inspector", "wrong", finding("network", [], candidates=[1, 5])),
+                                          ("Inspector", "kind", finding("compute", [2]))):
+            self.assertEqual(verdict(plan_of("network", recorder), sender, [found]), expected, (recorder, found))
+        link = [planted("network", [2]) | {"peers": [6]}]
+        self.assertEqual(verdict(plan_of("network"), link, [finding("network", [6])]), "exact")
+        self.assertEqual(verdict(plan_of("network"), [planted("network", [2], equivalent_rank=6)], [finding("network", [6])]), "exact")
+
+    def test_a_switch(self):
+        switch = [planted("network", [0, 1, 2, 3], crossing=[[2, 6], [6, 2], [3, 7]])]
+        for expected, ranks in (("exact", [2, 3, 6, 7]), ("exact", [0, 1, 2, 3]), ("part", [2]), ("wrong", [2, 5])):
+            self.assertEqual(verdict(plan_of("switch"), switch, [finding("network", ranks)]), expected, ranks)
+
+    def test_slow_links(self):
+        links = [planted("network", [2])]
+        for expected, found in (("exact", finding("network", [2])), ("exact", finding("network", [], candidates=[2, 3])),
+                                ("wrong", finding("network", [3])), ("wrong", finding("network", [], candidates=[4, 5]))):
+            self.assertEqual(verdict(plan_of("slow links"), links, [found]), expected, found)
+
+    def test_a_lost_trace(self):
+        late = [planted("host", [5])]
+        self.assertEqual(verdict(plan_of("lost trace", lost=5), late, [finding("compute", [5])]), "exact")
+        self.assertEqual(verdict(plan_of("lost trace", lost=5), late, [finding("host", [], candidates=[4, 5])]), "exact")
+        self.assertEqual(verdict(plan_of("lost trace", lost=5), late, [finding("host", [4])]), "wrong")
+        self.assertEqual(verdict(plan_of("none", lost=5), [], [finding("host", [5])]), "wrong")
+
+    def test_healthy(self):
+        self.assertEqual(verdict(plan_of("none"), [], []), "exact")
+        self.assertEqual(verdict(plan_of("none"), [], [finding("host", [5], "low")]), "unnamed")
+        self.assertEqual(verdict(plan_of("none"), [], [finding("host", [5], "medium")]), "wrong")
+
+    def test_what_no_record_shows(self):
+        truth = {"communicators": COMMUNICATORS[:1]}
+        for fault, recorder, onset, expected in (("network", "Inspector", "step 0", False), ("network", "Inspector", "later", True),
+                                                 ("network", "plugin", "step 0", True), ("slow links", "plugin", "step 0", False), ("switch", "plugin", "step 0", False)):
+            self.assertEqual(plan_of(fault, recorder, onset).shows(truth), expected, (fault, recorder, onset))
+        self.assertTrue(plan_of("network", "Kineto", "step 0").shows({"communicators": COMMUNICATORS}))
+
+    def test_a_job_is_always_the_same(self):
+        commands = [[study.Plan(7, number).command("kineto") for number in range(40)] for _ in range(2)]
+        self.assertEqual(*commands)
+        self.assertEqual(len({tuple(command) for command in commands[0]}), 40)
+
+    def test_costs_are_in_the_class_that_was_drawn(self):
+        options = types.SimpleNamespace(simulate=SIMULATE)
+        plans = [plan for plan in (study.Plan(7, number) for number in range(60)) if plan.fault == "one GPU" and plan.ranks == 8]
+        with tempfile.TemporaryDirectory() as work:
+            for plan in plans[:2]:
+                study.adjust(options, plan, work)
+                truth = study.simulate(options, plan.command("inspector-2.30"), os.path.join(work, "job"))
+                least, most = study.CLASSES[plan.cost_class]
+                self.assertTrue(0.95 * least <= study.shares(truth)[0] <= 1.1 * most, plan.command("-"))
+        self.assertGreater(len(plans), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
