@@ -167,18 +167,41 @@ static void explain_beside(struct claims *claims, int32_t beside, int64_t *left_
         claims->rest_ns[beside] = 0;
 }
 
-static void explain_after_effects(struct claims *claims, int32_t step_count)
+/* What each step does not show of what its findings explain: claims->list. */
+static void list_not_shown(struct claims *claims, int32_t step_count)
 {
     for (int32_t step = 0; step < step_count; step++) {
         int64_t over_ns = claims->over_ns[step];
-        if (over_ns == TIME_UNKNOWN || claims->joint_ns[step] <= 0)
-            continue;
-        int64_t left_ns = claims->joint_ns[step] - (over_ns > 0 ? over_ns : 0);
-        if (left_ns > 0 && step + 1 < step_count)
-            explain_beside(claims, step + 1, &left_ns);
-        if (left_ns > 0 && step > 0)
-            explain_beside(claims, step - 1, &left_ns);
+        int64_t left_ns = over_ns == TIME_UNKNOWN ? 0 : claims->joint_ns[step] - (over_ns > 0 ? over_ns : 0);
+        claims->list[step] = left_ns > 0 ? left_ns : 0;
     }
+}
+
+static void explain_after_effects(struct claims *claims, int32_t step_count)
+{
+    for (int32_t step = 0; step < step_count; step++) {
+        if (claims->list[step] > 0 && step + 1 < step_count)
+            explain_beside(claims, step + 1, &claims->list[step]);
+        if (claims->list[step] > 0 && step > 0)
+            explain_beside(claims, step - 1, &claims->list[step]);
+    }
+}
+
+/*
+ * The cost of a finding is known better than how it is divided among its steps: what some do not show, others
+ * may.
+ */
+static void explain_other_steps(struct claims *claims, const struct finding *finding)
+{
+    int32_t other = finding->first_step;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        for (; finding_has_step(finding, step) && claims->list[step] > 0 && other <= finding->last_step;
+             other++) {
+            if (finding_has_step(finding, other))
+                explain_beside(claims, other, &claims->list[step]);
+            if (claims->list[step] <= 0)
+                break;
+        }
 }
 
 /*
@@ -196,6 +219,7 @@ static void compare(struct claims *claims, const struct longer_steps *longer, in
         int64_t rest_ns = claims->over_ns[step] - claims->joint_ns[step];
         claims->rest_ns[step] = rest_ns > 0 && rest_ns >= claims->least_ns[step] ? rest_ns : 0;
     }
+    list_not_shown(claims, step_count);
     explain_after_effects(claims, step_count);
 }
 
@@ -399,6 +423,9 @@ int longer_steps_account(struct longer_steps *longer, const struct job *job, con
         if (longer->usual.usual_ns)
             measure_over(&claims, longer, baseline, options);
         compare(&claims, longer, step_count, options);
+        for (size_t i = 0; i < findings->count; i++)
+            if (is_counted(&findings->items[i]) && has_steps(&findings->items[i], step_count))
+                explain_other_steps(&claims, &findings->items[i]);
         share_out(&claims, longer, findings, step_count);
         give_reasons(&claims, longer, job, step_count);
         sum_whole(longer, baseline);
