@@ -208,6 +208,15 @@ enum { ROW_LEAST = 2, ROW_OF = 3 };
 /* This many single steps at equal distances are checkpoints or evaluations of the program. */
 enum { TIMES_TO_RECUR = 3 };
 
+int64_t longer_least_ns(int64_t noise_ns, int64_t usual_ns, const struct diagnose_options *options)
+{
+    int64_t noisy_ns = scale(noise_ns, options->sigmas);
+    int64_t share_ns = scale(usual_ns, options->min_gain > LONGER ? options->min_gain : LONGER);
+    int64_t least_ns = noisy_ns > share_ns ? noisy_ns : share_ns;
+    /* Twice the baseline always counts, whatever the noise. */
+    return least_ns < usual_ns ? least_ns : usual_ns;
+}
+
 /* By how much a step was longer if it counts as longer; 0 otherwise. */
 static int64_t longer_ns(const struct longer_steps *longer, const struct baseline *baseline, int32_t step,
                          const struct diagnose_options *options)
@@ -215,12 +224,8 @@ static int64_t longer_ns(const struct longer_steps *longer, const struct baselin
     int64_t usual_ns = longer->usual.usual_ns[step];
     if (usual_ns == TIME_UNKNOWN || baseline->step_ns[step] == TIME_UNKNOWN)
         return 0;
-    int64_t noise_ns = scale(longer->usual.noise_ns[step], options->sigmas);
-    int64_t share_ns = scale(usual_ns, options->min_gain > LONGER ? options->min_gain : LONGER);
-    int64_t least_ns = noise_ns > share_ns ? noise_ns : share_ns;
     int64_t ns = baseline->step_ns[step] - usual_ns;
-    /* Twice the baseline always counts, whatever the noise. */
-    return ns >= (least_ns < usual_ns ? least_ns : usual_ns) ? ns : 0;
+    return ns >= longer_least_ns(longer->usual.noise_ns[step], usual_ns, options) ? ns : 0;
 }
 
 static int is_compared(const struct longer_steps *longer, const struct baseline *baseline, int32_t step)
@@ -329,30 +334,6 @@ static int32_t period_of(const struct job *job, const int64_t *over_ns, int32_t 
     return times >= TIMES_TO_RECUR && period > 1 ? period : 0;
 }
 
-/* The cost of a step according to findings of medium or high confidence. */
-static int64_t said_in(const struct findings *findings, int32_t step)
-{
-    int64_t said_ns = 0;
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        if (finding->confidence > CONFIDENCE_LOW && step >= finding->first_step && step <= finding->last_step)
-            said_ns += finding->lost_ns / (finding->last_step - finding->first_step + 1);
-    }
-    return said_ns;
-}
-
-static void sum_up(struct longer_steps *longer, const struct baseline *baseline,
-                   const struct findings *findings, const int64_t *over_ns)
-{
-    for (int32_t step = longer->started_step; step < baseline->step_count; step++) {
-        int64_t said_ns = said_in(findings, step);
-        longer->lost_ns += said_ns > over_ns[step] ? said_ns : over_ns[step];
-        longer->explained_ns += said_ns;
-        if (baseline->step_ns[step] != TIME_UNKNOWN)
-            longer->whole_ns += baseline->step_ns[step];
-    }
-}
-
 /* Degrees of freedom of the noise of step times, as in the score. */
 static const double TAIL = 2;
 static const double TENTH = 0.1;
@@ -449,12 +430,9 @@ static int add_lasting(const struct longer_steps *longer, const struct baseline 
     return 0;
 }
 
-int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
-                      const struct findings *findings, const struct diagnose_options *options)
+static int find_longer(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
+                       const struct findings *findings, const struct diagnose_options *options)
 {
-    *longer = (struct longer_steps){.measured_by_calls = baseline->steps_are_measured_by_calls};
-    if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
-        return 0;
     int64_t *over_ns = array_new((size_t)baseline->step_count, sizeof *over_ns);
     if (!over_ns || usual_steps_init(&longer->usual, job, baseline)) {
         free(over_ns);
@@ -466,9 +444,17 @@ int longer_steps_find(struct longer_steps *longer, const struct job *job, const 
     longer->started_step = baseline->started_step;
     int failed = add_lasting(longer, baseline, findings, over_ns) ||
                  find_rows(longer, job, baseline, findings, over_ns);
-    sum_up(longer, baseline, findings, over_ns);
     free(over_ns);
     return failed;
+}
+
+int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
+                      const struct findings *findings, const struct diagnose_options *options)
+{
+    *longer = (struct longer_steps){.measured_by_calls = baseline->steps_are_measured_by_calls};
+    if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
+        return 0;
+    return find_longer(longer, job, baseline, findings, options);
 }
 
 void longer_steps_release(struct longer_steps *longer)
@@ -498,6 +484,11 @@ int longer_steps_add_round(struct longer_steps *longer, const struct longer_step
     longer->whole_ns += round->whole_ns;
     longer->lost_ns += round->lost_ns;
     longer->explained_ns += round->explained_ns;
+    longer->hidden_ns += round->hidden_ns;
+    for (int reason = 0; reason < LOSS_REASONS; reason++) {
+        longer->undetermined[reason].lost_ns += round->undetermined[reason].lost_ns;
+        longer->undetermined[reason].steps += round->undetermined[reason].steps;
+    }
     return 0;
 }
 

@@ -165,7 +165,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     if (!failed && (find_ras_unresponsive(job, findings) || find_broken_transfers(job, findings) ||
                     find_unfinished_creations(job, findings) || find_reported_absence(job, findings) ||
                     find_reported_errors(job, findings) || find_late_starts(job, findings) ||
-                    note_steps(findings, job, baseline)))
+                    findings_unite(findings, job) || note_steps(findings, job, baseline)))
         failed = error_no_memory(error);
     return failed ? -1 : 0;
 }
@@ -274,15 +274,36 @@ static int append_loss(const struct longer_steps *longer, struct buffer *text)
     int64_t rest_ns = longer->lost_ns - longer->explained_ns;
     if (longer->lost_ns <= 0)
         return buffer_append_text(text, "none of ") || text_time(text, longer->whole_ns);
-    if (text_time(text, longer->lost_ns) || buffer_append_text(text, " of ") ||
-        text_time(text, longer->whole_ns) || buffer_append_text(text, " (") ||
-        percent_of(longer->lost_ns, longer->whole_ns, text) || buffer_append_byte(text, ')'))
+    if (text_time(text, longer->lost_ns))
         return -1;
+    /* Without step times there is no whole. */
+    if (longer->whole_ns > longer->lost_ns || rest_ns > 0)
+        if (buffer_append_text(text, " of ") || text_time(text, longer->whole_ns) ||
+            buffer_append_text(text, " (") || percent_of(longer->lost_ns, longer->whole_ns, text) ||
+            buffer_append_byte(text, ')'))
+            return -1;
     if (longer->explained_ns <= 0)
         return buffer_append_text(text, "; no finding explains this");
     return buffer_append_text(text, "; findings explain ") || text_time(text, longer->explained_ns) ||
+           (longer->hidden_ns > 0 &&
+            (buffer_append_text(text, " (") || text_time(text, longer->hidden_ns) ||
+             buffer_append_text(text, " of it by several findings at the same time)"))) ||
            (rest_ns > 0 && (buffer_append_text(text, ", ") || text_time(text, rest_ns) ||
                             buffer_append_text(text, " unexplained")));
+}
+
+/* Appends a line for each reason: "unexplained: 4 ms in 2 steps: REASON". */
+static int append_unexplained(const struct longer_steps *longer, struct buffer *text)
+{
+    for (int i = 0; i < LOSS_REASONS; i++) {
+        const struct loss_part *part = &longer->undetermined[i];
+        if (part->lost_ns > 0 &&
+            (buffer_append_text(text, "unexplained: ") || text_time(text, part->lost_ns) ||
+             buffer_printf(text, " in %d step%s: %s\n", (int)part->steps, part->steps == 1 ? "" : "s",
+                           loss_reason_text((enum loss_reason)i))))
+            return -1;
+    }
+    return 0;
 }
 
 /* "coverage: 576 of 704 operations (128 without a duration)" */
@@ -312,7 +333,8 @@ static int append_lost(const struct judgement *judgement, struct buffer *text)
     return buffer_append_text(text, lost) || append_loss(&judgement->longer, text) ||
            (judgement->hidden_wait.step_ns &&
             buffer_append_text(text, ", not counting waits for ranks without a trace")) ||
-           buffer_append_byte(text, '\n') || (unjudged > 0 && append_coverage(scope, text));
+           buffer_append_byte(text, '\n') || append_unexplained(&judgement->longer, text) ||
+           (unjudged > 0 && append_coverage(scope, text));
 }
 
 /* "run 2 (traces-b): ", with the name that --run accepts. */
