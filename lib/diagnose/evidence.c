@@ -15,6 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const char on_estimates[] =
+    ". End times are estimated from the start of the next operation, because the kernels record none";
+
 /*
  * Medians of own time at a position over the suspect's steps: its own, and that of all other ranks in its
  * role.
@@ -156,10 +159,7 @@ static int append_own(const struct suspect *suspect, const struct job *job,
            text_gaps(text, times->others_ns, times->usual_ns, job->ranks[suspect->rank].name) ||
            buffer_append_text(text, host_or_gpu_text(suspect->kind)) ||
            buffer_append_text(text, append_doubt(suspect, position)) ||
-           (suspect->on_estimates &&
-            buffer_append_text(text,
-                               ". End times are estimated from the start of the next operation, because the "
-                               "kernels record none"));
+           (suspect->on_estimates && buffer_append_text(text, on_estimates));
 }
 
 static int append_waited(const struct suspect *suspect, const struct job *job,
@@ -469,7 +469,8 @@ static int append_times(const struct explanation *explanation, const struct job 
            text_place(text, call, "the step", function, NULL) ||
            buffer_printf(text, " on rank %s is ", rank) || text_time(text, slow_ns) ||
            text_gaps(text, others_ns, else_ns, rank) ||
-           buffer_append_text(text, host_or_gpu_text(finding->kind));
+           buffer_append_text(text, host_or_gpu_text(finding->kind)) ||
+           (explanation->on_estimates && buffer_append_text(text, on_estimates));
 }
 
 int evidence_of_explanation(const struct explanation *explanation, const struct job *job,

@@ -378,7 +378,8 @@ struct tally {
     const struct explanation_search *it;
     int64_t margin_ns;
     int64_t sum_ns;
-    int64_t leaf_ns; /* part of it after operations that others left later */
+    int64_t leaf_ns;      /* part of it after operations that others left later */
+    int64_t estimated_ns; /* part of it after ends that are estimated */
     int32_t rank;
     int64_t *by_tag;      /* [tag + 1] */
     int64_t *by_position; /* of the role of the rank */
@@ -426,6 +427,7 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
     if (fault_ns > 0) {
         tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
         tally->sum_ns += fault_ns;
+        tally->estimated_ns += job_is_own_estimated(tally->it->source.job, at) ? fault_ns : 0;
         tally->leaf_ns += may_be_leaf(tally->it->source.job, at, fault_ns) ? fault_ns : 0;
     }
     if (at->rank == tally->rank)
@@ -450,6 +452,7 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
         fault->position = greatest_above_zero(tally.by_position, positions);
         fault->margin_ns = tally.margin_ns;
         fault->leaf_part = ratio_of(tally.leaf_ns, tally.sum_ns);
+        fault->on_estimates = tally.estimated_ns * 2 > tally.sum_ns;
     }
     free(tally.by_tag);
     free(tally.by_position);

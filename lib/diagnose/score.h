@@ -158,6 +158,7 @@ struct explanation {
                            for one rank, or where it cannot be determined */
     double leaf_part; /* the part of it after AllReduces that other ranks left later by half of it: trees end
                          sooner on some ranks */
+    int on_estimates; /* most of it is own time after ends that are estimated */
     double most_part; /* the largest part of an own time that the fault may be */
     double certainty; /* log odds, after penalties */
     int64_t gain_ns;  /* gain of the job by replay, beyond the gain of the explanations before it */
