@@ -118,6 +118,16 @@ static void measure_over(struct claims *claims, const struct longer_steps *longe
     }
 }
 
+/* Steps that became longer together count from any length on, even where each alone may be noise. */
+static void count_lasting(struct claims *claims, const struct longer_steps *longer)
+{
+    for (size_t i = 0; i < longer->count; i++)
+        for (int32_t step = longer->rows[i].first; longer->rows[i].became && step <= longer->rows[i].last;
+             step++)
+            if (step >= 0)
+                claims->least_ns[step] = 0;
+}
+
 static int64_t over_without_claims(const struct claims *claims, int32_t step, int32_t step_count)
 {
     int64_t ns = step < 0 || step >= step_count || claims->over_ns[step] == TIME_UNKNOWN
@@ -422,6 +432,7 @@ int longer_steps_account(struct longer_steps *longer, const struct job *job, con
     if (!failed) {
         if (longer->usual.usual_ns)
             measure_over(&claims, longer, baseline, options);
+        count_lasting(&claims, longer);
         compare(&claims, longer, step_count, options);
         for (size_t i = 0; i < findings->count; i++)
             if (is_counted(&findings->items[i]) && has_steps(&findings->items[i], step_count))

@@ -300,12 +300,30 @@ static void remove_common(double *rows, size_t count, size_t steps)
     }
 }
 
-/* Corrects the score of a set for noise that is related from step to step. -1 when memory runs out. */
+/* Whether a unit is compared with others of a role, and not with its own past alone. */
+static int has_peers(const struct explanation_search *it, const struct partition *partition, size_t unit)
+{
+    size_t number = (size_t)(partition - it->found->partitions.items);
+    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+        if (residuals->units > 1 && residual_matrix_unit(residuals, unit) >= 0)
+            return 1;
+    }
+    return 0;
+}
+
+/*
+ * Corrects the score of a set for noise that is related from step to step. The residuals of other ranks say
+ * nothing about a unit that is compared with its past: where it is late, they are early in the same steps. -1
+ * when memory runs out.
+ */
 static int relate(struct explanation_search *it, const struct partition *partition, size_t unit,
                   struct step_set *set)
 {
     size_t count = 0, steps = (size_t)it->source.baseline->step_count;
     const struct partition *ranks = &it->found->partitions.items[0];
+    if (!has_peers(it, partition, unit))
+        return 0;
     if (sample_rows(it))
         return -1;
     for (size_t i = 0; i < it->sampled_count; i++)

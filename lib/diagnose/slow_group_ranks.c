@@ -197,8 +197,8 @@ static void find(const struct ranking *it)
             leave_others(it);
     }
     it->found->count = count_of(it);
-    /* If every rank may be at fault, nothing is known. */
-    if (it->found->count == it->groups->job->rank_count)
+    /* If most ranks may be at fault, little is known, and the cause is hardly the links of one. */
+    if (it->found->count * 2 > it->groups->job->rank_count)
         it->found->count = 0;
 }
 
