@@ -118,14 +118,16 @@ static void measure_over(struct claims *claims, const struct longer_steps *longe
     }
 }
 
-/* Steps that became longer together count from any length on, even where each alone may be noise. */
+/* Steps that became longer together, for no known reason, count from any length on: each may be noise. */
 static void count_lasting(struct claims *claims, const struct longer_steps *longer)
 {
-    for (size_t i = 0; i < longer->count; i++)
-        for (int32_t step = longer->rows[i].first; longer->rows[i].became && step <= longer->rows[i].last;
-             step++)
-            if (step >= 0)
-                claims->least_ns[step] = 0;
+    for (size_t i = 0; i < longer->count; i++) {
+        const struct longer_row *row = &longer->rows[i];
+        if (row->explained || !row->became || row->first < 0)
+            continue;
+        for (int32_t step = row->first; step <= row->last; step++)
+            claims->least_ns[step] = 0;
+    }
 }
 
 static int64_t over_without_claims(const struct claims *claims, int32_t step, int32_t step_count)
