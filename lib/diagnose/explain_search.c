@@ -285,8 +285,8 @@ static int sample_rows(struct explanation_search *it)
 }
 
 /*
- * What all rows have in common is the mirror image of a fault in a unit of many ranks, and no noise. Removes
- * it, and makes up for the spread that is lost by it.
+ * What all rows have in common is how other ranks respond to a fault, and no noise. Removes it, and makes up
+ * for the spread that is lost by it.
  */
 static void remove_common(double *rows, size_t count, size_t steps)
 {
@@ -324,14 +324,14 @@ static int relate(struct explanation_search *it, const struct partition *partiti
     const struct partition *ranks = &it->found->partitions.items[0];
     if (!has_peers(it, partition, unit))
         return 0;
-    if (sample_rows(it))
+    if (sample_rows(it) || fill_row(it, (size_t)(partition - ranks), unit) < 0)
         return -1;
     for (size_t i = 0; i < it->sampled_count; i++)
         if (partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)unit)
             memcpy(it->others + count++ * steps, it->rows + i * steps, steps * sizeof *it->rows);
-    if (count > 1 && unit_size(partition, unit) > 1)
+    if (count > 1)
         remove_common(it->others, count, steps);
-    set->score = scan_related_score(set, it->others, count, (int32_t)steps, SCAN_TAIL_OWN,
+    set->score = scan_related_score(it->row, set, it->others, count, (int32_t)steps, SCAN_TAIL_OWN,
                                     it->others + MOST_SAMPLED * steps);
     return 0;
 }

@@ -386,8 +386,8 @@ static double rate_lateness(const struct lateness *lateness, const struct findin
     for (size_t rank = 0; rank < ranks; rank += stride)
         if (rank != (size_t)finding->rank)
             read_lateness(lateness, rank, lateness->rows + others++ * steps);
-    double score = scan_related_score(&set, lateness->rows, others, (int32_t)steps, SCAN_TAIL_OWN,
-                                      lateness->rows + MOST_SAMPLED * steps);
+    double score = scan_related_score(lateness->row, &set, lateness->rows, others, (int32_t)steps,
+                                      SCAN_TAIL_OWN, lateness->rows + MOST_SAMPLED * steps);
     return score - scan_sets(baseline->step_count - baseline->first_step) - log((double)ranks);
 }
 
