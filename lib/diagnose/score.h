@@ -77,9 +77,9 @@ void scan_set(const double *row, double tail, struct step_set *set);
  * steps of them spreads by s instead of by 1 / sqrt(n), so the n steps say as much as n / (n s^2) independent
  * ones (the variance ratio: Lo and MacKinlay, 1988). Returns the score of `set` for that many steps. If it is
  * less than one, the mean of the set is compared with s. Not changed are sets that recur, and those whose
- * mean is ahead-many times the greatest mean of as many steps of any row at another time (where there are twice as
- * many other steps); nor any set if
- * there are fewer than two rows. `list` has room for `count` * `steps` values.
+ * mean is ahead-many times the greatest mean of as many steps of any row at another time (where there are
+ * twice as many other steps); nor any set if there are fewer than two rows. `list` has room for `count` *
+ * `steps` values.
  */
 double scan_related_score(const double *row, const struct step_set *set, const double *rows, size_t count,
                           int32_t steps, double tail, double *list);

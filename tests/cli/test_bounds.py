@@ -33,8 +33,8 @@ class Bounds(Case):
         self.ingest_late(64)
         self.check_notes("replayed", expected=[])
         (found,) = self.json("diagnose")["findings"]
-        self.assertEqual((found["kind"], found["rank"]), ("host", 2))
-        self.assertEqual(found["steps"], [step for step in range(1, EVERY * 64 + 1) if step % EVERY in (3, 4)])
+        self.assertEqual((found["kind"], found["rank"], found["first_step"], found["period"]), ("host", 2, 3, EVERY))
+        self.assertAlmostEqual(found["lost_us"], 64 * 2 * 4000, delta=64 * 10)
         self.ingest_late(66)
         self.check_notes("replayed", expected=[
             "only the 64 largest suspected faults are replayed; the cost of 2 more is unknown, and findings "
