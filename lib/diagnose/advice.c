@@ -137,6 +137,13 @@ static int advise_host(const struct finding *finding, const struct job *job, str
            append_steps(finding, job, text);
 }
 
+static int advise_late(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "add the trace of ") || finding_name_ranks(finding, job, text) ||
+           buffer_append_text(text, "; check nvidia-smi -q, py-spy dump and CPU load on ") ||
+           append_host(finding, job, text) || append_report(finding, job, "rank,function", text);
+}
+
 /* Appends " --edge 1-2" for a single link, otherwise " --rank 1". */
 static int append_links(const struct finding *finding, const struct job *job, struct buffer *text)
 {
@@ -222,6 +229,9 @@ const struct finding_kind_text finding_kinds[FINDING_KINDS] = {
     [FINDING_HOST] = {"host",
                       {{"host of ", "hosts of "}, {" enqueues operations late", " enqueue operations late"}},
                       advise_host},
+    [FINDING_LATE] = {"late",
+                      {{"", ""}, {" joins its operations late", " join their operations late"}},
+                      advise_late},
     [FINDING_NETWORK] = {"network",
                          {{"sends from ", "sends from "}, {" are slow", " are slow"}},
                          advise_network},

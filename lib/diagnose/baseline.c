@@ -287,6 +287,7 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
     *baseline = (struct baseline){.step_count = job->step_count, .first_step = after_warm_up(job)};
     baseline->role_of_rank = array_new(job->rank_count, sizeof *baseline->role_of_rank);
     baseline->rank_in_role = array_new(job->rank_count, sizeof *baseline->rank_in_role);
+    baseline->same_work = array_new(job->rank_count, sizeof *baseline->same_work);
     baseline->predecessors = array_new(job->rank_count, sizeof *baseline->predecessors);
     baseline->late_ns =
         array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *baseline->late_ns);
@@ -297,8 +298,9 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
     baseline->rank_count = job->rank_count;
     if (excess_list_init(&baseline->excess, job->operation_count) || !baseline->positions ||
         !baseline->hidden || !baseline->late_ns || !baseline->role_of_rank || !baseline->stretch_of_step ||
-        !baseline->rank_in_role || !baseline->predecessors || warm_up_find(baseline, job) ||
-        baseline_find_roles(baseline, job) || baseline_fill_cells(baseline, job) ||
+        !baseline->rank_in_role || !baseline->same_work || !baseline->predecessors ||
+        warm_up_find(baseline, job) || baseline_find_roles(baseline, job) ||
+        baseline_find_same_work(baseline, job) || baseline_fill_cells(baseline, job) ||
         baseline_measure_steps(baseline, job) || warm_up_find_first(baseline) ||
         baseline_measure_places(baseline, job, options->sigmas)) {
         baseline_release(baseline);
@@ -351,6 +353,7 @@ void baseline_release(struct baseline *baseline)
     free(baseline->cells);
     free(baseline->role_of_rank);
     free(baseline->rank_in_role);
+    free(baseline->same_work);
     free(baseline->late_ns);
     free(baseline->explained_ns);
     *baseline = (struct baseline){0};

@@ -188,6 +188,12 @@ int baseline_measure_places(struct baseline *baseline, const struct job *job, do
  */
 int baseline_find_roles(struct baseline *baseline, const struct job *job);
 
+/*
+ * Fills in same_work. Ranks do the same work if they have one role and reduce or gather with each other in
+ * communicators that contain no other role, directly or through others: those that share a model or its data.
+ */
+int baseline_find_same_work(struct baseline *baseline, const struct job *job);
+
 /* At most this many call sequences of a rank have places of their own. */
 enum { MAX_CALL_SEQUENCES = 16 };
 

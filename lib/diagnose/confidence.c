@@ -7,7 +7,6 @@
 #include "diagnose/finding.h"
 #include "diagnose/suspect.h"
 #include "job/job.h"
-#include "model/model.h"
 
 /*
  * Healthy hosts have slow moments, in which network steps wait several times their baseline, operations take
@@ -180,20 +179,6 @@ static int differs_by_design(const struct suspect *suspect, const struct job *jo
     return extent >= limit_of(suspect->kind == FINDING_HOST ? LIMIT_NEARLY_ALL : LIMIT_ALL);
 }
 
-/* Whether all ranks of a communicator have one role, and each has enough others (ranks-of-role) to compare.
- */
-static int is_of_one_role(const struct job *job, const struct baseline *baseline, int32_t communicator)
-{
-    const struct job_communicator *members = &job->communicators[communicator];
-    if ((double)members->member_list_count <= limit_of(LIMIT_RANKS_OF_ROLE))
-        return 0;
-    int32_t role = baseline->role_of_rank[members->member_list[0].rank];
-    for (size_t i = 1; i < members->member_list_count; i++)
-        if (baseline->role_of_rank[members->member_list[i].rank] != role)
-            return 0;
-    return role >= 0;
-}
-
 /* Whether another rank of its role was late by half as much in more than half of its steps. */
 static int is_one_of_several(const struct suspects *suspects, const struct suspect *suspect,
                              const struct baseline *baseline)
@@ -211,29 +196,15 @@ static int is_one_of_several(const struct suspects *suspects, const struct suspe
 }
 
 /*
- * Whether the rank alone is late among several ranks that do the same work: they have its role and reduce or
- * gather with each other, like ranks that share a model or its data. A design makes a role heavier, not one
- * of its ranks, unless the amounts of data that they receive may differ.
+ * Whether the rank alone is late among several ranks that do the same work. A design makes a role heavier,
+ * not one of its ranks, unless the amounts of data that they receive differ.
  */
 static int differs_from_its_peers(const struct suspects *suspects, const struct suspect *suspect,
-                                  const struct job *job, const struct baseline *baseline)
+                                  const struct baseline *baseline)
 {
-    if (suspect->kind == FINDING_NETWORK || baseline->explained_ns ||
-        is_one_of_several(suspects, suspect, baseline))
-        return 0;
-    int32_t checked = -1;
-    struct job_range range = job_operations_in(job, suspect->rank, suspect->first_step, suspect->first_step);
-    for (size_t i = range.first; i < range.end; i++) {
-        const struct job_operation *operation = &job->operations[i];
-        if (operation->communicator == checked ||
-            (operation->function != FUNCTION_ALL_REDUCE && operation->function != FUNCTION_ALL_GATHER &&
-             operation->function != FUNCTION_REDUCE_SCATTER))
-            continue;
-        checked = operation->communicator;
-        if (is_of_one_role(job, baseline, checked))
-            return 1;
-    }
-    return 0;
+    return suspect->kind != FINDING_NETWORK && !baseline->explained_ns &&
+           baseline->same_work[suspect->rank] > limit_of(LIMIT_RANKS_OF_ROLE) &&
+           !is_one_of_several(suspects, suspect, baseline);
 }
 
 /* Applies the rules about the size of a suspect. `worth` is suspect_impact_shown. */
@@ -245,8 +216,8 @@ static void suspect_ask_impact(struct suspect *suspect, const struct suspects *s
     suspect_ask(suspect, RULE_WORTH, gains);
     suspect_ask(suspect, RULE_WORTH_MOMENT, suspect->counted_steps < 2 ? worth : NOT_ASKED);
     suspect_ask(suspect, RULE_WORTH_SURE, gains);
-    int may_be_design = differs_by_design(suspect, job, baseline) &&
-                        !differs_from_its_peers(suspects, suspect, job, baseline);
+    int may_be_design =
+        differs_by_design(suspect, job, baseline) && !differs_from_its_peers(suspects, suspect, baseline);
     suspect_ask(suspect, RULE_BY_DESIGN, may_be_design ? worth : NOT_ASKED);
     suspect_ask(suspect, RULE_NO_GAIN, measure_gain(suspect, suspects, lengthening, job, baseline, options));
     /* The cause of the longer steps may be a rank that left no trace, with this suspect as an effect. */

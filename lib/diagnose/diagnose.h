@@ -102,6 +102,7 @@ struct baseline {
     size_t rank_count;
     int32_t *role_of_rank;  /* -1: the rank has no role */
     int32_t *rank_in_role;  /* index in role.ranks */
+    int32_t *same_work;     /* per rank: the number of ranks, with itself, that do the same work (roles.c) */
     int32_t **predecessors; /* per rank: for each position, the position before it on its stream; a value that
                                is not less refers to the step before */
     int32_t first_step;     /* 1: step 0 is warm-up; 0 if no step follows it; where recording began later,
@@ -394,6 +395,17 @@ int findings_take_late_notices(struct findings *findings, const struct suspects 
                                struct replay *replay, const struct diagnose_options *options,
                                struct error *error);
 
+/* -------------------- absent_ranks.c -------------------- */
+
+/*
+ * Adds a finding about a rank without a trace that the others wait for in most of consecutive steps, if
+ * network steps show when its first data arrived. Only communicators whose recorded members play the same
+ * role count, because the design of a job explains a role that is late, and not one rank of it. Fills in
+ * findings->hidden_wait. Call it last.
+ */
+int findings_take_absent(struct findings *findings, const struct job *job, const struct baseline *baseline,
+                         const struct diagnose_options *options, struct error *error);
+
 /* -------------------- explained.c -------------------- */
 
 /*
@@ -436,6 +448,18 @@ int findings_add_slow_drains(struct findings *findings, const struct suspects *s
                              const struct job *job, const struct baseline *baseline,
                              const struct edges *edges, const struct transfer_excess *transfers,
                              struct replay *replay, struct error *error);
+
+/* -------------------- explained_groups.c -------------------- */
+
+/*
+ * Does the same, where no network steps are recorded, for groups of ranks (a communicator, or a sender with
+ * its receiver) whose transfers the score is certain about (slow_groups_next). Such a finding names the ranks
+ * that may be at fault as candidates. Call it after findings_take_senders.
+ */
+int findings_take_groups(struct findings *findings, const struct suspects *suspects, const struct job *job,
+                         const struct baseline *baseline, const struct edges *edges,
+                         struct transfer_excess *transfers, struct replay *replay,
+                         const struct diagnose_options *options, struct error *error);
 
 /* -------------------- rules_lateness.c -------------------- */
 

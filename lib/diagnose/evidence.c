@@ -15,6 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const char on_estimates[] =
+    ". End times are estimated from the start of the next operation, because the kernels record none";
+
 /*
  * Medians of own time at a position over the suspect's steps: its own, and that of all other ranks in its
  * role.
@@ -156,10 +159,7 @@ static int append_own(const struct suspect *suspect, const struct job *job,
            text_gaps(text, times->others_ns, times->usual_ns, job->ranks[suspect->rank].name) ||
            buffer_append_text(text, host_or_gpu_text(suspect->kind)) ||
            buffer_append_text(text, append_doubt(suspect, position)) ||
-           (suspect->on_estimates &&
-            buffer_append_text(text,
-                               ". End times are estimated from the start of the next operation, because the "
-                               "kernels record none"));
+           (suspect->on_estimates && buffer_append_text(text, on_estimates));
 }
 
 static int append_waited(const struct suspect *suspect, const struct job *job,
@@ -407,8 +407,9 @@ int slowness_append(const struct slowness *slowness, struct finding *finding)
     figures_add(&finding->figures, "operations", (double)slowness->operations);
     figures_add_time(&finding->figures, "transfer_us_mean", mean_ns);
     figures_add_time(&finding->figures, "usual_transfer_us_mean", usual_ns);
-    const char *usually =
-        slowness->is_against_others ? " (with sends as fast as those of other senders: " : " (baseline ";
+    const char *usually = slowness->is_against_groups   ? " (other groups of ranks: "
+                          : slowness->is_against_others ? " (with sends as fast as those of other senders: "
+                                                        : " (baseline ";
     return buffer_printf(text, "%lld operation%s took ", (long long)slowness->operations,
                          slowness->operations == 1 ? "" : "s") ||
            text_time(text, mean_ns) ||
@@ -468,7 +469,8 @@ static int append_times(const struct explanation *explanation, const struct job 
            text_place(text, call, "the step", function, NULL) ||
            buffer_printf(text, " on rank %s is ", rank) || text_time(text, slow_ns) ||
            text_gaps(text, others_ns, else_ns, rank) ||
-           buffer_append_text(text, host_or_gpu_text(finding->kind));
+           buffer_append_text(text, host_or_gpu_text(finding->kind)) ||
+           (explanation->on_estimates && buffer_append_text(text, on_estimates));
 }
 
 int evidence_of_explanation(const struct explanation *explanation, const struct job *job,

@@ -474,21 +474,45 @@ static void join_benches(struct measuring *measuring)
             baseline->late_ns[j] += measuring->benches[i].late_ns[j];
 }
 
+/* Whether receives at one place have different sizes, or unknown ones. */
+static int sizes_differ(const struct baseline *baseline, const struct job *job, size_t role, int32_t position)
+{
+    size_t count = baseline->roles[role].rank_count * (size_t)baseline->step_count;
+    const int32_t *cells = baseline->cells[role] + (size_t)position * count;
+    const struct job_operation *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct job_operation *operation = cells[i] < 0 ? NULL : &job->operations[cells[i]];
+        if (!operation)
+            continue;
+        if (operation->function != FUNCTION_RECV)
+            return 0;
+        if (operation->bytes < 0 || (first && operation->bytes != first->bytes))
+            return 1;
+        first = operation;
+    }
+    return 0;
+}
+
 /*
- * Whether a rank may receive varying amounts of data: in operations in which every sender chooses its size.
+ * Whether a rank may receive varying amounts of data: receives differ at some place, or have no place, or
+ * every sender of an operation chooses its sizes.
  */
-static int may_differ(const struct job *job)
+static int amounts_may_vary(const struct baseline *baseline, const struct job *job)
 {
     for (size_t i = 0; i < job->operation_count; i++)
         if (job->operations[i].function == FUNCTION_ALL_TO_ALL ||
-            job->operations[i].function == FUNCTION_RECV)
+            (job->operations[i].function == FUNCTION_RECV && baseline->positions[i] < 0))
             return 1;
+    for (size_t role = 0; role < baseline->role_count; role++)
+        for (int32_t position = 0; position < baseline->roles[role].length; position++)
+            if (sizes_differ(baseline, job, role, position))
+                return 1;
     return 0;
 }
 
 int baseline_measure_places(struct baseline *baseline, const struct job *job, double sigmas)
 {
-    if (may_differ(job)) {
+    if (amounts_may_vary(baseline, job)) {
         baseline->explained_ns = array_new(job->operation_count, sizeof *baseline->explained_ns);
         if (!baseline->explained_ns)
             return -1;

@@ -50,8 +50,8 @@ int explanation_counts_partners(const struct explanation *explanation)
 
 static void explanation_search_update_path(struct explanation_search *it);
 
-/* The larger unit is chosen if the gain without it is at least this part of the largest gain. */
-static const double WIDER_PART = 0.8;
+/* A smaller unit is chosen if the gain without it is at least this part of the largest gain. */
+static const double ENOUGH_PART = 0.8;
 
 /* Marks the steps of an explanation in it->marked. */
 static void explaining_mark(struct explanation_search *it, const struct explanation *explanation)
@@ -188,10 +188,63 @@ static int32_t slowest_of(const struct explanation_search *it, const struct expl
     return slowest;
 }
 
+/*
+ * Adds the residual of a rank in each of the marked steps, less its mean over these, to `sums`. Returns the
+ * sum of the squares of what it added.
+ */
+static double add_variation(const struct explanation_search *it, int32_t rank, double *sums)
+{
+    size_t steps = (size_t)it->source.baseline->step_count, count = 0;
+    int32_t role = it->source.baseline->role_of_rank[rank];
+    const struct residual_matrix *residuals =
+        role >= 0 ? explanation_search_residual_matrix(it, (size_t)role, 0) : NULL;
+    if (!residuals || residuals->units < 2)
+        return 0;
+    const int64_t *beyond_ns = &residuals->beyond[(size_t)it->source.baseline->rank_in_role[rank] * steps];
+    double mean = 0, squares = 0;
+    for (size_t step = 0; step < steps; step++)
+        if (it->marked[step] && beyond_ns[step] != TIME_UNKNOWN) {
+            mean += (double)beyond_ns[step];
+            count++;
+        }
+    mean /= (double)(count ? count : 1);
+    for (size_t step = 0; step < steps; step++)
+        if (it->marked[step] && beyond_ns[step] != TIME_UNKNOWN) {
+            double apart = (double)beyond_ns[step] - mean;
+            sums[step] += apart;
+            squares += apart * apart;
+        }
+    return squares;
+}
+
+/*
+ * How much of the variation of several ranks from step to step is the same on all: ranks that compute vary
+ * separately, ranks that wait for one of them vary with it. (Intraclass correlation: Fisher, 1925.)
+ */
+static double measure_common(const struct explanation_search *it, const struct explanation *explanation)
+{
+    const struct partition *partition = explanation->partition;
+    double ranks = 0, separate = 0, common = 0, *sums = it->row;
+    for (int32_t step = 0; step < it->source.baseline->step_count; step++)
+        sums[step] = 0;
+    for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++) {
+        double squares = add_variation(it, partition->ranks[i], sums);
+        ranks += squares > 0;
+        separate += squares;
+    }
+    for (int32_t step = 0; step < it->source.baseline->step_count; step++)
+        common += sums[step] * sums[step];
+    if (ranks < 2 || separate <= 0)
+        return 1;
+    double part = (common / separate - 1) / (ranks - 1);
+    return part > 0 ? part : 0;
+}
+
 /* Measures the excess of an explanation from the residuals that it was found in. */
 static void explaining_measure(struct explanation_search *it, struct explanation *explanation)
 {
     explanation->slow_ns = explanation->more_ns = explanation->host_ns = 0;
+    explanation->has_no_peers = 1;
     explaining_mark(it, explanation);
     size_t number = (size_t)(explanation->partition - it->found->partitions.items), roles = 0;
     size_t steps = (size_t)it->source.baseline->step_count;
@@ -199,10 +252,11 @@ static void explaining_measure(struct explanation_search *it, struct explanation
     explanation->rank = slowest_of(it, explanation);
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
         const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residuals->units > 1 ? residual_matrix_unit(residuals, explanation->unit) : -1;
+        int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, explanation->unit) : -1;
         if (at < 0)
             continue;
         roles++;
+        explanation->has_no_peers &= residuals->units == 1;
         if (explanation->is_steady) {
             explanation->slow_ns += residuals->level[at].apart_ns * explanation->counted;
             explanation->more_ns += residuals->level[at].more_ns * explanation->counted;
@@ -218,6 +272,7 @@ static void explaining_measure(struct explanation_search *it, struct explanation
     explanation->slow_ns /= (int64_t)(roles ? roles : 1);
     explanation->more_ns /= (int64_t)(roles ? roles : 1);
     explanation->host_ns /= (int64_t)(roles ? roles : 1);
+    explanation->common_part = measure_common(it, explanation);
 }
 
 static void put_back(struct explanation_search *it, const struct explanation *taken)
@@ -279,17 +334,18 @@ static int try_unit(struct explanation_search *it, struct explanation *tried, in
     if (take_out(it, tried))
         return -1;
     tried->gain_ns = INT64_MIN;
-    if ((double)most_gain_taken(it) >= WIDER_PART * (double)(most_ns > least_ns ? most_ns : least_ns))
+    if ((double)most_gain_taken(it) >= ENOUGH_PART * (double)(most_ns > least_ns ? most_ns : least_ns))
         tried->gain_ns = it->lasts_ns - replay_run(it->replay);
     put_back(it, tried);
     return 0;
 }
 
 /*
- * Chooses the unit of a fault among those that contain the slowest rank: the largest unit that is certain and
- * whose gain is nearly the largest. A single rank of a slow host gains nothing alone, and the other ranks of
- * a host with one slow rank add little. If no unit can gain the minimum because they are hardly on the
- * critical path, the gain is set to 0 and the fault is not changed.
+ * Chooses the unit of a fault among those that contain the slowest rank: the smallest unit that is certain
+ * and whose gain is nearly the largest. A single rank of a slow host gains nothing alone, and the other ranks
+ * of a host with one slow rank add little. A rank that arrives after all others is at fault itself: what its
+ * host gains in addition is time for which the other ranks of the host wait for it. If no unit can gain the
+ * minimum because they are hardly on the critical path, the gain is set to 0 and the fault is not changed.
  */
 static int explaining_fit(struct explanation_search *it, struct explanation *fault)
 {
@@ -306,10 +362,10 @@ static int explaining_fit(struct explanation_search *it, struct explanation *fau
             return -1;
         most_ns = tried[i].gain_ns > most_ns ? tried[i].gain_ns : most_ns;
     }
-    size_t best = count;
-    for (size_t i = 0; i < count; i++)
-        if (tried[i].gain_ns != INT64_MIN && (double)tried[i].gain_ns >= WIDER_PART * (double)most_ns &&
-            (best == count || unit_size(tried[i].partition, tried[i].unit) >
+    size_t best = tried[0].is_last && tried[0].gain_ns >= explaining_least_gain(it, fault) ? 0 : count;
+    for (size_t i = 0; best > 0 && i < count; i++)
+        if (tried[i].gain_ns != INT64_MIN && (double)tried[i].gain_ns >= ENOUGH_PART * (double)most_ns &&
+            (best == count || unit_size(tried[i].partition, tried[i].unit) <
                                   unit_size(tried[best].partition, tried[best].unit)))
             best = i;
     if (best < count)
@@ -321,18 +377,59 @@ static int explaining_fit(struct explanation_search *it, struct explanation *fau
 struct tally {
     const struct explanation_search *it;
     int64_t margin_ns;
+    int64_t sum_ns;
+    int64_t leaf_ns;      /* part of it after operations that others left later */
+    int64_t estimated_ns; /* part of it after ends that are estimated */
     int32_t rank;
     int64_t *by_tag;      /* [tag + 1] */
     int64_t *by_position; /* of the role of the rank */
 };
+
+/* How long after an operation's member another one ended, at least; TIME_UNKNOWN where no clock tells. */
+static int64_t ended_after(const struct job *job, const struct job_operation *member,
+                           const struct job_operation *other)
+{
+    if (member->end_ns == TIME_UNKNOWN || other->end_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    if (job->ranks[member->rank].clock == job->ranks[other->rank].clock)
+        return other->end_ns - member->end_ns;
+    int64_t mine_ns = job_common_time(job, member, member->end_ns),
+            end_ns = job_common_time(job, other, other->end_ns);
+    return mine_ns == TIME_UNKNOWN || end_ns == TIME_UNKNOWN
+               ? TIME_UNKNOWN
+               : end_ns - mine_ns - job_clock_uncertainty(job, member->rank, other->rank);
+}
+
+static int64_t others_went_on(const struct job *job, const struct job_operation *member)
+{
+    const struct job_instance *instance = &job->instances[member->instance];
+    int64_t most_ns = 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t after_ns = ended_after(job, member, job_member(job, instance, i));
+        if (after_ns != TIME_UNKNOWN && after_ns > most_ns)
+            most_ns = after_ns;
+    }
+    return most_ns;
+}
+
+/* Whether the operation before may have been a tree that the rank left early, as a leaf does. */
+static int may_be_leaf(const struct job *job, const struct job_operation *operation, int64_t fault_ns)
+{
+    return operation->previous >= 0 && job->operations[operation->previous].function == FUNCTION_ALL_REDUCE &&
+           others_went_on(job, &job->operations[operation->previous]) * 2 >= fault_ns;
+}
 
 static void count_fault(void *context, int32_t operation, int64_t fault_ns)
 {
     struct tally *tally = context;
     const struct job_operation *at = &tally->it->source.job->operations[operation];
     tally->by_tag[at->tag + 1] += fault_ns;
-    if (fault_ns > 0)
+    if (fault_ns > 0) {
         tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
+        tally->sum_ns += fault_ns;
+        tally->estimated_ns += job_is_own_estimated(tally->it->source.job, at) ? fault_ns : 0;
+        tally->leaf_ns += may_be_leaf(tally->it->source.job, at, fault_ns) ? fault_ns : 0;
+    }
     if (at->rank == tally->rank)
         tally->by_position[tally->it->source.baseline->positions[operation]] += fault_ns;
 }
@@ -344,14 +441,18 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
     const struct fault at = fault_of(it, fault);
     int32_t role = it->source.baseline->role_of_rank[fault->rank];
     size_t positions = role >= 0 ? (size_t)it->source.baseline->roles[role].length : 0;
-    struct tally tally = {it, 0, fault->rank, array_new(job->tags.count + 1, sizeof *tally.by_tag),
-                          array_new(positions + 1, sizeof *tally.by_position)};
+    struct tally tally = {.it = it,
+                          .rank = fault->rank,
+                          .by_tag = array_new(job->tags.count + 1, sizeof *tally.by_tag),
+                          .by_position = array_new(positions + 1, sizeof *tally.by_position)};
     int failed = !tally.by_tag || !tally.by_position || fault_each(&at, &it->source, count_fault, &tally);
     if (!failed) {
         int32_t tag = greatest_above_zero(tally.by_tag, job->tags.count + 1);
         fault->tag = tag > 0 ? tag - 1 : -1;
         fault->position = greatest_above_zero(tally.by_position, positions);
         fault->margin_ns = tally.margin_ns;
+        fault->leaf_part = ratio_of(tally.leaf_ns, tally.sum_ns);
+        fault->on_estimates = tally.estimated_ns * 2 > tally.sum_ns;
     }
     free(tally.by_tag);
     free(tally.by_position);
@@ -411,6 +512,18 @@ static int is_worth(const struct explanation_search *it, const struct explanatio
            fault->gain_ns >= acceptance->least_ns * fault->counted;
 }
 
+/*
+ * What is compared with its past has to have one: fewer steps before the fault may be warm-up, and what
+ * recurs may be different work.
+ */
+enum { STEPS_OF_PAST = 3 };
+
+static int has_reference(const struct explanation_search *it, const struct explanation *fault)
+{
+    return !fault->has_no_peers || (fault->steps.period == 1 &&
+                                    fault->steps.first >= it->source.baseline->first_step + STEPS_OF_PAST);
+}
+
 static void leave_idle(struct explanation_search *it, const struct explanation *proposal)
 {
     it->idle[it->idle_count++] =
@@ -433,7 +546,7 @@ static int explain(struct explanation_search *it, struct error *error)
         explaining_measure(it, &best);
         if (explaining_locate(it, &best))
             return error_no_memory(error);
-        if (!is_worth(it, &best))
+        if (!is_worth(it, &best) || !has_reference(it, &best))
             leave_idle(it, &proposed);
         else if (believe(it, &best))
             return error_no_memory(error);

@@ -53,8 +53,9 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     size_t steps = (size_t)baseline->step_count, roles = baseline->role_count;
     size_t residual_matrices = roles * it->found->partitions.count;
     it->explained = array_new(job->rank_count * steps + 1, 1);
-    it->longest_stay_ns = max_member_durations(job);
-    it->source = (struct place_matrix_source){job, baseline, transfers, it->explained, it->longest_stay_ns};
+    it->stays = measure_stays(job);
+    it->growth = measure_growth(job, baseline);
+    it->source = (struct place_matrix_source){job, baseline, transfers, it->explained, it->stays, it->growth};
     it->residual_matrices = array_new(residual_matrices, sizeof *it->residual_matrices);
     it->sigma_ns = array_new(residual_matrices, sizeof *it->sigma_ns);
     it->dirty = array_new(roles, 1);
@@ -65,8 +66,8 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     for (size_t i = 0; i < it->found->partitions.count; i++)
         if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
             return -1;
-    if (!it->explained || !it->longest_stay_ns || !it->residual_matrices || !it->sigma_ns || !it->dirty ||
-        !it->row || !it->by_role || !it->list || !it->marked)
+    if (!it->explained || !it->stays || !it->growth || !it->residual_matrices || !it->sigma_ns ||
+        !it->dirty || !it->row || !it->by_role || !it->list || !it->marked)
         return -1;
     memset(it->dirty, 1, roles);
     if (explained)
@@ -102,7 +103,8 @@ void explanation_search_release(struct explanation_search *it)
     for (size_t i = 0; i < MOST_PARTITIONS; i++)
         free(it->mostly[i]);
     free(it->explained);
-    free(it->longest_stay_ns);
+    free(it->stays);
+    free(it->growth);
     free(it->residual_matrices);
     free(it->sigma_ns);
     free(it->dirty);
@@ -203,7 +205,7 @@ static int read_residuals(struct explanation_search *it, size_t number, size_t u
     size_t roles = 0, steps = (size_t)it->source.baseline->step_count;
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
         const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residuals->units > 1 ? residual_matrix_unit(residuals, unit) : -1;
+        int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, unit) : -1;
         if (at < 0)
             continue;
         if (array_reserve((void **)&it->residuals, &it->residual_room, (roles + 1) * steps,
@@ -283,8 +285,8 @@ static int sample_rows(struct explanation_search *it)
 }
 
 /*
- * What all rows have in common is the mirror image of a fault in a unit of many ranks, and no noise. Removes
- * it, and makes up for the spread that is lost by it.
+ * What all rows have in common is how other ranks respond to a fault, and no noise. Removes it, and makes up
+ * for the spread that is lost by it.
  */
 static void remove_common(double *rows, size_t count, size_t steps)
 {
@@ -298,20 +300,38 @@ static void remove_common(double *rows, size_t count, size_t steps)
     }
 }
 
-/* Corrects the score of a set for noise that is related from step to step. -1 when memory runs out. */
+/* Whether a unit is compared with others of a role, and not with its own past alone. */
+static int has_peers(const struct explanation_search *it, const struct partition *partition, size_t unit)
+{
+    size_t number = (size_t)(partition - it->found->partitions.items);
+    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+        if (residuals->units > 1 && residual_matrix_unit(residuals, unit) >= 0)
+            return 1;
+    }
+    return 0;
+}
+
+/*
+ * Corrects the score of a set for noise that is related from step to step. The residuals of other ranks say
+ * nothing about a unit that is compared with its past: where it is late, they are early in the same steps. -1
+ * when memory runs out.
+ */
 static int relate(struct explanation_search *it, const struct partition *partition, size_t unit,
                   struct step_set *set)
 {
     size_t count = 0, steps = (size_t)it->source.baseline->step_count;
     const struct partition *ranks = &it->found->partitions.items[0];
-    if (sample_rows(it))
+    if (!has_peers(it, partition, unit))
+        return 0;
+    if (sample_rows(it) || fill_row(it, (size_t)(partition - ranks), unit) < 0)
         return -1;
     for (size_t i = 0; i < it->sampled_count; i++)
         if (partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)unit)
             memcpy(it->others + count++ * steps, it->rows + i * steps, steps * sizeof *it->rows);
-    if (count > 1 && unit_size(partition, unit) > 1)
+    if (count > 1)
         remove_common(it->others, count, steps);
-    set->score = scan_related_score(set, it->others, count, (int32_t)steps, SCAN_TAIL_OWN,
+    set->score = scan_related_score(it->row, set, it->others, count, (int32_t)steps, SCAN_TAIL_OWN,
                                     it->others + MOST_SAMPLED * steps);
     return 0;
 }
@@ -331,8 +351,15 @@ static double unit_count(const struct explanation_search *it)
     return units;
 }
 
-static double weight_of(const struct partition *partition, size_t unit)
+/* Ranks of several hosts have hardly anything in common that could make them slow. */
+static double weight_of(const struct explanation_search *it, const struct partition *partition, size_t unit)
 {
+    const struct partition *hosts = &it->found->partitions.items[1];
+    int32_t first = partition->ranks[partition->first[unit]],
+            last = partition->ranks[partition->first[unit + 1] - 1];
+    if (it->found->partitions.count > 1 && hosts->kind == UNIT_HOST &&
+        hosts->unit_of[first] != hosts->unit_of[last])
+        return 1;
     return unit_size(partition, unit) > 1 ? SEVERAL_COUNT : 1;
 }
 
@@ -367,15 +394,28 @@ static int propose_sets(struct explanation_search *it, size_t number, struct exp
         if (best[unit].score <= 0)
             continue;
         double penalty = scan_sets(steps) + log(unit_count(it) * KINDS);
-        next.certainty = best[unit].score * weight_of(partition, unit) - penalty;
+        next.certainty = best[unit].score * weight_of(it, partition, unit) - penalty;
         if (next.certainty <= proposal->certainty || is_idle(it, &next))
             continue;
         if (relate(it, partition, unit, &next.steps))
             return -1;
-        next.certainty = next.steps.score * weight_of(partition, unit) - penalty;
+        next.certainty = next.steps.score * weight_of(it, partition, unit) - penalty;
         propose(it, &next, proposal);
     }
     return 0;
+}
+
+/*
+ * The spread of values above their median. Ranks that wait inside an operation compute in the meantime and
+ * show less own time: those below the median may be victims, which do not make the others less alike.
+ */
+static int64_t spread_above(int64_t *values, size_t count, int64_t middle)
+{
+    size_t above = 0;
+    for (size_t i = 0; i < count; i++)
+        if (values[i] >= middle)
+            values[above++] = values[i];
+    return sigma_about(values, above, middle);
 }
 
 /*
@@ -399,17 +439,23 @@ static size_t spread_of_levels(struct explanation_search *it, const struct resid
         furthest_ns = it->list[i] > furthest_ns ? it->list[i] : furthest_ns;
     *middle = count ? pick_quantile(it->list, count, 0.5) : 0;
     furthest_ns -= *middle;
-    *spread = count ? sigma_about(it->list, count, *middle) : 0;
+    *spread = count ? spread_above(it->list, count, *middle) : 0;
     if (count <= FEW_OTHERS && furthest_ns > *spread)
         *spread = furthest_ns;
     return count;
 }
 
+/* The log likelihood ratio for a unit that is by `sigmas` beyond its peers. */
+static double likelihood_beyond(double sigmas, double freedom)
+{
+    return sigmas > 0 ? (freedom + 1) / 2 * log1p(sigmas * sigmas / freedom) : 0;
+}
+
 /*
- * The distance of a unit from the others of its role, over all steps, divided by the spread of the others and
- * of their ranks. With two hosts, the ranks of the other host give the spread.
+ * For the distance of a unit from the others of its role, over all steps, divided by the spread of the others
+ * and of their ranks. With two hosts, the ranks of the other host give the spread.
  */
-static double level_sigmas(struct explanation_search *it, size_t role, size_t number, size_t at)
+static double level_likelihood(struct explanation_search *it, size_t role, size_t number, size_t at)
 {
     const struct partition *partitions = it->found->partitions.items, *partition = &partitions[number];
     const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number),
@@ -419,28 +465,106 @@ static double level_sigmas(struct explanation_search *it, size_t role, size_t nu
     int64_t middle, spread, of_ranks, ignored;
     if (level->apart_ns <= 0 || (double)level->quiet_ns < THROUGHOUT * (double)level->apart_ns)
         return 0;
-    if (spread_of_levels(it, ranks, &partitions[0], partition, unit, &ignored, &of_ranks) <
-            OTHERS_TO_COMPARE ||
-        !spread_of_levels(it, residuals, partition, partition, unit, &middle, &spread))
+    size_t others = spread_of_levels(it, residuals, partition, partition, unit, &middle, &spread);
+    size_t peers = spread_of_levels(it, ranks, &partitions[0], partition, unit, &ignored, &of_ranks);
+    if (!others || peers < OTHERS_TO_COMPARE)
         return 0;
+    /* Of two units, each is as far from the other. */
+    if (others == 1)
+        middle = 0;
     double steps = it->source.baseline->step_count > 1 ? it->source.baseline->step_count : 1;
     int64_t of_noise = scale(it->sigma_ns[role * it->found->partitions.count + number], 1 / sqrt(steps));
     int64_t of_level = scale(level->others_ns, LEAST_LEVEL_SIGMA);
     spread = spread > of_ranks ? spread : of_ranks;
     spread = spread > of_level ? spread : of_level;
     spread = spread > of_noise ? spread : of_noise;
-    return (double)(level->apart_ns - middle) / (double)(spread > 0 ? spread : 1);
+    /* What a host shows is the same on most of its ranks; what a rank or a block shows may be hidden work. */
+    double freedom = partition->is_host ? fmax((double)peers - 1, SCAN_TAIL_OWN) : SCAN_TAIL_OWN;
+    return likelihood_beyond((double)(level->apart_ns - middle) / (double)(spread > 0 ? spread : 1), freedom);
+}
+
+/* What the leads of a rank, and those of its peers, say about a fault in all steps. */
+struct leads {
+    size_t peers;
+    size_t known;     /* steps in which its lead is known */
+    size_t greatest;  /* steps in which it is greater than that of all peers */
+    int64_t usual_ns; /* median over steps */
+    int64_t quiet_ns; /* lower quartile over steps */
+    double others_ns; /* root mean square of the peers' leads in a step */
+};
+
+static int64_t greatest_of_peers(const struct explanation_search *it, const struct residual_matrix *residuals,
+                                 size_t at, size_t step, struct leads *leads)
+{
+    size_t steps = (size_t)it->source.baseline->step_count;
+    int64_t greatest_ns = 0;
+    for (size_t unit = 0; unit < residuals->units; unit++) {
+        int64_t lead_ns = residuals->lead[unit * steps + step];
+        if (unit == at || it->mostly[0][residuals->unit[unit]])
+            continue;
+        greatest_ns = lead_ns > greatest_ns ? lead_ns : greatest_ns;
+        leads->others_ns += (double)lead_ns * (double)lead_ns;
+    }
+    return greatest_ns;
+}
+
+static struct leads measure_leads(struct explanation_search *it, const struct residual_matrix *residuals,
+                                  size_t at)
+{
+    struct leads leads = {.peers = 0};
+    size_t steps = (size_t)it->source.baseline->step_count;
+    for (size_t unit = 0; unit < residuals->units; unit++)
+        leads.peers += unit != at && !it->mostly[0][residuals->unit[unit]];
+    for (size_t step = (size_t)it->source.baseline->first_step; step < steps; step++) {
+        int64_t lead_ns = residuals->lead[at * steps + step];
+        if (residuals->beyond[at * steps + step] == TIME_UNKNOWN)
+            continue;
+        leads.greatest += lead_ns > greatest_of_peers(it, residuals, at, step, &leads);
+        it->list[leads.known++] = lead_ns;
+    }
+    leads.usual_ns = leads.known ? pick_quantile(it->list, leads.known, 0.5) : 0;
+    leads.quiet_ns = leads.known ? pick_quantile(it->list, leads.known, 0.25) : 0;
+    if (leads.known && leads.peers)
+        leads.others_ns = sqrt(leads.others_ns / (double)(leads.known * leads.peers));
+    return leads;
+}
+
+/* If peers are alike, each is first in as many steps: the log likelihood ratio of a share that is greater. */
+static double likelihood_of_order(const struct leads *leads)
+{
+    double share = (double)leads->greatest / (double)leads->known, expected = 1 / (1 + (double)leads->peers);
+    double rest = share < 1 ? (1 - share) * log((1 - share) / (1 - expected)) : 0;
+    return share > expected ? (double)leads->known * (share * log(share / expected) + rest) : 0;
+}
+
+/*
+ * For a rank that arrives after all others in all steps. Own times mislead where ranks wait and compute at
+ * the same time, or differ in what they hide beside transfers; nobody waits for that.
+ */
+static double lead_likelihood(struct explanation_search *it, size_t role, size_t at)
+{
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, 0);
+    const struct leads leads = measure_leads(it, residuals, at);
+    if (leads.peers < OTHERS_TO_COMPARE || !leads.known || leads.usual_ns <= 0 ||
+        (double)leads.quiet_ns < THROUGHOUT * (double)leads.usual_ns)
+        return 0;
+    double of_level = (double)residuals->level[at].others_ns * LEAST_LEVEL_SIGMA;
+    double of_step = (double)it->source.baseline->median_step_ns * LEAST_SIGMA;
+    double spread = fmax(leads.others_ns, fmax(of_level, fmax(of_step, 1)));
+    /* The spread is known from the peers only, so their number decides how heavy the tails are. */
+    double freedom = fmax((double)leads.peers - 1, SCAN_TAIL_OWN);
+    return fmin(likelihood_beyond((double)leads.usual_ns / spread, freedom), likelihood_of_order(&leads));
 }
 
 /*
  * A slow clock multiplies own time by one factor, so the same part of every own time is too long. The factor
  * is read at the longest place: elsewhere, a rank that waits for the slow one computes in the meantime and
- * shows less own time than the work takes.
+ * shows less own time than the work takes. If that place is not slower, what is slow is not the clock.
  */
 static double most_part_of(const struct level *level)
 {
     double whole = (double)level->widest_ns + (double)level->widest_more_ns;
-    if (level->host_ns * 2 > level->more_ns || whole <= 0 || level->widest_more_ns <= 0)
+    if (level->host_ns * 2 > level->more_ns || whole <= 0 || !level->widest_is_slower)
         return 1;
     return (double)level->widest_more_ns / whole;
 }
@@ -452,21 +576,24 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
     const struct partition *partition = &it->found->partitions.items[number];
     for (size_t role = 0; role < baseline->role_count; role++) {
         const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residuals->units > 1 ? residual_matrix_unit(residuals, unit) : -1;
+        int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, unit) : -1;
         if (at < 0 || it->mostly[number][unit])
             continue;
         const struct level *level = &residuals->level[at];
-        double sigmas = level_sigmas(it, role, number, (size_t)at);
-        if (sigmas <= 0)
+        double by_level = level_likelihood(it, role, number, (size_t)at);
+        double by_lead = number == 0 ? lead_likelihood(it, role, (size_t)at) : 0;
+        if (by_level <= 0 && by_lead <= 0)
             continue;
         struct explanation next = {
             .partition = partition,
             .unit = unit,
             .is_steady = 1,
             .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
-        next.certainty =
-            (SCAN_TAIL_OWN + 1) / 2 * log1p(sigmas * sigmas / SCAN_TAIL_OWN) * weight_of(partition, unit) -
-            log(unit_count(it) * KINDS);
+        /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
+        double weight = partition->is_host ? weight_of(it, partition, unit) : 1;
+        double hypotheses = log(unit_count(it) * KINDS);
+        next.certainty = fmax(by_level * weight, by_lead) - hypotheses;
+        next.is_last = by_lead - hypotheses > it->acceptance_limits->certainty;
         next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
         next.most_part = most_part_of(level);
         propose(it, &next, proposal);
@@ -493,8 +620,8 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
         scan_set(it->row, SCAN_TAIL_OWN, &fault->steps);
         if (relate(it, partition, unit, &fault->steps))
             return -1;
-        fault->certainty =
-            fault->steps.score * weight_of(partition, unit) - scan_sets(steps) - log(unit_count(it) * KINDS);
+        fault->certainty = fault->steps.score * weight_of(it, partition, unit) - scan_sets(steps) -
+                           log(unit_count(it) * KINDS);
     }
     return is_filled < 0 ? -1 : 0;
 }
@@ -510,6 +637,7 @@ int explanation_search_best(struct explanation_search *it, struct explanation *b
     *best = (struct explanation){.certainty = it->acceptance_limits->certainty};
     if (measure_residual_matrices(it))
         return -1;
+
     for (size_t i = 0; i < it->found->partitions.count; i++)
         propose_all_steady(it, i, best);
     for (size_t i = 0; !best->partition && i < it->found->partitions.count; i++)

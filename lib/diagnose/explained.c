@@ -88,6 +88,13 @@ static int ask_steps(const struct findings *findings, struct finding *finding,
     return 0;
 }
 
+/* Whether several ranks could only seem to be slow because they wait for one of them where it is not
+ * recorded. */
+static int may_be_one(const struct explanation *explanation, const struct job *job)
+{
+    return job->blind_to_pairs && unit_size(explanation->partition, explanation->unit) > 1;
+}
+
 /* Applies the rules that apply to it. */
 static void ask(const struct findings *findings, struct finding *finding,
                 const struct explanation *explanation, const struct job *job, const struct baseline *baseline,
@@ -103,8 +110,17 @@ static void ask(const struct findings *findings, struct finding *finding,
     finding_ask(findings, finding, RULE_IRREGULAR, baseline->regular);
     if (explanation->is_steady) {
         finding_ask(findings, finding, RULE_STEADY, 1);
-        finding_ask(findings, finding, RULE_ONE_PLACE, explanation->slower_part);
+        /* A design makes places heavier for a role. It does not make one rank the last of its role. */
+        finding_ask(findings, finding, RULE_ONE_PLACE,
+                    explanation->is_last ? NOT_ASKED : explanation->slower_part);
     }
+    if (job->finished_only)
+        finding_ask(findings, finding, RULE_LEAF_OF_TREE, explanation->leaf_part);
+    if (may_be_one(explanation, job))
+        finding_ask(findings, finding, RULE_EXCHANGE, explanation->common_part);
+    finding_ask(findings, finding, RULE_ESTIMATED_STEADY,
+                explanation->on_estimates ? explanation->is_steady : NOT_ASKED);
+    finding_ask(findings, finding, RULE_ESTIMATED, explanation->on_estimates);
     finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));
     finding_ask(findings, finding, RULE_LOST_RECORDS, lacks_records(explanation, job));
     finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)job->damaged_lines);
@@ -119,10 +135,18 @@ static void ask(const struct findings *findings, struct finding *finding,
 static const enum rule_id of_record[] = {RULE_ROUGH_END,    RULE_EXCHANGE,    RULE_SHARED_PROCESS,
                                          RULE_LOST_RECORDS, RULE_SILENT_RANK, RULE_TWIN_OF_HIDDEN_PAIR};
 
-static void ask_again(const struct findings *findings, struct finding *finding, const struct finding *said)
+/* What several ranks have in common tells more about exchanges than how late each of them is. */
+static int is_answered(const struct explanation *explanation, const struct job *job, enum rule_id rule)
+{
+    return may_be_one(explanation, job) && (rule == RULE_EXCHANGE || rule == RULE_TWIN_OF_HIDDEN_PAIR);
+}
+
+static void ask_again(const struct findings *findings, struct finding *finding, const struct finding *said,
+                      const struct explanation *explanation, const struct job *job)
 {
     for (size_t i = 0; i < sizeof of_record / sizeof *of_record; i++)
-        if (rule_results_fail(&said->rule_results, of_record[i]))
+        if (!is_answered(explanation, job, of_record[i]) &&
+            rule_results_fail(&said->rule_results, of_record[i]))
             finding_ask(findings, finding, of_record[i], said->rule_results.values[of_record[i]]);
 }
 
@@ -153,6 +177,7 @@ static int fill(struct finding *finding, const struct explanation *explanation)
     finding->certainty = explanation->certainty;
     finding->lost_ns = explanation->gain_ns > 0 ? explanation->gain_ns : 0;
     finding->slow_ns = explanation->slow_ns;
+    finding->has_no_peers = explanation->has_no_peers;
     return add_ranks(finding, explanation);
 }
 
@@ -235,7 +260,7 @@ static int take(struct findings *findings, const struct suspects *suspects,
         return -1;
     for (size_t i = 0; i + 1 < findings->count; i++)
         if (is_in(&findings->items[i], explanation))
-            ask_again(findings, finding, &findings->items[i]);
+            ask_again(findings, finding, &findings->items[i], explanation, job);
     /* An explanation of low confidence does not replace a finding. */
     if (finding->confidence > CONFIDENCE_LOW)
         take_in(findings, explanation);
@@ -361,8 +386,8 @@ static double rate_lateness(const struct lateness *lateness, const struct findin
     for (size_t rank = 0; rank < ranks; rank += stride)
         if (rank != (size_t)finding->rank)
             read_lateness(lateness, rank, lateness->rows + others++ * steps);
-    double score = scan_related_score(&set, lateness->rows, others, (int32_t)steps, SCAN_TAIL_OWN,
-                                      lateness->rows + MOST_SAMPLED * steps);
+    double score = scan_related_score(lateness->row, &set, lateness->rows, others, (int32_t)steps,
+                                      SCAN_TAIL_OWN, lateness->rows + MOST_SAMPLED * steps);
     return score - scan_sets(baseline->step_count - baseline->first_step) - log((double)ranks);
 }
 
@@ -392,7 +417,7 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
         .sure = limit_of(LIMIT_CERTAINTY_SURE),
         .worth_waited_ns = scale(baseline->median_step_ns, options->min_gain),
         .least_ns = scale(baseline->median_step_ns, options->min_gain * limit_of(LIMIT_NO_GAIN))};
-    if (job->finished_only || !replay)
+    if (!replay)
         return 0;
     if (ask_late_hosts(findings, job, baseline))
         return error_no_memory(error);

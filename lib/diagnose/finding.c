@@ -15,6 +15,8 @@ static void release(struct finding *finding)
     free(finding->peers);
     free(finding->candidates);
     free(finding->ranks);
+    free(finding->steps);
+    free(finding->excess_up_to);
     free(finding->phases);
     free(finding->waiting);
     buffer_release(&finding->evidence);
@@ -35,9 +37,19 @@ void findings_remove(struct findings *findings, size_t at)
             (--findings->count - at) * sizeof *findings->items);
 }
 
+static int is_number_before(const void *item, const void *wanted)
+{
+    return *(const int32_t *)item < *(const int32_t *)wanted;
+}
+
 int finding_has_step(const struct finding *finding, int32_t step)
 {
     int32_t first = finding->first_step;
+    if (finding->steps) {
+        size_t at =
+            lower_bound(finding->steps, finding->step_count, sizeof *finding->steps, is_number_before, &step);
+        return at < finding->step_count && finding->steps[at] == step;
+    }
     if (step < first || step > finding->last_step || finding->period < 2)
         return step >= first && step <= finding->last_step;
     if (!finding->numbers)
@@ -106,17 +118,12 @@ int findings_append(struct findings *findings, struct findings *others)
     return 0;
 }
 
-static int is_rank_before(const void *item, const void *wanted)
-{
-    return *(const int32_t *)item < *(const int32_t *)wanted;
-}
-
 /* Ranks usually come in ascending order. */
 static int add_rank(int32_t **ranks, size_t *count, size_t *capacity, int32_t rank)
 {
     size_t at = *count;
     if (at > 0 && (*ranks)[at - 1] >= rank)
-        at = lower_bound(*ranks, *count, sizeof **ranks, is_rank_before, &rank);
+        at = lower_bound(*ranks, *count, sizeof **ranks, is_number_before, &rank);
     if (at < *count && (*ranks)[at] == rank)
         return 0;
     if (array_reserve((void **)ranks, capacity, *count + 1, sizeof **ranks))
@@ -301,6 +308,8 @@ int32_t finding_steps(const struct finding *finding)
 {
     int32_t period = finding->period > 1 ? finding->period : 1;
     int32_t count = (finding->last_step - finding->first_step) / period + 1;
+    if (finding->steps)
+        return (int32_t)finding->step_count;
     if (period == 1)
         count -= finding->breaks;
     else if (finding->numbers)
@@ -311,6 +320,62 @@ int32_t finding_steps(const struct finding *finding)
     return count > 0 ? count : 1;
 }
 
+/* The weight of all steps of a finding up to `step`. */
+static int64_t weight_up_to(const struct finding *finding, int32_t step)
+{
+    int64_t count = 0;
+    if (step < finding->first_step)
+        return 0;
+    if (step > finding->last_step + 1)
+        step = finding->last_step + 1;
+    if (finding->excess_up_to)
+        return finding->excess_up_to[step - finding->first_step];
+    if (finding->steps) {
+        int32_t next = step + 1;
+        return (int64_t)lower_bound(finding->steps, finding->step_count, sizeof *finding->steps,
+                                    is_number_before, &next);
+    }
+    if (step > finding->last_step)
+        step = finding->last_step;
+    if (!finding->numbers || finding->period < 2)
+        return (step - finding->first_step) / (finding->period > 1 ? finding->period : 1) + 1;
+    for (int32_t i = finding->first_step; i <= step; i++)
+        count += finding_has_step(finding, i);
+    return count;
+}
+
+/* The difference of two parts that are rounded alike: the parts of all steps add up. */
+int64_t finding_cost_in_step(const struct finding *finding, int32_t step)
+{
+    if (finding->first_step < 0 || (!finding->excess_up_to && !finding_has_step(finding, step)))
+        return 0;
+    int64_t all = weight_up_to(finding, finding->last_step + 1);
+    return scale(finding->lost_ns, ratio_of(weight_up_to(finding, step), all)) -
+           scale(finding->lost_ns, ratio_of(weight_up_to(finding, step - 1), all));
+}
+
+/* The same cost in each step, unless the finding was united from several. */
+static int64_t even_part(const struct finding *finding, int32_t step)
+{
+    if (finding->steps)
+        return finding_cost_in_step(finding, step);
+    return finding_has_step(finding, step) ? finding->lost_ns / finding_steps(finding) : 0;
+}
+
+/*
+ * The cost that may show in the duration of a step. A step that is the only one of its finding, and shows
+ * later, shows in the next step alone.
+ */
+static int64_t cost_shown_in(const struct finding *finding, int32_t step)
+{
+    int is_later = finding->shows_later && finding->first_step == finding->last_step;
+    int64_t most_ns = is_later ? 0 : even_part(finding, step);
+    int64_t before_ns = finding->shows_later ? even_part(finding, step - 1) : 0;
+    int64_t after_ns = finding->shows_earlier ? even_part(finding, step + 1) : 0;
+    most_ns = before_ns > most_ns ? before_ns : most_ns;
+    return after_ns > most_ns ? after_ns : most_ns;
+}
+
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)
 {
     int64_t said_ns = 0;
@@ -318,14 +383,9 @@ int findings_explain(const struct findings *findings, int32_t step, int64_t long
         const struct finding *finding = &findings->items[i];
         if (finding->confidence == CONFIDENCE_LOW && finding->kind < FINDING_MISSING)
             continue;
-        int32_t last = finding->last_step + (finding->shows_later ? 1 : 0);
-        int32_t first = finding->first_step == finding->last_step ? last : finding->first_step;
-        if (step < first - (finding->shows_earlier ? 1 : 0) || step > last ||
-            (finding->period > 1 && !finding_has_step(finding, step)))
-            continue;
-        if (finding->stops_job)
+        if (finding->stops_job && finding_has_step(finding, step))
             return 1;
-        said_ns += finding->lost_ns / finding_steps(finding);
+        said_ns += cost_shown_in(finding, step);
     }
     return said_ns >= longer_ns / 2;
 }

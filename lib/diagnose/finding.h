@@ -57,6 +57,23 @@ struct finding {
     int32_t period;
     /* Borrowed from the job: the indices that `period` counts by (job.h); NULL: steps */
     const int32_t *numbers;
+    /*
+     * Owned, ascending: its steps, where it shows neither in all steps from the first to the last nor in each
+     * period-th; NULL: it does
+     */
+    int32_t *steps;
+    size_t step_count;
+    /*
+     * Owned: for each step from the first to the one after the last, the excess from the first step to this
+     * one. The cost is divided among the steps in proportion, and among steps that are longer because of the
+     * step before. NULL: each of its steps has the same part. findings_detail fills it in for findings that
+     * are reported
+     */
+    int64_t *excess_up_to;
+    /*
+     * The part of the time lost that only this finding explains (longer_steps.c); 0 where it is not reported
+     */
+    int64_t account_ns;
     /* Owned, ascending: all ranks at fault, where a group of ranks is; `rank` is one of them */
     int32_t *ranks;
     size_t rank_count; /* 0: `rank` alone */
@@ -87,6 +104,7 @@ struct finding {
     int shows_earlier; /* it shows in the step before the first, too (copied from the suspect) */
     int shows_later;   /* network: it shows in the step after the last, too (copied from the suspect) */
     int stops_job;     /* some ranks wait forever: the step did not end */
+    int has_no_peers;  /* compute: compared with its own other steps, since no other rank has its role */
     int at_start;      /* host: late at start-up, before all steps */
     int broke;         /* network: transfers failed for good; 0: transfers were slow */
     const char *error; /* error: what the rank reported, such as "a CUDA error"; a constant */
@@ -95,7 +113,7 @@ struct finding {
     const char *link[2];
     /* Network: the network card, borrowed from the job; NULL: the card that its process names */
     const char *nic;
-    int is_unrecorded; /* missing: the rank left no record of its calls */
+    int is_unrecorded; /* missing, late: the rank left no record of its calls */
     int never_ended;   /* missing: its GPU never ended, or never started, what its host enqueued */
     /* Missing: how it holds up the creation of a communicator, if it is not missing from an operation */
     enum creation_fault creation_fault;
@@ -109,6 +127,7 @@ struct finding {
     size_t candidate_capacity;
     /* Sentences with figures that can be checked; the last one without its full stop */
     struct buffer evidence;
+    int evidence_is_of_part;          /* the evidence says which of its steps it is from */
     struct figures figures;           /* the same figures, for programs */
     struct rule_results rule_results; /* the measures of the rules that applied */
 };
@@ -130,12 +149,22 @@ struct unexplained_hang {
     int32_t instance; /* the first collective that was started and never ended */
 };
 
+/*
+ * The rank that spends most time in operations of ranks without a trace where waiting for those cannot be
+ * told from slow transfers, or from the design of the job.
+ */
+struct hidden_wait {
+    int64_t step_ns; /* average over the steps after the warm-up; 0: there is less than min_gain */
+    int32_t rank;
+};
+
 struct findings {
     struct finding *items; /* owned */
     size_t count;
     size_t capacity;
     struct common_slowdown common_slowdown;
     struct unexplained_hang unexplained_hang;
+    struct hidden_wait hidden_wait; /* findings_take_absent */
     int is_snapshot;     /* the dumps show a running job, so that who waits for whom proves nothing */
     size_t not_replayed; /* suspects that are or may be findings and whose cost is not known */
     struct rule_set off; /* rules that are switched off */
@@ -212,6 +241,12 @@ int64_t finding_excess_ns(const struct finding *finding);
 /* The number of its steps; 1 where that is not known. */
 int32_t finding_steps(const struct finding *finding);
 
+/*
+ * The part of its cost that falls on a step. The parts of the steps from its first to the one after its last
+ * add up to lost_ns.
+ */
+int64_t finding_cost_in_step(const struct finding *finding, int32_t step);
+
 /* Whether a finding includes the step, or the rank. */
 int finding_has_step(const struct finding *finding, int32_t step);
 int finding_has_rank(const struct finding *finding, int32_t rank);
@@ -240,19 +275,35 @@ struct diagnose_options {
 
 /* -------------------- finding_unite.c -------------------- */
 
-/*
- * Unites the findings of several rounds of a run (a round is the part of a run that fits in memory, struct
- * job). Their steps are numbered in one job that has the steps of all rounds. Findings of two rounds are one
- * fault when they name the same ranks for the same reason and no step between them was analyzed.
- */
-
 /* Whether a finding's kind is one that shows in certain steps. A hang shows only at the end of the job. */
 int finding_is_of_steps(const struct finding *finding);
 
 /*
- * Moves the findings of a round, `from`, into those of the rounds before, `to`; `from` is empty then. Where
- * two are one fault, the evidence is that of the one with more confidence, the first step that of the earlier
- * one, and the costs are added. -1 when memory runs out: release both.
+ * Unites reported findings that have one cause: of the same ranks and kind, whatever their steps, and of a
+ * group of ranks and one of these ranks in the same steps. The evidence is that of the one with the highest
+ * confidence, then the highest cost. The costs are added; a group and its rank have the cost of the greater,
+ * unless the score found both, which takes the first away before it looks for the second. Call it before
+ * findings_detail. -1 when memory runs out.
+ */
+int findings_unite(struct findings *findings, const struct job *job);
+
+/*
+ * Of a finding with a list of steps, drops the steps that are longer because of the step before: the last
+ * ones of a range, while their excess is less than half of that of the step before; and the second ones,
+ * where the first steps of the ranges recur. Their cost stays in the finding. `excess_ns` is by step. -1 when
+ * memory runs out.
+ */
+int finding_drop_after_effects(struct finding *finding, const struct job *job, const int64_t *excess_ns);
+
+/*
+ * Unites the findings of several rounds of a run (a round is the part of a run that fits in memory, struct
+ * job). Their steps are numbered in one job that has the steps of all rounds.
+ */
+
+/*
+ * Moves the findings of a round, `from`, into those of the rounds before, `to`; `from` is empty then. Those
+ * of the same ranks and kind become one finding: the evidence is that of the one with more confidence, the
+ * first step that of the earlier one, and the costs are added. -1 when memory runs out: release both.
  */
 int findings_unite_round(struct findings *to, struct findings *from, const struct job *job);
 
@@ -262,6 +313,9 @@ int findings_unite_round(struct findings *to, struct findings *from, const struc
 
 /* Sorts by confidence, highest first, then by cost. */
 void findings_sort(struct findings *findings);
+
+/* Appends the steps: ", step 4", ", steps 4-8", ", every 3rd step from 4 to 10"; nothing where not known. */
+int finding_append_steps(const struct finding *finding, const struct job *job, struct buffer *text);
 
 /* Appends the headline, "GPU of rank 1 computes longer than its peers, steps 4-8, phase optimizer". */
 int finding_append_headline(const struct finding *finding, const struct job *job, struct buffer *text);
@@ -334,6 +388,15 @@ int finding_advise(const struct finding *finding, const struct job *job, int nam
 int hang_append_reason(const struct unexplained_hang *hang, const struct job *job, struct buffer *text);
 int hang_append_remedy(const struct unexplained_hang *hang, const struct job *job, struct buffer *text);
 
+/* -------------------- absent_ranks.c -------------------- */
+
+/*
+ * Appends why it cannot be determined whether other ranks wait for those without a trace, and what to add:
+ * each a sentence without its full stop. -1 when memory runs out.
+ */
+int hidden_wait_append_reason(const struct hidden_wait *hidden, const struct job *job, struct buffer *text);
+int hidden_wait_append_remedy(const struct job *job, struct buffer *text);
+
 /* -------------------- longer_steps.c -------------------- */
 
 /*
@@ -355,7 +418,9 @@ struct usual_steps {
 /*
  * Steps that took longer than the baseline (longer_steps.c), whatever the cause: blocks of steps, and single
  * steps. A step counts as longer if the difference is at least a tenth of its baseline, at least min_gain,
- * and at least `sigmas` times the noise; a step of twice the baseline always counts.
+ * and at least `sigmas` times the noise; a step of twice the baseline always counts. Five consecutive steps
+ * and more that are longer by a tenth on average, and apart from the others, count together where no finding
+ * is reported: the mean of many has less noise.
  */
 struct longer_row {
     /* -1: of a later round (longer_steps_add_round), whose step numbers do not apply any more */
@@ -372,6 +437,24 @@ struct longer_row {
     int became; /* it lasts too long to be a hiccup */
 };
 
+/* Why a part of the time lost has no finding. */
+enum loss_reason {
+    LOSS_WITH_FINDING = 0,  /* the step, or the one before, has a finding, which explains less */
+    LOSS_RECURS,            /* single steps that recur as checkpoints do */
+    LOSS_BY_CALLS,          /* step times are measured from call to call */
+    LOSS_DOUBTED,           /* a finding of low confidence explains half of it */
+    LOSS_INSIDE_NO_NETWORK, /* operations took longer, and no network steps are recorded */
+    LOSS_INSIDE,            /* operations took longer, although network steps are recorded */
+    LOSS_BETWEEN,           /* more time passed between operations */
+    LOSS_NO_TIMES,          /* the operations have no times */
+    LOSS_REASONS
+};
+
+struct loss_part {
+    int64_t lost_ns;
+    int32_t steps;
+};
+
 struct longer_steps {
     struct usual_steps usual;
     struct longer_row *rows; /* owned, ascending */
@@ -382,10 +465,19 @@ struct longer_steps {
     int measured_by_calls; /* step times are measured from call to call (baseline.h): no alarm */
     /* The first step after the warm-up and the steps that may belong to it: the sums start here */
     int32_t started_step;
-    int64_t whole_ns; /* the sum of all known step times after the warm-up */
-    /* The total by which steps were longer, or what the findings cost if that is more */
+    /*
+     * The account of the run (account.c): lost_ns is explained_ns plus the sum of `undetermined`, and
+     * explained_ns is hidden_ns plus the sum of the account_ns of all findings. A step lost what findings of
+     * medium or high confidence explain together, and what remains of the time by which it was longer than a
+     * step without a finding, if that alone would count as longer. A finding that belongs to no step, such as
+     * a late start, lost its cost.
+     */
+    /* The sum of all known step times after the warm-up, and of costs that belong to no step */
+    int64_t whole_ns;
     int64_t lost_ns;
-    int64_t explained_ns; /* the part of that which findings of medium or high confidence explain */
+    int64_t explained_ns;
+    int64_t hidden_ns; /* what several findings explain at the same time: each is hidden behind the others */
+    struct loss_part undetermined[LOSS_REASONS];
 };
 
 /* Fills in `longer`. Needs the results of findings_find. -1 when memory runs out: release it anyway. */
@@ -408,6 +500,32 @@ const struct longer_row *longer_steps_unexplained(const struct longer_steps *lon
  * from call to call.
  */
 int longer_steps_alarm(const struct longer_steps *longer);
+
+/* How much longer than the baseline a step must be to count as longer. */
+int64_t longer_least_ns(int64_t noise_ns, int64_t usual_ns, const struct diagnose_options *options);
+
+/* -------------------- account.c -------------------- */
+
+/*
+ * Fills in the account of `longer`, whose other members are known, and the account_ns of each finding, and
+ * adds to lost_ns of a finding what the steps after its own were longer because of it. Needs findings_detail.
+ * -1 when memory runs out.
+ */
+int longer_steps_account(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
+                         struct findings *findings, const struct diagnose_options *options);
+
+/*
+ * Divides the time of a rank among its operations, which the caller passes in order: the time before
+ * operation `number` in which the rank has no operation on any stream, and the transfer time of the operation
+ * after all earlier ones have ended, without waiting for other ranks. *latest_ns is the latest end so far;
+ * set it to TIME_UNKNOWN before the first operation. The parts are TIME_UNKNOWN where they are not known.
+ */
+void operation_parts(const struct job *job, size_t number, int64_t *latest_ns, int64_t *before_ns,
+                     int64_t *inside_ns);
+
+/* The reason as a clause, and what to do to find the cause. */
+const char *loss_reason_text(enum loss_reason reason);
+const char *loss_reason_remedy(enum loss_reason reason);
 
 /* -------------------- longer_steps_text.c -------------------- */
 

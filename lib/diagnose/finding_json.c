@@ -20,6 +20,17 @@ static int add_ranks(const struct job *job, const char *key, const int32_t *rank
     return failed || buffer_append_byte(json, ']');
 }
 
+/* Appends the steps where they are neither all from the first to the last nor each of a period; else null. */
+static int add_steps(const struct finding *finding, const struct job *job, struct buffer *json)
+{
+    if (!finding->steps)
+        return text_json_key(json, "steps") || buffer_append_text(json, "null");
+    int failed = text_json_key(json, "steps") || buffer_append_byte(json, '[');
+    for (size_t i = 0; !failed && i < finding->step_count; i++)
+        failed = buffer_printf(json, i ? ",%d" : "%d", (int)job_run_step(job, finding->steps[i]));
+    return failed || buffer_append_byte(json, ']');
+}
+
 /* The ranks at fault as a group, how often and how certainly. */
 static int add_unit(const struct finding *finding, const struct job *job, struct buffer *json)
 {
@@ -33,7 +44,7 @@ static int add_unit(const struct finding *finding, const struct job *job, struct
                  text_json_key(json, "period") ||
                  (finding->period > 1 ? buffer_printf(json, "%d", (int)finding->period)
                                       : buffer_append_text(json, "null")) ||
-                 text_json_key(json, "certainty") ||
+                 add_steps(finding, job, json) || text_json_key(json, "certainty") ||
                  (finding->certainty > 0 ? buffer_printf(json, "%.3g", finding->certainty)
                                          : buffer_append_text(json, "null"));
     buffer_release(&unit);
@@ -137,7 +148,8 @@ static int add_phases(const struct finding *finding, const struct job *job, stru
 static int add_cost(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     int64_t excess_ns = finding_excess_ns(finding), each_ns = finding->lost_ns / finding_steps(finding);
-    return text_json_us(json, "lost_us", finding->lost_ns) || text_json_key(json, "step_share") ||
+    return text_json_us(json, "lost_us", finding->lost_ns) ||
+           text_json_us(json, "account_us", finding->account_ns) || text_json_key(json, "step_share") ||
            (finding->step_ns > 0 && each_ns > 0
                 ? buffer_printf(json, "%.4f", (double)each_ns / (double)(finding->step_ns + each_ns))
                 : buffer_append_text(json, "null")) ||

@@ -29,6 +29,9 @@ static const struct phrase *phrase_for(const struct finding *finding)
          {{"sends from ", "sends from "}, {" stalled once", " stalled once"}}},
         {{{"data sent to ", "data sent to "}, {" arrives slowly", " arrives slowly"}},
          {{"data sent to ", "data sent to "}, {" stalled once", " stalled once"}}}};
+    static const struct phrase than_before = {
+        {"GPU of ", "GPUs of "},
+        {" computes longer than in other steps", " compute longer than in other steps"}};
     static const struct phrase at_start = {{"", ""}, {" was late at start-up", " were late at start-up"}};
     static const struct phrase broke = {{"transfers of ", "transfers of "}, {" failed", " failed"}};
     static const struct phrase never_ended = {{"GPU of ", "GPUs of "},
@@ -62,6 +65,8 @@ static const struct phrase *phrase_for(const struct finding *finding)
         return &creation_fault[finding->creation_fault];
     if (finding->at_start || finding->broke)
         return finding->at_start ? &at_start : &broke;
+    if (finding->kind == FINDING_COMPUTE && finding->has_no_peers)
+        return &than_before;
     return finding->kind == FINDING_NETWORK ? &network[finding->receives != 0][finding->pause_ns > 0]
                                             : &finding_kinds[finding->kind].headline;
 }
@@ -145,7 +150,53 @@ static const char *text_ordinal(int32_t number)
     return last > 3 || (number / 10) % 10 == 1 ? endings[0] : endings[last];
 }
 
-static int append_steps(const struct finding *finding, const struct job *job, struct buffer *text)
+/* Most ranges of steps that are named; the steps of more ranges are counted. */
+enum { RANGES_NAMED = 3 };
+
+/* The last step of the range of consecutive steps in the list that begins at index `at`, and its end. */
+static size_t range_end(const struct finding *finding, size_t at)
+{
+    while (at + 1 < finding->step_count && finding->steps[at + 1] == finding->steps[at] + 1)
+        at++;
+    return at + 1;
+}
+
+/* Appends ", steps 4-8 and 20" or, where there are many ranges, ", in 9 of the 52 steps from 5 to 56". */
+static int append_list(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    size_t ranges = 0, count = finding->step_count, number = 0;
+    int first = (int)job_run_step(job, finding->first_step),
+        last = (int)job_run_step(job, finding->last_step);
+    for (size_t at = 0; at < count; at = range_end(finding, at))
+        ranges++;
+    if (ranges > RANGES_NAMED)
+        return buffer_printf(text, ", in %zu of the %d steps from %d to %d", count,
+                             (int)(finding->last_step - finding->first_step + 1 - finding->breaks), first,
+                             last);
+    for (size_t at = 0, end; at < count; at = end) {
+        end = range_end(finding, at);
+        first = (int)job_run_step(job, finding->steps[at]);
+        last = (int)job_run_step(job, finding->steps[end - 1]);
+        number++;
+        if (buffer_append_text(text, number == 1        ? ", steps "
+                                     : number == ranges ? " and "
+                                                        : ", ") ||
+            (first == last ? buffer_printf(text, "%d", first) : buffer_printf(text, "%d-%d", first, last)))
+            return -1;
+    }
+    return 0;
+}
+
+/* The number of steps at multiples of the period, whether or not the fault shows in them. */
+static int32_t recurring_steps(const struct finding *finding, const struct job *job)
+{
+    int32_t count = 0, first = job_run_step(job, finding->first_step);
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        count += !job_is_break(job, step) && (job_run_step(job, step) - first) % finding->period == 0;
+    return count;
+}
+
+int finding_append_steps(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     int first = (int)job_run_step(job, finding->first_step),
         last = (int)job_run_step(job, finding->last_step);
@@ -156,7 +207,11 @@ static int append_steps(const struct finding *finding, const struct job *job, st
         failed = buffer_printf(text, ", step %d", first);
     else if (finding->period > 1)
         failed = buffer_printf(text, ", every %d%s step from %d to %d", finding->period,
-                               text_ordinal(finding->period), first, last);
+                               text_ordinal(finding->period), first, last) ||
+                 (finding->steps && buffer_printf(text, " (%zu of %d)", finding->step_count,
+                                                  (int)recurring_steps(finding, job)));
+    else if (finding->steps)
+        return append_list(finding, job, text);
     else
         failed = buffer_printf(text, ", steps %d-%d", first, last);
     return failed || append_breaks(finding, job, text);
@@ -185,7 +240,7 @@ static int append_cost(const struct finding *finding, const struct job *job, str
 int finding_append_headline(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const char *tag = job_tag(job, finding->tag);
-    return append_what(finding, job, text) || append_steps(finding, job, text) ||
+    return append_what(finding, job, text) || finding_append_steps(finding, job, text) ||
                    (tag && (buffer_append_text(text, ", phase ") || buffer_append_text(text, tag))) ||
                    (is_absent_from_known(finding) &&
                     buffer_append_text(text, "; other ranks are waiting in it"))

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
+#include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
 
@@ -207,6 +208,15 @@ enum { ROW_LEAST = 2, ROW_OF = 3 };
 /* This many single steps at equal distances are checkpoints or evaluations of the program. */
 enum { TIMES_TO_RECUR = 3 };
 
+int64_t longer_least_ns(int64_t noise_ns, int64_t usual_ns, const struct diagnose_options *options)
+{
+    int64_t noisy_ns = scale(noise_ns, options->sigmas);
+    int64_t share_ns = scale(usual_ns, options->min_gain > LONGER ? options->min_gain : LONGER);
+    int64_t least_ns = noisy_ns > share_ns ? noisy_ns : share_ns;
+    /* Twice the baseline always counts, whatever the noise. */
+    return least_ns < usual_ns ? least_ns : usual_ns;
+}
+
 /* By how much a step was longer if it counts as longer; 0 otherwise. */
 static int64_t longer_ns(const struct longer_steps *longer, const struct baseline *baseline, int32_t step,
                          const struct diagnose_options *options)
@@ -214,12 +224,8 @@ static int64_t longer_ns(const struct longer_steps *longer, const struct baselin
     int64_t usual_ns = longer->usual.usual_ns[step];
     if (usual_ns == TIME_UNKNOWN || baseline->step_ns[step] == TIME_UNKNOWN)
         return 0;
-    int64_t noise_ns = scale(longer->usual.noise_ns[step], options->sigmas);
-    int64_t share_ns = scale(usual_ns, options->min_gain > LONGER ? options->min_gain : LONGER);
-    int64_t least_ns = noise_ns > share_ns ? noise_ns : share_ns;
     int64_t ns = baseline->step_ns[step] - usual_ns;
-    /* Twice the baseline always counts, whatever the noise. */
-    return ns >= (least_ns < usual_ns ? least_ns : usual_ns) ? ns : 0;
+    return ns >= longer_least_ns(longer->usual.noise_ns[step], usual_ns, options) ? ns : 0;
 }
 
 static int is_compared(const struct longer_steps *longer, const struct baseline *baseline, int32_t step)
@@ -328,36 +334,105 @@ static int32_t period_of(const struct job *job, const int64_t *over_ns, int32_t 
     return times >= TIMES_TO_RECUR && period > 1 ? period : 0;
 }
 
-/* The cost of a step according to findings of medium or high confidence. */
-static int64_t said_in(const struct findings *findings, int32_t step)
-{
-    int64_t said_ns = 0;
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        if (finding->confidence > CONFIDENCE_LOW && step >= finding->first_step && step <= finding->last_step)
-            said_ns += finding->lost_ns / (finding->last_step - finding->first_step + 1);
-    }
-    return said_ns;
-}
+/* Degrees of freedom of the noise of step times, as in the score. */
+static const double TAIL = 2;
+static const double TENTH = 0.1;
 
-static void sum_up(struct longer_steps *longer, const struct baseline *baseline,
-                   const struct findings *findings, const int64_t *over_ns)
+/* By how much each step was longer, in units of its noise; NAN where that is not known. */
+static void fill_row(const struct longer_steps *longer, const struct baseline *baseline, double *row)
 {
-    for (int32_t step = longer->started_step; step < baseline->step_count; step++) {
-        int64_t said_ns = said_in(findings, step);
-        longer->lost_ns += said_ns > over_ns[step] ? said_ns : over_ns[step];
-        longer->explained_ns += said_ns;
-        if (baseline->step_ns[step] != TIME_UNKNOWN)
-            longer->whole_ns += baseline->step_ns[step];
+    for (int32_t step = 0; step < baseline->step_count; step++) {
+        int64_t noise_ns = longer->usual.noise_ns[step];
+        int is_known = step >= baseline->first_step && is_compared(longer, baseline, step) && noise_ns > 0;
+        row[step] = is_known ? ratio_of(baseline->step_ns[step] - longer->usual.usual_ns[step], noise_ns)
+                             : (double)NAN;
     }
 }
 
-int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
-                      const struct findings *findings, const struct diagnose_options *options)
+/* How step times are distributed, relative to their baseline: the steps of a set, or all others. */
+struct spread {
+    size_t steps;
+    double mean;
+    int64_t low_ns;  /* a tenth is below */
+    int64_t high_ns; /* a tenth is above */
+};
+
+static struct spread spread_of(const struct longer_steps *longer, const struct baseline *baseline,
+                               const struct step_set *set, int is_inside, int64_t *list)
 {
-    *longer = (struct longer_steps){.measured_by_calls = baseline->steps_are_measured_by_calls};
-    if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
+    struct spread spread = {0};
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+        if (is_compared(longer, baseline, step) && step_set_has(set, step) == is_inside) {
+            list[spread.steps++] = baseline->step_ns[step] - longer->usual.usual_ns[step];
+            spread.mean += ratio_of(baseline->step_ns[step], longer->usual.usual_ns[step]) - 1;
+        }
+    spread.mean /= spread.steps ? (double)spread.steps : 1;
+    spread.low_ns = spread.steps ? quantile_of(list, spread.steps, TENTH) : 0;
+    spread.high_ns = spread.steps ? quantile_of(list, spread.steps, 1 - TENTH) : 0;
+    return spread;
+}
+
+/* Whether the steps of a set are many, longer by a tenth on average, and apart from the others. */
+static int is_lasting(const struct longer_steps *longer, const struct baseline *baseline,
+                      const struct step_set *set, int64_t *list)
+{
+    struct spread inside = spread_of(longer, baseline, set, 1, list),
+                  outside = spread_of(longer, baseline, set, 0, list);
+    return inside.steps >= STEPS_OF_HICCUPS && inside.mean >= LONGER && outside.steps > 1 &&
+           inside.low_ns > outside.high_ns;
+}
+
+/* The most certain interval of longer steps; its score is 0 if there is none. -1 when memory runs out. */
+static int find_lasting(const struct longer_steps *longer, const struct baseline *baseline,
+                        struct step_set *set)
+{
+    double *row = array_new((size_t)baseline->step_count, sizeof *row);
+    int64_t *list = array_new((size_t)baseline->step_count, sizeof *list);
+    int failed = !row || !list;
+    if (!failed) {
+        fill_row(longer, baseline, row);
+        failed = scan_row(row, NULL, baseline->step_count, TAIL, set);
+    }
+    if (!failed &&
+        (set->period != 1 || set->score - scan_sets(baseline->step_count) < limit_of(LIMIT_CERTAINTY_SURE) ||
+         !is_lasting(longer, baseline, set, list)))
+        set->score = 0;
+    free(row);
+    free(list);
+    return failed ? -1 : 0;
+}
+
+static int has_reported(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (finding_is_reported(&findings->items[i]))
+            return 1;
+    return 0;
+}
+
+/*
+ * Adds consecutive steps that are longer together, although none may be by itself: the mean of many has less
+ * noise. Where a finding is reported, it tells which steps are longer. -1 when memory runs out.
+ */
+static int add_lasting(const struct longer_steps *longer, const struct baseline *baseline,
+                       const struct findings *findings, int64_t *over_ns)
+{
+    struct step_set set = {0};
+    if (has_reported(findings))
         return 0;
+    if (find_lasting(longer, baseline, &set))
+        return -1;
+    for (int32_t step = set.first; set.score > 0 && step <= set.last; step++) {
+        int64_t ns =
+            is_compared(longer, baseline, step) ? baseline->step_ns[step] - longer->usual.usual_ns[step] : 0;
+        over_ns[step] = ns > over_ns[step] ? ns : over_ns[step];
+    }
+    return 0;
+}
+
+static int find_longer(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
+                       const struct findings *findings, const struct diagnose_options *options)
+{
     int64_t *over_ns = array_new((size_t)baseline->step_count, sizeof *over_ns);
     if (!over_ns || usual_steps_init(&longer->usual, job, baseline)) {
         free(over_ns);
@@ -367,10 +442,19 @@ int longer_steps_find(struct longer_steps *longer, const struct job *job, const 
         over_ns[step] = longer_ns(longer, baseline, step, options);
     longer->period = period_of(job, over_ns, baseline->step_count);
     longer->started_step = baseline->started_step;
-    int failed = find_rows(longer, job, baseline, findings, over_ns);
-    sum_up(longer, baseline, findings, over_ns);
+    int failed = add_lasting(longer, baseline, findings, over_ns) ||
+                 find_rows(longer, job, baseline, findings, over_ns);
     free(over_ns);
     return failed;
+}
+
+int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
+                      const struct findings *findings, const struct diagnose_options *options)
+{
+    *longer = (struct longer_steps){.measured_by_calls = baseline->steps_are_measured_by_calls};
+    if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
+        return 0;
+    return find_longer(longer, job, baseline, findings, options);
 }
 
 void longer_steps_release(struct longer_steps *longer)
@@ -400,6 +484,11 @@ int longer_steps_add_round(struct longer_steps *longer, const struct longer_step
     longer->whole_ns += round->whole_ns;
     longer->lost_ns += round->lost_ns;
     longer->explained_ns += round->explained_ns;
+    longer->hidden_ns += round->hidden_ns;
+    for (int reason = 0; reason < LOSS_REASONS; reason++) {
+        longer->undetermined[reason].lost_ns += round->undetermined[reason].lost_ns;
+        longer->undetermined[reason].steps += round->undetermined[reason].steps;
+    }
     return 0;
 }
 

@@ -11,44 +11,70 @@
 
 #include <stdlib.h>
 
+enum { PART_BEFORE, PART_INSIDE, PARTS };
+
+/* By how much operations of one rank became slower: the time before them, or their transfers. */
+struct growth {
+    int64_t sum_ns;   /* over the positions of the step: difference of the means of the two sides */
+    int64_t most_ns;  /* the greatest of these differences */
+    int32_t position; /* where that is; -1: nowhere */
+    int32_t counts[FUNCTION_COUNT]; /* of the positions with at least a tenth of it */
+};
+
 /*
- * The operation that became slower in a block of longer steps: the position in the step whose transfer took
- * longer, or before which more time passed, than in the normal steps.
+ * What became slower in a block of longer steps, on the rank that waits least for others: its time before and
+ * inside operations grew most.
  */
-struct grown_operation {
-    int32_t operation; /* an example in the block; -1: none became slower */
-    int32_t position;
-    /*
-     * Difference of the medians of the block and of the normal steps, on the rank with the greatest
-     * difference
-     */
-    int64_t grown_ns;
-    int transfers;     /* the transfer became slower; 0: the gap before it became longer */
-    int32_t ranks;     /* ranks with at least half of that difference */
+struct grown_operations {
+    int32_t rank; /* -1: nothing became slower */
+    struct growth parts[PARTS];
+    int32_t ranks;     /* ranks that have at least half of the greatest growth before an operation */
     int32_t of_ranks;  /* ranks in the role */
-    int32_t rank;      /* the rank with the greatest difference */
     int32_t last_rank; /* the rank that arrived last there most often; -1: not known */
     int32_t times_last;
     int32_t times; /* number of steps in which that is known */
 };
 
-/* The steps of a block, and the steps it is compared with: of the same load, and in no block. */
+/* The steps of a block, and the steps it is compared with: of the same load, of known duration, in no block.
+ */
 struct sides {
     unsigned char *of_step; /* owned, by step: SIDE_ROW, SIDE_USUAL or 0 */
-    int64_t *list;          /* owned; room for all steps */
+    int64_t *values[PARTS]; /* owned; by operation: its two parts; TIME_UNKNOWN */
 };
 
 enum { SIDE_ROW = 1, SIDE_USUAL = 2 };
 
-static int sides_init(struct sides *sides, const struct baseline *baseline, const struct longer_steps *longer,
-                      const struct longer_row *row)
+/* Divides the time of each rank into what passes before and inside its operations. */
+static void measure_parts(struct sides *sides, const struct job *job)
+{
+    for (int32_t rank = 0; rank < (int32_t)job->rank_count; rank++) {
+        int64_t latest_ns = TIME_UNKNOWN;
+        struct job_range range = job_operations_in(job, rank, 0, job->step_count - 1);
+        for (size_t i = range.first; i < range.end; i++)
+            if (job->operations[i].rank == rank)
+                operation_parts(job, i, &latest_ns, &sides->values[PART_BEFORE][i],
+                                &sides->values[PART_INSIDE][i]);
+    }
+}
+
+static int sides_init(struct sides *sides, const struct job *job, const struct baseline *baseline,
+                      const struct longer_steps *longer, const struct longer_row *row)
 {
     size_t steps = (size_t)baseline->step_count;
-    *sides = (struct sides){.of_step = array_new(steps, 1), .list = array_new(steps, sizeof *sides->list)};
-    if (!sides->of_step || !sides->list)
+    *sides = (struct sides){.of_step = array_new(steps, 1)};
+    if (!sides->of_step)
         return -1;
+    for (int part = 0; part < PARTS; part++) {
+        sides->values[part] = array_new(job->operation_count, sizeof *sides->values[part]);
+        if (!sides->values[part])
+            return -1;
+    }
+    for (size_t i = 0; i < job->operation_count; i++)
+        sides->values[PART_BEFORE][i] = sides->values[PART_INSIDE][i] = TIME_UNKNOWN;
+    measure_parts(sides, job);
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
-        if (longer->usual.load[step] == longer->usual.load[row->first])
+        if (longer->usual.load[step] == longer->usual.load[row->first] &&
+            baseline->step_ns[step] != TIME_UNKNOWN)
             sides->of_step[step] = SIDE_USUAL;
     for (size_t i = 0; i < longer->count; i++)
         for (int32_t step = longer->rows[i].first; step >= 0 && step <= longer->rows[i].last; step++)
@@ -61,7 +87,8 @@ static int sides_init(struct sides *sides, const struct baseline *baseline, cons
 static void sides_release(struct sides *sides)
 {
     free(sides->of_step);
-    free(sides->list);
+    for (int part = 0; part < PARTS; part++)
+        free(sides->values[part]);
 }
 
 /* A position of the step on one rank. */
@@ -70,12 +97,6 @@ struct spot {
     int32_t position;
     size_t rank; /* index in the role */
 };
-
-static int64_t value_of(const struct job *job, int32_t operation, int transfers)
-{
-    return transfers ? job->instances[job->operations[operation].instance].transfer_ns
-                     : job->operations[operation].own_ns;
-}
 
 /*
  * The operation at this position in a step; -1: none. Steps of another load may follow another call sequence
@@ -98,32 +119,34 @@ static int32_t cell_alike(const struct job *job, const struct baseline *baseline
     return -1;
 }
 
-/* The median of one side; TIME_UNKNOWN: none. */
-static int64_t middle_of(const struct sides *sides, const struct job *job, const struct baseline *baseline,
-                         const struct spot *spot, int side, int transfers)
+/*
+ * The mean of one side; TIME_UNKNOWN: none. Means, unlike medians, add up to the time that the block lost,
+ * even if other operations are slow in each of its steps.
+ */
+static int64_t mean_of(const struct sides *sides, const struct job *job, const struct baseline *baseline,
+                       const struct spot *spot, int side, int part)
 {
-    size_t count = 0;
+    int64_t count = 0, sum_ns = 0;
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
         if (sides->of_step[step] != side)
             continue;
         int32_t at = cell_alike(job, baseline, spot, step);
-        if (at < 0)
+        if (at < 0 || sides->values[part][at] == TIME_UNKNOWN)
             continue;
-        int64_t value = value_of(job, at, transfers);
-        if (value != TIME_UNKNOWN)
-            sides->list[count++] = value;
+        sum_ns += sides->values[part][at];
+        count++;
     }
-    return median_of(sides->list, count);
+    return count ? sum_ns / count : TIME_UNKNOWN;
 }
 
-/* By how much it became slower on a rank; 0 where it did not, or is not known. */
+/* By how much it became slower on a rank, negative where it became faster; 0 where that is not known. */
 static int64_t growth_at(const struct sides *sides, const struct job *job, const struct baseline *baseline,
-                         const struct spot *spot, int transfers)
+                         const struct spot *spot, int part)
 {
-    int64_t row = middle_of(sides, job, baseline, spot, SIDE_ROW, transfers);
+    int64_t row = mean_of(sides, job, baseline, spot, SIDE_ROW, part);
     int64_t usual =
-        row == TIME_UNKNOWN ? TIME_UNKNOWN : middle_of(sides, job, baseline, spot, SIDE_USUAL, transfers);
-    return usual != TIME_UNKNOWN && row > usual ? row - usual : 0;
+        row == TIME_UNKNOWN ? TIME_UNKNOWN : mean_of(sides, job, baseline, spot, SIDE_USUAL, part);
+    return usual == TIME_UNKNOWN ? 0 : row - usual;
 }
 
 /* An operation at this position in the block; -1: none. */
@@ -136,39 +159,91 @@ static int32_t example_of(const struct job *job, const struct baseline *baseline
     return at;
 }
 
-static void look_at_place(struct grown_operation *grown, const struct sides *sides, const struct job *job,
-                          const struct baseline *baseline, const struct longer_row *row, struct spot spot)
+static struct spot spot_of(const struct baseline *baseline, int32_t rank, int32_t position)
 {
-    size_t ranks = baseline->roles[spot.role].rank_count;
-    for (int transfers = 0; transfers < 2; transfers++)
-        for (spot.rank = 0; spot.rank < ranks; spot.rank++) {
-            int64_t ns = growth_at(sides, job, baseline, &spot, transfers);
-            if (ns <= grown->grown_ns)
-                continue;
-            *grown = (struct grown_operation){.operation = example_of(job, baseline, &spot, row),
-                                              .position = spot.position,
-                                              .grown_ns = ns,
-                                              .transfers = transfers,
-                                              .of_ranks = (int32_t)ranks,
-                                              .rank = baseline->roles[spot.role].ranks[spot.rank],
-                                              .last_rank = -1};
-        }
+    return (struct spot){baseline->role_of_rank[rank], position, (size_t)baseline->rank_in_role[rank]};
 }
 
-static void count_ranks(struct grown_operation *grown, const struct sides *sides, const struct job *job,
+/* The positions of a rank's calls in a block: those of the first call sequence that it follows there. */
+static struct call_sequence_span positions_of(const struct job *job, const struct baseline *baseline,
+                                              const struct longer_row *row, int32_t rank)
+{
+    const struct role *role = &baseline->roles[baseline->role_of_rank[rank]];
+    struct job_range range = job_operations_in(job, rank, row->first, row->last);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->rank == rank && operation->step >= row->first && operation->step <= row->last &&
+            baseline->positions[i] >= 0)
+            return role_sequence(role, baseline->positions[i]);
+    }
+    return role_sequence(role, 0);
+}
+
+/* Sums up what became slower on a rank. */
+static struct growth growth_of(const struct sides *sides, const struct job *job,
+                               const struct baseline *baseline, struct call_sequence_span span, int32_t rank,
+                               int part)
+{
+    struct growth growth = {.position = -1};
+    for (int32_t position = span.begin; position < span.end; position++) {
+        struct spot spot = spot_of(baseline, rank, position);
+        int64_t ns = growth_at(sides, job, baseline, &spot, part);
+        growth.sum_ns += ns;
+        if (ns <= growth.most_ns)
+            continue;
+        growth.most_ns = ns;
+        growth.position = position;
+    }
+    return growth;
+}
+
+/* Counts, by function, the operations that have at least a tenth of the greatest growth. */
+static void count_operations(struct growth *growth, const struct sides *sides, const struct job *job,
+                             const struct baseline *baseline, const struct longer_row *row, int32_t rank,
+                             int part)
+{
+    struct call_sequence_span span = positions_of(job, baseline, row, rank);
+    for (int32_t position = span.begin; position < span.end && growth->position >= 0; position++) {
+        struct spot spot = spot_of(baseline, rank, position);
+        int64_t ns = growth_at(sides, job, baseline, &spot, part);
+        int32_t at = ns > 0 && ns >= growth->most_ns / 10 ? example_of(job, baseline, &spot, row) : -1;
+        if (at >= 0 && job->operations[at].function < FUNCTION_COUNT)
+            growth->counts[job->operations[at].function]++;
+    }
+}
+
+static void find_rank(struct grown_operations *grown, const struct sides *sides, const struct job *job,
+                      const struct baseline *baseline, const struct longer_row *row)
+{
+    for (int32_t rank = 0; rank < (int32_t)job->rank_count; rank++) {
+        if (baseline->role_of_rank[rank] < 0)
+            continue;
+        struct call_sequence_span span = positions_of(job, baseline, row, rank);
+        struct growth before = growth_of(sides, job, baseline, span, rank, PART_BEFORE),
+                      inside = growth_of(sides, job, baseline, span, rank, PART_INSIDE);
+        if (before.sum_ns + inside.sum_ns <=
+            grown->parts[PART_BEFORE].sum_ns + grown->parts[PART_INSIDE].sum_ns)
+            continue;
+        grown->parts[PART_BEFORE] = before;
+        grown->parts[PART_INSIDE] = inside;
+        grown->rank = rank;
+    }
+}
+
+static void count_ranks(struct grown_operations *grown, const struct sides *sides, const struct job *job,
                         const struct baseline *baseline)
 {
-    struct spot spot = {.role = baseline->role_of_rank[grown->rank], .position = grown->position};
-    for (spot.rank = 0; spot.rank < baseline->roles[spot.role].rank_count; spot.rank++)
-        grown->ranks += growth_at(sides, job, baseline, &spot, grown->transfers) >= grown->grown_ns / 2;
+    const struct growth *before = &grown->parts[PART_BEFORE];
+    struct spot spot = spot_of(baseline, grown->rank, before->position);
+    grown->of_ranks = (int32_t)baseline->roles[spot.role].rank_count;
+    for (spot.rank = 0; before->position >= 0 && spot.rank < (size_t)grown->of_ranks; spot.rank++)
+        grown->ranks += growth_at(sides, job, baseline, &spot, PART_BEFORE) >= before->most_ns / 2;
 }
 
-static int count_last(struct grown_operation *grown, const struct job *job, const struct baseline *baseline,
-                      const struct longer_row *row)
+static int count_last(struct grown_operations *grown, const struct job *job, const struct baseline *baseline,
+                      const struct longer_row *row, int32_t position)
 {
-    const struct spot spot = {.role = baseline->role_of_rank[grown->rank],
-                              .position = grown->position,
-                              .rank = (size_t)baseline->rank_in_role[grown->rank]};
+    const struct spot spot = spot_of(baseline, grown->rank, position);
     int32_t *times = array_new(job->rank_count, sizeof *times);
     if (!times)
         return -1;
@@ -189,28 +264,33 @@ static int count_last(struct grown_operation *grown, const struct job *job, cons
     return 0;
 }
 
-/* A difference below one part in PART_EXPLAINED of that of the step does not explain it. */
+/* A growth below one part in PART_EXPLAINED of that of the step is not named. */
 enum { PART_EXPLAINED = 10 };
 
+/* The part with the greater growth. */
+static int leading_part(const struct grown_operations *grown)
+{
+    return grown->parts[PART_INSIDE].sum_ns > grown->parts[PART_BEFORE].sum_ns ? PART_INSIDE : PART_BEFORE;
+}
+
 /* -1 when memory runs out. */
-static int grown_operation_find(struct grown_operation *grown, const struct job *job,
-                                const struct baseline *baseline, const struct longer_steps *longer,
-                                const struct longer_row *row)
+static int grown_operations_find(struct grown_operations *grown, const struct job *job,
+                                 const struct baseline *baseline, const struct longer_steps *longer,
+                                 const struct longer_row *row)
 {
     struct sides sides;
-    *grown = (struct grown_operation){.operation = -1, .last_rank = -1};
-    int failed = sides_init(&sides, baseline, longer, row);
-    for (size_t role = 0; !failed && role < baseline->role_count; role++)
-        for (int32_t position = 0; position < baseline->roles[role].length; position++)
-            look_at_place(grown, &sides, job, baseline, row, (struct spot){(int32_t)role, position, 0});
-    if (!failed && grown->grown_ns < row->lost_ns / row->steps / PART_EXPLAINED)
-        grown->operation = -1;
-    if (!failed && grown->operation >= 0) {
+    *grown = (struct grown_operations){.rank = -1, .last_rank = -1};
+    int failed = sides_init(&sides, job, baseline, longer, row);
+    if (!failed)
+        find_rank(grown, &sides, job, baseline, row);
+    if (!failed && grown->rank >= 0 &&
+        grown->parts[leading_part(grown)].sum_ns < row->lost_ns / row->steps / PART_EXPLAINED)
+        grown->rank = -1;
+    if (!failed && grown->rank >= 0) {
+        for (int part = 0; part < PARTS; part++)
+            count_operations(&grown->parts[part], &sides, job, baseline, row, grown->rank, part);
         count_ranks(grown, &sides, job, baseline);
-        failed = count_last(grown, job, baseline, row);
-        /* Users count the operations of a step from its first. */
-        const struct role *role = &baseline->roles[baseline->role_of_rank[grown->rank]];
-        grown->position -= role_sequence(role, grown->position).begin;
+        failed = count_last(grown, job, baseline, row, grown->parts[leading_part(grown)].position);
     }
     sides_release(&sides);
     return failed;
@@ -271,29 +351,70 @@ static int append_steps(const struct longer_steps *longer, const struct longer_r
     return failed || buffer_append_text(text, "; the cause cannot be determined from this trace");
 }
 
-/*
- * Appends ". Most of the increase: 5.8 ms before operation 3 of the step (AllReduce, ranks 0-7), on 7 of 8
- * ranks".
- */
-static int append_grown(const struct job *job, const struct grown_operation *grown, struct buffer *text)
+/* Appends "12 operations (7 AllGather, 5 ReduceScatter)" or "12 operations (AllReduce)". */
+static int append_operations(const struct growth *growth, int32_t count, struct buffer *text)
 {
-    const struct job_operation *operation = &job->operations[grown->operation];
+    int first = 1;
+    if (buffer_printf(text, "%d operations (", (int)count))
+        return -1;
+    for (int function = 0; function < FUNCTION_COUNT; function++) {
+        if (!growth->counts[function])
+            continue;
+        if ((!first && buffer_append_text(text, ", ")) ||
+            (growth->counts[function] < count && buffer_printf(text, "%d ", (int)growth->counts[function])) ||
+            buffer_append_text(text, function_name((enum function)function)))
+            return -1;
+        first = 0;
+    }
+    return buffer_append_byte(text, ')');
+}
+
+/* Appends "5.8 ms before operation 3 of the step (AllReduce, ranks 0-7), phase backward, on 7 of 8 ranks". */
+static int append_growth(const struct job *job, const struct baseline *baseline, const struct longer_row *row,
+                         const struct grown_operations *grown, int part, struct buffer *text)
+{
+    const struct growth *growth = &grown->parts[part];
+    const struct spot spot = spot_of(baseline, grown->rank, growth->position);
+    const struct job_operation *operation = &job->operations[example_of(job, baseline, &spot, row)];
+    const char *where = part == PART_INSIDE ? " in the transfer time of " : " before ";
     const char *tag = job_tag(job, operation->tag);
-    if (buffer_append_text(text, ". Most of the increase: ") || text_time(text, grown->grown_ns) ||
-        buffer_append_text(text, grown->transfers ? " in the transfer time of " : " before ") ||
-        text_place(text, grown->position + 1, "the step", function_name(operation->function),
+    int32_t count = 0;
+    for (int function = 0; function < FUNCTION_COUNT; function++)
+        count += growth->counts[function];
+    if (text_time(text, count > 1 ? growth->sum_ns : growth->most_ns) || buffer_append_text(text, where))
+        return -1;
+    if (count > 1 &&
+        (append_operations(growth, count, text) || buffer_append_text(text, ", up to ") ||
+         text_time(text, growth->most_ns) || buffer_append_text(text, part == PART_INSIDE ? " in " : where)))
+        return -1;
+    /* Users count the operations of a step from its first. */
+    int32_t position = growth->position - role_sequence(&baseline->roles[spot.role], growth->position).begin;
+    if (text_place(text, position + 1, "the step", function_name(operation->function),
                    &job->communicators[operation->communicator]) ||
         (tag && (buffer_append_text(text, ", phase ") || buffer_append_text(text, tag))))
         return -1;
-    if (grown->transfers)
+    if (part == PART_INSIDE)
         return 0;
-    if (buffer_append_text(text, ", on "))
-        return -1;
-    return grown->ranks > 1 ? buffer_printf(text, "%d of %d ranks", (int)grown->ranks, (int)grown->of_ranks)
-                            : buffer_printf(text, "rank %s", job->ranks[grown->rank].name);
+    return grown->ranks > 1
+               ? buffer_printf(text, ", on %d of %d ranks", (int)grown->ranks, (int)grown->of_ranks)
+               : buffer_printf(text, ", on rank %s", job->ranks[grown->rank].name);
 }
 
-static int append_last(const struct job *job, const struct grown_operation *grown, struct buffer *text)
+/* Appends what became slower, the greater part first. The other part follows if it is a tenth of the
+ * difference. */
+static int append_grown(const struct job *job, const struct baseline *baseline, const struct longer_row *row,
+                        const struct grown_operations *grown, struct buffer *text)
+{
+    int leading = leading_part(grown), other = leading == PART_INSIDE ? PART_BEFORE : PART_INSIDE;
+    if (buffer_append_text(text, ". Most of the increase: ") ||
+        append_growth(job, baseline, row, grown, leading, text))
+        return -1;
+    if (grown->parts[other].sum_ns < row->lost_ns / row->steps / PART_EXPLAINED)
+        return 0;
+    return buffer_append_text(text, "; and ") || append_growth(job, baseline, row, grown, other, text);
+}
+
+static int append_last(const struct job *job, const struct grown_operations *grown, struct buffer *text)
 {
     return grown->last_rank < 0
                ? 0
@@ -309,13 +430,14 @@ static int append_cause(const struct job *job, const struct baseline *baseline,
                         const struct transfer_excess *transfers, const struct longer_steps *longer,
                         const struct longer_row *row, struct buffer *text)
 {
-    struct grown_operation grown;
+    struct grown_operations grown;
     int32_t slowest = slowest_in(job, transfers, row);
     if (slowest >= 0)
         return append_slowest(job, transfers, slowest, text);
-    if (grown_operation_find(&grown, job, baseline, longer, row))
+    if (grown_operations_find(&grown, job, baseline, longer, row))
         return -1;
-    return grown.operation < 0 ? 0 : append_grown(job, &grown, text) || append_last(job, &grown, text);
+    return grown.rank < 0 ? 0
+                          : append_grown(job, baseline, row, &grown, text) || append_last(job, &grown, text);
 }
 
 static int warn_of_row(const struct job *job, const struct baseline *baseline,

@@ -106,4 +106,28 @@ int blame_without_network_steps(const struct job *job, const struct baseline *ba
  */
 int edges_blame(const struct job *job, const struct edges *edges, struct transfer_excess *transfers);
 
+/* -------------------- standstill.c -------------------- */
+
+/*
+ * For how long no data arrived in a collective once all members with a trace had started (struct
+ * job_arrivals): the least of all channels, because a single channel may be slow by itself, but all wait for
+ * a rank that has not started. What network steps reach by chance counts as 0.
+ */
+struct stillness {
+    int64_t at_first_ns;    /* before the first data; INT64_MAX, as all: no network steps are recorded */
+    int64_t from_absent_ns; /* the same, on channels from a rank without a trace; INT64_MAX: there are none */
+    int64_t at_any_ns;      /* at any time */
+    int64_t unusual_ns;     /* at any time, but counted from twice the average distance of network steps */
+    int64_t pace_ns;        /* average distance of network steps */
+};
+
+struct stillness stillness_of(const struct job *job, const struct job_instance *instance);
+
+/*
+ * How long the members waited for a rank without a trace to start. Until then nothing arrives from that rank;
+ * other channels may first carry what other ranks sent, but then stand still as well. Where channels stand
+ * still only later, a rank that had started may be what holds them up, so that is no such wait.
+ */
+int64_t stillness_wait_ns(const struct stillness *still);
+
 #endif

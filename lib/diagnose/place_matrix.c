@@ -251,12 +251,49 @@ static void compare_lateness(struct place_matrix *matrix, size_t step)
     }
 }
 
+int place_matrix_is_compared(const struct place_matrix *matrix, const struct place_matrix_source *source)
+{
+    return matrix->units > 1 || (matrix->units == 1 && matrix->partition->is_host && source->growth);
+}
+
+/* The quiet level of a single unit's `values`; TIME_UNKNOWN. */
+static int64_t find_past(struct place_matrix *matrix, const struct place_matrix_source *source,
+                         const int64_t *values, const double *growth)
+{
+    size_t known = 0;
+    for (size_t step = (size_t)source->baseline->first_step; step < matrix->steps; step++)
+        if (values[step] != TIME_UNKNOWN)
+            matrix->list[known++] = growth ? scale(values[step], 1 / growth[step]) : values[step];
+    return known ? pick_baseline_quantile(matrix->list, known) : TIME_UNKNOWN;
+}
+
+/*
+ * A host that has all ranks of a role, such as a stage, has no peers. Its past is the reference, as long as
+ * other roles compute no longer than usual, either: otherwise the work has grown.
+ */
+static void compare_with_past(struct place_matrix *matrix, const struct place_matrix_source *source,
+                              size_t role, struct middles *middles)
+{
+    const double *growth = &source->growth[role * matrix->steps];
+    int64_t past_ns = find_past(matrix, source, matrix->middle, growth);
+    int64_t late_ns = find_past(matrix, source, matrix->late_more, NULL);
+    for (size_t step = 0; step < matrix->steps; step++) {
+        int64_t others_ns = past_ns == TIME_UNKNOWN ? TIME_UNKNOWN : scale(past_ns, growth[step]);
+        middles[step] = (struct middles){others_ns, others_ns, others_ns};
+        matrix->others[step] = others_ns;
+        if (matrix->late_more[step] != TIME_UNKNOWN && late_ns != TIME_UNKNOWN)
+            matrix->late_more[step] -= late_ns;
+    }
+}
+
 void place_matrix_measure(struct place_matrix *matrix, const struct place_matrix_source *source, size_t role,
                           struct middles *middles)
 {
     take_bounds(matrix, &source->baseline->roles[role]);
     measure_units(matrix, source, role);
-    for (size_t step = 0; step < matrix->steps; step++) {
+    if (matrix->units == 1)
+        compare_with_past(matrix, source, role, middles);
+    for (size_t step = 0; matrix->units > 1 && step < matrix->steps; step++) {
         compare_lateness(matrix, step);
         middles[step] = find_middles(matrix, matrix->middle, step);
         take_others(matrix, matrix->middle, step, &middles[step]);
@@ -311,26 +348,33 @@ int place_matrix_lateness_is(const struct place_matrix *matrix, int64_t late_ns,
            late_ns >= excess_ns / (matrix->times->within ? HOSTS_PART_WITHIN : HOSTS_PART);
 }
 
-int place_matrix_is_late(const struct place_matrix *matrix, size_t unit, size_t step, int64_t excess_ns)
+static struct stays stays_in(const struct job *job, const struct job_instance *instance)
 {
-    return place_matrix_lateness_is(matrix, matrix->late_more[unit * matrix->steps + step], excess_ns);
+    static const struct stays unknown = {.longest_ns = INT64_MAX};
+    struct stays stays = {.shortest_ns = INT64_MAX, .second_ns = INT64_MAX};
+    if (!arrival_is_told(instance, instance->function) || instance->members < 2)
+        return unknown;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t stay_ns = arrival_stay_ns(job, job_member_at(job, instance, i));
+        if (stay_ns == TIME_UNKNOWN)
+            return unknown;
+        if (stay_ns > stays.longest_ns)
+            stays.longest_ns = stay_ns;
+        if (stay_ns < stays.shortest_ns) {
+            stays.second_ns = stays.shortest_ns;
+            stays.shortest_ns = stay_ns;
+        } else if (stay_ns < stays.second_ns)
+            stays.second_ns = stay_ns;
+    }
+    return stays;
 }
 
-int64_t *max_member_durations(const struct job *job)
+struct stays *measure_stays(const struct job *job)
 {
-    int64_t *longest = array_new(job->instance_count, sizeof *longest);
-    for (size_t i = 0; longest && i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        int known = arrival_is_told(instance, instance->function) && instance->members > 1;
-        for (int32_t j = 0; known && j < instance->members; j++) {
-            int64_t stay_ns = arrival_stay_ns(job, job_member_at(job, instance, j));
-            known = stay_ns != TIME_UNKNOWN;
-            longest[i] = stay_ns > longest[i] ? stay_ns : longest[i];
-        }
-        if (!known)
-            longest[i] = INT64_MAX;
-    }
-    return longest;
+    struct stays *stays = array_new(job->instance_count, sizeof *stays);
+    for (size_t i = 0; stays && i < job->instance_count; i++)
+        stays[i] = stays_in(job, &job->instances[i]);
+    return stays;
 }
 
 static int is_of(const struct partition *partition, size_t unit, int32_t rank)
@@ -351,9 +395,10 @@ int place_times_init(struct place_times *times, const struct place_matrix_source
                                   .pace = array_new(ranks * steps, sizeof *times->pace),
                                   .late = array_new(ranks * steps, sizeof *times->late),
                                   .bound = array_new(ranks * steps, sizeof *times->bound),
+                                  .lead = array_new(ranks * steps, sizeof *times->lead),
                                   .communicator = array_new(ranks * steps, sizeof *times->communicator),
                                   .open = array_new(ranks * steps, 1)};
-    if (!times->place || !times->own || !times->pace || !times->late || !times->bound ||
+    if (!times->place || !times->own || !times->pace || !times->late || !times->bound || !times->lead ||
         !times->communicator || !times->open)
         return -1;
     for (size_t rank = 0; rank < of->rank_count; rank++)
@@ -369,6 +414,7 @@ void place_times_release(struct place_times *times)
     free(times->pace);
     free(times->late);
     free(times->bound);
+    free(times->lead);
     free(times->communicator);
     free(times->open);
     *times = (struct place_times){0};
@@ -400,9 +446,18 @@ static int64_t bound_of(const struct place_matrix_source *source, int32_t at)
 {
     const struct job *job = source->job;
     const struct job_operation *operation = &job->operations[at];
-    int64_t longest_ns = source->longest_stay_ns[operation->instance];
+    int64_t longest_ns = source->stays[operation->instance].longest_ns;
     int is_grouped = (size_t)at + 1 < job->operation_count && operation[1].group == operation->group;
     return is_grouped || longest_ns == INT64_MAX ? INT64_MAX : longest_ns - arrival_stay_ns(job, at);
+}
+
+/* By how much a member arrived after all others; INT64_MAX where bound_of() does not know. */
+static int64_t lead_of(const struct place_matrix_source *source, int32_t at, int64_t bound_ns)
+{
+    const struct stays *stays = &source->stays[source->job->operations[at].instance];
+    if (bound_ns == INT64_MAX)
+        return INT64_MAX;
+    return arrival_stay_ns(source->job, at) == stays->shortest_ns ? stays->second_ns - stays->shortest_ns : 0;
 }
 
 /* A slow transfer of more than this part of the following own time may be contained in it. */
@@ -418,6 +473,18 @@ static int may_go_on(const struct place_matrix_source *source, int32_t operation
     int64_t slow_ns = source->transfers[source->job->operations[operation].instance].slow_ns;
     return (!within && slow_ns > own_ns / HELD_PART) ||
            (job_is_grouped(source->job, operation) && has_open_end(source->job, operation));
+}
+
+/*
+ * Whether the ranks leave an operation one after the other, which a trace of finished operations does not
+ * show: the wait for those that are still in it is part of a later own time.
+ */
+static int is_left_in_turns(const struct job *job, const struct job_operation *operation)
+{
+    enum function function =
+        operation->previous >= 0 ? job->operations[operation->previous].function : operation->function;
+    return job->finished_only && !function_is_full_exchange(function) &&
+           !function_is_point_to_point(function);
 }
 
 /* Duration of the operation before, which the rank may compute beside. */
@@ -454,9 +521,11 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     times->pace[cell] = times->own[cell] + beside_ns(job, operation);
     times->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
     times->bound[cell] = bound_of(source, at);
+    times->lead[cell] = lead_of(source, at, times->bound[cell]);
     times->communicator[cell] = operation->communicator;
     times->open[cell] =
-        (unsigned char)may_go_on(source, operation->previous, times->own[cell], times->within);
+        (unsigned char)(is_left_in_turns(job, operation) ||
+                        may_go_on(source, operation->previous, times->own[cell], times->within));
 }
 
 const int32_t *place_times_operations(const struct place_times *times, const struct baseline *baseline,

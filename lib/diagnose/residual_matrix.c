@@ -4,16 +4,19 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/rule.h"
 #include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Sums for one matrix. */
 struct sums {
     int64_t *apart_ns; /* [unit * steps + step]: own time minus that of the others, sum over all places */
     int32_t *known;    /* same index: number of places that count for single steps */
+    int64_t *spare_ns; /* same index: lateness of the host that no excess of the step has shown yet */
     int64_t *list;     /* scratch: one value per step or per unit */
 };
 
@@ -23,31 +26,36 @@ static int sums_init(struct sums *sums, const struct place_matrix *matrix)
     size_t longest = matrix->units > matrix->steps ? matrix->units : matrix->steps;
     *sums = (struct sums){.apart_ns = array_new(cells, sizeof *sums->apart_ns),
                           .known = array_new(cells, sizeof *sums->known),
+                          .spare_ns = array_new(cells, sizeof *sums->spare_ns),
                           .list = array_new(longest, sizeof *sums->list)};
-    return sums->apart_ns && sums->known && sums->list ? 0 : -1;
+    return sums->apart_ns && sums->known && sums->spare_ns && sums->list ? 0 : -1;
 }
 
 static void sums_release(struct sums *sums)
 {
     free(sums->apart_ns);
     free(sums->known);
+    free(sums->spare_ns);
     free(sums->list);
 }
 
 static int residual_matrix_init(struct residual_matrix *residuals, const struct place_matrix *matrix,
-                                int32_t positions)
+                                const struct place_matrix_source *source, int32_t positions)
 {
     size_t cells = matrix->units * matrix->steps;
-    size_t middles = matrix->units > 1 ? (size_t)positions * matrix->steps : 0;
+    int is_compared = place_matrix_is_compared(matrix, source);
+    size_t middles = is_compared ? (size_t)positions * matrix->steps : 0;
     *residuals = (struct residual_matrix){.units = matrix->units,
+                                          .is_compared = is_compared,
                                           .unit = array_new(matrix->units, sizeof *residuals->unit),
                                           .beyond = array_new(cells, sizeof *residuals->beyond),
                                           .more = array_new(cells, sizeof *residuals->more),
                                           .host = array_new(cells, sizeof *residuals->host),
+                                          .lead = array_new(cells, sizeof *residuals->lead),
                                           .level = array_new(matrix->units, sizeof *residuals->level),
                                           .middles = array_new(middles, sizeof *residuals->middles)};
-    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->level ||
-        !residuals->middles)
+    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->lead ||
+        !residuals->level || !residuals->middles)
         return -1;
     for (size_t unit = 0; unit < matrix->units; unit++)
         residuals->unit[unit] = matrix->unit[unit];
@@ -60,9 +68,37 @@ void residual_matrix_release(struct residual_matrix *residuals)
     free(residuals->beyond);
     free(residuals->more);
     free(residuals->host);
+    free(residuals->lead);
     free(residuals->level);
     free(residuals->middles);
     *residuals = (struct residual_matrix){0};
+}
+
+/*
+ * The part of an excess that is the host's. A host that is late delays all GPU work that follows, which may
+ * show after a later operation that is already queued: what the lateness exceeds the excess by explains later
+ * excess of the step.
+ */
+static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns,
+                            int64_t *spare_ns)
+{
+    int64_t part_ns = *spare_ns < excess_ns ? *spare_ns : excess_ns;
+    if (place_matrix_lateness_is(matrix, late_ns, excess_ns)) {
+        part_ns = excess_ns;
+        *spare_ns += late_ns > excess_ns ? late_ns - excess_ns : 0;
+    } else
+        *spare_ns -= part_ns;
+    return part_ns;
+}
+
+static int64_t lead_in(const struct place_matrix *matrix, size_t unit, size_t step)
+{
+    size_t cell = unit * matrix->steps + step;
+    size_t of_rank = (size_t)matrix->member[matrix->first[unit]] * matrix->steps + step;
+    int64_t apart_ns = matrix->value[cell] - matrix->others[cell], lead_ns = matrix->times->lead[of_rank];
+    if (matrix->partition->kind != UNIT_RANK || apart_ns <= 0)
+        return 0;
+    return apart_ns < lead_ns ? apart_ns : lead_ns;
 }
 
 static void add_steps(struct residual_matrix *residuals, struct sums *sums, const struct place_matrix *matrix)
@@ -79,11 +115,12 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
                 continue;
             sums->known[cell]++;
             residuals->beyond[cell] += apart_ns;
+            residuals->lead[cell] += lead_in(matrix, unit, step);
             if (beyond_ns <= 0)
                 continue;
             residuals->more[cell] += beyond_ns;
-            if (place_matrix_is_late(matrix, unit, step, beyond_ns))
-                residuals->host[cell] += beyond_ns;
+            residuals->host[cell] +=
+                part_of_host(matrix, matrix->late_more[cell], beyond_ns, &sums->spare_ns[cell]);
         }
 }
 
@@ -114,19 +151,20 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
         if (apart_ns == TIME_UNKNOWN)
             continue;
         int64_t others_ns = usual_of(matrix, matrix->others, NULL, unit);
+        int is_slower = (double)apart_ns > SLOWER * (double)others_ns;
         level->apart_ns += apart_ns;
         level->others_ns += others_ns;
         if (others_ns > level->widest_ns) {
             level->widest_ns = others_ns;
             level->widest_more_ns = apart_ns;
+            level->widest_is_slower = is_slower;
         }
-        if ((double)apart_ns > SLOWER * (double)others_ns)
-            level->slower_ns += others_ns;
+        level->slower_ns += is_slower ? others_ns : 0;
         if (apart_ns <= 0)
             continue;
         level->more_ns += apart_ns;
-        if (place_matrix_lateness_is(matrix, usual_of(matrix, matrix->late_more, NULL, unit), apart_ns))
-            level->host_ns += apart_ns;
+        level->host_ns +=
+            part_of_host(matrix, usual_of(matrix, matrix->late_more, NULL, unit), apart_ns, &level->spare_ns);
     }
 }
 
@@ -191,7 +229,9 @@ static void settle(struct residual_matrix *residuals, struct sums *sums, size_t 
 {
     for (size_t unit = 0; unit < residuals->units; unit++)
         settle_unit(residuals, sums, steps, first_step, unit);
-    take_off_usual(residuals, sums, steps);
+    /* A single unit has no others to tell noise from a fault in most steps. */
+    if (residuals->units > 1)
+        take_off_usual(residuals, sums, steps);
 }
 
 /* Working memory of residual_matrices_init() for one role. */
@@ -212,7 +252,7 @@ static int work_init(struct work *work, struct residual_matrix *residual_matrice
     for (size_t i = 0; !failed && i < partitions->count; i++)
         failed =
             place_matrix_init(&work->place_matrices[i], source, &partitions->items[i], &work->times, role) ||
-            residual_matrix_init(&residual_matrices[i], &work->place_matrices[i],
+            residual_matrix_init(&residual_matrices[i], &work->place_matrices[i], source,
                                  source->baseline->roles[role].length) ||
             sums_init(&work->sums[i], &work->place_matrices[i]);
     return failed ? -1 : 0;
@@ -239,7 +279,7 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&work.times, source, role, position);
         for (size_t i = 0; i < partitions->count; i++) {
-            if (residual_matrices[i].units < 2)
+            if (!residual_matrices[i].is_compared)
                 continue;
             place_matrix_measure(&work.place_matrices[i], source, role,
                                  &residual_matrices[i].middles[(size_t)position * steps]);
@@ -251,6 +291,68 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
         settle(&residual_matrices[i], &work.sums[i], steps, (size_t)source->baseline->first_step);
     work_release(&work, partitions->count);
     return failed;
+}
+
+/* Adds up the own time of a rank by step. */
+static void sum_own(const struct job *job, const struct job_rank *rank, int64_t *by_step, size_t steps)
+{
+    for (size_t step = 0; step < steps; step++)
+        by_step[step] = 0;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->own_ns != TIME_UNKNOWN && operation->step >= 0 && (size_t)operation->step < steps)
+            by_step[operation->step] += operation->own_ns;
+    }
+}
+
+/* How many times as long as usual each rank computed: [rank * steps + step]. */
+static double *growth_of_ranks(const struct job *job, size_t steps)
+{
+    double *growth = array_new(job->rank_count * steps + 1, sizeof *growth);
+    int64_t *by_step = array_new(steps + 1, sizeof *by_step), *list = array_new(steps + 1, sizeof *list);
+    for (size_t rank = 0; growth && by_step && list && rank < job->rank_count; rank++) {
+        sum_own(job, &job->ranks[rank], by_step, steps);
+        memcpy(list, by_step, steps * sizeof *list);
+        int64_t usual_ns = steps ? pick_baseline_quantile(list, steps) : 0;
+        for (size_t step = 0; step < steps; step++)
+            growth[rank * steps + step] = usual_ns > 0 ? ratio_of(by_step[step], usual_ns) : 1;
+    }
+    int failed = !by_step || !list;
+    free(by_step);
+    free(list);
+    if (!failed)
+        return growth;
+    free(growth);
+    return NULL;
+}
+
+static double growth_beside(const struct baseline *baseline, size_t ranks, const double *of_ranks,
+                            size_t role, size_t step, double *list)
+{
+    size_t count = 0, steps = (size_t)baseline->step_count;
+    for (size_t rank = 0; rank < ranks; rank++)
+        if (baseline->role_of_rank[rank] >= 0 && baseline->role_of_rank[rank] != (int32_t)role)
+            list[count++] = of_ranks[rank * steps + step];
+    sort_reals(list, count);
+    return count && list[(count - 1) / 2] > 1 ? list[(count - 1) / 2] : 1;
+}
+
+double *measure_growth(const struct job *job, const struct baseline *baseline)
+{
+    size_t steps = (size_t)baseline->step_count;
+    double *growth = array_new(baseline->role_count * steps + 1, sizeof *growth);
+    double *of_ranks = growth_of_ranks(job, steps), *list = array_new(job->rank_count + 1, sizeof *list);
+    int failed = !growth || !of_ranks || !list;
+    for (size_t role = 0; !failed && role < baseline->role_count; role++)
+        for (size_t step = 0; step < steps; step++)
+            growth[role * steps + step] =
+                growth_beside(baseline, job->rank_count, of_ranks, role, step, list);
+    free(of_ranks);
+    free(list);
+    if (!failed)
+        return growth;
+    free(growth);
+    return NULL;
 }
 
 /* The baseline of a unit at a place: the steps that are not marked. */
@@ -361,7 +463,7 @@ int fault_each(const struct fault *fault, const struct place_matrix_source *sour
 {
     for (size_t role = 0; role < source->baseline->role_count; role++) {
         const struct residual_matrix *residuals = &fault->residual_matrices[role * fault->apart];
-        if (residuals->units > 1 && plays(fault->partition, fault->unit, source->baseline, role) &&
+        if (residuals->is_compared && plays(fault->partition, fault->unit, source->baseline, role) &&
             take_role(fault, source, residuals, role, take, context))
             return -1;
     }

@@ -426,3 +426,71 @@ int baseline_find_roles(struct baseline *baseline, const struct job *job)
     free(loads);
     return failed ? -1 : 0;
 }
+
+/* Ranks that do the same work. Each is in a tree with the others, whose root stands for all of them. */
+
+static int32_t root_of(int32_t *parent, int32_t rank)
+{
+    while (parent[rank] != rank)
+        rank = parent[rank] = parent[parent[rank]];
+    return rank;
+}
+
+/* Whether all members of a communicator have one role. */
+static int is_of_one_role(const struct job_communicator *communicator, const struct baseline *baseline)
+{
+    for (size_t i = 0; i < communicator->member_list_count; i++)
+        if (baseline->role_of_rank[communicator->member_list[i].rank] < 0 ||
+            baseline->role_of_rank[communicator->member_list[i].rank] !=
+                baseline->role_of_rank[communicator->member_list[0].rank])
+            return 0;
+    return 1;
+}
+
+static void unite(int32_t *parent, const struct job_communicator *communicator)
+{
+    for (size_t i = 1; i < communicator->member_list_count; i++)
+        parent[root_of(parent, communicator->member_list[i].rank)] =
+            root_of(parent, communicator->member_list[0].rank);
+}
+
+static int shares_work(enum function function)
+{
+    return function == FUNCTION_ALL_REDUCE || function == FUNCTION_ALL_GATHER ||
+           function == FUNCTION_REDUCE_SCATTER;
+}
+
+/* `is_seen` has one value per communicator, zeroed. */
+static void unite_all(int32_t *parent, const struct baseline *baseline, const struct job *job,
+                      unsigned char *is_seen)
+{
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        const struct job_communicator *communicator = &job->communicators[operation->communicator];
+        if (is_seen[operation->communicator] || !shares_work((enum function)operation->function))
+            continue;
+        is_seen[operation->communicator] = 1;
+        if (is_of_one_role(communicator, baseline))
+            unite(parent, communicator);
+    }
+}
+
+int baseline_find_same_work(struct baseline *baseline, const struct job *job)
+{
+    unsigned char *is_seen = array_new(job->communicator_count + 1, 1);
+    int32_t *parent = array_new(job->rank_count + 1, sizeof *parent);
+    int failed = !is_seen || !parent;
+    for (size_t i = 0; !failed && i < job->rank_count; i++) {
+        parent[i] = (int32_t)i;
+        baseline->same_work[i] = 0;
+    }
+    if (!failed)
+        unite_all(parent, baseline, job, is_seen);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        baseline->same_work[root_of(parent, (int32_t)i)]++;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        baseline->same_work[i] = baseline->same_work[root_of(parent, (int32_t)i)];
+    free(is_seen);
+    free(parent);
+    return failed ? -1 : 0;
+}

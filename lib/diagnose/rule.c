@@ -147,12 +147,14 @@ const struct limit limits[LIMIT_COUNT] = {
 enum {
     OF_COMPUTE = 1 << FINDING_COMPUTE,
     OF_HOST = 1 << FINDING_HOST,
+    OF_LATE = 1 << FINDING_LATE,
     OF_NETWORK = 1 << FINDING_NETWORK,
     OF_MISSING = 1 << FINDING_MISSING,
     OF_ENDED_EARLY = 1 << FINDING_ENDED_EARLY,
     OF_ERROR = 1 << FINDING_ERROR,
     OF_RANK = OF_COMPUTE | OF_HOST,
-    OF_ALL = OF_RANK | OF_NETWORK
+    OF_ALL = OF_RANK | OF_NETWORK,
+    OF_SCORE = OF_ALL | OF_LATE
 };
 
 /* The names follow the enum: RULE_ROUGH_END is rough-end. */
@@ -176,10 +178,13 @@ const struct rule rules[RULE_COUNT] = {
         {"after-warm-up", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE, NULL,
          "how many steps its last step is after the first step that follows the warm-up",
          "the rank was late only in the first step after the warm-up, which may still be warm-up"},
-    [RULE_EXCHANGE] = {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                       "traces without sends and receives, in which all ranks take part in all operations",
-                       "the share of its steps in which another rank was late by at least half as much",
-                       "the rank may have exchanged data that is not recorded"},
+    [RULE_EXCHANGE] =
+        {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "traces without sends and receives, in which all ranks take part in all operations",
+         "the share of its steps in which another rank was late by at least half as much; for a "
+         "finding of several ranks by a score, the part of their variation from step to step "
+         "that they have in common",
+         "the rank may have exchanged data that is not recorded"},
     [RULE_LEAF_OF_TREE] =
         {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
          "traces with finished operations only",
@@ -281,7 +286,7 @@ const struct rule rules[RULE_COUNT] = {
                                "all steps make them too early for one rank",
                                "the share of the steps after the warm-up that the fault covers",
                                "the fault covers all steps and is based on estimated end times"},
-    [RULE_WORTH] = {"worth", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH, NULL,
+    [RULE_WORTH] = {"worth", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH, NULL,
                     "its worth in each step, in units of --min-gain of the median step",
                     "the fault costs too little"},
     [RULE_WORTH_MOMENT] =
@@ -291,14 +296,17 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_BY_DESIGN] =
         {"by-design", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
          "faults that cover all steps after the warm-up; for a host, nearly-all; for a network, or in traces "
-         "with finished operations only, more than half; not for a rank that reduces or gathers with at "
-         "least ranks-of-role others, all of its role, in a job without receives and AlltoAll, if no other "
-         "rank of its role was late by half as much in more than half of its steps",
+         "with finished operations only, more than half; not for one of more than ranks-of-role ranks that "
+         "do the same work (one role; they reduce or gather in communicators of that role only, directly or "
+         "through others), if none of its role was late by half as much in more than half of its steps, and "
+         "no rank receives varying amounts of data",
          "its worth in each step, as a share of the median step",
          "the fault covers so many steps that the ranks may differ by design"},
     [RULE_ONE_PLACE] =
         {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
-         "findings by a score over several ranks or steps, if they cover all steps",
+         "findings by a score over several ranks or steps, if they cover all steps; not if the rank is "
+         "certain "
+         "to be the last of its role in all steps",
          "the share of the gap time of its peers in a step that lies at places where it takes longer",
          "only some places take longer, which may be by design"},
     [RULE_LONGER_WAY] =
@@ -339,13 +347,13 @@ const struct rule rules[RULE_COUNT] = {
          "faults of at least three steps, from the first one after the warm-up and not to the last",
          "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
     [RULE_CERTAINTY] =
-        {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
+        {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
          "findings by a score over several ranks or steps; hosts that were late in at least three "
          "consecutive steps",
          "the log odds that the fault is not noise", "the fault may be noise"},
     [RULE_CERTAINTY_SENDERS] =
         {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-         "findings by the score of senders", "the log odds that the fault is not noise",
+         "findings by the score of senders or of groups", "the log odds that the fault is not noise",
          "the fault may be noise: links also have slow moments that last for several steps"},
     [RULE_NOTICES] =
         {"notices", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLICE, "findings about proxy threads",
@@ -393,6 +401,10 @@ const struct rule rules[RULE_COUNT] = {
          "strong as any other single step, but not both; worth less than longer-steps",
          "how many times the baseline the network steps of its slow links waited",
          "the links are no slower than healthy links are at times"},
+    [RULE_ONE_OF_SEVERAL] = {"one-of-several", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_ONE,
+                             "findings by the score of groups",
+                             "the number of ranks of which one may be at fault; 1 for a host",
+                             "the trace cannot tell which of several ranks is at fault"},
     [RULE_STEADY] = {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL, NULL,
                      "the share of the steps after the warm-up that the fault covers",
                      "the fault covers every step after the warm-up, so only the peers are evidence"},
@@ -468,13 +480,15 @@ const struct rule rules[RULE_COUNT] = {
                        "operations on it",
                        "1 if the ranks that the others wait for left no trace, else 0",
                        "the ranks left no trace, but their files may merely not have been ingested"},
-    [RULE_OUTLIVED] = {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
-                       "jobs in which most files have no end, for a rank with a file",
-                       "for how many seconds longer the bundled plugin wrote the files of the waiting ranks; "
-                       "0 if the clocks do not show it, or another recorder wrote the files",
-                       "the file of the rank ends at about the same time as others, so it may only have been "
-                       "truncated elsewhere"},
-    [RULE_UNRECORDED] = {"unrecorded", OF_MISSING, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE,
+    [RULE_OUTLIVED] =
+        {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
+         "jobs in which most files have no end, for a rank with a file",
+         "for how many seconds the bundled plugin wrote the files of the waiting ranks after it "
+         "last recorded the clock of this rank; 0 if the clocks do not show it, or another recorder wrote "
+         "the files",
+         "the file of the rank ends at about the same time as others, so it may only have been "
+         "truncated elsewhere"},
+    [RULE_UNRECORDED] = {"unrecorded", OF_MISSING | OF_LATE, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE,
                          "ranks that others wait for, or that one reports; if the rank has no record, if "
                          "records times as many ranks have a record as have none (records-unsized times if "
                          "no record shows how many ranks there are)",

@@ -42,6 +42,7 @@ void figures_add_time(struct figures *figures, const char *name_us, int64_t time
 enum finding_kind {
     FINDING_COMPUTE = 0, /* its GPU took longer before its operations than those of its peers */
     FINDING_HOST,        /* it enqueued operations late */
+    FINDING_LATE,        /* its GPU or its host was late: it has no trace that shows which */
     FINDING_NETWORK,     /* its sends (or one link, or its receives) were slow */
     FINDING_MISSING,     /* it never started an operation that other ranks wait in */
     FINDING_MISMATCH,    /* it called a different operation than the others */
@@ -51,7 +52,7 @@ enum finding_kind {
 
 enum { FINDING_KINDS = FINDING_ERROR + 1 };
 
-#define FINDING_KIND_WORDS "compute, host, network, missing, mismatch, ended_early or error"
+#define FINDING_KIND_WORDS "compute, host, late, network, missing, mismatch, ended_early or error"
 
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 
@@ -203,6 +204,7 @@ enum rule_id {
     RULE_NOT_SLOWER,
     RULE_NOT_SLOWER_MANY,
     /* The finding is plausible but not certain. */
+    RULE_ONE_OF_SEVERAL,
     RULE_STEADY,
     RULE_CERTAINTY_SURE,
     RULE_WORTH_SURE,

@@ -5,6 +5,7 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
 #include "diagnose/network.h"
 #include "diagnose/score.h"
 #include "job/job.h"
@@ -88,11 +89,67 @@ static double spread_of_means(const double *rows, size_t count, int32_t steps, i
     return robust_spread(list, means);
 }
 
-double scan_related_score(const struct step_set *set, const double *rows, size_t count, int32_t steps,
-                          double tail, double *list)
+/*
+ * The greatest mean of as many known steps of a row, outside a set and the steps beside it; NAN: there are
+ * less than twice as many, which are no other time.
+ */
+static double greatest_beside(const double *row, const struct step_set *set, int32_t steps)
+{
+    int32_t length = set->last - set->first + 1, known = 0, outside = 0;
+    double sum = 0, greatest = NAN;
+    for (int32_t step = 0; step < steps; step++) {
+        int32_t left = step - length;
+        if (!isnan(row[step])) {
+            sum += row[step];
+            known++;
+        }
+        if (left >= 0 && !isnan(row[left])) {
+            sum -= row[left];
+            known--;
+        }
+        outside += !isnan(row[step]) && (step < set->first - 1 || step > set->last + 1);
+        if (known == length && (step < set->first - 1 || left > set->last))
+            greatest = fmax(greatest, sum / length);
+    }
+    return outside >= 2 * length ? greatest : NAN;
+}
+
+static double mean_of_set(const double *row, const struct step_set *set)
+{
+    double sum = 0;
+    int32_t known = 0;
+    for (int32_t step = set->first; step <= set->last; step++)
+        if (!isnan(row[step]) && step_set_has(set, step)) {
+            sum += row[step];
+            known++;
+        }
+    return known ? sum / known : 0;
+}
+
+/*
+ * Whether no row was nearly as late at another time: then related noise is no explanation. Rows that leave no
+ * room for another time do not tell.
+ */
+static int is_far_ahead(const double *row, const struct step_set *set, const double *rows, size_t count,
+                        int32_t steps)
+{
+    double greatest = 0;
+    for (size_t i = 0; i < count; i++) {
+        double beside = greatest_beside(rows + i * (size_t)steps, set, steps);
+        if (isnan(beside))
+            return 0;
+        greatest = fmax(greatest, beside);
+    }
+    greatest = fmax(greatest, greatest_beside(row, set, steps));
+    return mean_of_set(row, set) >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+}
+
+double scan_related_score(const double *row, const struct step_set *set, const double *rows, size_t count,
+                          int32_t steps, double tail, double *list)
 {
     int32_t length = step_set_count(set);
-    if (set->period > 1 || count < LEAST_ROWS || set->score <= 0 || length < 2)
+    if (set->period > 1 || count < LEAST_ROWS || set->score <= 0 || length < 2 ||
+        is_far_ahead(row, set, rows, count, steps))
         return set->score;
     int32_t measured = length * LONGEST_PART > steps ? steps / LONGEST_PART : length;
     double spread = spread_of_means(rows, count, steps, measured, list);
@@ -150,18 +207,6 @@ static double explained_by_any(double value, double tail)
     for (double size = LEAST_SIZE; size < MOST_SIZE; size *= SIZE_STEP, count++)
         sum += exp(explained_by(value, size, tail));
     return log(sum / count);
-}
-
-static double mean_of_set(const double *row, const struct step_set *set)
-{
-    double sum = 0;
-    int32_t known = 0;
-    for (int32_t step = set->first; step <= set->last; step++)
-        if (!isnan(row[step]) && step_set_has(set, step)) {
-            sum += row[step];
-            known++;
-        }
-    return known ? sum / known : 0;
 }
 
 static void measure_ratios(const struct scan *scan)
@@ -465,6 +510,18 @@ static int add_hosts(struct partitions *partitions, const struct job *job)
     return failed;
 }
 
+static void mark_hosts(struct partitions *partitions, const struct job *job, const struct edges *edges)
+{
+    struct partition *largest = &partitions->items[partitions->count - 1], *second = &partitions->items[1];
+    if (partitions->count < 2)
+        return;
+    if (second->kind == UNIT_HOST)
+        second->is_host = 1;
+    else
+        largest->is_host = unit_size(largest, 0) * GROWTH <= job->rank_count &&
+                           has_edge_within(edges, unit_size(largest, 0) * GROWTH);
+}
+
 int partitions_init(struct partitions *partitions, const struct job *job, const struct edges *edges)
 {
     *partitions = (struct partitions){.items = array_new(MOST_PARTITIONS, sizeof *partitions->items)};
@@ -475,6 +532,7 @@ int partitions_init(struct partitions *partitions, const struct job *job, const 
          size *= GROWTH)
         if (add_blocks(partitions, job, size))
             return -1;
+    mark_hosts(partitions, job, edges);
     return 0;
 }
 

@@ -72,15 +72,17 @@ int scan_row(const double *row, const int32_t *numbers, int32_t steps, double ta
 void scan_set(const double *row, double tail, struct step_set *set);
 
 /*
- * What a set is worth when the noise of consecutive steps is related: the speed of a host wanders, so its
- * steps are late or early for a while. `rows` are those of units that are not at fault. The mean of n steps
- * of them spreads by s instead of by 1 / sqrt(n), so the n steps say as much as n / (n s^2) independent ones
- * (the variance ratio: Lo and MacKinlay, 1988). Returns the score of `set` for that many steps. If it is less
- * than one, the mean of the set is compared with s. Sets that recur, and fewer than three rows, are not
- * changed. `list` has room for `count` * `steps` values.
+ * What a set of `row` is worth when the noise of consecutive steps is related: the speed of a host wanders,
+ * so its steps are late or early for a while. `rows` are those of units that are not at fault. The mean of n
+ * steps of them spreads by s instead of by 1 / sqrt(n), so the n steps say as much as n / (n s^2) independent
+ * ones (the variance ratio: Lo and MacKinlay, 1988). Returns the score of `set` for that many steps. If it is
+ * less than one, the mean of the set is compared with s. Not changed are sets that recur, and those whose
+ * mean is ahead-many times the greatest mean of as many steps of any row at another time (where there are
+ * twice as many other steps); nor any set if there are fewer than two rows. `list` has room for `count` *
+ * `steps` values.
  */
-double scan_related_score(const struct step_set *set, const double *rows, size_t count, int32_t steps,
-                          double tail, double *list);
+double scan_related_score(const double *row, const struct step_set *set, const double *rows, size_t count,
+                          int32_t steps, double tail, double *list);
 
 /* As many rows tell how noise is related from step to step. */
 enum { MOST_SAMPLED = 64 };
@@ -109,6 +111,8 @@ enum unit_kind {
 
 struct partition {
     enum unit_kind kind;
+    int is_host; /* its units are hosts: UNIT_HOST, or where the traces do not tell hosts, the largest blocks
+                    without a network edge, if larger ones have some */
     size_t count;
     size_t *first;  /* owned: index in `ranks` of the first member of each unit; one extra entry at the end */
     int32_t *ranks; /* owned: job ranks, sorted by unit */
@@ -148,11 +152,18 @@ struct explanation {
     struct step_set steps;
     int32_t counted;    /* number of steps */
     int is_steady;      /* slow in all steps: compared with other units, not with its own past */
+    int has_no_peers;   /* its ranks have their roles alone, and are compared with their past */
+    int is_last;        /* its rank is certain to arrive after all others in all steps */
     double slower_part; /* share of the others' own time that lies at places where the unit takes longer: 1
                            for a slow clock, less for a heavier load by design */
-    double most_part;   /* the largest part of an own time that the fault may be */
-    double certainty;   /* log odds, after penalties */
-    int64_t gain_ns;    /* gain of the job by replay, beyond the gain of the explanations before it */
+    double common_part; /* of several ranks, what they have in common of their variation from step to step; 1
+                           for one rank, or where it cannot be determined */
+    double leaf_part; /* the part of it after AllReduces that other ranks left later by half of it: trees end
+                         sooner on some ranks */
+    int on_estimates; /* most of it is own time after ends that are estimated */
+    double most_part; /* the largest part of an own time that the fault may be */
+    double certainty; /* log odds, after penalties */
+    int64_t gain_ns;  /* gain of the job by replay, beyond the gain of the explanations before it */
     int64_t
         margin_ns;   /* time by which its ranks arrived after all others: the direct loss of their partners */
     int64_t slow_ns; /* excess of its ranks in its steps, limited to what others waited; mean over roles */
@@ -222,14 +233,20 @@ struct place_matrix_source {
     const struct baseline *baseline;
     const struct transfer_excess *transfers;
     const unsigned char *explained; /* [rank * steps + step]: 1 where a fault has already been found */
-    const int64_t *longest_stay_ns; /* per instance, from max_member_durations() */
+    const struct stays *stays;      /* per instance, from measure_stays() */
+    const double *growth; /* [role * steps + step], from measure_growth(); NULL: a host that has all ranks of
+                             a role is compared with nothing */
 };
 
-/*
- * Returns, per instance, the longest time that a member stayed in it (arrival_stay_ns); INT64_MAX where the
- * trace cannot tell. The caller frees it; NULL when memory runs out.
- */
-int64_t *max_member_durations(const struct job *job);
+/* How long the members of an instance stayed in it (arrival_stay_ns). The last to arrive has the shortest. */
+struct stays {
+    int64_t longest_ns; /* INT64_MAX where the trace cannot tell; then the others are 0 */
+    int64_t shortest_ns;
+    int64_t second_ns; /* the shortest but one */
+};
+
+/* Returns the stays of each instance. The caller frees them; NULL when memory runs out. */
+struct stays *measure_stays(const struct job *job);
 
 /*
  * Own times of ranks of a role at one place of the step, and what limits them. In nanoseconds; TIME_UNKNOWN
@@ -248,6 +265,7 @@ struct place_times {
                   rank that arrives last spends less time in that operation and computes longer after it */
     int64_t *late;         /* part of the own time that had passed when the operation was enqueued */
     int64_t *bound;        /* longest wait of another member of the operation; INT64_MAX: unknown */
+    int64_t *lead;         /* shortest such wait, 0 if others arrived later; INT64_MAX: unknown */
     int32_t *communicator; /* communicator of the operation */
     unsigned char *open;   /* the own time may contain the rest of an operation whose end is unknown or that a
                               slow link held for other members */
@@ -302,6 +320,9 @@ struct place_matrix {
     size_t *known;       /* owned: cells of the times */
 };
 
+/* Whether there is something to compare its units with: each other, or for one host its past. */
+int place_matrix_is_compared(const struct place_matrix *matrix, const struct place_matrix_source *source);
+
 /* Allocates room for the ranks of `times`. Returns -1 when memory runs out; release it in that case too. */
 int place_matrix_init(struct place_matrix *matrix, const struct place_matrix_source *source,
                       const struct partition *partition, const struct place_times *times, size_t role);
@@ -330,12 +351,8 @@ int64_t place_matrix_unit_excess(const struct place_matrix *matrix, size_t unit,
  */
 int place_matrix_is_open(const struct place_matrix *matrix, size_t unit, size_t step);
 
-/*
- * Whether an excess is the host's, judged by how much later than the others its operations were enqueued;
- * below, for one cell.
- */
+/* Whether an excess is the host's, judged by how much later than the others its operations were enqueued. */
 int place_matrix_lateness_is(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns);
-int place_matrix_is_late(const struct place_matrix *matrix, size_t unit, size_t step, int64_t excess_ns);
 
 /* -------------------- residual_matrix.c -------------------- */
 
@@ -344,13 +361,18 @@ int place_matrix_is_late(const struct place_matrix *matrix, size_t unit, size_t 
  * step. They keep their sign so that noise cancels. In nanoseconds.
  */
 struct residual_matrix {
-    size_t units;  /* with ranks in the role; 0 or 1: nothing to compare with */
-    int32_t *unit; /* owned: their numbers in the partition */
+    size_t units;    /* with ranks in the role */
+    int is_compared; /* with other units of the role; or a host that has all ranks of the role, with its past
+                      */
+    int32_t *unit;   /* owned: their numbers in the partition */
     /* Owned: [unit of the role * steps + step]. */
     int64_t *beyond;         /* beyond the others and beyond its quiet steps, about 0 where nothing is wrong;
                                 TIME_UNKNOWN */
     int64_t *more;           /* sum over the places with an excess beyond the quiet steps */
     int64_t *host;           /* part of `more` before operations that were enqueued late */
+    int64_t *lead;           /* single ranks only, else 0: excess over the others by which the rank arrived
+                                after all other members of its operations; at most one member of each
+                                operation has any, and what the rank computed while it waited does not count */
     struct level *level;     /* owned: [unit of the role] */
     struct middles *middles; /* owned: [position * steps + step], what fault_each() compares a unit with */
 };
@@ -361,11 +383,19 @@ struct level {
     int64_t quiet_ns;       /* apart per step, lower quartile over steps */
     int64_t more_ns;        /* apart_ns, only places where it is positive */
     int64_t host_ns;        /* part of more_ns before operations that were enqueued later than the others' */
+    int64_t spare_ns;       /* lateness of its hosts beyond host_ns, while places are added */
     int64_t widest_ns;      /* own time of the others at the place where it is longest */
     int64_t widest_more_ns; /* own time of the unit at that place, minus that of the others */
+    int widest_is_slower;   /* the unit is slower there (SLOWER) */
     int64_t others_ns;      /* own time of the others */
     int64_t slower_ns;      /* part of others_ns at places where the unit is slower (SLOWER) */
 };
+
+/*
+ * Returns, per role and step, how many times as long as usual the ranks of other roles computed, the median
+ * over these; at least 1. The caller frees it; NULL when memory runs out.
+ */
+double *measure_growth(const struct job *job, const struct baseline *baseline);
 
 /*
  * Makes one matrix per partition for a role; `residual_matrices` has room for them. Returns -1 when memory
@@ -426,7 +456,8 @@ struct explanation_search {
     int idle_count;
     struct place_matrix_source source;
     unsigned char *explained;                  /* owned: [rank * steps + step] */
-    int64_t *longest_stay_ns;                  /* owned */
+    struct stays *stays;                       /* owned */
+    double *growth;                            /* owned */
     struct residual_matrix *residual_matrices; /* owned: [role * partitions + partition] */
     int64_t *sigma_ns;                         /* owned: same; standard deviation of the residuals */
     unsigned char *dirty;                      /* owned: [role], matrices to be measured again */
@@ -566,5 +597,109 @@ int slow_senders_have_step(const struct slow_senders *found, int32_t step);
  */
 double slow_senders_excess(const struct sender_search *search, const struct slow_senders *found, int32_t rank,
                            int32_t step);
+
+/* -------------------- slow_groups.c -------------------- */
+
+/*
+ * A group of ranks that transfer together: the members of a communicator, or a sender with its receiver. Its
+ * sister groups, the family, have members at the same distances from each other, on as many hosts.
+ */
+struct transfer_group {
+    int32_t instance; /* one of its instances, which has all its members */
+    int32_t number;   /* before the groups were sorted by family */
+    int32_t family;
+    int crosses;          /* whether its members are on several hosts; -1: hosts are not known */
+    int is_told;          /* it was already returned */
+    double level;         /* lower quartile over steps of struct transfer_groups.ratio; NAN */
+    double apart;         /* its level minus the upper quartile of those of its sisters; NAN */
+    double spread[2];     /* standard deviation of its family, of `beyond` and of `ratio` */
+    struct step_set best; /* best set of steps in `beyond`; period 0: there is none */
+    double deflation;     /* best scores of its family without a fault, divided by what they should be */
+};
+
+/*
+ * How much longer the transfers of each group took, by step, where no network steps are recorded: logarithms
+ * of ratios of sums of transfer times. The shortest duration over members is the transfer time, so a member
+ * that arrives late does not count. Transfers are compared by function, bytes and phase, with those of at
+ * least three sister groups in the same step, and with the lower quartile of the group's own steps.
+ */
+struct transfer_groups {
+    const struct job *job; /* borrowed */
+    int32_t steps;
+    int32_t first_step;           /* first step after warm-up */
+    struct partitions partitions; /* for the hosts */
+    struct transfer_group *items; /* owned; sorted by family */
+    size_t count;
+    int32_t *of_instance; /* owned: [instance], its group; -1: not compared */
+    double *ratio;        /* owned: [group * steps + step], to sister groups; NAN: not known */
+    double *beyond;       /* owned: same, to its own quiet steps, about 0 where nothing is wrong */
+};
+
+/* Steps before `first_step` are warm-up. Returns -1 when memory runs out; release it in all cases. */
+int transfer_groups_init(struct transfer_groups *groups, const struct job *job, int32_t first_step,
+                         const struct edges *edges);
+void transfer_groups_release(struct transfer_groups *groups);
+
+/* -------------------- transfer_groups.c -------------------- */
+
+/*
+ * Called by transfer_groups_init: finds the groups that transfer in at least half of the steps, and their
+ * families. Returns -1 when memory runs out.
+ */
+int transfer_groups_find(struct transfer_groups *groups, const struct edges *edges);
+
+/* The hosts of the ranks; NULL: not known. */
+const struct partition *transfer_groups_hosts(const struct transfer_groups *groups);
+
+/*
+ * Writes the members of a group, ascending; of a pair, the sender and then the receiver. `ranks` has room for
+ * all ranks and two. Returns their number.
+ */
+size_t transfer_group_ranks(const struct transfer_groups *groups, size_t group, int32_t *ranks);
+
+/* -------------------- slow_groups.c -------------------- */
+
+/* The median over the steps of a set of `ratio`, if `is_steady`, or of `beyond`. `list` has room for all. */
+double transfer_groups_middle(const struct transfer_groups *groups, size_t group, int is_steady,
+                              const struct step_set *set, double *list);
+
+/* Groups that were slow in the same steps, and the ranks that explain them. */
+struct slow_groups {
+    unsigned char *has; /* owned: [group] */
+    double *scores;     /* owned: [group], for these steps */
+    unsigned char *may; /* owned: [rank], one of these is at fault, or all of them together if `is_unit` */
+    size_t count;       /* ranks in `may`; 0: the trace cannot tell anything about the ranks */
+    int is_unit;        /* the ranks of a host */
+    size_t group;       /* the most certain group */
+    struct step_set steps;
+    int is_steady;    /* slow in all steps: compared with sister groups, not with their own past */
+    double certainty; /* log odds, after penalties, of the sum of the scores of the groups */
+};
+
+/*
+ * Finds the most certain group that is left, and the groups that were slow in the same steps; then call
+ * slow_groups_find_ranks and slow_groups_settle. Returns 1 if there is one, 0 if not, -1 when memory runs
+ * out.
+ */
+int slow_groups_next(struct transfer_groups *groups, const struct sender_limits *least,
+                     struct slow_groups *found);
+
+/* Fills in the certainty of the groups together. They are not returned again. */
+void slow_groups_settle(struct transfer_groups *groups, struct slow_groups *found);
+
+/*
+ * Returns by how much an instance took longer than it should, as the logarithm of the ratio; 0 if it is not
+ * of these groups and steps.
+ */
+double slow_groups_excess(const struct transfer_groups *groups, const struct slow_groups *found,
+                          size_t instance);
+
+/* -------------------- slow_group_ranks.c -------------------- */
+
+/*
+ * Fills in the ranks of `found` (may, count, is_unit), and takes groups without such a rank out of it.
+ * `margin`: log odds by which one explanation has to be better than another. Returns -1 when memory runs out.
+ */
+int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_groups *found, double margin);
 
 #endif

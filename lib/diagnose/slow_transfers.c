@@ -202,8 +202,8 @@ int32_t *transfers_slow_by_step(const struct job *job, const struct transfer_exc
  * instance is blamed if it explains clearly more of the slow instances of the step than any other rank, in
  * more than one communicator. It then takes the blame for all that it explains. If two ranks explain about
  * the same, longer own time does not decide, because a rank that waits for a slow sender has it as well. A
- * single pair is blamed on its sender. An instance without a culprit is skipped, and the others are still to
- * be explained.
+ * single pair is blamed on its sender, unless only its latency shows it, which does not tell the sender from
+ * the receiver. An instance without a culprit is skipped, and the others are still to be explained.
  */
 struct cover {
     const struct job *job;
@@ -391,8 +391,11 @@ static size_t slowest_left(const struct cover *cover)
 static void cover_step(struct cover *cover)
 {
     size_t at;
-    for (size_t i = 0; i < cover->count; i++)
-        explain(cover, i, 1);
+    for (size_t i = 0; i < cover->count; i++) {
+        cover->is_left[i] = 0;
+        if (!slow_at(cover, i)->by_latency)
+            explain(cover, i, 1);
+    }
     for (int tries = 0; tries < MOST_CULPRITS && (at = slowest_left(cover)) < cover->count; tries++) {
         int32_t rank = culprit_of(cover, at);
         if (rank >= 0)

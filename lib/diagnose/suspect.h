@@ -93,6 +93,7 @@ struct slowness {
     struct edge_sum received;     /* the links that it receives over */
     const struct edge_sum *worse; /* the direction that the finding reports */
     int is_against_others;        /* the baseline is that of other senders, not of other steps */
+    int is_against_groups;        /* the baseline is that of other groups of ranks (slow_groups.c) */
     int64_t operations;           /* slow operations whose transfer time is known */
     int64_t transfer_ns;
     int64_t slow_ns;

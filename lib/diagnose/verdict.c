@@ -174,8 +174,7 @@ static int is_found(const struct findings *findings, int32_t rank, int32_t step)
 {
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        if (finding->confidence > CONFIDENCE_LOW && finding->rank == rank && step >= finding->first_step &&
-            step <= finding->last_step)
+        if (finding->confidence > CONFIDENCE_LOW && finding->rank == rank && finding_has_step(finding, step))
             return 1;
     }
     return 0;
@@ -285,6 +284,7 @@ struct details {
     const struct baseline *baseline;
     const struct transfer_excess *transfers;
     int64_t *by_tag;       /* by tag + 1 */
+    int64_t *by_step;      /* by step */
     unsigned char *waited; /* by rank */
     int64_t *list;         /* room for one value of each rank */
     int64_t origin_ns;     /* the first operation of the job, in common time; TIME_UNKNOWN: not known */
@@ -337,6 +337,8 @@ static void note(struct details *details, struct finding *finding, int32_t insta
     if (finding->instance < 0 || is_before(job, finding, instance, finding->instance))
         finding->instance = instance;
     details->by_tag[tag + 1] += excess_ns;
+    if (of->step >= 0)
+        details->by_step[of->step] += excess_ns;
     for (int32_t i = 0; i < of->members; i++)
         details->waited[job_member(job, of, i)->rank] = 1;
 }
@@ -393,7 +395,8 @@ static void note_transfers(struct details *details, struct finding *finding)
     for (size_t i = range.first; i < range.end; i++) {
         int32_t at = job->by_step[i];
         const struct transfer_excess *transfer = &details->transfers[at];
-        if (transfer->slow_ns > 0 && accuses(finding, transfer->culprit))
+        if (transfer->slow_ns > 0 && accuses(finding, transfer->culprit) &&
+            finding_has_step(finding, job->instances[at].step))
             note(details, finding, at, job->instances[at].tag, transfer->slow_ns);
     }
 }
@@ -439,6 +442,34 @@ static int keep_waiting(const struct details *details, struct finding *finding)
     return 0;
 }
 
+/*
+ * The cost is divided among the steps of a finding in proportion to their excess, unless the excess accounts
+ * for less than half of the cost: then it does not show where the cost arose.
+ */
+static int keep_excess(const struct details *details, struct finding *finding)
+{
+    int64_t sum_ns = 0;
+    size_t steps = (size_t)(finding->last_step - finding->first_step) + 2;
+    if (!finding_is_of_steps(finding) || !finding_is_reported(finding))
+        return 0;
+    finding->excess_up_to = array_new(steps, sizeof *finding->excess_up_to);
+    for (size_t i = 0; finding->excess_up_to && i < steps; i++) {
+        int32_t step = finding->first_step + (int32_t)i;
+        int has_it =
+            finding_has_step(finding, step) || (finding->shows_later && finding_has_step(finding, step - 1));
+        if (has_it && step < details->job->step_count)
+            sum_ns += details->by_step[step];
+        finding->excess_up_to[i] = sum_ns;
+    }
+    if (!finding->excess_up_to)
+        return -1;
+    if (sum_ns <= 0 || sum_ns < finding->lost_ns / 2) {
+        free(finding->excess_up_to);
+        finding->excess_up_to = NULL;
+    }
+    return 0;
+}
+
 static void note_first(const struct details *details, struct finding *finding)
 {
     if (finding->instance < 0)
@@ -452,15 +483,17 @@ static void note_first(const struct details *details, struct finding *finding)
 static int detail(struct details *details, struct finding *finding)
 {
     memset(details->by_tag, 0, (details->job->tags.count + 1) * sizeof *details->by_tag);
+    memset(details->by_step, 0, (size_t)details->job->step_count * sizeof *details->by_step);
     memset(details->waited, 0, details->job->rank_count);
-    if (finding->kind >= FINDING_MISSING || finding->at_start)
+    if (finding->kind >= FINDING_MISSING || finding->kind == FINDING_LATE || finding->at_start)
         note_peers(details, finding);
     else if (finding->first_step >= 0 && finding->kind == FINDING_NETWORK)
         note_transfers(details, finding);
     else if (finding->first_step >= 0)
         note_ranks(details, finding);
     note_first(details, finding);
-    return keep_phases(details, finding) || keep_waiting(details, finding);
+    return finding_drop_after_effects(finding, details->job, details->by_step) ||
+           keep_phases(details, finding) || keep_waiting(details, finding) || keep_excess(details, finding);
 }
 
 static int64_t first_of_all(const struct job *job)
@@ -481,13 +514,15 @@ int findings_detail(struct findings *findings, const struct job *job, const stru
                               .baseline = baseline,
                               .transfers = transfers,
                               .by_tag = array_new(job->tags.count + 1, sizeof *details.by_tag),
+                              .by_step = array_new((size_t)job->step_count, sizeof *details.by_step),
                               .waited = array_new(job->rank_count, 1),
                               .list = array_new(job->rank_count, sizeof *details.list),
                               .origin_ns = findings->count ? first_of_all(job) : TIME_UNKNOWN};
-    int failed = !details.by_tag || !details.waited || !details.list;
+    int failed = !details.by_tag || !details.by_step || !details.waited || !details.list;
     for (size_t i = 0; !failed && i < findings->count; i++)
         failed = detail(&details, &findings->items[i]);
     free(details.by_tag);
+    free(details.by_step);
     free(details.waited);
     free(details.list);
     return failed ? -1 : 0;

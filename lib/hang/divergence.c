@@ -94,12 +94,15 @@ int find_mismatches(const struct absence *absence, struct findings *findings)
 /* The calls that ranks made under one sequence number. */
 struct majority_vote {
     const struct job *job;
-    int32_t *calls;  /* owned: operations */
-    int32_t *party;  /* owned, by call: the first call that is equal */
-    int32_t *votes;  /* owned, by party: the number of its calls, stored at its first call */
-    int32_t *firsts; /* owned: the first call of each party */
+    const int32_t *positions; /* of the baseline, by operation */
+    int32_t *calls;           /* owned: operations */
+    int32_t *party;           /* owned, by call: the first call that is equal */
+    int32_t *votes;           /* owned, by party: the number of its calls, stored at its first call */
+    int32_t *firsts;          /* owned: the first call of each party */
     int32_t count;
-    int32_t winner; /* -1: no party has a majority */
+    int32_t winner;       /* -1: no party has a majority */
+    int decided_by_habit; /* no majority, but some parties made the call that is usual for them, some did not
+                           */
 };
 
 static int is_same(int64_t one, int64_t other)
@@ -142,13 +145,39 @@ static void count_votes(struct majority_vote *vote)
         vote->winner = -1;
 }
 
+static enum call_pattern pattern_of(const struct majority_vote *vote, int32_t call)
+{
+    return call_pattern_at(vote->job, vote->positions, vote->calls[call]);
+}
+
+/* Where no party has a majority: whether some ranks made the call that is usual for them and others did not.
+ */
+static void weigh_habits(struct majority_vote *vote)
+{
+    int kept = 0, broken = 0;
+    for (int32_t i = 0; vote->winner < 0 && i < vote->count; i++) {
+        enum call_pattern pattern = pattern_of(vote, i);
+        kept |= pattern == CALL_PATTERN_KEPT;
+        broken |= pattern == CALL_PATTERN_BROKEN;
+    }
+    vote->decided_by_habit = kept && broken;
+}
+
+/* Whether a call is, or may be, the wrong one. */
+static int is_accused(const struct majority_vote *vote, int32_t call)
+{
+    if (vote->winner >= 0)
+        return vote->party[call] != vote->winner;
+    return !vote->decided_by_habit || pattern_of(vote, call) == CALL_PATTERN_BROKEN;
+}
+
 /* The party that a call is compared with: the majority, or else the first other one. */
 static int32_t other_party(const struct majority_vote *vote, int32_t call)
 {
     if (vote->winner >= 0)
         return vote->winner;
     for (int32_t i = 0; i < vote->count; i++)
-        if (vote->party[i] == i && i != vote->party[call])
+        if (vote->party[i] == i && i != vote->party[call] && !(vote->decided_by_habit && is_accused(vote, i)))
             return i;
     return call;
 }
@@ -162,7 +191,8 @@ static int append_both(const struct majority_vote *vote, int32_t call, struct fi
                    append_call(job, vote->calls[call], &finding->evidence) ||
                    buffer_printf(&finding->evidence, "; %d other rank%s called ", others,
                                  others == 1 ? "" : "s") ||
-                   append_call(job, vote->calls[other], &finding->evidence)
+                   append_call(job, vote->calls[other], &finding->evidence) ||
+                   (vote->decided_by_habit && append_habit(&finding->evidence))
                ? -1
                : 0;
 }
@@ -194,8 +224,10 @@ static int accuse(const struct majority_vote *vote, int32_t call, struct finding
         return -1;
     finding->stops_job = 1;
     finding->called = vote->calls[call];
-    finding->confidence = vote->winner >= 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
-    if (vote->winner < 0 && finding_add_candidate(finding, operation->rank))
+    finding->confidence = vote->winner >= 0        ? CONFIDENCE_HIGH
+                          : vote->decided_by_habit ? CONFIDENCE_MEDIUM
+                                                   : CONFIDENCE_LOW;
+    if (finding->confidence == CONFIDENCE_LOW && finding_add_candidate(finding, operation->rank))
         return -1;
     return name_others(vote, call, finding) || append_both(vote, call, finding) ? -1 : 0;
 }
@@ -206,8 +238,9 @@ static int judge(struct majority_vote *vote, struct findings *findings)
     count_votes(vote);
     if (vote->count == 0 || vote->votes[0] == vote->count)
         return 0;
+    weigh_habits(vote);
     for (int32_t i = 0; i < vote->count; i++)
-        if ((vote->winner < 0 || vote->party[i] != vote->winner) &&
+        if (is_accused(vote, i) &&
             (accuse(vote, i, findings) || findings_unite_last(findings, before, &into)))
             return -1;
     return 0;
@@ -239,8 +272,8 @@ static int is_judged(const struct wait_graph *graph, size_t rank)
 }
 
 /*
- * A send and its receive with different sizes, neither of which ends: which of the two is wrong cannot be
- * determined.
+ * A send and its receive with different sizes, neither of which ends: which of the two is wrong only their
+ * earlier steps can show.
  */
 static int judge_pair(const struct wait_graph *graph, int32_t send, struct majority_vote *vote,
                       struct findings *findings)
@@ -256,11 +289,12 @@ static int judge_pair(const struct wait_graph *graph, int32_t send, struct major
     return judge(vote, findings);
 }
 
-int find_call_mismatches(const struct wait_graph *graph, struct findings *findings)
+int find_call_mismatches(const struct wait_graph *graph, const int32_t *positions, struct findings *findings)
 {
     const struct job *job = graph->job;
     size_t before = findings->count;
     struct majority_vote vote = {.job = job,
+                                 .positions = positions,
                                  .calls = array_new(job->rank_count + 1, sizeof *vote.calls),
                                  .party = array_new(job->rank_count + 1, sizeof *vote.party),
                                  .votes = array_new(job->rank_count + 1, sizeof *vote.votes),

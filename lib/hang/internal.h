@@ -304,6 +304,9 @@ unsigned char *list_lacking(const struct job *job);
 int find_disagreements(const struct job *job, const int32_t *positions, const unsigned char *stuck,
                        struct findings *findings);
 
+/* Appends that the calls of earlier steps decided which rank is at fault. */
+int append_habit(struct buffer *text);
+
 /* -------------------- call_sequence.c -------------------- */
 
 /*
@@ -433,9 +436,11 @@ const struct wait_party *wait_party_of(const struct wait_graph *graph, int32_t c
 /*
  * Finds, among the calls that ranks wait in, ranks that made a different call than the others under the same
  * sequence number: another function, datatype or size; of AlltoAll, whose sizes may differ between ranks,
- * another row size. The majority is right; without a majority all are candidates. -1 when memory runs out.
+ * another row size. The majority is right. Without a majority, those are at fault that left the pattern of
+ * their earlier calls (call_pattern_at) while others kept theirs; where that does not decide, all are
+ * candidates. `positions` are those of the baseline. -1 when memory runs out.
  */
-int find_call_mismatches(const struct wait_graph *graph, struct findings *findings);
+int find_call_mismatches(const struct wait_graph *graph, const int32_t *positions, struct findings *findings);
 
 /*
  * Whether a rank leaves its call sequence and waits there, or other ranks wait for it in the call it should
@@ -546,8 +551,10 @@ int append_source(const struct job *job, int32_t operation, struct buffer *text)
 
 /*
  * Finds the rank that a stopped job waits for, from the graph of waits, where the recorder says how far each
- * call came (job->calls). It never blames a rank that only waits. -1 with `error` set when memory runs out.
+ * call came (job->calls). It never blames a rank that only waits. `positions` are those of the baseline. -1
+ * with `error` set when memory runs out.
  */
-int find_waited_for(const struct job *job, struct findings *findings, struct error *error);
+int find_waited_for(const struct job *job, const int32_t *positions, struct findings *findings,
+                    struct error *error);
 
 #endif

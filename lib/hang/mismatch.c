@@ -114,12 +114,15 @@ static struct finding *add_mismatch(const struct job *job, const struct job_oper
                : finding;
 }
 
-/* Medium confidence means that the comparison with usual calls decided. */
-static int append_habit(int confidence, struct buffer *text)
+int append_habit(struct buffer *text)
 {
-    return confidence == CONFIDENCE_MEDIUM
-               ? buffer_append_text(text, ". The other ranks repeated their earlier steps; this rank did not")
-               : 0;
+    return buffer_append_text(text, ". The other ranks repeated their earlier steps; this rank did not");
+}
+
+/* Medium confidence means that the comparison with usual calls decided. */
+static int append_reason(int confidence, struct buffer *text)
+{
+    return confidence == CONFIDENCE_MEDIUM ? append_habit(text) : 0;
 }
 
 /* Adds what it called with, and what the others did, where that is a number. */
@@ -150,7 +153,7 @@ static int add_term(const struct job *job, const struct vote *vote, int32_t at, 
         buffer_printf(&finding->evidence, "; %d other rank%s called it", others, others == 1 ? "" : "s") ||
         append_term(vote->term, theirs, &finding->evidence))
         return -1;
-    return append_habit(confidence, &finding->evidence);
+    return append_reason(confidence, &finding->evidence);
 }
 
 static void find_habits(const struct job *job, const int32_t *positions, struct vote *vote)
@@ -336,7 +339,7 @@ static int add_turn(const struct job *job, const struct turn *turn, int32_t memb
             &finding->evidence, " before %s #%lld; %d other rank%s called them in the opposite order",
             name ? name : "another operation", (long long)second->sequence, others, others == 1 ? "" : "s"))
         return -1;
-    return append_habit(confidence, &finding->evidence);
+    return append_reason(confidence, &finding->evidence);
 }
 
 /*

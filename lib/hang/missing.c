@@ -163,15 +163,22 @@ static int64_t common_end(const struct job *job, const struct job_rank *rank)
     return end_ns ? job_common_host_time(rank, end_ns) : TIME_UNKNOWN;
 }
 
+/* When its plugin last recorded its clock, in common time, or else the end of its record. */
+static int64_t last_sign(const struct job *job, const struct job_rank *rank)
+{
+    return rank->anchored_until_ns ? job_common_host_time(rank, rank->anchored_until_ns)
+                                   : common_end(job, rank);
+}
+
 /*
- * By how many seconds the records of all ranks that wait outlast this one's, at least, in traces of the
- * bundled plugin. It writes the time regularly while its process lives, whatever the process waits for. 0:
- * not known.
+ * By how many seconds the records of all ranks that wait outlast the last clock anchor of this one, at least,
+ * in traces of the bundled plugin. It writes an anchor regularly while its process lives, whatever the
+ * process waits for. 0: not known.
  */
 static double outlived_by_s(const struct absence *absence, size_t rank)
 {
     const struct job *job = absence->job;
-    int64_t mine_ns = common_end(job, &job->ranks[rank]), least_ns = INT64_MAX;
+    int64_t mine_ns = last_sign(job, &job->ranks[rank]), least_ns = INT64_MAX;
     if (!job->ranks[rank].reports_after_pending || mine_ns == TIME_UNKNOWN)
         return 0;
     for (size_t i = 0; i < job->rank_count; i++) {
@@ -213,6 +220,25 @@ static int name_absent(const struct absence *absence, struct findings *findings)
     return 0;
 }
 
+/*
+ * Whether a rank may have died although nothing shows where it stopped: its record is missing or cut, or it
+ * ends long before those of the ranks that wait, as all files of this job end.
+ */
+static int may_have_died(const struct absence *absence, size_t rank)
+{
+    enum absent absent = absence_of(absence, rank);
+    return absent == IS_UNRECORDED ||
+           (absent == IS_ABSENT && absence->job->common_cut && is_outlived(absence, rank));
+}
+
+static size_t count_dead(const struct absence *absence)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < absence->job->rank_count; i++)
+        count += may_have_died(absence, i) != 0;
+    return count;
+}
+
 /* Whether the file of a rank stops in the middle of an operation while most others merely lack their end. */
 static int is_cut_alone(const struct absence *absence, size_t rank)
 {
@@ -225,8 +251,8 @@ static int is_cut_alone(const struct absence *absence, size_t rank)
  * Whether a missing record counts against its rank, since ranks that died left none. Not if fewer records
  * exist than are missing: then somebody kept only these. If most files were cut, those that are missing may
  * have been lost the same way, except the record of a single rank that others wait for and that is missing
- * altogether, cut differently from the rest, or cut long before. Not where only calls are recorded, because
- * then it is not known that others wait.
+ * altogether or cut differently from the rest, and records that end long before those of all ranks that wait.
+ * Not where only calls are recorded, because then it is not known that others wait.
  */
 static int can_name_unrecorded(const struct absence *absence)
 {
@@ -236,10 +262,12 @@ static int can_name_unrecorded(const struct absence *absence)
         return 0;
     if (!job->common_cut)
         return 1;
-    for (size_t i = 0; absence->unrecorded_count == 1 && recorded > 1 && i < job->rank_count; i++)
-        if (absence_of(absence, i) == IS_UNRECORDED)
-            return !job->ranks[i].count || is_cut_alone(absence, i) || is_outlived(absence, i);
-    return 0;
+    for (size_t i = 0; recorded > 1 && i < job->rank_count; i++) {
+        int is_single = absence->unrecorded_count == 1 && (!job->ranks[i].count || is_cut_alone(absence, i));
+        if (absence_of(absence, i) == IS_UNRECORDED && !is_single && !is_outlived(absence, i))
+            return 0;
+    }
+    return recorded > 1 && absence->unrecorded_count;
 }
 
 /*
@@ -267,7 +295,7 @@ static int add_departed(const struct absence *absence, struct finding *finding)
 /* Where most files are cut, a file that ends long before may have been copied earlier. */
 static enum confidence confidence_of_unrecorded(const struct absence *absence, size_t rank, size_t departures)
 {
-    if (absence->unrecorded_count > 1 || departures || is_piece(absence, absence->ranks[rank].missing_from) ||
+    if (count_dead(absence) > 1 || departures || is_piece(absence, absence->ranks[rank].missing_from) ||
         may_wait_as_another(absence, (int32_t)rank))
         return CONFIDENCE_LOW;
     return absence->job->common_cut && absence->job->ranks[rank].count ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
@@ -287,8 +315,50 @@ static size_t count_ended(const struct absence *absence)
 {
     size_t count = 0;
     for (size_t i = 0; i < absence->job->rank_count; i++)
-        count += absence_of(absence, i) == IS_UNRECORDED && absence->job->ranks[i].count;
+        count += may_have_died(absence, i) && absence->job->ranks[i].count;
     return count;
+}
+
+/* How many candidates lack the record of operations that others finished with them. */
+static size_t count_lost(const struct absence *absence, const struct finding *finding)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < finding->candidate_count; i++)
+        count += absence->ranks[finding->candidates[i]].is_lost != 0;
+    return count;
+}
+
+/*
+ * Where several records end long before those of the ranks that wait, one process died, and the others ended
+ * because they lost their peer. The one whose record ends first is the likelier culprit. Makes it the rank
+ * of the finding and says so, if the clocks show which it is. Confidence is medium if it alone died before it
+ * wrote what it had done.
+ */
+static int name_likelier(const struct absence *absence, struct finding *finding)
+{
+    const struct job *job = absence->job;
+    int64_t first_ns = INT64_MAX, second_ns = INT64_MAX;
+    for (size_t i = 0; i < finding->candidate_count; i++) {
+        int64_t end_ns = common_end(job, &job->ranks[finding->candidates[i]]);
+        if (end_ns == TIME_UNKNOWN || !is_outlived(absence, (size_t)finding->candidates[i]))
+            return 0;
+        if (end_ns < first_ns) {
+            second_ns = first_ns;
+            first_ns = end_ns;
+            finding->rank = finding->candidates[i];
+        } else if (end_ns < second_ns) {
+            second_ns = end_ns;
+        }
+    }
+    if (second_ns == INT64_MAX || first_ns == second_ns)
+        return 0;
+    if (count_lost(absence, finding) == 1 && absence->ranks[finding->rank].is_lost)
+        finding->confidence = CONFIDENCE_MEDIUM;
+    figures_add_time(&finding->figures, "ended_before_us", second_ns - first_ns);
+    return buffer_printf(&finding->evidence, ". The record of rank %s ends first, ",
+                         job->ranks[finding->rank].name) ||
+           text_time(&finding->evidence, second_ns - first_ns) ||
+           buffer_append_text(&finding->evidence, " before the next, so it is the likelier culprit");
 }
 
 /* If one of several candidates left no file, none is known to have ended. */
@@ -297,11 +367,11 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
     const struct job *job = absence->job;
     size_t before = findings->count, into = before, departures = count_departed(absence),
            ended = count_ended(absence);
-    enum finding_kind kind = ended == absence->unrecorded_count ? FINDING_ENDED_EARLY : FINDING_MISSING;
+    enum finding_kind kind = ended == count_dead(absence) ? FINDING_ENDED_EARLY : FINDING_MISSING;
     if (!can_name_unrecorded(absence))
         return 0;
     for (size_t i = 0; i < job->rank_count; i++) {
-        if (absence_of(absence, i) != IS_UNRECORDED)
+        if (!may_have_died(absence, i))
             continue;
         int is_recorded = job->ranks[i].count > 0;
         struct finding *finding = add_finding(
@@ -317,7 +387,12 @@ static int name_unrecorded(const struct absence *absence, struct findings *findi
         if (findings_unite_last(findings, before, &into))
             return -1;
     }
-    return findings_unite_candidates(findings, before);
+    if (findings_unite_candidates(findings, before))
+        return -1;
+    for (size_t i = before; kind == FINDING_ENDED_EARLY && job->common_cut && i < findings->count; i++)
+        if (name_likelier(absence, &findings->items[i]))
+            return -1;
+    return 0;
 }
 
 /*
@@ -473,7 +548,7 @@ int find_absence(const struct job *job, const int32_t *positions, const struct e
                  const struct diagnose_options *options, struct findings *findings, struct error *error)
 {
     if (job->calls)
-        return find_waited_for(job, findings, error);
+        return find_waited_for(job, positions, findings, error);
     struct absence absence = {
         .job = job, .positions = positions, .extents = extents, .pieces = options->pieces};
     int failed = absence_init(&absence);

@@ -54,6 +54,7 @@ struct named_call {
 
 struct culprit_search {
     const struct job *job;
+    const int32_t *positions; /* of the baseline, by operation */
     struct wait_graph graph;
     struct unrecorded unrecorded;
     struct accused *accused;     /* owned, by rank */
@@ -543,7 +544,7 @@ static int judge(struct culprit_search *search)
         note_unexplained_hang(search);
         return 0;
     }
-    if (find_call_mismatches(&search->graph, search->findings))
+    if (find_call_mismatches(&search->graph, search->positions, search->findings))
         return -1;
     if (findings_explain_stop_confidently(search->findings))
         return 0;
@@ -588,9 +589,10 @@ static int culprit_search_init(struct culprit_search *search)
     return search->accused && search->absentees && search->named && search->next_waits ? 0 : -1;
 }
 
-int find_waited_for(const struct job *job, struct findings *findings, struct error *error)
+int find_waited_for(const struct job *job, const int32_t *positions, struct findings *findings,
+                    struct error *error)
 {
-    struct culprit_search search = {.job = job, .findings = findings};
+    struct culprit_search search = {.job = job, .positions = positions, .findings = findings};
     int failed = culprit_search_init(&search) || judge(&search);
     wait_graph_release(&search.graph);
     unrecorded_release(&search.unrecorded);

@@ -36,6 +36,16 @@ void job_drafts_release(struct job_drafts *drafts);
  */
 int job_measure_pairs(struct job *job);
 
+/* -------------------- pair_latency.c -------------------- */
+
+/*
+ * Lengthens the transfers of pairs between clocks that are not aligned well enough, by how much later their
+ * data arrived than that of the fastest pair between the same clocks, and at most to the duration of their
+ * receive. Not where a clock jumped, or where data flows in one direction only. Returns -1 when out of
+ * memory.
+ */
+int job_measure_latencies(struct job *job);
+
 /*
  * Whether two operations, consecutive in the order of issue, belong to one group call, whose point-to-point
  * operations share a kernel. They do if they have the same call time, or if the second was called before the

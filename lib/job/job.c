@@ -179,6 +179,7 @@ void job_release(struct job *job)
     free(job->instance_members);
     free(job->traffic);
     free(job->services);
+    free(job->arrivals);
     free(job->operations_of_step);
     free(job->by_step);
     free(job->step_end);

@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_JOB_JOB_H
 #define NCCLPROF_JOB_JOB_H
 
+#include "job/traffic.h"
 #include "store/store.h"
 
 #include <stddef.h>
@@ -101,7 +102,9 @@ struct job_instance {
     uint32_t first_member; /* index in job.instance_members, which contains indexes of operations */
     signed step : 28;
     unsigned kind : 2;
-    unsigned is_synced : 1; /* all its members record how long they waited for the others (arrival.c) */
+    unsigned is_synced : 1;  /* all its members record how long they waited for the others (arrival.c) */
+    unsigned by_latency : 1; /* of a pair: transfer_ns is relative to the fastest pair between the same hosts
+                                (pair_latency.c), so either of its ranks, or the link, may make it slow */
     signed tag : 27;
     unsigned function : 5;
 };
@@ -179,6 +182,7 @@ struct job_rank {
     double clock_scale;
     enum cut cut;
     int64_t seen_until_ns;     /* last other record of its recorder, on the host's clock; 0: unknown */
+    int64_t anchored_until_ns; /* the last clock anchor of its recorder, on the host's clock; 0: unknown */
     int reports_progress;      /* it reports its progress on some communicator */
     int reports_after_pending; /* its recorder reports an unfinished operation only after it was pending for a
                                   second */
@@ -188,33 +192,6 @@ struct job_rank {
     const char *address; /* network address of its host; in job.tags; NULL: unknown */
     int is_part; /* its process has more ranks with operations than any communicator has of that process, so
                     some of these ranks cannot be told apart */
-};
-
-/* How long the network steps of one operation waited on one link (traffic from sender to receiver). */
-struct job_traffic {
-    int32_t sender; /* job ranks */
-    int32_t receiver;
-    int32_t operation;
-    int32_t steps;
-    uint8_t by_receiver;     /* recorded on the receiving side */
-    int64_t network_wait_ns; /* SendWait or RecvWait */
-    int64_t network_wait_max_ns;
-    int64_t busy_ns; /* time during which at least one step waited for the network */
-};
-
-/*
- * How the proxy threads of a rank worked in one step, summed over its operations. A notice is late by the
- * time from the first start of a kernel, or its last stop, by the GPU's clock (job_delay), until the thread
- * noted it, without the time in which its rank sent, as a thread may be blocked in a send. The service of a
- * network step is the part of a wait after the same wait of the step before it has ended, in one proxy
- * operation.
- */
-struct job_service {
-    int64_t notice_ns;
-    int64_t notices;    /* two per operation; 0: none is recorded */
-    int64_t send_ns;    /* SendWait: the network, or this rank's card, took the data */
-    int64_t produce_ns; /* SendGpuWait: its GPU had no data yet */
-    int64_t drain_ns;   /* RecvGpuWait: its GPU had not taken the received data yet */
 };
 
 /* Indexes from `first` up to but not including `end`. */
@@ -313,7 +290,10 @@ struct job {
     struct job_traffic *traffic; /* sorted by operation */
     size_t traffic_count;
     size_t traffic_capacity;
-    struct job_service *services;        /* owned: [rank * step_count + step]; NULL: nothing is recorded */
+    struct job_service *services;  /* owned: [rank * step_count + step]; NULL: nothing is recorded */
+    struct job_arrivals *arrivals; /* owned; sorted by operation */
+    size_t arrival_count;
+    size_t arrival_capacity;
     struct job_span *operations_of_step; /* [rank * step_count + step]; use job_operations_in */
     int32_t *by_step;                    /* indexes of the instances that have a step, sorted by step */
     size_t *step_end;                    /* [step]: end of its instances in by_step */

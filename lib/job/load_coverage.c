@@ -290,8 +290,10 @@ static int read_watch(struct loader *loader, struct statement *statement, struct
 static int read_seen_until(struct loader *loader, struct statement *statement, struct error *error)
 {
     int64_t rank = loader_rank(loader, statement_integer(statement, 0));
-    if (rank >= 0)
-        loader->job->ranks[rank].seen_until_ns = statement_integer(statement, 1);
+    if (rank < 0)
+        return 0;
+    loader->job->ranks[rank].seen_until_ns = statement_integer(statement, 1);
+    loader->job->ranks[rank].anchored_until_ns = statement_integer_or(statement, 2, 0);
     return 0;
 }
 

@@ -45,11 +45,32 @@ static int64_t serve(const struct proxy_step *step, enum wait_kind kind, int64_t
     return end - begin;
 }
 
+/* When the network steps of one proxy operation ended; TIME_UNKNOWN. */
+struct step_ends {
+    int64_t first_ns;
+    int64_t last_ns;
+    int64_t longest_ns; /* from one end to the next; 0: there is only one */
+};
+
+static void note_end(struct step_ends *ends, int64_t end_ns)
+{
+    if (end_ns == TIME_UNKNOWN)
+        return;
+    if (ends->first_ns == TIME_UNKNOWN)
+        ends->first_ns = ends->last_ns = end_ns;
+    if (end_ns <= ends->last_ns)
+        return;
+    if (end_ns - ends->last_ns > ends->longest_ns)
+        ends->longest_ns = end_ns - ends->last_ns;
+    ends->last_ns = end_ns;
+}
+
 /* What is known of the steps of one proxy operation, besides its traffic. */
 struct step_sums {
     int64_t gpu_done_ns;        /* when its GPU last gave or took data; TIME_UNKNOWN */
     int64_t gpu_service_ns;     /* of SendGpuWait or RecvGpuWait */
     struct interval_ns network; /* from the first wait for the network to the end of the last one */
+    struct step_ends ends;
 };
 
 static void add_step(const struct proxy_step *step, struct job_traffic *traffic, int64_t *served_ns,
@@ -82,15 +103,19 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, s
     int64_t served_ns[WAIT_KINDS];
     for (int kind = 0; kind < WAIT_KINDS; kind++)
         served_ns[kind] = TIME_UNKNOWN;
-    *sums = (struct step_sums){.gpu_done_ns = TIME_UNKNOWN, .network = {TIME_UNKNOWN, TIME_UNKNOWN}};
+    *sums = (struct step_sums){.gpu_done_ns = TIME_UNKNOWN,
+                               .network = {TIME_UNKNOWN, TIME_UNKNOWN},
+                               .ends = {TIME_UNKNOWN, TIME_UNKNOWN, 0}};
     if (!blob)
         return 0;
     if (unpack_steps(&unpack, blob, length, statement_integer_or(statement, 5, 0)))
         return error_set(error, "operation %lld has damaged proxy steps",
                          (long long)statement_integer(statement, 0));
     int more;
-    while ((more = unpack_next_step(&unpack, &step)) == 1)
+    while ((more = unpack_next_step(&unpack, &step)) == 1) {
         add_step(&step, traffic, served_ns, sums);
+        note_end(&sums->ends, step.wait[WAIT_NETWORK].end_ns);
+    }
     return more < 0 ? error_set(error, "operation %lld has damaged proxy steps",
                                 (long long)statement_integer(statement, 0))
                     : 0;
@@ -150,6 +175,27 @@ static void take_channel(struct job_operation *operation, uint8_t *channels)
     operation->all_taken = --*channels == 0;
 }
 
+/* Keeps when data arrived, for communicators that lack the records of some member. */
+static int keep_arrivals(struct job *job, const struct job_operation *operation,
+                         const struct job_traffic *traffic, const struct step_ends *ends)
+{
+    const struct job_communicator *communicator = &job->communicators[operation->communicator];
+    if (communicator->size <= (int64_t)communicator->member_list_count ||
+        function_is_point_to_point(operation->function) || traffic->steps < 2 ||
+        ends->first_ns == TIME_UNKNOWN)
+        return 0;
+    if (array_reserve((void **)&job->arrivals, &job->arrival_capacity, job->arrival_count + 1,
+                      sizeof *job->arrivals))
+        return -1;
+    job->arrivals[job->arrival_count++] = (struct job_arrivals){.operation = traffic->operation,
+                                                                .sender = traffic->sender,
+                                                                .steps = traffic->steps,
+                                                                .first_ns = ends->first_ns,
+                                                                .last_ns = ends->last_ns,
+                                                                .longest_ns = ends->longest_ns};
+    return 0;
+}
+
 /* Until all traffic is loaded, an operation is identified by its position in the order of reading. */
 static int read_traffic(struct loader *loader, struct statement *statement, struct error *error)
 {
@@ -173,6 +219,8 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     if (sum_steps(statement, traffic, &sums, error))
         return -1;
     if (add_service(job, operation, traffic, &sums))
+        return error_no_memory(error);
+    if (receives && keep_arrivals(job, operation, traffic, &sums.ends))
         return error_no_memory(error);
     int64_t gpu_done_ns = sums.gpu_done_ns;
     /* An unfinished proxy operation does not show when its kernel ended. */
@@ -216,6 +264,12 @@ static int is_ordered(const struct job *job)
     return 1;
 }
 
+static int by_operation(const void *a, const void *b)
+{
+    const struct job_arrivals *left = a, *right = b;
+    return (left->operation > right->operation) - (left->operation < right->operation);
+}
+
 int loader_read_traffic(struct loader *loader, struct error *error)
 {
     struct job *job = loader->job;
@@ -227,6 +281,9 @@ int loader_read_traffic(struct loader *loader, struct error *error)
         return error_no_memory(error);
     for (size_t i = 0; i < job->traffic_count; i++)
         job->traffic[i].operation = loader->places[job->traffic[i].operation];
+    for (size_t i = 0; i < job->arrival_count; i++)
+        job->arrivals[i].operation = loader->places[job->arrivals[i].operation];
+    array_sort(job->arrivals, job->arrival_count, sizeof *job->arrivals, by_operation);
     return 0;
 }
 

@@ -297,6 +297,16 @@ static int map_ranks(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
+static void map_arrivals(struct job *job)
+{
+    for (size_t i = 0; i < job->arrival_count; i++) {
+        struct job_arrivals *arrivals = &job->arrivals[i];
+        int64_t delay_ns = job_delay(job, &job->operations[arrivals->operation]);
+        arrivals->first_ns -= delay_ns;
+        arrivals->last_ns -= delay_ns;
+    }
+}
+
 static int chain_ranks(void *context, size_t worker, size_t first, size_t end)
 {
     struct job *job = context;
@@ -391,6 +401,8 @@ static int for_ranks(struct job *job, parallel_piece piece)
 static int map_and_chain(struct job *job)
 {
     int failed = for_ranks(job, map_ranks) || job_remove_misattributed_kernels(job) || job_sum_notices(job);
+    if (!failed)
+        map_arrivals(job);
     drop(&job->drafts.noticed_ns);
     failed = failed || for_ranks(job, chain_ranks);
     drop(&job->drafts.issued_ns);
@@ -417,7 +429,7 @@ int job_build_timelines(struct job *job, struct error *error)
     job_drafts_release(&job->drafts);
     job_find_synced(job);
     if (parallel_for(job->instance_count, INSTANCES_A_PIECE, job_threads(job), measure_transfers, job) ||
-        job_measure_pairs(job))
+        job_measure_pairs(job) || (!job->traffic_count && job_measure_latencies(job)))
         return error_no_memory(error);
     return 0;
 }

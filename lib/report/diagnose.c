@@ -10,6 +10,7 @@
 #include "report/report.h"
 #include "report/verdicts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -25,6 +26,9 @@ struct told {
     int found;             /* of medium or high confidence, or of a stopped job */
     int shown;             /* shown in the text output */
     int hidden;            /* of low confidence, not shown */
+    int small_count;       /* reported in one line, because they cost little */
+    struct buffer small;   /* that line names them */
+    int64_t small_ns;      /* of the current run: findings that cost as much, or less, are reported so */
     struct buffer largest; /* description of the most expensive hidden finding */
     int64_t largest_ns;    /* its cost */
     int64_t listed;        /* number that passed the filters */
@@ -96,6 +100,7 @@ static int told_begin(struct told *told, struct error *error)
 static void told_release(struct told *told)
 {
     buffer_release(&told->largest);
+    buffer_release(&told->small);
 }
 
 /* Whether the filter selects one of the ranks that the finding blames, or may blame. */
@@ -120,6 +125,67 @@ static int is_asked_for(struct told *told, const struct job *job, const struct f
                                 job_run_step(job, finding->last_step)) &&
                filter_is_text(filter->tag, job_tag(job, finding->tag));
     return fits && (!filter->top || told->listed++ < filter->top);
+}
+
+/* Findings that together cost less than this share of the run take one line. */
+static const double SMALL_PART = 0.01;
+
+/* At most this many of them are named there. */
+enum { SMALL_NAMED = 3 };
+
+/* Whether a finding has a cost that can be compared with the duration of the run. */
+static int has_cost(const struct finding *finding)
+{
+    return finding->confidence > CONFIDENCE_LOW && finding_is_of_steps(finding) && finding->lost_ns > 0;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const int64_t *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
+/*
+ * Sets the greatest cost of the findings that together cost less than SMALL_PART of a run; 0 where there are
+ * none. The most expensive finding is never one of them.
+ */
+static int find_small(const struct findings *findings, int64_t whole_ns, int64_t *small_ns)
+{
+    size_t count = 0;
+    int64_t sum_ns = 0, *costs = array_new(findings->count + 1, sizeof *costs);
+    *small_ns = 0;
+    for (size_t i = 0; costs && i < findings->count; i++)
+        if (has_cost(&findings->items[i]))
+            costs[count++] = findings->items[i].lost_ns;
+    array_sort(costs, costs ? count : 0, sizeof *costs, by_cost);
+    for (size_t i = 0; costs && i + 1 < count && costs[i] < costs[count - 1]; i++) {
+        sum_ns += costs[i];
+        if ((double)sum_ns >= SMALL_PART * (double)whole_ns)
+            break;
+        *small_ns = costs[i];
+    }
+    free(costs);
+    return costs ? 0 : -1;
+}
+
+static int selects(const struct filter *filter)
+{
+    return filter && (filter->rank_count || filter->host_rank_count || filter->tag || filter->top ||
+                      filter->steps.first > 0 || filter->steps.last < INT64_MAX);
+}
+
+/* Appends "host, rank 3, steps 43-59, 3.79 ms". */
+static int name_small(struct told *told, const struct job *job, const struct finding *finding)
+{
+    struct buffer *text = &told->small;
+    told->small_count++;
+    if (told->small_count > SMALL_NAMED)
+        return 0;
+    return (told->small_count > 1 && buffer_append_text(text, "; ")) ||
+           (told->names_runs && buffer_printf(text, "run %lld, ", (long long)job->run_id)) ||
+           buffer_printf(text, "%s, ", finding_kind_name(finding->kind)) ||
+           finding_name_unit(finding, job, text) || finding_append_steps(finding, job, text) ||
+           buffer_append_text(text, ", ") || text_time(text, finding->lost_ns);
 }
 
 /* Counts a finding of low confidence that is not shown, and keeps the most expensive one. */
@@ -158,6 +224,15 @@ static int find_record(const struct job *job, const struct finding *finding, str
     return finding->operation >= 0 ? job_find_record(job, (size_t)finding->operation, record, error) : 0;
 }
 
+static int show_or_count(struct told *told, const struct job *job, const struct finding *finding,
+                         int is_shown, const struct job_record *record)
+{
+    if (!is_shown)
+        return hide(told, job, finding);
+    return has_cost(finding) && finding->lost_ns <= told->small_ns ? name_small(told, job, finding)
+                                                                   : show(told, job, finding, record);
+}
+
 static int add(struct told *told, const struct job *job, const struct finding *finding, int is_shown,
                struct error *error)
 {
@@ -169,7 +244,7 @@ static int add(struct told *told, const struct job *job, const struct finding *f
     }
     int failed = finding_append(finding, job, &sentence) ||
                          finding_add_json(finding, job, &record, sentence.data, &told->result->json) ||
-                         (is_shown ? show(told, job, finding, &record) : hide(told, job, finding))
+                         show_or_count(told, job, finding, is_shown, &record)
                      ? error_no_memory(error)
                      : add_row(finding, job, sentence.data, &told->result->table, error);
     buffer_release(&sentence);
@@ -177,11 +252,18 @@ static int add(struct told *told, const struct job *job, const struct finding *f
     return failed;
 }
 
-/* Sorts the findings of a run and adds those that the filters select. */
+/*
+ * Sorts the findings of a run and adds those that the filters select. `whole_ns`: the duration of the run, as
+ * far as it is known. With filters or --all each finding is shown in full.
+ */
 static int finding_output_add(struct told *told, const struct job *job, struct findings *findings,
-                              struct error *error)
+                              int64_t whole_ns, struct error *error)
 {
     findings_sort(findings);
+    told->small_ns = 0;
+    if (!told->show_low && !told->explains && !selects(told->request->filter) &&
+        find_small(findings, whole_ns, &told->small_ns))
+        return error_no_memory(error);
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         int is_shown = finding_is_reported(finding) || told->show_low;
@@ -207,11 +289,25 @@ static int append_hidden(const struct told *told, struct buffer *text)
            buffer_append_text(text, "; use --all\n");
 }
 
+static int append_small(const struct told *told, struct buffer *text)
+{
+    int more = told->small_count - SMALL_NAMED;
+    return (told->small_count == 1
+                ? buffer_append_text(text, "1 more finding costs less than 1 % of the run: ")
+                : buffer_printf(text, "%d more findings cost less than 1 %% of the run together: ",
+                                told->small_count)) ||
+           escape_terminal(text, told->small.data, told->small.length) ||
+           (more > 0 && buffer_printf(text, "; and %d more", more)) ||
+           buffer_append_text(text, "; use --all\n");
+}
+
 /* Appends how many findings are not shown, and why. Returns -1 when memory is out. */
 static int finding_output_append_hidden(const struct told *told, struct buffer *text)
 {
     if (told->left_out && buffer_printf(text, "%d finding%s not match the filters\n", told->left_out,
                                         told->left_out == 1 ? " does" : "s do"))
+        return -1;
+    if (told->small_count && append_small(told, text))
         return -1;
     return told->hidden ? append_hidden(told, text) : 0;
 }
@@ -296,10 +392,11 @@ static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct erro
     struct told *told = &diagnosis->told;
     struct buffer *text = &told->result->text;
     int before = told->shown + told->left_out;
-    int failed = summary_add_run(&diagnosis->summary, judgement) ||
-                         headline_append_job(judgement, told->names_runs, text)
-                     ? error_no_memory(error)
-                     : finding_output_add(told, judgement->told, &run->findings, error);
+    int failed =
+        summary_add_run(&diagnosis->summary, judgement) ||
+                headline_append_job(judgement, told->names_runs, text)
+            ? error_no_memory(error)
+            : finding_output_add(told, judgement->told, &run->findings, judgement->longer.whole_ns, error);
     int is_told = told->shown + told->left_out > before;
     int is_empty = told->names_runs && !judgement->job->rank_count;
     diagnosis->empty_runs += is_empty;

@@ -97,9 +97,11 @@ static int find_longer(struct search *search, struct error *error)
         findings_take_explanations(findings, &suspects, job, baseline, &edges, transfers, timed, options,
                                    error) ||
         findings_take_senders(findings, &suspects, job, baseline, &edges, transfers, timed, options, error) ||
+        findings_take_groups(findings, &suspects, job, baseline, &edges, transfers, timed, options, error) ||
         findings_add_slow_drains(findings, &suspects, job, baseline, &edges, transfers, timed, error);
     replay_release(&replay);
-    failed = failed || findings_take_busiest(findings, job, baseline, options, error);
+    failed = failed || findings_take_busiest(findings, job, baseline, options, error) ||
+             findings_take_absent(findings, job, baseline, options, error);
     edges_release(&edges);
     suspects_release(&suspects);
     return failed;
@@ -163,7 +165,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     if (!failed && (find_ras_unresponsive(job, findings) || find_broken_transfers(job, findings) ||
                     find_unfinished_creations(job, findings) || find_reported_absence(job, findings) ||
                     find_reported_errors(job, findings) || find_late_starts(job, findings) ||
-                    note_steps(findings, job, baseline)))
+                    findings_unite(findings, job) || note_steps(findings, job, baseline)))
         failed = error_no_memory(error);
     return failed ? -1 : 0;
 }
@@ -272,15 +274,36 @@ static int append_loss(const struct longer_steps *longer, struct buffer *text)
     int64_t rest_ns = longer->lost_ns - longer->explained_ns;
     if (longer->lost_ns <= 0)
         return buffer_append_text(text, "none of ") || text_time(text, longer->whole_ns);
-    if (text_time(text, longer->lost_ns) || buffer_append_text(text, " of ") ||
-        text_time(text, longer->whole_ns) || buffer_append_text(text, " (") ||
-        percent_of(longer->lost_ns, longer->whole_ns, text) || buffer_append_byte(text, ')'))
+    if (text_time(text, longer->lost_ns))
         return -1;
+    /* Without step times there is no whole. */
+    if (longer->whole_ns > longer->lost_ns || rest_ns > 0)
+        if (buffer_append_text(text, " of ") || text_time(text, longer->whole_ns) ||
+            buffer_append_text(text, " (") || percent_of(longer->lost_ns, longer->whole_ns, text) ||
+            buffer_append_byte(text, ')'))
+            return -1;
     if (longer->explained_ns <= 0)
         return buffer_append_text(text, "; no finding explains this");
     return buffer_append_text(text, "; findings explain ") || text_time(text, longer->explained_ns) ||
+           (longer->hidden_ns > 0 &&
+            (buffer_append_text(text, " (") || text_time(text, longer->hidden_ns) ||
+             buffer_append_text(text, " of it by several findings at the same time)"))) ||
            (rest_ns > 0 && (buffer_append_text(text, ", ") || text_time(text, rest_ns) ||
                             buffer_append_text(text, " unexplained")));
+}
+
+/* Appends a line for each reason: "unexplained: 4 ms in 2 steps: REASON". */
+static int append_unexplained(const struct longer_steps *longer, struct buffer *text)
+{
+    for (int i = 0; i < LOSS_REASONS; i++) {
+        const struct loss_part *part = &longer->undetermined[i];
+        if (part->lost_ns > 0 &&
+            (buffer_append_text(text, "unexplained: ") || text_time(text, part->lost_ns) ||
+             buffer_printf(text, " in %d step%s: %s\n", (int)part->steps, part->steps == 1 ? "" : "s",
+                           loss_reason_text((enum loss_reason)i))))
+            return -1;
+    }
+    return 0;
 }
 
 /* "coverage: 576 of 704 operations (128 without a duration)" */
@@ -308,7 +331,10 @@ static int append_lost(const struct judgement *judgement, struct buffer *text)
                        : judgement->job->excerpt_count ? "time lost in the loaded steps: "
                                                        : "time lost: ";
     return buffer_append_text(text, lost) || append_loss(&judgement->longer, text) ||
-           buffer_append_byte(text, '\n') || (unjudged > 0 && append_coverage(scope, text));
+           (judgement->hidden_wait.step_ns &&
+            buffer_append_text(text, ", not counting waits for ranks without a trace")) ||
+           buffer_append_byte(text, '\n') || append_unexplained(&judgement->longer, text) ||
+           (unjudged > 0 && append_coverage(scope, text));
 }
 
 /* "run 2 (traces-b): ", with the name that --run accepts. */
@@ -404,6 +430,19 @@ static int append_undetermined(const struct judgement *judgement, struct buffer 
     return failed;
 }
 
+static int append_hidden_wait(const struct judgement *judgement, struct buffer *text)
+{
+    struct buffer said = BUFFER_INIT;
+    int failed = hidden_wait_append_reason(&judgement->hidden_wait, judgement->job, &said) ||
+                 escape_terminal(text, said.data, said.length);
+    buffer_clear(&said);
+    failed = failed || hidden_wait_append_remedy(judgement->job, &said) ||
+             buffer_append_text(text, "\n    Next: ") || escape_terminal(text, said.data, said.length) ||
+             buffer_append_text(text, ".\n");
+    buffer_release(&said);
+    return failed || append_judged(judgement, text) ? -1 : 0;
+}
+
 int headline_append_verdict(const struct judgement *judgement, int names_run, struct buffer *text)
 {
     const struct scope *scope = &judgement->scope;
@@ -424,6 +463,8 @@ int headline_append_verdict(const struct judgement *judgement, int names_run, st
                    text, is_longer ? "steps became longer; not enough data to find the rank at fault: "
                                    : NOT_ENOUGH_DATA ": ") ||
                scope_append_blindness(scope, text) || buffer_append_byte(text, '\n');
+    if (judgement->hidden_wait.step_ns)
+        return append_hidden_wait(judgement, text);
     if (scope_is_partial(scope))
         return append_partly_judged(judgement, text);
     return buffer_append_text(text, NO_PROBLEM_FOUND "\n") || append_judged(judgement, text);

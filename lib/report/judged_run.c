@@ -122,6 +122,10 @@ static int carry(struct rounds *rounds, const struct job *job, struct finding *f
     finding->first_step = step_in(rounds, job, finding->first_step);
     finding->last_step = step_in(rounds, job, finding->last_step);
     finding->breaks = job_breaks_in(rounds->job, finding->first_step, finding->last_step);
+    for (size_t i = 0; i < finding->step_count; i++)
+        finding->steps[i] = step_in(rounds, job, finding->steps[i]);
+    free(finding->excess_up_to);
+    finding->excess_up_to = NULL;
     finding->numbers = finding->numbers ? rounds->job->step_numbers : NULL;
     int failed = keep_text(rounds, job_tag(job, finding->tag), &finding->tag) ||
                  quote(rounds, job, &finding->operation) || quote(rounds, job, &finding->called) ||
@@ -143,11 +147,6 @@ static int carry_all(struct rounds *rounds, const struct job *job, struct findin
 static int rounds_keep(struct rounds *rounds, const struct judgement *judgement, struct findings *findings)
 {
     const struct job *job = judgement->job;
-    for (size_t i = findings->count; i > 0; i--) {
-        const struct finding *finding = &findings->items[i - 1];
-        if (!finding_is_of_steps(finding) || finding->last_step <= job->first_step)
-            findings_remove(findings, i - 1);
-    }
     rounds->operations += job->operation_count;
     rounds->timed_operations += job->timed_operations;
     rounds->findings.not_replayed += findings->not_replayed;
@@ -213,15 +212,27 @@ static void rounds_release(struct rounds *rounds)
     *rounds = (struct rounds){0};
 }
 
+/* Removes what a later round does not show: hangs, and faults before its first whole step. */
+static void keep_faults_of_round(struct findings *findings, const struct job *job)
+{
+    for (size_t i = findings->count; i > 0; i--) {
+        const struct finding *finding = &findings->items[i - 1];
+        if (!finding_is_of_steps(finding) || finding->last_step <= job->first_step)
+            findings_remove(findings, i - 1);
+    }
+}
+
 /* Diagnoses a run whose job is loaded. Release the run if it fails. */
 static int judge(struct judged_run *run, const struct diagnose_options *options, struct error *error)
 {
     if (findings_find(&run->findings, &run->job, &run->baseline, &run->transfers, options, error))
         return -1;
+    if (run->job.is_later_round)
+        keep_faults_of_round(&run->findings, &run->job);
     run->operations = run->job.operation_count;
     run->timed_operations = run->job.timed_operations;
-    return judgement_init(&run->judgement, &run->job, &run->baseline, &run->findings, options) ||
-                   findings_detail(&run->findings, &run->job, &run->baseline, run->transfers)
+    return findings_detail(&run->findings, &run->job, &run->baseline, run->transfers) ||
+                   judgement_init(&run->judgement, &run->job, &run->baseline, &run->findings, options)
                ? error_no_memory(error)
                : 0;
 }

@@ -62,8 +62,21 @@ static int32_t stopped_in(const struct findings *findings)
     return first;
 }
 
+/*
+ * Whether a reported finding says what the ranks without a trace did: that they were late, or that the job
+ * stopped.
+ */
+static int tells_of_absent(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (finding_is_reported(&findings->items[i]) &&
+            (findings->items[i].kind == FINDING_LATE || findings->items[i].stops_job))
+            return 1;
+    return 0;
+}
+
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
-                   const struct findings *findings, const struct diagnose_options *options)
+                   struct findings *findings, const struct diagnose_options *options)
 {
     *judgement = (struct judgement){
         .job = job, .told = job, .baseline = baseline, .stopped_step = stopped_in(findings)};
@@ -75,7 +88,11 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
     if (!findings_explain_stop(findings) && !job->watch.has_moved &&
         judgement->scope.blindness != BLIND_NO_ENDS)
         judgement->unexplained_hang = findings->unexplained_hang;
+    if (judgement->scope.blindness == BLIND_NOT && !judgement->unexplained_hang.is_known &&
+        !tells_of_absent(findings))
+        judgement->hidden_wait = findings->hidden_wait;
     return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
+                   longer_steps_account(&judgement->longer, job, baseline, findings, options) ||
                    smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
                    time_shares_measure(&judgement->shares, job, baseline) ||
                    job_count_hosts(job, &judgement->hosts)
@@ -129,20 +146,43 @@ static int is_unseen(const struct job *job)
            (!job->screened.is_told || job->screened.left_steps > job_run_steps(job) / PART_LEFT_OUT);
 }
 
-/* {"run": 1, "reason": "...", "remedy": "...", "us": null} */
-static int add_undetermined(const struct judgement *judgement, struct buffer *json)
+/* {"run": 1, "reason": "...", "remedy": "...", "us": 12.5, "steps": 3}; the last two are null for a hang. */
+static int add_undetermined(const struct judgement *judgement, const char *reason, const char *remedy,
+                            const struct loss_part *part, struct buffer *json)
+{
+    return buffer_append_text(json, json->length ? ",{" : "{") ||
+           text_json_integer(json, "run", judgement->job->run_id) ||
+           text_json_string(json, "reason", reason) || text_json_string(json, "remedy", remedy) ||
+           text_json_us(json, "us", part ? part->lost_ns : TIME_UNKNOWN) || text_json_key(json, "steps") ||
+           (part ? buffer_printf(json, "%d}", (int)part->steps) : buffer_append_text(json, "null}"));
+}
+
+/* A hang whose culprit cannot be determined, or waits for ranks without a trace that cannot. */
+static int add_open(const struct judgement *judgement, struct buffer *json)
 {
     struct buffer reason = BUFFER_INIT, remedy = BUFFER_INIT;
-    int failed = hang_append_reason(&judgement->unexplained_hang, judgement->job, &reason) ||
-                 hang_append_remedy(&judgement->unexplained_hang, judgement->job, &remedy) ||
-                 buffer_append_text(json, json->length ? ",{" : "{") ||
-                 text_json_integer(json, "run", judgement->job->run_id) ||
-                 text_json_string(json, "reason", reason.data) ||
-                 text_json_string(json, "remedy", remedy.data) || text_json_key(json, "us") ||
-                 buffer_append_text(json, "null}");
+    const struct job *job = judgement->job;
+    int failed = judgement->unexplained_hang.is_known
+                     ? hang_append_reason(&judgement->unexplained_hang, job, &reason) ||
+                           hang_append_remedy(&judgement->unexplained_hang, job, &remedy)
+                     : hidden_wait_append_reason(&judgement->hidden_wait, job, &reason) ||
+                           hidden_wait_append_remedy(job, &remedy);
+    failed = failed || add_undetermined(judgement, reason.data, remedy.data, NULL, json);
     buffer_release(&reason);
     buffer_release(&remedy);
     return failed;
+}
+
+/* The time lost without a finding, by reason. */
+static int add_unexplained(const struct judgement *judgement, struct buffer *json)
+{
+    for (int i = 0; i < LOSS_REASONS; i++) {
+        const struct loss_part *part = &judgement->longer.undetermined[i];
+        if (part->lost_ns > 0 && add_undetermined(judgement, loss_reason_text((enum loss_reason)i),
+                                                  loss_reason_remedy((enum loss_reason)i), part, json))
+            return -1;
+    }
+    return 0;
 }
 
 int summary_add_run(struct summary *summary, const struct judgement *judgement)
@@ -167,7 +207,11 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
     add_shares(summary, judgement);
     summary->smallest = judgement->smallest;
     summary->longer_steps |= longer_steps_alarm(&judgement->longer);
-    if (judgement->unexplained_hang.is_known && add_undetermined(judgement, &summary->undetermined))
+    int is_open = judgement->unexplained_hang.is_known || judgement->hidden_wait.step_ns;
+    summary->hidden_ns += judgement->longer.hidden_ns;
+    summary->is_open |= is_open;
+    if ((is_open && add_open(judgement, &summary->undetermined)) ||
+        add_unexplained(judgement, &summary->undetermined))
         return -1;
     return longer_steps_add_json(&judgement->longer, judgement->job, &summary->longer);
 }
@@ -180,7 +224,7 @@ void summary_release(struct summary *summary)
 
 int summary_is_doubtful(const struct summary *summary)
 {
-    return !summary->operations || summary->undetermined.length ||
+    return !summary->operations || summary->is_open ||
            summary->doubtful > summary->operations / PART_LEFT_OUT;
 }
 
@@ -232,6 +276,7 @@ static int add_times(const struct summary *summary, struct buffer *json)
            text_json_us(json, "steps_us", summary->whole_ns) ||
            text_json_us(json, "lost_us", summary->lost_ns) ||
            text_json_us(json, "explained_us", summary->explained_ns) ||
+           text_json_us(json, "hidden_us", summary->hidden_ns) ||
            text_json_us(json, "unexplained_us", summary->lost_ns - summary->explained_ns);
 }
 

@@ -46,13 +46,15 @@ struct summary {
     int64_t whole_ns; /* total step time, as in struct longer_steps */
     int64_t lost_ns;
     int64_t explained_ns;
+    int64_t hidden_ns;
     struct time_shares shares; /* sum over runs */
     int64_t waiting_gpu_ns;    /* sum over all ranks */
     int64_t gaps[GAP_COUNT];
     struct smallest_fault smallest; /* of the last run */
     int longer_steps;               /* in some run, steps became longer and no finding explains it */
     struct buffer longer;           /* JSON objects, for struct longer_steps */
-    struct buffer undetermined;     /* JSON objects: runs that hang and whose culprit cannot be determined */
+    int is_open; /* a run hangs, or waits for ranks without a trace, and the cause is unknown */
+    struct buffer undetermined; /* JSON objects: such hangs, and time lost without a finding, by reason */
 };
 
 /* What is known about a run after its diagnosis. */
@@ -68,14 +70,18 @@ struct judgement {
     size_t hosts;                             /* 0: not known */
     int32_t stopped_step;                     /* step in which the job hangs; -1: none */
     struct unexplained_hang unexplained_hang; /* not known if a finding names the culprit */
+    struct hidden_wait hidden_wait;           /* none if a finding names a rank without a trace */
 };
 
 /* Wait time summed over all ranks that recorded something; TIME_UNKNOWN. */
 int64_t judgement_waiting_ns(const struct judgement *judgement);
 
-/* Returns -1 when memory is out. Release the judgement in any case. */
+/*
+ * Needs findings_find and findings_detail; fills in the account_ns of the findings. Returns -1 when memory is
+ * out. Release the judgement in any case.
+ */
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
-                   const struct findings *findings, const struct diagnose_options *options);
+                   struct findings *findings, const struct diagnose_options *options);
 void judgement_release(struct judgement *judgement);
 
 /*

@@ -179,13 +179,13 @@ SELECT coalesce(sum(count), 0)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- The latest time at which the recorder of a rank's process is known to have been running, from its clock anchors and
--- tags.
+-- tags. Also that of its last clock anchor.
 -- statement: seen_until
-SELECT job_rank_id, max(at_ns)
-  FROM (SELECT job_rank_id, local_ns AS at_ns
+SELECT job_rank_id, max(at_ns), max(anchor_ns)
+  FROM (SELECT job_rank_id, local_ns AS at_ns, local_ns AS anchor_ns
           FROM job_rank CROSS JOIN clock_anchor USING (process_id) WHERE run_id = ?1
         UNION ALL
-        SELECT job_rank_id, (SELECT max(at_ns) FROM tag_mark WHERE tag_mark.process_id = job_rank.process_id)
+        SELECT job_rank_id, (SELECT max(at_ns) FROM tag_mark WHERE tag_mark.process_id = job_rank.process_id), NULL
           FROM job_rank WHERE run_id = ?1)
  GROUP BY job_rank_id HAVING max(at_ns) IS NOT NULL;
 

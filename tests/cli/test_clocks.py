@@ -72,7 +72,7 @@ class Clocks(Case):
         # Simulated hosts agree within a fraction of a millisecond.
         for row in rows.values():
             self.assertLessEqual(abs(row["offset_us"]), row["uncertainty_us"] + 1000)
-        (finding,) = self.json("diagnose")["findings"]
+        (finding,) = [finding for finding in self.json("diagnose")["findings"] if finding["confidence"] != "low"]
         self.assertEqual([finding[key] for key in ("kind", "rank", "first_step", "last_step")], ["host", 0, 5, 7])
         self.assertEqual([(fault["kind"], fault["rank"]) for fault in truth["faults"]], [("host", 0)])
 

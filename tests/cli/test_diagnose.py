@@ -352,6 +352,14 @@ class Diagnose(Case):
         self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]),
                          ("compute", 5, 1, 15))
 
+    def test_one_host_that_is_late_in_every_step_among_ranks_that_do_the_same(self):
+        """Its stage has four ranks in pairs: a design would make all of them late, not one, even by less than a tenth of a step."""
+        files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 4 --layers 6 --steps 16 "
+                                 "--fault host:2:0:15:9%:* --network-gbs 40 --nvlink-gbs 300 --dialect kineto --seed 5113")
+        self.run_program("ingest", "-q", *files)
+        (finding,) = self.sure()
+        self.assertEqual((finding["kind"], finding["rank"], finding["last_step"]), ("host", 2, 15))
+
     def test_a_slow_gpu_beside_a_slow_link(self):
         """The link held channels without a stop only until the GPU had taken its data."""
         files, truth = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 4 --fault compute:2:4:7:32.4%:optimizer "

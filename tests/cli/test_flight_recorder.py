@@ -333,6 +333,31 @@ class StandstillTest(Dumps):
         job.entry(1, "0", "all_reduce", "scheduled", 15, count=6)
         self.assertEqual(self.accused_of(job), [((0, 1), "mismatch", "low", "/home/user/train.py:15")])
 
+    def pair_that_differs(self, *last, earlier=("all_reduce", "all_reduce", "all_reduce", "all_reduce")):
+        """Two pairs that make the same calls; then ranks 0 and 1 make calls of their own under the same number."""
+        job = Job(4, {"0": [0, 1], "1": [2, 3]})
+        for name in earlier:
+            for group in "01":
+                job.call(group, name="all_reduce")
+                job.call(group, name=name, line=13)
+        job.call("0", name="all_reduce")
+        for rank, name in enumerate(last):
+            job.entry(rank, "0", name, "scheduled", 15)
+        return [row[:3] for row in self.accused_of(job)]
+
+    def test_of_a_pair_the_one_that_left_its_pattern(self):
+        self.assertEqual(self.pair_that_differs("all_reduce", "all_gather"), [(1, "mismatch", "medium")])
+        self.assertIn("repeated their earlier steps", self.answer["findings"][0]["evidence"])
+        self.assertEqual(self.pair_that_differs("all_gather", "all_reduce"), [(0, "mismatch", "medium")])
+
+    def test_a_pair_of_which_both_left_their_pattern(self):
+        self.assertEqual(self.pair_that_differs("broadcast", "all_gather"), [((0, 1), "mismatch", "low")])
+
+    def test_a_pair_without_a_pattern(self):
+        varied = ("all_reduce", "all_gather", "broadcast", "reduce_scatter")
+        self.assertEqual(self.pair_that_differs("all_reduce", "all_gather", earlier=varied),
+                         [((0, 1), "mismatch", "low")])
+
     def test_an_all_to_all_has_the_size_of_what_one_rank_gets(self):
         job = Job(4, {"0": [0, 1, 2, 3]})
         job.call("0", name="all_to_all", shape=[8, 16])

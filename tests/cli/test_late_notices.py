@@ -19,8 +19,8 @@ def moment(line):
     return float(re.search(r'"ts": ([\d.]+)', line)[1])
 
 
-def postpone(line):
-    return re.sub(r'"ts": ([\d.]+)', lambda found: f'"ts": {float(found[1]) + LATE_US:.6f}', line)
+def postpone(line, late_us=LATE_US):
+    return re.sub(r'"ts": ([\d.]+)', lambda found: f'"ts": {float(found[1]) + late_us:.6f}', line)
 
 
 class LateNotices(Case):
@@ -63,6 +63,14 @@ class LateNotices(Case):
         self.assertGreater(finding["figures"]["notice_us_mean"], LATE_US / 2)
         self.assertLess(finding["figures"]["notice_us_mean_others"], 500)
         self.assertIn("cpu.max", finding["next"])
+
+    def test_all_threads_are_late(self):
+        """Where no rank notices kernels at once, clocks are too coarse, and nothing is said of cores."""
+        files = self.make(SLOW_SENDS, 5, range(9, 15))
+        for path in files:
+            path.write_text("\n".join(postpone(line, number * 37 % 600) if '"cat": "GPU"' in line and moment(line) > 0 else line
+                                      for number, line in enumerate(lines_of(path))) + "\n")
+        self.assertNotIn("proxy threads", str([finding["text"] for finding in self.believed(files)]))
 
     def test_late_threads_that_cost_nothing(self):
         self.assertEqual([], self.believed(self.make("", 5, range(9, 15))))

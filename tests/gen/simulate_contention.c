@@ -52,10 +52,10 @@ static void slices_extend(const struct job *job, const struct fault *fault, int 
         own *= HOST_FAVOUR;
     for (int i = 0; i < 2; i++) {
         uint64_t at = (uint64_t)slices->count, who = (uint64_t)rank << 2 | (uint64_t)what;
-        uint64_t seed = job->options.seed, kind = (uint64_t)fault->kind;
-        double unit = random_unit(seed, DRAW_SLICE, who, at, kind);
+        uint64_t seed = job->options.seed;
+        double unit = random_unit(seed, DRAW_SLICE, who, at, 0);
         if (what == CONTENDED_HOST && i == 0)
-            unit = random_exponential(seed, DRAW_SLICE, who, at, kind);
+            unit = random_exponential(seed, DRAW_SLICE, who, at, 0);
         else
             unit = 1 + SPREAD * (2 * unit - 1);
         double length = (i == 0 ? own : others) * unit;

@@ -189,6 +189,23 @@ static void what_nobody_explains_stays_nobodys(void **state)
     assert_int_equal(step.transfers[SENT].culprit, 2);
 }
 
+/* As above, but only the latency of the pair shows it: it blames nobody, and adds to no rank. */
+static void latency_alone_blames_no_sender(void **state)
+{
+    struct step step;
+    step_init(&step, (int64_t[]){0, 100, 1000, 0});
+    step.instances[SENT].sender = 2;
+    step.transfers[SENT].slow_ns = 300;
+    assert_culprits(&step, -1, 2, 2, -1);
+    assert_int_equal(step.transfers[SENT].culprit, 2);
+    step_init(&step, (int64_t[]){0, 100, 1000, 0});
+    step.instances[SENT].sender = 2;
+    step.instances[SENT].by_latency = 1;
+    step.transfers[SENT].slow_ns = 300;
+    assert_culprits(&step, -1, -1, -1, -1);
+    assert_int_equal(step.transfers[SENT].culprit, -1);
+}
+
 /*
  * The rank that explains at least a quarter more than any other: rank 0 explains this much more than rank 1.
  */
@@ -364,6 +381,7 @@ int main(void)
         cmocka_unit_test(one_communicator_cannot_tell),
         cmocka_unit_test(what_nobody_explains_leaves_the_rest),
         cmocka_unit_test(what_nobody_explains_stays_nobodys),
+        cmocka_unit_test(latency_alone_blames_no_sender),
         cmocka_unit_test(clearly_more_than_any_other),
         cmocka_unit_test(a_collective_is_no_pair),
         cmocka_unit_test(a_send_of_nobody_known),

@@ -88,8 +88,44 @@ static void through_all_steps(void **state)
 }
 
 /*
+ * Half of the others compute less, by amounts that differ: the spread of own times hides the slow rank, but
+ * all others wait for it in each step, 1500 and not more than the noise less.
+ */
+static void last_in_all_steps(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 5, 1, 0, STEPS - 1, 1, 1500);
+    for (int rank = 0; rank < 4; rank++)
+        slow_ranks_add(&slow, rank, 1, 0, STEPS - 1, 1, -600 * (rank + 1));
+    explain(&slow, &played, &found, 1);
+    assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), 1);
+    assert_true(explanation_has_rank(&found.items[0], 5));
+    assert_true(found.items[0].is_steady && found.items[0].is_last);
+    assert_gains(&found.items[0], (STEPS - 1) * 1450, (STEPS - 1) * 1500);
+    release(&played, &found);
+}
+
+/* As long as the rank before, but another rank in each step. */
+static void last_by_turns(void **state)
+{
+    static const int late[] = {3, 7, 0, 5, 1, 6, 2, 4, 7, 3, 6, 0, 2, 5, 4, 1, 0, 7, 1, 3, 5, 2, 6, 4};
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct explanations found;
+    for (int step = 0; step < STEPS; step++)
+        slow_ranks_add(&slow, late[step], 1, step, step, 1, 1500);
+    slow_job_init(&played, &slow);
+    slow_job_explain(&played, &found);
+    for (size_t i = 0; i < found.count; i++)
+        assert_false(found.items[i].is_steady);
+    release(&played, &found);
+}
+
+/*
  * At one place only, it may be by design: a quarter of the own time is that of the second place, if it is
- * slow, too.
+ * slow, too. That the rank is the last of its role there is no design.
  */
 static void heavier_at_one_place(void **state)
 {
@@ -100,9 +136,12 @@ static void heavier_at_one_place(void **state)
         slow.second_ns[5][step] = 1600;
     slow_job_init(&played, &slow);
     slow_job_explain(&played, &found);
+    assert_int_equal(found.count, 1);
+    assert_gains(&found.items[0], (STEPS - 1) * 1550, (STEPS - 1) * 1650);
     for (size_t i = 0; i < found.count; i++) {
         assert_true(explanation_has_rank(&found.items[i], 5));
         assert_true(found.items[i].slower_part > 0.2 && found.items[i].slower_part < 0.3);
+        assert_true(found.items[i].is_last);
     }
     release(&played, &found);
 }
@@ -168,6 +207,48 @@ static void a_block_of_roles(void **state)
     }
 }
 
+/*
+ * All ranks of a role are on one host, as those of a stage: they have no peers, but become slower at once
+ * while the other role does not.
+ */
+static void a_host_that_is_a_stage(void **state)
+{
+    struct slow_ranks slow = {.in_two_stages = 1};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, RANKS / 2, RANKS / 2, 9, 16, 1, 1500);
+    explain(&slow, &played, &found, 1);
+    assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), RANKS / 2);
+    for (int rank = 0; rank < RANKS; rank++)
+        assert_int_equal(explanation_has_rank(&found.items[0], rank), rank >= RANKS / 2);
+    assert_set(&found.items[0], 9, 16, 1);
+    assert_true(found.items[0].has_no_peers);
+    assert_gains(&found.items[0], 8 * 1400, 8 * 1550);
+    release(&played, &found);
+}
+
+/* Its past is too short to tell whether it was slow before. */
+static void a_stage_without_a_past(void **state)
+{
+    struct slow_ranks slow = {.in_two_stages = 1};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, RANKS / 2, RANKS / 2, 3, 12, 1, 1500);
+    explain(&slow, &played, &found, 0);
+    release(&played, &found);
+}
+
+/* Both roles become slower: the work has grown. */
+static void stages_with_more_work(void **state)
+{
+    struct slow_ranks slow = {.in_two_stages = 1};
+    struct slow_job played;
+    struct explanations found;
+    slow_ranks_add(&slow, 0, RANKS, 9, 16, 1, 1500);
+    explain(&slow, &played, &found, 0);
+    release(&played, &found);
+}
+
 /* What the first explains is no noise, and does not hide a second one. */
 static void two_faults(void **state)
 {
@@ -215,6 +296,9 @@ int main(void)
         cmocka_unit_test(heavier_at_one_place),    cmocka_unit_test(a_block_of_ranks),
         cmocka_unit_test(one_of_a_block_of_roles), cmocka_unit_test(a_block_of_roles),
         cmocka_unit_test(one_of_a_block),          cmocka_unit_test(two_faults),
-        cmocka_unit_test(what_costs_little),       cmocka_unit_test(all_at_once)};
+        cmocka_unit_test(what_costs_little),       cmocka_unit_test(all_at_once),
+        cmocka_unit_test(last_in_all_steps),       cmocka_unit_test(last_by_turns),
+        cmocka_unit_test(a_host_that_is_a_stage),  cmocka_unit_test(stages_with_more_work),
+        cmocka_unit_test(a_stage_without_a_past)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,15 +37,35 @@ static void design(void **state)
     assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
 }
 
+/* What the recorder of the job leaves out; and the end of a tree, whose leaf is rank 5. */
+enum leaves_out { NOTHING, PAIRS, UNFINISHED, UNFINISHED_AND_END_OF_LEAF };
+
+/* The kernel of the leaf stops before the others, by this much. */
+enum { EARLIER_NS = 900 };
+
+static void end_early(struct slow_job *played, int rank)
+{
+    for (int number = 0; number < INSTANCES; number++) {
+        struct job_operation *operation = &played->operations[rank * INSTANCES + number];
+        operation->end_ns -= EARLIER_NS;
+        operation->enqueued_ns -= EARLIER_NS;
+        operation->own_ns += number ? EARLIER_NS : 0;
+    }
+}
+
 /* Steps take as long as their operations; but if `longer` is unset, the other steps take as long as these. */
 static void take_of(struct slow_job *played, const struct slow_ranks *slow, int longer,
-                    struct findings *findings)
+                    enum leaves_out leaves_out, struct findings *findings)
 {
     struct error error = ERROR_INIT;
     struct suspects suspects = {0};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     struct replay replay;
     slow_job_init(played, slow);
+    played->job.blind_to_pairs = leaves_out == PAIRS;
+    played->job.finished_only = leaves_out >= UNFINISHED;
+    if (leaves_out == UNFINISHED_AND_END_OF_LEAF)
+        end_early(played, 5);
     for (int32_t step = 0; !longer && step + 1 < STEPS; step++)
         played->baseline.step_ns[step] = FIRST_NS + SECOND_NS + 2 * LASTS_NS + 2000;
     assert_int_equal(replay_init(&replay, &played->job, &played->baseline.excess, played->transfers, &error),
@@ -60,7 +80,7 @@ static void take_of(struct slow_job *played, const struct slow_ranks *slow, int 
 
 static void take(struct slow_job *played, const struct slow_ranks *slow, struct findings *findings)
 {
-    take_of(played, slow, 1, findings);
+    take_of(played, slow, 1, NOTHING, findings);
 }
 
 /* However certain: a suspicion whose steps were not longer cost nothing. */
@@ -71,7 +91,7 @@ static void its_steps_have_to_be_longer(void **state)
         struct slow_job played;
         struct findings findings = {0};
         slow_ranks_add(&slow, 2, 1, 9, 13, 1, 2000);
-        take_of(&played, &slow, longer, &findings);
+        take_of(&played, &slow, longer, NOTHING, &findings);
         assert_int_equal(findings.count, 1);
         assert_int_equal(findings.items[0].confidence, longer ? CONFIDENCE_HIGH : CONFIDENCE_LOW);
         if (longer)
@@ -154,6 +174,71 @@ static void doubts_about_the_record_hold(void **state)
     }
 }
 
+/* At one place of the step only, but the last of eight ranks of its role there, in every step. */
+static void no_design_makes_one_rank_the_last(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct findings findings = {0};
+    for (int step = 0; step < STEPS; step++)
+        slow.second_ns[5][step] = 1600;
+    take(&played, &slow, &findings);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.items[0].rank, 5);
+    assert_int_equal(findings.items[0].confidence, CONFIDENCE_MEDIUM);
+    assert_false(findings.items[0].rule_results.asked[RULE_ONE_PLACE]);
+    findings_release(&findings);
+    slow_job_release(&played);
+}
+
+/*
+ * Where sends and receives are not recorded, four ranks that vary together may have waited for one of them.
+ * Those that vary separately have not.
+ */
+static void several_that_vary_together(void **state)
+{
+    for (int together = 0; together < 2; together++) {
+        struct slow_ranks slow = {.is_hosts = 0};
+        struct slow_job played;
+        struct findings findings = {0};
+        slow_ranks_add(&slow, 4, 4, 9, 13, 1, 1500);
+        for (int step = 9; together && step <= 13; step++)
+            slow_ranks_add(&slow, 4, 4, step, step, 1, 100 * (step % 3));
+        take_of(&played, &slow, 1, PAIRS, &findings);
+        assert_int_equal(findings.count, 1);
+        assert_int_equal(findings.items[0].rank_count, 4);
+        if (together)
+            assert_speaks(&findings.items[0].rule_results, RULE_EXCHANGE);
+        else
+            assert_quiet(&findings.items[0].rule_results, RULE_EXCHANGE);
+        assert_int_equal(findings.items[0].confidence, together ? CONFIDENCE_LOW : CONFIDENCE_HIGH);
+        findings_release(&findings);
+        slow_job_release(&played);
+    }
+}
+
+/* A trace of finished operations only tells as much, unless the rank seems late because it ended early. */
+static void finished_operations_only(void **state)
+{
+    for (int is_leaf = 0; is_leaf < 2; is_leaf++) {
+        struct slow_ranks slow = {.is_hosts = 0};
+        struct slow_job played;
+        struct findings findings = {0};
+        if (!is_leaf)
+            slow_ranks_add(&slow, 5, 1, 0, STEPS - 1, 1, EARLIER_NS);
+        take_of(&played, &slow, 1, is_leaf ? UNFINISHED_AND_END_OF_LEAF : UNFINISHED, &findings);
+        assert_int_equal(findings.count, 1);
+        assert_int_equal(findings.items[0].rank, 5);
+        assert_int_equal(findings.items[0].confidence, is_leaf ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
+        if (is_leaf)
+            assert_speaks(&findings.items[0].rule_results, RULE_LEAF_OF_TREE);
+        else
+            assert_quiet(&findings.items[0].rule_results, RULE_LEAF_OF_TREE);
+        findings_release(&findings);
+        slow_job_release(&played);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(odds),
@@ -161,6 +246,9 @@ int main(void)
                                        cmocka_unit_test(a_block_is_one_finding),
                                        cmocka_unit_test(its_steps_have_to_be_longer),
                                        cmocka_unit_test(what_recurs_takes_in_its_steps),
-                                       cmocka_unit_test(doubts_about_the_record_hold)};
+                                       cmocka_unit_test(doubts_about_the_record_hold),
+                                       cmocka_unit_test(no_design_makes_one_rank_the_last),
+                                       cmocka_unit_test(several_that_vary_together),
+                                       cmocka_unit_test(finished_operations_only)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,27 @@ static void check(int32_t first_step, int32_t last_step, const char *expected)
     job_release(&job);
 }
 
+/* A finding without peers is not said to be slower than these. */
+static void what_it_is_compared_with(void **state)
+{
+    for (int has_no_peers = 0; has_no_peers < 2; has_no_peers++) {
+        struct job_rank rank = {.name = name};
+        const struct job job = {.ranks = &rank, .rank_count = 1, .step_count = 100};
+        const struct finding finding = {.kind = FINDING_COMPUTE,
+                                        .tag = -1,
+                                        .instance = -1,
+                                        .first_step = 3,
+                                        .last_step = 5,
+                                        .has_no_peers = has_no_peers};
+        struct buffer text = BUFFER_INIT;
+        assert_int_equal(finding_append(&finding, &job, &text), 0);
+        assert_string_equal(text.data, has_no_peers
+                                           ? "GPU of rank 3 computes longer than in other steps, steps 3-5"
+                                           : "GPU of rank 3 computes longer than its peers, steps 3-5");
+        buffer_release(&text);
+    }
+}
+
 static void inside_of_what_is_loaded(void **state)
 {
     (void)state;
@@ -69,6 +90,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inside_of_what_is_loaded),
+        cmocka_unit_test(what_it_is_compared_with),
         cmocka_unit_test(over_steps_that_are_not),
         cmocka_unit_test(beside_steps_that_are_not),
     };

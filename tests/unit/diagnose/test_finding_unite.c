@@ -8,7 +8,8 @@
 #include <string.h>
 
 /*
- * Findings of several rounds on one fault become one finding. Steps 0 to 9, 20 to 29 and 50 to 59 are loaded.
+ * Findings that have one cause become one, of one round and of several. Steps 0 to 9, 20 to 29 and 50 to 59
+ * are loaded.
  */
 
 struct bench {
@@ -62,7 +63,22 @@ static void check(const struct bench *bench, size_t at, int32_t first, int32_t l
     assert_int_equal(job_run_step(&bench->job, finding->last_step), last);
 }
 
-static void steps_beside_a_break_are_one_fault(void **state)
+static void check_steps(const struct bench *bench, const struct finding *finding, const int32_t *steps,
+                        size_t count)
+{
+    assert_int_equal(finding->step_count, count);
+    assert_int_equal(finding_steps(finding), count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(job_run_step(&bench->job, finding->steps[i]), steps[i]);
+    for (int32_t step = 0, at = 0; step < bench->job.step_count; step++) {
+        int is_listed = (size_t)at < count && !job_is_break(&bench->job, step) &&
+                        job_run_step(&bench->job, step) == steps[at];
+        assert_int_equal(finding_has_step(finding, step), is_listed);
+        at += is_listed;
+    }
+}
+
+static void steps_beside_a_break_are_one_interval(void **state)
 {
     struct bench bench;
     struct findings round = {0};
@@ -72,31 +88,18 @@ static void steps_beside_a_break_are_one_fault(void **state)
     unite(&bench, &round);
     add(&bench, &round, 50, 52);
     unite(&bench, &round);
-    assert_int_equal(bench.found.count, 2);
-    /* A finding between both makes one of all. */
-    add(&bench, &round, 21, 29)->lost_ns = 300;
+    /* Steps 20 to 29 were analyzed, and do not show it. */
+    const int32_t steps[] = {8, 9, 50, 51, 52};
+    assert_int_equal(bench.found.count, 1);
+    check_steps(&bench, &bench.found.items[0], steps, 5);
+    add(&bench, &round, 20, 29)->lost_ns = 300;
     unite(&bench, &round);
     assert_int_equal(bench.found.count, 1);
     check(&bench, 0, 8, 52);
+    assert_null(bench.found.items[0].steps);
     assert_int_equal(bench.found.items[0].lost_ns, 500);
     assert_int_equal(bench.found.items[0].breaks, 2);
     assert_int_equal(finding_steps(&bench.found.items[0]), 2 + 10 + 3);
-    end(&bench);
-}
-
-static void healthy_steps_in_between_part_them(void **state)
-{
-    struct bench bench;
-    struct findings round = {0};
-    (void)state;
-    begin(&bench);
-    add(&bench, &round, 2, 3);
-    unite(&bench, &round);
-    add(&bench, &round, 6, 7);
-    unite(&bench, &round);
-    add(&bench, &round, 22, 23);
-    unite(&bench, &round);
-    assert_int_equal(bench.found.count, 3);
     end(&bench);
 }
 
@@ -117,16 +120,84 @@ static void others_are_not_united(void **state)
     end(&bench);
 }
 
-/* Findings of one round are not changed. */
-static void those_of_one_round_are_let_be(void **state)
+/* Of one round: the findings of a rank at single steps, or in intervals, are one. */
+static void of_one_round(void **state)
 {
     struct bench bench;
-    struct findings round = {0};
+    struct findings *found = &bench.found;
     (void)state;
     begin(&bench);
-    add(&bench, &round, 2, 3);
-    add(&bench, &round, 4, 5);
-    unite(&bench, &round);
+    for (int32_t step = 1; step <= 9; step += 4)
+        add(&bench, found, step, step);
+    add(&bench, found, 2, 3)->rank = 4;
+    assert_int_equal(findings_unite(found, &bench.job), 0);
+    assert_int_equal(found->count, 2);
+    check(&bench, 0, 1, 9);
+    assert_int_equal(found->items[0].period, 4);
+    assert_null(found->items[0].steps);
+    assert_int_equal(finding_steps(&found->items[0]), 3);
+    assert_int_equal(found->items[0].lost_ns, 300);
+    /* Irregular steps are a list. */
+    add(&bench, found, 6, 6);
+    assert_int_equal(findings_unite(found, &bench.job), 0);
+    const int32_t steps[] = {1, 5, 6, 9};
+    assert_int_equal(found->count, 2);
+    assert_int_equal(found->items[0].period, 0);
+    check_steps(&bench, &found->items[0], steps, 4);
+    end(&bench);
+}
+
+/* Three of four steps of a period make a period, with a list; two of four are only a list. */
+static void a_period_with_a_step_that_lacks_it(void **state)
+{
+    struct bench bench;
+    (void)state;
+    for (int missing = 1; missing <= 2; missing++) {
+        begin(&bench);
+        for (int32_t step = 1; step <= 9; step += 2)
+            if (step != 3 && (step != 5 || missing < 2))
+                add(&bench, &bench.found, step, step);
+        assert_int_equal(findings_unite(&bench.found, &bench.job), 0);
+        assert_int_equal(bench.found.count, 1);
+        assert_int_equal(bench.found.items[0].period, missing < 2 ? 2 : 0);
+        assert_int_equal(finding_steps(&bench.found.items[0]), 5 - missing);
+        end(&bench);
+    }
+}
+
+/* Ranks 2 and 3 as a group, and rank 3 in `first` to `last`. */
+static void add_group_and_rank(struct bench *bench, int32_t first, int32_t last)
+{
+    struct finding *group = add(bench, &bench->found, 1, 8);
+    group->ranks = calloc(2, sizeof *group->ranks);
+    assert_non_null(group->ranks);
+    group->ranks[0] = group->rank = 2;
+    group->ranks[1] = 3;
+    group->rank_count = 2;
+    group->lost_ns = 400;
+    add(bench, &bench->found, first, last);
+}
+
+/* In more than half of the steps of each. Only the score takes one away before it finds the other. */
+static void a_group_and_one_of_its_ranks(void **state)
+{
+    struct bench bench;
+    (void)state;
+    for (int scored = 0; scored < 2; scored++) {
+        begin(&bench);
+        add_group_and_rank(&bench, 1, 5);
+        for (size_t i = 0; i < 2; i++)
+            bench.found.items[i].certainty = scored ? 10 : 0;
+        assert_int_equal(findings_unite(&bench.found, &bench.job), 0);
+        assert_int_equal(bench.found.count, 1);
+        assert_int_equal(bench.found.items[0].rank_count, 2);
+        assert_int_equal(bench.found.items[0].lost_ns, scored ? 500 : 400);
+        check(&bench, 0, 1, 8);
+        end(&bench);
+    }
+    begin(&bench);
+    add_group_and_rank(&bench, 1, 4);
+    assert_int_equal(findings_unite(&bench.found, &bench.job), 0);
     assert_int_equal(bench.found.count, 2);
     end(&bench);
 }
@@ -177,7 +248,7 @@ static void each_gives_its_own(void **state)
     const struct finding *finding = &bench.found.items[0];
     check(&bench, 0, 2, 5);
     assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
-    assert_string_equal(finding->evidence.data, "sure");
+    assert_string_equal(finding->evidence.data, "In steps 4-5: sure");
     assert_int_equal(finding->operation, 7);
     assert_int_equal(finding->since_ns, 70);
     assert_int_equal(finding->lost_ns, 1100);
@@ -190,7 +261,8 @@ static void each_gives_its_own(void **state)
     end(&bench);
 }
 
-/* By the step numbers of the run, whatever those of the job are. */
+/* By the step numbers of the run, whatever those of the job are; of the loaded steps, three in four show it.
+ */
 static void what_recurs_alike_is_one(void **state)
 {
     struct bench bench;
@@ -205,27 +277,32 @@ static void what_recurs_alike_is_one(void **state)
     finding->period = 4;
     finding->numbers = bench.job.step_numbers;
     unite(&bench, &round);
+    const int32_t steps[] = {1, 5, 9, 53, 57};
     assert_int_equal(bench.found.count, 1);
-    check(&bench, 0, 1, 57);
-    /* A single step of these is one of them; another step is not. */
+    check_steps(&bench, &bench.found.items[0], steps, 5);
     add(&bench, &round, 25, 25);
     unite(&bench, &round);
     assert_int_equal(bench.found.count, 1);
     assert_int_equal(bench.found.items[0].period, 4);
-    assert_int_equal(finding_steps(&bench.found.items[0]), 3 + 3 + 2);
-    add(&bench, &round, 26, 26);
+    assert_int_equal(finding_steps(&bench.found.items[0]), 6);
+    add(&bench, &round, 21, 21);
     unite(&bench, &round);
-    assert_int_equal(bench.found.count, 2);
+    add(&bench, &round, 29, 29);
+    unite(&bench, &round);
+    assert_int_equal(bench.found.items[0].period, 4);
+    assert_null(bench.found.items[0].steps);
+    assert_int_equal(finding_steps(&bench.found.items[0]), 3 + 3 + 2);
     end(&bench);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_beside_a_break_are_one_fault),
-        cmocka_unit_test(healthy_steps_in_between_part_them),
+        cmocka_unit_test(steps_beside_a_break_are_one_interval),
         cmocka_unit_test(others_are_not_united),
-        cmocka_unit_test(those_of_one_round_are_let_be),
+        cmocka_unit_test(of_one_round),
+        cmocka_unit_test(a_period_with_a_step_that_lacks_it),
+        cmocka_unit_test(a_group_and_one_of_its_ranks),
         cmocka_unit_test(each_gives_its_own),
         cmocka_unit_test(what_recurs_alike_is_one),
     };

@@ -17,8 +17,12 @@ enum { STEPS = 40 };
 struct steps {
     int64_t ns[STEPS];
     int64_t bytes[STEPS]; /* of the single operation in each step */
+    int is_timed;
+    int64_t inside_ns[STEPS]; /* transfer time of this operation, which starts with its step */
     struct finding finding;
-    int has_finding;
+    struct finding other;
+    int has_finding;      /* 2: the other, too */
+    struct finding found; /* the first, with its part of the account */
     double irregular;
     int measured_by_calls;
     struct longer_steps longer;
@@ -30,6 +34,7 @@ static void steps_init(struct steps *steps)
     for (int i = 0; i < STEPS; i++) {
         steps->ns[i] = i ? 1000 : 9000;
         steps->bytes[i] = 100;
+        steps->inside_ns[i] = 100;
     }
     steps->ns[STEPS - 1] = TIME_UNKNOWN;
 }
@@ -38,6 +43,19 @@ static void make(struct steps *steps, int first, int last, int64_t ns)
 {
     for (int i = first; i <= last; i++)
         steps->ns[i] = ns;
+}
+
+/* The time lost is what findings explain, each alone or all together, and what has a reason instead. */
+static void check_sum(const struct longer_steps *longer, const struct findings *findings)
+{
+    int64_t rest_ns = 0, alone_ns = 0;
+    for (int reason = 0; reason < LOSS_REASONS; reason++)
+        rest_ns += longer->undetermined[reason].lost_ns;
+    for (size_t i = 0; i < findings->count; i++)
+        alone_ns += findings->items[i].account_ns;
+    assert_int_equal(longer->lost_ns, longer->explained_ns + rest_ns);
+    assert_int_equal(longer->explained_ns, longer->hidden_ns + alone_ns);
+    assert_true(longer->hidden_ns >= 0 && longer->lost_ns <= longer->whole_ns);
 }
 
 /* Six times the noise counts. */
@@ -62,9 +80,17 @@ static const struct longer_steps *look(struct steps *steps)
                       .instance_members = members};
     for (int i = 0; i < STEPS; i++) {
         members[i] = i;
-        operations[i] = (struct job_operation){.bytes = steps->bytes[i], .step = i, .instance = i};
-        instances[i] =
-            (struct job_instance){.step = i, .members = 1, .expected = 1, .first_member = (uint32_t)i};
+        operations[i] = (struct job_operation){.bytes = steps->bytes[i],
+                                               .step = i,
+                                               .instance = i,
+                                               .start_ns = steps->is_timed ? 10000 * i : TIME_UNKNOWN,
+                                               .end_ns = steps->is_timed ? 10000 * i + steps->inside_ns[i]
+                                                                         : TIME_UNKNOWN};
+        instances[i] = (struct job_instance){.step = i,
+                                             .members = 1,
+                                             .expected = 1,
+                                             .first_member = (uint32_t)i,
+                                             .transfer_ns = steps->inside_ns[i]};
     }
     struct baseline baseline = {.first_step = 1,
                                 .started_step = 1,
@@ -74,10 +100,14 @@ static const struct longer_steps *look(struct steps *steps)
                                 .steps_are_measured_by_calls = steps->measured_by_calls,
                                 .regular = 1 - steps->irregular};
     struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
-    struct findings findings = {.items = &steps->finding, .count = (size_t)steps->has_finding};
+    struct finding both[] = {steps->finding, steps->other};
+    struct findings findings = {.items = both, .count = (size_t)steps->has_finding};
     longer_steps_release(&steps->longer);
     assert_int_equal(job_index_steps(&job, &error), 0);
     assert_int_equal(longer_steps_find(&steps->longer, &job, &baseline, &findings, &options), 0);
+    assert_int_equal(longer_steps_account(&steps->longer, &job, &baseline, &findings, &options), 0);
+    check_sum(&steps->longer, &findings);
+    steps->found = both[0];
     free(job.operations_of_step);
     free(job.by_step);
     free(job.step_end);
@@ -226,6 +256,152 @@ static void what_findings_explain(void **state)
     longer_steps_release(&steps.longer);
 }
 
+static struct finding finding_of(int32_t first, int32_t last, int64_t lost_ns)
+{
+    return (struct finding){
+        .confidence = CONFIDENCE_MEDIUM, .first_step = first, .last_step = last, .lost_ns = lost_ns};
+}
+
+/* A fault in all steps makes none longer than others; a step may be longer beside that. */
+static void a_fault_in_all_steps(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    steps.has_finding = 1;
+    steps.finding = finding_of(1, STEPS - 1, 200 * (STEPS - 1));
+    look(&steps);
+    assert_int_equal(steps.longer.lost_ns, 200 * (STEPS - 1));
+    assert_int_equal(steps.longer.explained_ns, 200 * (STEPS - 1));
+    make(&steps, 20, 22, 1500);
+    look(&steps);
+    /* Parts of a cost are rounded. */
+    assert_in_range(steps.longer.lost_ns, 200 * (STEPS - 1) + 3 * 500 - 5, 200 * (STEPS - 1) + 3 * 500);
+    assert_in_range(steps.longer.undetermined[LOSS_WITH_FINDING].lost_ns, 3 * 500 - 5, 3 * 500);
+    assert_int_equal(steps.longer.undetermined[LOSS_WITH_FINDING].steps, 3);
+    longer_steps_release(&steps.longer);
+}
+
+/* The cost of a fault in every fourth step is that of these steps, and not of those between. */
+static void a_fault_that_recurs(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    for (int i = 4; i < STEPS - 1; i += 4)
+        steps.ns[i] = 1400;
+    steps.has_finding = 1;
+    steps.finding = finding_of(4, 36, 9 * 400);
+    steps.finding.period = 4;
+    look(&steps);
+    assert_int_equal(steps.longer.lost_ns, 9 * 400);
+    assert_int_equal(steps.longer.explained_ns, 9 * 400);
+    longer_steps_release(&steps.longer);
+}
+
+/* Steps that are longer by less than the sum of two costs, and by more: they delay the job together, or in
+ * turn. */
+static void faults_at_the_same_time(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    steps.has_finding = 2;
+    steps.finding = finding_of(10, 19, 4000);
+    steps.other = finding_of(10, 19, 3000);
+    make(&steps, 10, 19, 1500);
+    look(&steps);
+    assert_int_equal(steps.longer.lost_ns, 5000);
+    assert_int_equal(steps.longer.explained_ns, 5000);
+    assert_int_equal(steps.found.account_ns, 2000);
+    assert_int_equal(steps.longer.hidden_ns, 5000 - 2000 - 1000);
+    make(&steps, 10, 19, 1700);
+    look(&steps);
+    assert_int_equal(steps.longer.explained_ns, 7000);
+    assert_int_equal(steps.found.account_ns, 4000);
+    assert_int_equal(steps.longer.hidden_ns, 0);
+    /* The greatest cost is the least that they explain. */
+    make(&steps, 10, 19, 1000);
+    assert_int_equal(look(&steps)->explained_ns, 4000);
+    longer_steps_release(&steps.longer);
+}
+
+/* Of a step that is longer after a faulty one, at most half of the cost is an after-effect. */
+static void after_effects(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    steps.has_finding = 1;
+    steps.finding = finding_of(10, 10, 1000);
+    steps.ns[10] = 2000;
+    steps.ns[11] = 1500;
+    look(&steps);
+    assert_int_equal(steps.longer.explained_ns, 1500);
+    assert_int_equal(steps.longer.lost_ns, 1500);
+    assert_int_equal(steps.found.lost_ns, 1500);
+    steps.ns[11] = 1501;
+    look(&steps);
+    assert_int_equal(steps.found.lost_ns, 1000);
+    assert_int_equal(steps.longer.undetermined[LOSS_WITH_FINDING].lost_ns, 501);
+    /* What does not show in its own step shows in the next. */
+    steps.ns[10] = 1000;
+    steps.ns[11] = 2000;
+    look(&steps);
+    assert_int_equal(steps.longer.lost_ns, 1000);
+    assert_int_equal(steps.found.lost_ns, 1000);
+    longer_steps_release(&steps.longer);
+}
+
+/* How a cost is divided among the steps of a finding is less certain than its sum. */
+static void what_other_steps_show(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    steps.has_finding = 1;
+    steps.finding = finding_of(10, 15, 6 * 400);
+    make(&steps, 10, 12, 1800);
+    look(&steps);
+    assert_int_equal(steps.longer.lost_ns, 6 * 400);
+    make(&steps, 10, 12, 2000);
+    look(&steps);
+    assert_int_equal(steps.longer.lost_ns, 3 * 1000);
+    assert_int_equal(steps.longer.explained_ns, 6 * 400);
+    longer_steps_release(&steps.longer);
+}
+
+static int64_t part_of(struct steps *steps, enum loss_reason reason)
+{
+    const struct longer_steps *longer = look(steps);
+    assert_int_equal(longer->undetermined[reason].lost_ns, longer->lost_ns);
+    return longer->lost_ns;
+}
+
+/* Each part that has no finding has one reason. */
+static void why_there_is_no_finding(void **state)
+{
+    struct steps steps;
+    steps_init(&steps);
+    make(&steps, 10, 12, 1500);
+    assert_int_equal(part_of(&steps, LOSS_NO_TIMES), 1500);
+    steps.measured_by_calls = 1;
+    assert_int_equal(part_of(&steps, LOSS_BY_CALLS), 1500);
+    steps.measured_by_calls = 0;
+    steps.has_finding = 1;
+    steps.finding = finding_of(10, 12, 750);
+    steps.finding.confidence = CONFIDENCE_LOW;
+    assert_int_equal(part_of(&steps, LOSS_DOUBTED), 1500);
+    steps.finding.lost_ns = 744;
+    assert_int_equal(part_of(&steps, LOSS_NO_TIMES), 1500);
+    steps.has_finding = 0;
+    steps.is_timed = 1;
+    assert_int_equal(part_of(&steps, LOSS_BETWEEN), 1500);
+    for (int i = 10; i <= 12; i++)
+        steps.inside_ns[i] = 350;
+    assert_int_equal(part_of(&steps, LOSS_INSIDE_NO_NETWORK), 1500);
+    make(&steps, 10, 12, 1000);
+    for (int i = 4; i < STEPS - 1; i += 5)
+        steps.ns[i] = 2000;
+    assert_int_equal(part_of(&steps, LOSS_RECURS), 7000);
+    longer_steps_release(&steps.longer);
+}
+
 /* Twice the bytes may take twice the time; and with that load a step may still be too long. */
 static void steps_that_have_more_to_do(void **state)
 {
@@ -301,6 +477,45 @@ static void of_several_rounds(void **state)
     longer_steps_release(&longer);
 }
 
+/*
+ * Steps vary by 5 % of their time, so that no single step of a tenth more stands out; from step 14 on all are
+ * longer by `more`, up to step `last`.
+ */
+static const struct longer_steps *shift(struct steps *steps, int last, int64_t more)
+{
+    static const int64_t noise[] = {0, 50, -30, 20, -50, 40, 10, -20};
+    steps_init(steps);
+    for (int i = 1; i < STEPS - 1; i++)
+        steps->ns[i] = 1000 + noise[i % 8] + (i >= 14 && i <= last ? more : 0);
+    return look(steps);
+}
+
+/* Together they stand out, from a tenth on, where they are many and apart from the others. */
+static void many_that_are_longer_together(void **state)
+{
+    struct steps steps;
+    check_row(shift(&steps, STEPS - 2, 150), 0, 14, STEPS - 2);
+    assert_true(longer_steps_alarm(&steps.longer));
+    assert_true(steps.longer.lost_ns >= 150 * 25);
+    longer_steps_release(&steps.longer);
+    assert_int_equal(shift(&steps, STEPS - 2, 80)->count, 0);
+    assert_int_equal(steps.longer.lost_ns, 0);
+    longer_steps_release(&steps.longer);
+    assert_int_equal(shift(&steps, 17, 150)->count, 0);
+    longer_steps_release(&steps.longer);
+}
+
+/* Where a rank is named, its finding says which steps are longer. */
+static void no_shift_beside_a_finding(void **state)
+{
+    struct steps steps;
+    shift(&steps, STEPS - 2, 150);
+    steps.finding = (struct finding){.confidence = CONFIDENCE_MEDIUM, .first_step = 2, .last_step = 3};
+    steps.has_finding = 1;
+    assert_int_equal(look(&steps)->count, 0);
+    longer_steps_release(&steps.longer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,8 +527,16 @@ int main(void)
         cmocka_unit_test(what_begins_with_the_first),
         cmocka_unit_test(beyond_what_steps_differ_by),
         cmocka_unit_test(what_findings_explain),
+        cmocka_unit_test(a_fault_in_all_steps),
+        cmocka_unit_test(a_fault_that_recurs),
+        cmocka_unit_test(faults_at_the_same_time),
+        cmocka_unit_test(after_effects),
+        cmocka_unit_test(what_other_steps_show),
+        cmocka_unit_test(why_there_is_no_finding),
         cmocka_unit_test(steps_that_have_more_to_do),
         cmocka_unit_test(single_steps),
+        cmocka_unit_test(many_that_are_longer_together),
+        cmocka_unit_test(no_shift_beside_a_finding),
         cmocka_unit_test(where_nothing_is_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,33 @@ static void the_hosts_part(void **state)
     release(&measured);
 }
 
+/*
+ * A host that is late before the first operation by more than shows there delays what follows: the next
+ * excess of the step is its own, too, although that operation is already queued.
+ */
+static void lateness_that_shows_later(void **state)
+{
+    for (int64_t late_ns = 0; late_ns <= 1000; late_ns += 1000) {
+        struct slow_ranks slow = {.is_hosts = 0};
+        struct measured measured = {.steps = {0}};
+        for (int step = FIRST; step <= LAST; step++) {
+            slow.first_ns[SLOW][step] = SLOW_NS / 2;
+            slow.second_ns[SLOW][step] = SLOW_NS / 2;
+        }
+        slow_job_init(&measured.played, &slow);
+        for (int step = FIRST; step <= LAST; step++)
+            measured.played.operations[SLOW * INSTANCES + step * EACH].enqueued_ns += late_ns + 5;
+        assert_int_equal(residual_matrices_init(measured.residual_matrices, &measured.played.source,
+                                                &measured.played.partitions, 0),
+                         0);
+        for (int step = FIRST; step <= LAST; step++) {
+            assert_near(measured.residual_matrices[0].more[SLOW * STEPS + step], SLOW_NS);
+            assert_near(measured.residual_matrices[0].host[SLOW * STEPS + step], late_ns);
+        }
+        release(&measured);
+    }
+}
+
 /* Half of a pair, a quarter of four: three of the four ranks would have to be slow. */
 static void one_of_several_is_none_of_theirs(void **state)
 {
@@ -166,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_fault_is_the_residual),
                                        cmocka_unit_test(the_hosts_part),
+                                       cmocka_unit_test(lateness_that_shows_later),
                                        cmocka_unit_test(one_of_several_is_none_of_theirs),
                                        cmocka_unit_test(slow_in_all_steps),
                                        cmocka_unit_test(the_fault_is_what_is_taken),

@@ -159,6 +159,43 @@ static void behind_an_open_end(void **state)
     slow_job_release(&played);
 }
 
+/* The last to arrive leads by what the last but one waited for it; all others do not. */
+static void by_how_much_it_was_the_last(void **state)
+{
+    struct slow_job played;
+    struct place_times times;
+    start(&played, 0);
+    read(&times, &played, ALL_UNITS, FIRST);
+    int64_t least_ns = INT64_MAX;
+    for (size_t rank = 0; rank < RANKS; rank++)
+        if (rank != SLOW) {
+            int64_t apart_ns = operation_of(&played, SLOW, IN_STEP, FIRST)->start_ns -
+                               operation_of(&played, rank, IN_STEP, FIRST)->start_ns;
+            least_ns = apart_ns < least_ns ? apart_ns : least_ns;
+            assert_int_equal(times.lead[rank * STEPS + IN_STEP], 0);
+        }
+    assert_int_equal(times.lead[SLOW * STEPS + IN_STEP], least_ns);
+    place_times_release(&times);
+    slow_job_release(&played);
+}
+
+/* Ranks leave a Reduce in turns; a trace of finished operations does not show when. */
+static void behind_a_root(void **state)
+{
+    struct slow_job played;
+    struct place_times times;
+    start(&played, 0);
+    played.operations[SLOW * INSTANCES + IN_STEP * EACH - 1].function = FUNCTION_REDUCE;
+    read(&times, &played, SLOW, FIRST);
+    assert_int_equal(times.open[IN_STEP], 0);
+    played.job.finished_only = 1;
+    place_times_read(&times, &played.source, 0, FIRST);
+    assert_int_equal(times.open[IN_STEP], 1);
+    assert_int_equal(times.open[IN_STEP + 1], 0);
+    place_times_release(&times);
+    slow_job_release(&played);
+}
+
 /*
  * A link that was slow for a quarter of the own time that follows, in the step before: that delay may be in
  * it.
@@ -188,6 +225,8 @@ int main(void)
                                        cmocka_unit_test(nothing_is_known_of_the_warm_up),
                                        cmocka_unit_test(of_one_unit_alone),
                                        cmocka_unit_test(behind_an_open_end),
-                                       cmocka_unit_test(behind_a_slow_link)};
+                                       cmocka_unit_test(behind_a_slow_link),
+                                       cmocka_unit_test(by_how_much_it_was_the_last),
+                                       cmocka_unit_test(behind_a_root)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,8 @@ struct experts {
     struct baseline baseline;
 };
 
+static int is_even; /* all loads are equal */
+
 static int number_of(int rank, int step, int at)
 {
     return (rank * STEPS + step) * EACH + at;
@@ -36,6 +38,8 @@ static int number_of(int rank, int step, int at)
 /* The bytes that each of the others sends to a rank. */
 static int64_t load_of(int rank, int step)
 {
+    if (is_even)
+        return USUAL;
     int64_t usual = USUAL + 10 * ((step * 7 + rank * 3) % 11 - 5);
     return rank == HOT && step >= FIRST_HOT && step <= LAST_HOT ? 2 * usual : usual;
 }
@@ -165,11 +169,26 @@ static void load_is_no_lateness(void **state)
     baseline_release(&experts.baseline);
 }
 
+/* Only where amounts of received data vary can they explain anything. */
+static void equal_amounts_explain_nothing(void **state)
+{
+    struct experts experts;
+    experts_init(&experts);
+    assert_non_null(experts.baseline.explained_ns);
+    baseline_release(&experts.baseline);
+    is_even = 1;
+    experts_init(&experts);
+    assert_null(experts.baseline.explained_ns);
+    baseline_release(&experts.baseline);
+    is_even = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_brought_what_it_received),
         cmocka_unit_test(load_is_no_lateness),
+        cmocka_unit_test(equal_amounts_explain_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,10 +79,10 @@ static void alone_among_ranks_that_do_the_same(void **state)
     struct suspect seldom = half, suspect = in_all_steps(1, 900);
     seldom.last_step = 4;
     seldom.total_ns = 200;
-    const struct besides four = {.grouped = 4}, three = {.grouped = 3},
-                         with_half = {.grouped = 4, .other = &half},
-                         with_less = {.grouped = 4, .other = &less},
-                         with_seldom = {.grouped = 4, .other = &seldom};
+    const struct besides four = {.same_work = 4}, three = {.same_work = 3},
+                         with_half = {.same_work = 4, .other = &half},
+                         with_less = {.same_work = 4, .other = &less},
+                         with_seldom = {.same_work = 4, .other = &seldom};
     struct rule_results of_four = judged_readings(suspect, &four),
                         of_three = judged_readings(suspect, &three),
                         two = judged_readings(suspect, &with_half),

@@ -193,11 +193,19 @@ static void rows_that_last(double rows[ROWS][STEPS], int lasts)
         }
 }
 
+/* Of a set with a mean of `size` in the row. */
+static double related_score_of(double size, const struct step_set *set, int lasts, size_t count)
+{
+    double row[STEPS] = {0}, rows[ROWS][STEPS], list[ROWS * STEPS];
+    rows_that_last(rows, lasts);
+    for (int step = set->first; step <= set->last; step++)
+        row[step] = size;
+    return scan_related_score(row, set, rows[0], count, STEPS, TAIL, list);
+}
+
 static double related_score(const struct step_set *set, int lasts, size_t count)
 {
-    double rows[ROWS][STEPS], list[ROWS * STEPS];
-    rows_that_last(rows, lasts);
-    return scan_related_score(set, rows[0], count, STEPS, TAIL, list);
+    return related_score_of(2, set, lasts, count);
 }
 
 /* Eight steps of noise that lasts for eight steps say as much as one; of independent noise, as much as eight.
@@ -209,6 +217,14 @@ static void noise_that_lasts(void **state)
     double once = related_score(&set, LENGTH, ROWS);
     assert_true(once >= 5 && once <= 20);
     assert_true(related_score(&set, 2, ROWS) > once);
+}
+
+/* The greatest mean of eight steps of these rows is about 2; noise does not make five times that. */
+static void what_is_far_ahead_of_noise(void **state)
+{
+    const struct step_set set = {.score = 80, .size = 12, .first = 10, .last = 17, .period = 1};
+    assert_true(related_score_of(5, &set, LENGTH, ROWS) <= 20);
+    assert_true(related_score_of(20, &set, LENGTH, ROWS) == 80);
 }
 
 /* Steps that recur lie apart; one other row may be the mirror image of the fault. */
@@ -232,6 +248,7 @@ int main(void)
                                        cmocka_unit_test(the_score_of_a_set),
                                        cmocka_unit_test(a_size_that_differs),
                                        cmocka_unit_test(noise_that_lasts),
+                                       cmocka_unit_test(what_is_far_ahead_of_noise),
                                        cmocka_unit_test(noise_that_is_not_related)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

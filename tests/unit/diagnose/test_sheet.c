@@ -153,11 +153,12 @@ static void later_than_the_others(void **state)
         five.late[rank * STEPS + 1] = rank == SLOW ? 30 : 5;
     measure(&five);
     assert_int_equal(five.place_matrix.late_more[SLOW * STEPS + 1], 25);
-    assert_true(place_matrix_is_late(&five.place_matrix, SLOW, 1, 50));
-    assert_false(place_matrix_is_late(&five.place_matrix, SLOW, 1, 52));
-    assert_false(place_matrix_is_late(&five.place_matrix, 0, 1, 50));
+    assert_int_equal(five.place_matrix.late_more[0 * STEPS + 1], 0);
+    assert_true(place_matrix_lateness_is(&five.place_matrix, 25, 50));
+    assert_false(place_matrix_lateness_is(&five.place_matrix, 25, 52));
+    assert_false(place_matrix_lateness_is(&five.place_matrix, 0, 50));
     five.times.within = 1;
-    assert_true(place_matrix_is_late(&five.place_matrix, SLOW, 1, 200));
+    assert_true(place_matrix_lateness_is(&five.place_matrix, 25, 200));
     assert_false(place_matrix_lateness_is(&five.place_matrix, TIME_UNKNOWN, 0));
     place_matrix_release(&five.place_matrix);
 }

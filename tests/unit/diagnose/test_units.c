@@ -46,6 +46,11 @@ static void no_edge_of_the_network_within_a_block(void **state)
     struct edge across = {.sender = 3, .receiver = 4}, within = {.sender = 3, .receiver = 2};
     divide(&partitions, NULL, &across);
     assert_int_equal(partitions.count, 3);
+    assert_false(partitions.items[1].is_host);
+    assert_true(partitions.items[2].is_host);
+    partitions_release(&partitions);
+    divide(&partitions, NULL, NULL);
+    assert_false(partitions.items[2].is_host);
     partitions_release(&partitions);
     divide(&partitions, NULL, &within);
     assert_int_equal(partitions.count, 1);
@@ -59,6 +64,7 @@ static void hosts_by_their_clocks(void **state)
     divide(&partitions, clocks, NULL);
     const struct partition *hosts = &partitions.items[1];
     assert_int_equal(hosts->kind, UNIT_HOST);
+    assert_true(hosts->is_host);
     assert_int_equal(hosts->count, 2);
     for (int rank = 0; rank < RANKS; rank++)
         assert_int_equal(hosts->unit_of[rank], clocks[rank]);

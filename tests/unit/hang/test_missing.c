@@ -278,6 +278,33 @@ static void who_was_outlived(void **state)
 }
 
 /*
+ * Two processes ended long before those of the waiting ranks: one died, and the other because it lost its
+ * peer. The record of rank 2 lacks what others finished with it, and ends first.
+ */
+static void who_of_two_died(void **state)
+{
+    for (int is_anchored = 0; is_anchored < 2; is_anchored++) {
+        struct findings findings;
+        struct played played;
+        play(&played, (const char *const[]){"r|r|r|r!", "r|r|r", "r", "r|r|r|r!"});
+        write_until(&played, 20, 21, CLOCK_SHARED);
+        /* Both last recorded their clock in the first second. */
+        for (int rank = 1; rank <= 2 && is_anchored; rank++)
+            played.ranks[rank].anchored_until_ns = 1000000000;
+        find_played(&played, &findings);
+        assert_int_equal(findings.count, is_anchored);
+        for (size_t i = 0; i < findings.count; i++) {
+            const struct finding *finding = &findings.items[i];
+            assert_int_equal(finding->kind, FINDING_ENDED_EARLY);
+            assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
+            assert_int_equal(finding->candidate_count, 2);
+            assert_int_equal(finding->rank, 2);
+        }
+        findings_release(&findings);
+    }
+}
+
+/*
  * A file that alone is truncated in the middle of an operation is weak evidence, and stronger if it ends long
  * before the others.
  */
@@ -535,6 +562,7 @@ int main(void)
         cmocka_unit_test(who_cannot_be_another_since_all_wait),
         cmocka_unit_test(who_left_no_trace_where_most_are_cut),
         cmocka_unit_test(who_was_outlived),
+        cmocka_unit_test(who_of_two_died),
         cmocka_unit_test(by_how_long_it_was_outlived),
         cmocka_unit_test(where_records_end_before_and_most_are_cut),
         cmocka_unit_test(who_called_something_else),

@@ -95,28 +95,8 @@ static void lengths_init(struct lengths *lengths, const struct suspect *suspect,
                                                          : 0);
 }
 
-/* All ranks gather once per step; the first `members` of them are the communicator. */
-static void group(struct job *job, struct job_rank *ranks, struct job_communicator *communicator,
-                  struct communicator_set_member *list, int members)
-{
-    *communicator =
-        (struct job_communicator){.member_list = list, .member_list_count = (size_t)members, .silent = -1};
-    for (int i = 0; i < members; i++)
-        list[i] = (struct communicator_set_member){.number = i, .rank = i};
-    for (int i = 0; i < RANKS * STEPS; i++) {
-        job->operations[i].rank = i / STEPS;
-        job->operations[i].step = i % STEPS;
-        job->operations[i].function = FUNCTION_ALL_GATHER;
-        ranks[i / STEPS].first = (size_t)(i / STEPS) * STEPS;
-        ranks[i / STEPS].count = STEPS;
-    }
-    job->communicators = communicator;
-    job->communicator_count = 1;
-    job->operation_count = (size_t)RANKS * STEPS;
-}
-
 /*
- * Unless the ranks are grouped, the operations of the job have no index: there are only sequence numbers,
+ * The operations of the job have no index: there are only sequence numbers,
  * which show how many operations are missing.
  */
 static void judge(struct suspect *items, const struct besides *besides, struct job *job,
@@ -146,7 +126,8 @@ static void judge(struct suspect *items, const struct besides *besides, struct j
 void judge_suspect(struct suspect suspect, const struct besides *besides, struct findings *findings)
 {
     enum { SUSPECT = 1 };
-    int32_t ranks[RANKS] = {0, 1, 2, 3}, only = SUSPECT, role_of_rank[RANKS], rank_in_role[RANKS];
+    int32_t ranks[RANKS] = {0, 1, 2, 3}, only = SUSPECT, role_of_rank[RANKS], rank_in_role[RANKS],
+            same_work[RANKS];
     struct role role = {.ranks = besides->alone ? &only : ranks,
                         .rank_count = besides->alone ? 1 : RANKS,
                         .length = besides->suspects_steps_ns > 0};
@@ -175,6 +156,7 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
                                 .rank_count = RANKS,
                                 .role_of_rank = role_of_rank,
                                 .rank_in_role = rank_in_role,
+                                .same_work = same_work,
                                 .first_step = 1,
                                 .started_step = 1,
                                 .step_count = STEPS,
@@ -185,12 +167,9 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     for (int i = 0; i < RANKS; i++) {
         role_of_rank[i] = besides->alone && i != SUSPECT ? -1 : 0;
         rank_in_role[i] = besides->alone ? 0 : i;
+        same_work[i] = besides->same_work;
         job_ranks[i] = (struct job_rank){.count = i < RANKS - besides->silent};
     }
-    struct job_communicator communicator;
-    struct communicator_set_member members[RANKS];
-    int32_t excess[RANKS * STEPS] = {0};
-    baseline.excess.brief = excess;
     suspect.rank = SUSPECT;
     if (!suspect.total_ns)
         suspect.total_ns = suspect.gain_ns > suspect.margin_ns ? suspect.gain_ns : suspect.margin_ns;
@@ -198,8 +177,6 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     if (besides->other)
         items[1] = *besides->other;
     lengths_init(&lengths, &suspect, besides);
-    if (besides->grouped)
-        group(&job, job_ranks, &communicator, members, besides->grouped);
     if (besides->slow)
         make_slow(&suspect, besides, &transfers);
     judge(items, besides, &job, &baseline, besides->slow ? &edges : NULL, transfers.excess, findings);

@@ -45,7 +45,7 @@ struct besides {
     int alone;          /* in its role */
     int silent;         /* ranks without a trace */
     int lacks_files;    /* some file was lost */
-    int grouped;        /* this many of the ranks, from the first on, gather with each other in every step */
+    int same_work;      /* the number of ranks that do the same work */
 };
 
 /*

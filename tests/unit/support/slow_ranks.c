@@ -30,6 +30,11 @@ static int64_t own_ns(const struct slow_ranks *slow, int rank, int number)
            (number % EACH ? SECOND_NS + slow->second_ns[rank][step] : FIRST_NS + slow->first_ns[rank][step]);
 }
 
+static int is_other_role(const struct slow_ranks *slow, int rank)
+{
+    return slow->in_two_stages ? rank >= RANKS / 2 : slow->in_two_roles && rank % 2;
+}
+
 static void put(struct slow_job *played, const struct slow_ranks *slow, int rank, int number, int64_t free_ns,
                 int64_t end_ns)
 {
@@ -41,7 +46,7 @@ static void put(struct slow_job *played, const struct slow_ranks *slow, int rank
                                .instance = number,
                                .step = number / EACH,
                                .tag = -1,
-                               .bytes = slow->in_two_roles && rank % 2 ? 1 << 21 : 1 << 20,
+                               .bytes = is_other_role(slow, rank) ? 1 << 21 : 1 << 20,
                                .function = FUNCTION_ALL_REDUCE,
                                .previous = number ? at - 1 : -1,
                                .group = at,
@@ -76,7 +81,7 @@ static void play_all(struct slow_job *played, const struct slow_ranks *slow)
     }
 }
 
-static void describe(struct slow_job *played)
+static void describe(struct slow_job *played, const struct slow_ranks *slow)
 {
     played->world = (struct job_communicator){.size = RANKS,
                                               .hash = 1,
@@ -85,8 +90,10 @@ static void describe(struct slow_job *played)
                                               .is_whole = 1,
                                               .silent = -1};
     for (int rank = 0; rank < RANKS; rank++) {
-        played->ranks[rank] = (struct job_rank){
-            .first = (size_t)(rank * INSTANCES), .count = INSTANCES, .tail_step = INT32_MAX};
+        played->ranks[rank] = (struct job_rank){.first = (size_t)(rank * INSTANCES),
+                                                .count = INSTANCES,
+                                                .tail_step = INT32_MAX,
+                                                .clock = slow->in_two_stages && rank >= RANKS / 2};
         played->member_list[rank] = (struct communicator_set_member){rank, rank};
     }
     played->job = (struct job){.rank_count = RANKS,
@@ -108,17 +115,17 @@ void slow_job_init(struct slow_job *played, const struct slow_ranks *slow)
     struct error error = ERROR_INIT;
     const struct baseline_options options = {.sigmas = 6};
     *played = (struct slow_job){0};
-    describe(played);
+    describe(played, slow);
     play_all(played, slow);
     assert_int_equal(job_index_steps(&played->job, &error), 0);
     assert_int_equal(baseline_init(&played->baseline, &played->job, &options, &error), 0);
     assert_int_equal(partitions_init(&played->partitions, &played->job, &played->edges), 0);
     played->transfers = calloc(INSTANCES, sizeof *played->transfers);
-    played->longest_stay_ns = max_member_durations(&played->job);
+    played->stays = measure_stays(&played->job);
     assert_non_null(played->transfers);
-    assert_non_null(played->longest_stay_ns);
-    played->source = (struct place_matrix_source){&played->job, &played->baseline, played->transfers,
-                                                  played->explained, played->longest_stay_ns};
+    assert_non_null(played->stays);
+    played->source = (struct place_matrix_source){&played->job,      &played->baseline, played->transfers,
+                                                  played->explained, played->stays,     NULL};
 }
 
 void slow_job_release(struct slow_job *played)
@@ -126,7 +133,7 @@ void slow_job_release(struct slow_job *played)
     partitions_release(&played->partitions);
     baseline_release(&played->baseline);
     free(played->transfers);
-    free(played->longest_stay_ns);
+    free(played->stays);
     free(played->job.operations_of_step);
     free(played->job.by_step);
     free(played->job.step_end);

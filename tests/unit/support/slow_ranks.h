@@ -24,7 +24,8 @@ struct slow_ranks {
     int64_t second_ns[RANKS][STEPS];
     int64_t transfer_ns[STEPS]; /* how much longer each AllReduce takes */
     int is_hosts;
-    int in_two_roles; /* odd ranks have their own role, with other sizes */
+    int in_two_roles;  /* odd ranks have their own role, with other sizes */
+    int in_two_stages; /* the upper half of the ranks have their own role and host */
 };
 
 struct slow_job {
@@ -40,7 +41,7 @@ struct slow_job {
     struct edges edges; /* none */
     struct partitions partitions;
     unsigned char explained[RANKS * STEPS];
-    int64_t *longest_stay_ns;
+    struct stays *stays;
     struct place_matrix_source source;
 };
 

@@ -1,0 +1,520 @@
+/*
+ * Finds groups of ranks (transfer_groups.c) whose transfers took longer than those of their sister groups, or
+ * than their own in other steps, where no network steps are recorded. explained_groups.c turns the result
+ * into findings.
+ */
+#include "base/base.h"
+#include "diagnose/baseline.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Degrees of freedom of Student's t, as for senders (slow_senders.c): transfers use the same networks. */
+static const double TAIL = 1;
+/* Two kinds of hypothesis: slow in a set of steps, slow in all steps. */
+enum { KINDS = 2 };
+/* With two others, the lower median is always one of them. */
+enum { LEAST_OTHERS = 3 };
+/* Fewer steps than this have no quartile of their own. */
+enum { LEAST_KNOWN = 4 };
+/*
+ * The least spread of the logarithm of a transfer time: clocks and kernels do not measure a short transfer
+ * more exactly than this, although the same few digits may repeat in most steps.
+ */
+static const double LEAST_SPREAD = 0.02;
+
+/* What a group did in one step, of one kind: function, size and phase, in groups of one family. */
+struct transfer {
+    int64_t bytes;
+    int32_t family;
+    int32_t function;
+    int32_t tag;
+    int32_t step;
+    int32_t group;
+    double total_ns;
+    double count;
+    double sisters_ns; /* mean transfer time of its sisters; NAN: too few */
+};
+
+static int by_kind(const struct transfer *left, const struct transfer *right)
+{
+    if (left->family != right->family)
+        return left->family < right->family ? -1 : 1;
+    if (left->function != right->function)
+        return left->function < right->function ? -1 : 1;
+    if (left->tag != right->tag)
+        return left->tag < right->tag ? -1 : 1;
+    return (left->bytes > right->bytes) - (left->bytes < right->bytes);
+}
+
+static int by_kind_and_step(const void *a, const void *b)
+{
+    const struct transfer *left = a, *right = b;
+    int order = by_kind(left, right);
+    if (!order)
+        order = (left->step > right->step) - (left->step < right->step);
+    return order ? order : (left->group > right->group) - (left->group < right->group);
+}
+
+static int by_kind_and_group(const void *a, const void *b)
+{
+    const struct transfer *left = a, *right = b;
+    int order = by_kind(left, right);
+    if (!order)
+        order = (left->group > right->group) - (left->group < right->group);
+    return order ? order : (left->step > right->step) - (left->step < right->step);
+}
+
+static double mean_of(const struct transfer *transfer)
+{
+    return transfer->total_ns / transfer->count;
+}
+
+/* -------------------- transfer times -------------------- */
+
+/* Lists one entry per group, kind and step. Returns their number. */
+static size_t list_transfers(const struct transfer_groups *groups, struct transfer *transfers)
+{
+    const struct job *job = groups->job;
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        int32_t group = groups->of_instance[i];
+        if (group < 0)
+            continue;
+        transfers[count++] = (struct transfer){.bytes = job_member(job, instance, 0)->bytes,
+                                               .family = groups->items[group].family,
+                                               .function = (int32_t)instance->function,
+                                               .tag = instance->tag,
+                                               .step = instance->step,
+                                               .group = group,
+                                               .total_ns = (double)instance->transfer_ns,
+                                               .count = 1};
+    }
+    array_sort(transfers, count, sizeof *transfers, by_kind_and_step);
+    for (size_t i = 0; i < count; i++)
+        if (kept && !by_kind_and_step(&transfers[kept - 1], &transfers[i])) {
+            transfers[kept - 1].total_ns += transfers[i].total_ns;
+            transfers[kept - 1].count += transfers[i].count;
+        } else {
+            transfers[kept++] = transfers[i];
+        }
+    return kept;
+}
+
+/* Fills in what the sisters took, for one kind in one step. */
+static void compare_sisters(struct transfer *transfers, size_t count, double *list)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i] = mean_of(&transfers[i]);
+    sort_reals(list, count);
+    for (size_t i = 0; i < count; i++) {
+        /* The lower median of the others. */
+        size_t middle = count < 2 ? 0 : (count - 2) / 2;
+        transfers[i].sisters_ns = count < LEAST_OTHERS + 1                ? NAN
+                                  : list[middle] < mean_of(&transfers[i]) ? list[middle]
+                                                                          : list[middle + 1];
+    }
+}
+
+/* What the transfers of a group took in a step, and what they would have taken. */
+struct cell_sums {
+    double *took_ns; /* all owned: [group * steps + step] */
+    double *usual_ns;
+    double *took_beside_ns; /* the part that has sisters */
+    double *sisters_ns;
+};
+
+/* Adds the transfers of one kind of one group. */
+static void add_kind(const struct transfer_groups *groups, const struct transfer *transfers, size_t count,
+                     double *list, struct cell_sums *sums)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i] = mean_of(&transfers[i]);
+    sort_reals(list, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t cell = (size_t)transfers[i].group * (size_t)groups->steps + (size_t)transfers[i].step;
+        if (count >= LEAST_KNOWN) {
+            sums->took_ns[cell] += transfers[i].total_ns;
+            sums->usual_ns[cell] += transfers[i].count * list[count / 4];
+        }
+        if (!isnan(transfers[i].sisters_ns)) {
+            sums->took_beside_ns[cell] += transfers[i].total_ns;
+            sums->sisters_ns[cell] += transfers[i].count * transfers[i].sisters_ns;
+        }
+    }
+}
+
+static void add_all(const struct transfer_groups *groups, struct transfer *transfers, size_t count,
+                    double *list, struct cell_sums *sums)
+{
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && !by_kind(&transfers[i], &transfers[end]) &&
+                          transfers[end].step == transfers[i].step;)
+            end++;
+        compare_sisters(&transfers[i], end - i, list);
+    }
+    array_sort(transfers, count, sizeof *transfers, by_kind_and_group);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && !by_kind(&transfers[i], &transfers[end]) &&
+                          transfers[end].group == transfers[i].group;)
+            end++;
+        add_kind(groups, &transfers[i], end - i, list, sums);
+    }
+}
+
+static double log_ratio(double took_ns, double usual_ns)
+{
+    return took_ns > 0 && usual_ns > 0 ? log(took_ns / usual_ns) : NAN;
+}
+
+static int fill_ratios(struct transfer_groups *groups)
+{
+    size_t cells = groups->count * (size_t)groups->steps + 1, most = groups->job->instance_count + 1;
+    struct cell_sums sums = {array_new(cells, sizeof(double)), array_new(cells, sizeof(double)),
+                             array_new(cells, sizeof(double)), array_new(cells, sizeof(double))};
+    struct transfer *transfers = array_new(most, sizeof *transfers);
+    double *list = array_new(most, sizeof *list);
+    int failed =
+        !sums.took_ns || !sums.usual_ns || !sums.took_beside_ns || !sums.sisters_ns || !transfers || !list;
+    if (!failed)
+        add_all(groups, transfers, list_transfers(groups, transfers), list, &sums);
+    for (size_t i = 0; !failed && i + 1 < cells; i++) {
+        groups->beyond[i] = log_ratio(sums.took_ns[i], sums.usual_ns[i]);
+        groups->ratio[i] = log_ratio(sums.took_beside_ns[i], sums.sisters_ns[i]);
+    }
+    free(sums.took_ns);
+    free(sums.usual_ns);
+    free(sums.took_beside_ns);
+    free(sums.sisters_ns);
+    free(transfers);
+    free(list);
+    return failed ? -1 : 0;
+}
+
+/* -------------------- scores -------------------- */
+
+static const double *row_of(const struct transfer_groups *groups, size_t group, int is_steady)
+{
+    return (is_steady ? groups->ratio : groups->beyond) + group * (size_t)groups->steps;
+}
+
+/* The end of the family that begins with this group. */
+static size_t family_end(const struct transfer_groups *groups, size_t first)
+{
+    size_t end = first;
+    while (end < groups->count && groups->items[end].family == groups->items[first].family)
+        end++;
+    return end;
+}
+
+/*
+ * The spread of a family: that of the differences between consecutive steps, so that a fault that begins or
+ * ends once does not count, over the square root of two.
+ */
+static void measure_spread(struct transfer_groups *groups, size_t first, size_t end, int is_steady,
+                           double *list)
+{
+    size_t known = 0;
+    for (size_t group = first; group < end; group++) {
+        const double *row = row_of(groups, group, is_steady);
+        for (int32_t step = 1; step < groups->steps; step++)
+            if (!isnan(row[step]) && !isnan(row[step - 1]))
+                list[known++] = fabs(row[step] - row[step - 1]);
+    }
+    sort_reals(list, known);
+    double spread = known ? SIGMA_OF_DISTANCE * list[known / 2] / sqrt(2) : 0;
+    for (size_t group = first; group < end; group++)
+        groups->items[group].spread[is_steady] = spread > LEAST_SPREAD ? spread : LEAST_SPREAD;
+}
+
+/*
+ * By how much each group of a family is slower than its sisters in all steps: its level minus the upper
+ * quartile of theirs, because groups also differ by design.
+ */
+static void compare_levels(struct transfer_groups *groups, size_t first, size_t end, double *list)
+{
+    size_t count = 0;
+    for (size_t group = first; group < end; group++)
+        if (!isnan(groups->items[group].level))
+            list[count++] = groups->items[group].level;
+    sort_reals(list, count);
+    for (size_t group = first; group < end; group++) {
+        struct transfer_group *item = &groups->items[group];
+        size_t others = count ? count - 1 : 0, quartile = others ? (others * 3 + 3) / 4 - 1 : 0;
+        item->apart = others < LEAST_OTHERS || isnan(item->level) ? NAN
+                      : item->level <= list[quartile]             ? item->level - list[quartile + 1]
+                                                                  : item->level - list[quartile];
+    }
+}
+
+/* In a normal distribution, the median is this many sigma above the lower quartile. */
+static const double QUARTILE = 0.6745;
+
+/* The lower quartile of the known values of a row; NAN: too few. */
+static double quartile_of(const double *row, int32_t steps, double *list)
+{
+    size_t known = 0;
+    for (int32_t step = 0; step < steps; step++)
+        if (!isnan(row[step]))
+            list[known++] = row[step];
+    sort_reals(list, known);
+    return known >= LEAST_KNOWN ? list[known / 4] : NAN;
+}
+
+/* Takes the level of a group, and moves the steps in which it is not slow to about 0. */
+static void scale_rows(struct transfer_groups *groups, size_t group, double *list)
+{
+    double *row = groups->beyond + group * (size_t)groups->steps;
+    double usual = quartile_of(row, groups->steps, list);
+    groups->items[group].level = quartile_of(row_of(groups, group, 1), groups->steps, list);
+    for (int32_t step = 0; step < groups->steps; step++)
+        row[step] -= usual + QUARTILE * groups->items[group].spread[0];
+}
+
+static void measure_families(struct transfer_groups *groups, double *list)
+{
+    for (size_t first = 0, end; first < groups->count; first = end) {
+        end = family_end(groups, first);
+        for (int is_steady = 0; is_steady < KINDS; is_steady++)
+            measure_spread(groups, first, end, is_steady, list);
+        for (size_t group = first; group < end; group++)
+            scale_rows(groups, group, list);
+        compare_levels(groups, first, end, list);
+    }
+}
+
+static double *scaled_row(const struct transfer_groups *groups, size_t group, int is_steady)
+{
+    const double *values = row_of(groups, group, is_steady);
+    double *row = array_new((size_t)groups->steps + 1, sizeof *row);
+    for (int32_t step = 0; row && step < groups->steps; step++)
+        row[step] = values[step] / groups->items[group].spread[is_steady];
+    return row;
+}
+
+/* Finds the best set of steps of each group. */
+static int find_sets(struct transfer_groups *groups)
+{
+    for (size_t group = 0; group < groups->count; group++) {
+        double *row = scaled_row(groups, group, 0);
+        int failed =
+            !row || scan_row(row, groups->job->step_numbers, groups->steps, TAIL, &groups->items[group].best);
+        free(row);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+/* A family with fewer groups than this is controlled by the others: some of its groups may be at fault. */
+enum { LEAST_CONTROLS = 4 };
+
+/* By what factor the best scores of a family exceed what they should be; 1 for a small family. */
+static double deflation_of(const struct transfer_groups *groups, size_t first, size_t end, double *list)
+{
+    size_t count = end - first;
+    for (size_t i = 0; i < count; i++)
+        list[i] = groups->items[first + i].best.score;
+    sort_reals(list, count);
+    double times = count < LEAST_CONTROLS ? 1 : list[(count - 1) / 2] / scan_expected(groups->steps);
+    return times > 1 ? times : 1;
+}
+
+/*
+ * Genomic control, as for own time (score.h), by family: networks vary for longer than links inside a host.
+ */
+static void take_deflation(struct transfer_groups *groups, double *list)
+{
+    double most = 1;
+    for (size_t first = 0, end; first < groups->count; first = end) {
+        end = family_end(groups, first);
+        double times = deflation_of(groups, first, end, list);
+        most = times > most ? times : most;
+        for (size_t group = first; group < end; group++)
+            groups->items[group].deflation = end - first < LEAST_CONTROLS ? 0 : times;
+    }
+    for (size_t group = 0; group < groups->count; group++)
+        if (!(groups->items[group].deflation > 0))
+            groups->items[group].deflation = most;
+}
+
+static int allocate(struct transfer_groups *groups)
+{
+    size_t cells = groups->count * (size_t)groups->steps + 1;
+    groups->ratio = array_new(cells, sizeof *groups->ratio);
+    groups->beyond = array_new(cells, sizeof *groups->beyond);
+    return groups->ratio && groups->beyond ? 0 : -1;
+}
+
+int transfer_groups_init(struct transfer_groups *groups, const struct job *job, int32_t first_step,
+                         const struct edges *edges)
+{
+    *groups = (struct transfer_groups){.job = job, .steps = job->step_count, .first_step = first_step};
+    if (transfer_groups_find(groups, edges))
+        return -1;
+    if (!groups->count)
+        return 0;
+    if (allocate(groups) || fill_ratios(groups))
+        return -1;
+    double *list = array_new(groups->count * (size_t)groups->steps + 1, sizeof *list);
+    int failed = !list;
+    if (!failed)
+        measure_families(groups, list);
+    failed = failed || find_sets(groups);
+    if (!failed)
+        take_deflation(groups, list);
+    free(list);
+    return failed ? -1 : 0;
+}
+
+void transfer_groups_release(struct transfer_groups *groups)
+{
+    partitions_release(&groups->partitions);
+    free(groups->items);
+    free(groups->of_instance);
+    free(groups->ratio);
+    free(groups->beyond);
+    *groups = (struct transfer_groups){0};
+}
+
+/* The penalty for choosing among sets of steps, in log odds. */
+static double penalty_of(const struct transfer_groups *groups, int is_steady)
+{
+    return is_steady ? 0 : scan_sets(groups->steps);
+}
+
+static double certainty_of(const struct transfer_groups *groups, size_t group, int is_steady, double score)
+{
+    return score / (is_steady ? 1 : groups->items[group].deflation) - penalty_of(groups, is_steady) -
+           log((double)groups->count * KINDS);
+}
+
+/* Scores the steps of `set` for a group. Returns -1 when memory runs out. */
+static int score_of(const struct transfer_groups *groups, size_t group, int is_steady, struct step_set *set)
+{
+    double *row = scaled_row(groups, group, is_steady);
+    if (row)
+        scan_set(row, TAIL, set);
+    free(row);
+    return row ? 0 : -1;
+}
+
+/* -------------------- the search -------------------- */
+
+double transfer_groups_middle(const struct transfer_groups *groups, size_t group, int is_steady,
+                              const struct step_set *set, double *list)
+{
+    const double *row = row_of(groups, group, is_steady);
+    size_t known = 0;
+    for (int32_t step = set->first; step <= set->last; step++)
+        if (step_set_has(set, step) && !isnan(row[step]))
+            list[known++] = row[step];
+    sort_reals(list, known);
+    return known ? list[(known - 1) / 2] : NAN;
+}
+
+/* Whether a group, with the log odds of its steps, is slow enough to be told. */
+static int is_slow(const struct transfer_groups *groups, size_t group, int is_steady,
+                   const struct step_set *set, double least, double *list)
+{
+    if (is_steady)
+        return groups->items[group].apart >= log(least);
+    return transfer_groups_middle(groups, group, 0, set, list) > 0;
+}
+
+static void keep_best(struct slow_groups *best, size_t group, int is_steady, const struct step_set *set,
+                      double certainty)
+{
+    if (certainty <= best->certainty)
+        return;
+    best->certainty = certainty;
+    best->steps = *set;
+    best->is_steady = is_steady;
+    best->group = group;
+}
+
+/* The most certain of the groups that were not returned yet. `list` has room for all steps and groups. */
+static int find_best(const struct transfer_groups *groups, const struct sender_limits *least, double *list,
+                     struct slow_groups *best)
+{
+    best->certainty = 0;
+    for (size_t group = 0; group < groups->count; group++) {
+        const struct transfer_group *item = &groups->items[group];
+        struct step_set all = {.first = groups->first_step, .last = groups->steps - 1, .period = 1};
+        if (item->is_told)
+            continue;
+        if (is_slow(groups, group, 1, &all, least->times, list)) {
+            if (score_of(groups, group, 1, &all))
+                return -1;
+            keep_best(best, group, 1, &all, certainty_of(groups, group, 1, all.score));
+        }
+        if (item->best.period && is_slow(groups, group, 0, &item->best, least->times, list))
+            keep_best(best, group, 0, &item->best, certainty_of(groups, group, 0, item->best.score));
+    }
+    return 0;
+}
+
+/* Collects the groups that were slow in the same steps, which pay no penalty for their choice again. */
+static int gather(struct transfer_groups *groups, const struct sender_limits *least, double *list,
+                  struct slow_groups *found)
+{
+    for (size_t group = 0; group < groups->count; group++) {
+        struct step_set set = found->steps;
+        found->scores[group] = 0;
+        found->has[group] = 0;
+        if (groups->items[group].is_told ||
+            !is_slow(groups, group, found->is_steady, &set, least->times, list))
+            continue;
+        if (score_of(groups, group, found->is_steady, &set))
+            return -1;
+        found->scores[group] = set.score / (found->is_steady ? 1 : groups->items[group].deflation);
+        found->has[group] = group == found->group ||
+                            found->scores[group] - log((double)groups->count * KINDS) >= least->certainty;
+    }
+    return 0;
+}
+
+/* The log odds of all groups that are left together: they share what is at fault. */
+static double total_certainty(const struct transfer_groups *groups, const struct slow_groups *found)
+{
+    double score = 0;
+    for (size_t group = 0; group < groups->count; group++)
+        score += found->has[group] ? found->scores[group] : 0;
+    return score - penalty_of(groups, found->is_steady) - log((double)groups->count * KINDS);
+}
+
+int slow_groups_next(struct transfer_groups *groups, const struct sender_limits *least,
+                     struct slow_groups *found)
+{
+    double *list = array_new(groups->count + (size_t)groups->steps + 1, sizeof *list);
+    int failed = !list || find_best(groups, least, list, found);
+    int is_found = !failed && found->certainty >= least->certainty;
+    if (is_found)
+        failed = gather(groups, least, list, found);
+    free(list);
+    return failed ? -1 : is_found;
+}
+
+void slow_groups_settle(struct transfer_groups *groups, struct slow_groups *found)
+{
+    found->certainty = total_certainty(groups, found);
+    for (size_t group = 0; group < groups->count; group++)
+        groups->items[group].is_told |= found->has[group];
+}
+
+double slow_groups_excess(const struct transfer_groups *groups, const struct slow_groups *found,
+                          size_t instance)
+{
+    int32_t group = groups->of_instance[instance], step = groups->job->instances[instance].step;
+    if (group < 0 || !found->has[group] || !step_set_has(&found->steps, step))
+        return 0;
+    double excess = row_of(groups, (size_t)group, found->is_steady)[step];
+    return excess > 0 ? excess : 0;
+}

@@ -1,0 +1,204 @@
+/*
+ * Groups of ranks that transfer together, and which of them are sisters: a communicator, or a sender with its
+ * receiver. slow_groups.c compares their transfer times.
+ */
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+
+const struct partition *transfer_groups_hosts(const struct transfer_groups *groups)
+{
+    for (size_t i = 0; i < groups->partitions.count; i++)
+        if (groups->partitions.items[i].kind == UNIT_HOST)
+            return &groups->partitions.items[i];
+    return NULL;
+}
+
+/*
+ * Whether the transfer time of an instance can be compared. The network steps of an instance tell more.
+ * Members of a group call finish together, which a recorder of finished operations cannot take apart.
+ */
+static int is_measured(const struct job *job, const struct edges *edges, int32_t first_step, size_t at)
+{
+    const struct job_instance *instance = &job->instances[at];
+    return instance->step >= first_step && instance->step < job->step_count && instance->transfer_ns > 0 &&
+           instance->members == instance->expected && instance->members > 1 &&
+           !(instance->function == FUNCTION_SEND && instance->sender == instance->receiver) &&
+           edges->first[at] == edges->first[at + 1] &&
+           !(instance->function == FUNCTION_SEND && job_is_grouped(job, job_member_at(job, instance, 0)));
+}
+
+static struct map_key key_of(const struct job *job, const struct job_instance *instance)
+{
+    if (instance->function == FUNCTION_SEND)
+        return (struct map_key){{1, (uint64_t)instance->sender, (uint64_t)instance->receiver}};
+    return (struct map_key){{0, (uint64_t)job_first_communicator(job, job_member(job, instance, 0))}};
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
+size_t transfer_group_ranks(const struct transfer_groups *groups, size_t group, int32_t *ranks)
+{
+    const struct job *job = groups->job;
+    const struct job_instance *instance = &job->instances[groups->items[group].instance];
+    size_t count = (size_t)instance->members;
+    if (instance->function == FUNCTION_SEND) {
+        ranks[0] = instance->sender;
+        ranks[1] = instance->receiver;
+        return 2;
+    }
+    for (size_t i = 0; i < count; i++)
+        ranks[i] = job_member(job, instance, (int32_t)i)->rank;
+    array_sort(ranks, count, sizeof *ranks, by_rank);
+    return count;
+}
+
+/* Scratch for find_families. */
+struct family_search {
+    struct intern shapes;
+    struct buffer text;
+    int32_t *ranks;  /* owned: room for all ranks and two */
+    int32_t *beside; /* owned: [host], members of a group; 0 between groups */
+};
+
+/*
+ * Sister groups have members at the same distances from each other, and spread them in the same way over as
+ * many hosts. Finds the family of a group. Returns -1 when memory runs out.
+ */
+static int find_family(struct transfer_groups *groups, struct family_search *search, size_t group)
+{
+    const struct partition *hosts = transfer_groups_hosts(groups);
+    size_t count = transfer_group_ranks(groups, group, search->ranks);
+    const int32_t *ranks = search->ranks;
+    int failed = 0;
+    buffer_clear(&search->text);
+    for (size_t i = 0; hosts && i < count; i++)
+        search->beside[hosts->unit_of[ranks[i]]]++;
+    groups->items[group].crosses = hosts ? search->beside[hosts->unit_of[ranks[0]]] < (int32_t)count : -1;
+    for (size_t i = 0; !failed && i < count; i++)
+        failed = buffer_printf(&search->text, "%d/%d ", (int)(ranks[i] - ranks[0]),
+                               hosts ? (int)search->beside[hosts->unit_of[ranks[i]]] : 0);
+    for (size_t i = 0; hosts && i < count; i++)
+        search->beside[hosts->unit_of[ranks[i]]] = 0;
+    int64_t number = failed ? -1 : intern_put(&search->shapes, search->text.data, search->text.length);
+    groups->items[group].family = (int32_t)number;
+    return number < 0 ? -1 : 0;
+}
+
+static int by_family(const void *a, const void *b)
+{
+    const struct transfer_group *left = a, *right = b;
+    if (left->family != right->family)
+        return left->family < right->family ? -1 : 1;
+    return left->instance - right->instance;
+}
+
+/* Sorts the groups by family, and renumbers them for the instances. -1 when memory runs out. */
+static int sort_groups(struct transfer_groups *groups)
+{
+    int32_t *numbers = array_new(groups->count + 1, sizeof *numbers);
+    for (size_t i = 0; numbers && i < groups->count; i++)
+        groups->items[i].number = (int32_t)i;
+    array_sort(groups->items, numbers ? groups->count : 0, sizeof *groups->items, by_family);
+    for (size_t i = 0; numbers && i < groups->count; i++)
+        numbers[groups->items[i].number] = (int32_t)i;
+    for (size_t i = 0; numbers && i < groups->job->instance_count; i++)
+        if (groups->of_instance[i] >= 0)
+            groups->of_instance[i] = numbers[groups->of_instance[i]];
+    free(numbers);
+    return numbers ? 0 : -1;
+}
+
+static int find_families(struct transfer_groups *groups)
+{
+    size_t ranks = groups->job->rank_count;
+    struct family_search search = {.text = BUFFER_INIT,
+                                   .ranks = array_new(ranks + 2, sizeof *search.ranks),
+                                   .beside = array_new(ranks + 1, sizeof *search.beside)};
+    int failed = !search.ranks || !search.beside;
+    intern_init(&search.shapes);
+    for (size_t i = 0; !failed && i < groups->count; i++)
+        failed = find_family(groups, &search, i);
+    intern_release(&search.shapes);
+    buffer_release(&search.text);
+    free(search.ranks);
+    free(search.beside);
+    return failed || sort_groups(groups) ? -1 : 0;
+}
+
+/*
+ * Leaves out the groups that transfer in fewer than half of the steps: there is little to compare, and the
+ * rows of all groups would need much more memory than the job.
+ */
+static int drop_rare_groups(struct transfer_groups *groups)
+{
+    const struct job *job = groups->job;
+    int32_t *seen = array_new(groups->count + 1, sizeof *seen),
+            *last = array_new(groups->count + 1, sizeof *last);
+    size_t kept = 0;
+    int failed = !seen || !last;
+    struct job_range range = failed ? (struct job_range){0} : job_instances_in(job, 0, job->step_count - 1);
+    for (size_t i = range.first; i < range.end; i++) {
+        int32_t group = groups->of_instance[job->by_step[i]], step = job->instances[job->by_step[i]].step + 1;
+        if (group < 0 || last[group] == step)
+            continue;
+        last[group] = step;
+        seen[group]++;
+    }
+    for (size_t i = 0; !failed && i < groups->count; i++) {
+        int is_rare = (int64_t)seen[i] * 2 < groups->steps - groups->first_step;
+        last[i] = is_rare ? -1 : (int32_t)kept;
+        if (!is_rare)
+            groups->items[kept++] = groups->items[i];
+    }
+    for (size_t i = 0; !failed && i < job->instance_count; i++)
+        groups->of_instance[i] = groups->of_instance[i] < 0 ? -1 : last[groups->of_instance[i]];
+    groups->count = kept;
+    free(seen);
+    free(last);
+    return failed ? -1 : 0;
+}
+
+/* Numbers the groups, and notes the group of each instance that is measured. */
+static int find_groups(struct transfer_groups *groups, const struct edges *edges, int32_t first_step)
+{
+    const struct job *job = groups->job;
+    struct map numbers;
+    size_t capacity = 0;
+    int failed = 0;
+    map_init(&numbers);
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
+        int added = 0;
+        groups->of_instance[i] = -1;
+        if (!is_measured(job, edges, first_step, i))
+            continue;
+        int64_t *number = map_put(&numbers, key_of(job, &job->instances[i]), (int64_t)groups->count, &added);
+        failed = !number ||
+                 array_reserve((void **)&groups->items, &capacity, groups->count + 1, sizeof *groups->items);
+        if (!failed)
+            groups->of_instance[i] = (int32_t)*number;
+        if (!failed && added)
+            groups->items[groups->count++] = (struct transfer_group){.instance = (int32_t)i};
+    }
+    map_release(&numbers);
+    return failed ? -1 : 0;
+}
+
+int transfer_groups_find(struct transfer_groups *groups, const struct edges *edges)
+{
+    const struct job *job = groups->job;
+    groups->of_instance = array_new(job->instance_count + 1, sizeof *groups->of_instance);
+    if (!groups->of_instance || find_groups(groups, edges, groups->first_step) ||
+        (groups->count && drop_rare_groups(groups)))
+        return -1;
+    return groups->count && (partitions_init(&groups->partitions, job, edges) || find_families(groups)) ? -1
+                                                                                                        : 0;
+}

@@ -1,0 +1,60 @@
+"""Ranks that left no trace: the others wait for them, or it cannot be determined whether they do."""
+
+from tests.cli.support import Case
+
+JOB = "--shape ddp --ranks 6 --per-node 1 --layers 4 --steps 18 --noise 1 "
+
+
+class AbsentRanks(Case):
+    def lose(self, ranks, options, status=3):
+        """What diagnose says of a simulated job without the traces of `ranks`: kinds, ranks and steps of its findings."""
+        files, _ = self.simulate(options)
+        kept = [path for path in files if not any(path.stem.endswith(f"_{rank}") for rank in ranks)]
+        self.assertEqual(len(kept), len(files) - len(ranks))
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", *kept)
+        self.answer = self.json("diagnose", "--exit-code", status=status)
+        return [(finding["kind"], finding["candidates"] or finding["ranks"], finding["confidence"], finding["first_step"])
+                for finding in self.answer["findings"] if finding["confidence"] != "low"]
+
+    def test_the_culprit_left_no_trace(self):
+        for fault, first in ("throttle:4:0:17:50", 1), ("compute:4:7:17:40%", 7), ("host:4:0:17:25%", 1):
+            with self.subTest(fault=fault):
+                found = self.lose([4], JOB + f"--dialect chrome-v7 --seed 3 --fault {fault}")
+                self.assertEqual(found, [("late", [4], "medium", first)])
+                finding = self.answer["findings"][0]
+                self.assertIn("no data arrived", finding["evidence"])
+                self.assertEqual([part for part in self.answer["summary"]["undetermined"] if part["us"] is None], [])
+
+    def test_what_it_cost(self):
+        files, truth = self.simulate(JOB + "--dialect chrome-v7 --seed 4 --fault host:2:0:17:25%")
+        cost_us = sum(truth["step_us"][1:]) - truth["clean_step_us"] * (len(truth["step_us"]) - 1)
+        self.lose([2], JOB + "--dialect chrome-v7 --seed 4 --fault host:2:0:17:25%")
+        self.assertLess(abs(self.answer["findings"][0]["lost_us"] - cost_us), 0.4 * cost_us)
+
+    def test_a_healthy_rank_left_no_trace(self):
+        for seed in 5, 6:
+            self.assertEqual(self.lose([seed - 4], JOB + f"--dialect chrome-v7 --seed {seed}", status=4), [])
+            self.assertEqual([part for part in self.answer["summary"]["undetermined"] if part["us"] is None], [])
+
+    def test_another_rank_is_slow(self):
+        found = self.lose([1], JOB + "--dialect chrome-v7 --seed 7 --fault compute:4:6:17:20%")
+        self.assertEqual([row[:2] for row in found], [("compute", [4])])
+
+    def test_one_of_two(self):
+        """Data of one may be held up by the other."""
+        found = self.lose([2, 3], JOB + "--dialect chrome-v7 --seed 8 --fault host:3:0:17:30%")
+        self.assertEqual(found, [("late", [2, 3], "medium", 1)])
+
+    def test_without_network_steps(self):
+        """Waiting and transferring look the same, whether or not the rank is slow."""
+        for fault in "", "--fault host:2:0:17:30%":
+            files, _ = self.simulate(JOB + f"--dialect inspector-2.30 --seed 9 {fault}")
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", "-q", *files[:2], *files[3:])
+            result = self.run_program("diagnose", "--exit-code", status=4)
+            self.assertIn("whether other ranks wait for rank 2 cannot be determined: it left no trace", result.out)
+            self.assertNotIn("no problem found", result.out)
+            self.assertRegex(result.out, r"time lost: [^\n]*not counting waits")
+            undetermined, = self.json("diagnose")["summary"]["undetermined"]
+            self.assertEqual(undetermined["remedy"], "add the trace of rank 2")

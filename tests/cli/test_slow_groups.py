@@ -1,0 +1,42 @@
+"""Slow transfers in traces without network steps: the ranks that may be at fault, and what that costs."""
+
+from tests.cli.support import Case
+
+PIPELINE = "--shape 3d --ranks 8 --per-node 4 --tp 2 --dp 2 --pp 2 --layers 4 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 21 "
+# Each tensor-parallel group is on two hosts.
+TENSOR = "--shape 3d --ranks 16 --per-node 2 --tp 4 --dp 4 --pp 1 --layers 3 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 6 "
+
+
+class SlowGroups(Case):
+    def findings(self, options):
+        """Those with at least medium confidence, and the planted faults."""
+        self.store.unlink(missing_ok=True)
+        files, truth = self.simulate(options)
+        self.run_program("ingest", "-q", *files)
+        return [finding for finding in self.json("diagnose")["findings"] if finding["confidence"] != "low"], truth["faults"]
+
+    def test_a_slow_sender_between_stages(self):
+        """Rank 2 sends to rank 6 only: one of the two, from the first step or later."""
+        for dialect in ("kineto", "inspector-2.30"):
+            for first in (0, 8):
+                (finding,), (planted,) = self.findings(f"{PIPELINE} --dialect {dialect} --fault net:2:{first}:19:30%:*")
+                self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", [2, 6]))
+                self.assertEqual((finding["first_step"], finding["last_step"]), (max(first, 1), 19))
+                self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.2)
+                self.assertIn("from rank 2 to rank 6", self.run_program("diagnose").verdict)
+
+    def test_a_slow_tensor_group(self):
+        """Rank 5 and the groups that it is in."""
+        (finding,), _ = self.findings(f"{TENSOR} --dialect kineto --fault edge:5>6:7:19:60%:*")
+        self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", [4, 5, 6, 7]))
+        self.assertEqual((finding["first_step"], finding["last_step"]), (7, 19))
+
+    def test_jobs_without_a_slow_group(self):
+        for options in (PIPELINE, TENSOR, PIPELINE + "--clock-step 5:10:20000 ", TENSOR + "--own-batches 10 "):
+            for dialect in ("kineto", "inspector-2.30"):
+                findings, _ = self.findings(f"{options} --dialect {dialect}")
+                self.assertEqual(findings, [])
+
+    def test_a_late_rank_is_no_slow_group(self):
+        (finding,), _ = self.findings(f"{PIPELINE} --dialect kineto --fault compute:3:8:14:20%:*")
+        self.assertEqual((finding["kind"], finding["rank"]), ("compute", 3))
