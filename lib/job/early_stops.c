@@ -27,7 +27,8 @@ int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
  * when it has passed on its data, even if other ranks have not arrived (src/device/all_reduce.h,
  * runTreeSplit). The root has the result when it stops, but other hosts only receive it after that.
  * Therefore, if clocks are aligned, all members end with the last one, or when a GPU of their host took its
- * last data from the network, if that is later, but not after the next operation of their stream began.
+ * last data from the network, if that is later, but not after the next operation of their stream began. A
+ * member without a trace may end later still.
  */
 
 /* The end of the last member in common time; TIME_UNKNOWN if some member's end is unknown. */
@@ -64,7 +65,7 @@ static int correct_tree(struct job *job, const struct job_instance *instance, co
                         int64_t *taken_of_clock)
 {
     int mended = 0;
-    int64_t last = instance->members == instance->expected ? last_end(job, instance) : TIME_UNKNOWN;
+    int64_t last = last_end(job, instance);
     if (last == TIME_UNKNOWN)
         return 0;
     gather_taken(job, instance, taken_of_clock);
