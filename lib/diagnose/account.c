@@ -453,8 +453,7 @@ static const char *const reasons[LOSS_REASONS] = {
     [LOSS_BY_CALLS] = "step times are measured from call to call, and hosts run ahead of their GPUs",
     [LOSS_DOUBTED] = "the evidence against a rank is weak; its finding has low confidence",
     [LOSS_INSIDE_NO_NETWORK] =
-        "operations took longer, and the trace has no network steps that show which "
-        "transfer was slow",
+        "operations took longer, and no network steps are recorded that show which transfer was slow",
     [LOSS_INSIDE] = "operations took longer, and no rank or link stands out from the others",
     [LOSS_BETWEEN] = "more time passed between operations, and no rank stands out from its peers",
     [LOSS_NO_TIMES] = "operations of these steps lack start or end times"};

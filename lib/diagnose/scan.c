@@ -202,10 +202,13 @@ static double explained_by(double value, double size, double tail)
 /* The same for a fault whose size differs from step to step: the mean over all sizes. */
 static double explained_by_any(double value, double tail)
 {
-    double sum = 0;
+    double sum = 0, size = LEAST_SIZE;
     int count = 0;
-    for (double size = LEAST_SIZE; size < MOST_SIZE; size *= SIZE_STEP, count++)
+    while (size < MOST_SIZE) {
         sum += exp(explained_by(value, size, tail));
+        size *= SIZE_STEP;
+        count++;
+    }
     return log(sum / count);
 }
 
@@ -368,12 +371,14 @@ void scan_set(const double *row, double tail, struct step_set *set)
     set->size = mean_of_set(row, set);
     if (set->score < 0)
         set->score = 0;
-    for (double size = LEAST_SIZE; size < MOST_SIZE; size *= SIZE_STEP) {
+    double size = LEAST_SIZE;
+    while (size < MOST_SIZE) {
         double score = score_of_size(row, tail, size, set);
         if (score > set->score) {
             set->score = score;
             set->size = size;
         }
+        size *= SIZE_STEP;
     }
 }
 
@@ -440,7 +445,7 @@ static int add_blocks(struct partitions *partitions, const struct job *job, size
 /* Whether the network connects two ranks of one block of this size, which are then on two hosts. */
 static int has_edge_within(const struct edges *edges, size_t size)
 {
-    for (size_t i = 0; i < edges->count; i++)
+    for (size_t i = 0; size > 0 && i < edges->count; i++)
         if ((size_t)edges->items[i].sender / size == (size_t)edges->items[i].receiver / size)
             return 1;
     return 0;
