@@ -327,13 +327,17 @@ static int rests_on_steps(const struct finding *finding)
 struct lateness {
     const struct job *job;
     const struct baseline *baseline;
-    double sigma; /* spread of all ranks and steps */
-    double *row;  /* owned: scratch, [step] */
-    double *rows; /* owned: scratch, [MOST_SAMPLED][step], and as much again */
+    double sigma;  /* spread of all ranks and steps */
+    int64_t *list; /* owned: scratch, [step] */
+    double *row;   /* owned: scratch, [step] */
+    double *rows;  /* owned: scratch, [MOST_SAMPLED][step], and as much again */
 };
 
 /* The least spread, as a part of a step: the resolution of clocks. */
 static const double LEAST_SPREAD = 0.002;
+
+/* The quiet steps of a host are its quarter with the least lateness. */
+static const double QUIET_PART = 0.25;
 
 static int lateness_init(struct lateness *lateness, const struct job *job, const struct baseline *baseline)
 {
@@ -341,6 +345,7 @@ static int lateness_init(struct lateness *lateness, const struct job *job, const
     int64_t *list = array_new(job->rank_count * steps + 1, sizeof *list);
     *lateness = (struct lateness){.job = job,
                                   .baseline = baseline,
+                                  .list = array_new(steps + 1, sizeof *lateness->list),
                                   .row = array_new(steps + 1, sizeof *lateness->row),
                                   .rows = array_new(MOST_SAMPLED * steps * 2 + 1, sizeof *lateness->rows)};
     for (size_t rank = 0; list && rank < job->rank_count; rank++)
@@ -352,23 +357,27 @@ static int lateness_init(struct lateness *lateness, const struct job *job, const
     sigma = sigma > least ? sigma : least;
     lateness->sigma = sigma > 0 ? (double)sigma : 1;
     free(list);
-    return list && lateness->row && lateness->rows ? 0 : -1;
+    return list && lateness->list && lateness->row && lateness->rows ? 0 : -1;
 }
 
 static void lateness_release(struct lateness *lateness)
 {
+    free(lateness->list);
     free(lateness->row);
     free(lateness->rows);
 }
 
-static void read_lateness(const struct lateness *lateness, size_t rank, double *row)
+/* Above its baseline or, for a rank that was late in most of its steps, above its quiet steps. */
+static void read_lateness(const struct lateness *lateness, size_t rank, int is_mostly_late, double *row)
 {
     const struct baseline *baseline = lateness->baseline;
-    size_t steps = (size_t)baseline->step_count;
+    size_t steps = (size_t)baseline->step_count, first = (size_t)baseline->first_step;
+    const int64_t *late_ns = &baseline->late_ns[rank * steps];
+    memcpy(lateness->list, late_ns + first, (steps - first) * sizeof *late_ns);
+    int64_t quiet_ns = is_mostly_late ? pick_quantile(lateness->list, steps - first, QUIET_PART) : 0;
+    quiet_ns = quiet_ns < 0 ? quiet_ns : 0;
     for (size_t step = 0; step < steps; step++)
-        row[step] = step < (size_t)baseline->first_step
-                        ? NAN
-                        : (double)baseline->late_ns[rank * steps + step] / lateness->sigma;
+        row[step] = step < first ? NAN : (double)(late_ns[step] - quiet_ns) / lateness->sigma;
 }
 
 /* How certain it is that a host was late in these steps, among the lateness of other hosts: log odds. */
@@ -381,11 +390,12 @@ static double rate_lateness(const struct lateness *lateness, const struct findin
                            .last = finding->last_step,
                            .period = 1,
                            .numbers = lateness->job->step_numbers};
-    read_lateness(lateness, (size_t)finding->rank, lateness->row);
+    int is_mostly_late = step_set_count(&set) * 2 > baseline->step_count - baseline->first_step;
+    read_lateness(lateness, (size_t)finding->rank, is_mostly_late, lateness->row);
     scan_set(lateness->row, SCAN_TAIL_OWN, &set);
     for (size_t rank = 0; rank < ranks; rank += stride)
         if (rank != (size_t)finding->rank)
-            read_lateness(lateness, rank, lateness->rows + others++ * steps);
+            read_lateness(lateness, rank, 0, lateness->rows + others++ * steps);
     double score = scan_related_score(lateness->row, &set, lateness->rows, others, (int32_t)steps,
                                       SCAN_TAIL_OWN, lateness->rows + MOST_SAMPLED * steps);
     return score - scan_sets(baseline->step_count - baseline->first_step) - log((double)ranks);

@@ -199,11 +199,22 @@ static double explained_by(double value, double size, double tail)
     return (tail + 1) / 2 * (log1p(value * value / tail) - log1p(left * left / tail));
 }
 
-/* The same for a fault whose size differs from step to step: the mean over all sizes. */
+/* From this value on, the sizes to try are further apart than the noise. */
+static const double COARSE = 4;
+
+/*
+ * The same for a fault whose size differs from step to step: the mean over all sizes, each factor being as
+ * likely as any other. For large values that is the integral of t(y - m) / (m log M), about 1 / (y log M), in
+ * relation to t(y).
+ */
 static double explained_by_any(double value, double tail)
 {
     double sum = 0, size = LEAST_SIZE;
     int count = 0;
+    if (value > COARSE) {
+        double density = tgamma((tail + 1) / 2) / (sqrt(tail * M_PI) * tgamma(tail / 2));
+        return (tail + 1) / 2 * log1p(value * value / tail) - log(density * value * log(MOST_SIZE));
+    }
     while (size < MOST_SIZE) {
         sum += exp(explained_by(value, size, tail));
         size *= SIZE_STEP;
