@@ -166,12 +166,15 @@ static void a_size_that_differs(void **state)
     struct step_set set = best_of(row);
     assert_set(set, 12, 17, 1);
     assert_true(fabs(set.size - (4 + 90 + 14 + 250 + 5 + 40) / 6.0) < 1e-9);
-    for (double size = 1; size < 512; size *= 1.5) {
+    double size = 1;
+    while (size < 512) {
         double score = 0;
-        for (int step = 12; step <= 17; step++)
-            score +=
-                1.5 * (log1p(row[step] * row[step] / 2) - log1p((row[step] - size) * (row[step] - size) / 2));
+        for (int step = 12; step <= 17; step++) {
+            double left = row[step] - size;
+            score += 1.5 * (log1p(row[step] * row[step] / 2) - log1p(left * left / 2));
+        }
         one_size = fmax(one_size, score);
+        size *= 1.5;
     }
     assert_true(set.score > one_size);
 }
