@@ -241,9 +241,9 @@ struct waited {
 };
 
 /*
- * What waiting cost the job. The computation that overlaps with waiting does not show on the other ranks. On
- * the rank that they wait for, it is the interval at which it enters the operations, and longer by the same
- * factor as the computation that does show.
+ * What waiting cost the job. Where the other ranks compute while they wait, their records do not show how
+ * long they computed. There, the late rank is assumed to be slower by the same share as where waiting shows,
+ * and that share of its time between operations counts, at most the wait.
  */
 static int64_t cost_of(const struct wait *sum)
 {

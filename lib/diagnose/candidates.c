@@ -450,11 +450,8 @@ static void ask(const struct findings *findings, struct finding *finding, const 
     finding_ask(findings, finding, RULE_STEADY, 1);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
-    finding_ask(findings, finding, RULE_IRREGULAR, baseline->regular);
     finding_ask(findings, finding, RULE_SHARED_PROCESS, job->ranks[busiest->rank].is_part);
-    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)job->damaged_lines);
-    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)job->lost_events);
-    finding_ask(findings, finding, RULE_GAPS, job_gaps(job));
+    finding_ask_record(findings, finding, job, baseline);
 }
 
 static int say(const struct busiest *busiest, const struct job *job, struct buffer *text)

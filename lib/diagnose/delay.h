@@ -41,6 +41,12 @@ void replay_copy_release(struct replay *copy);
 void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns);
 
 /*
+ * Returns by how much sooner the replay ends if each instance is shorter by what `cuts` has for it, where
+ * that is above 0. The replay is unchanged after this.
+ */
+int64_t replay_gain_of_cuts(struct replay *replay, const int64_t *cuts);
+
+/*
  * Replays the job with the current own times and transfers. Returns the end of the last operation, in
  * nanoseconds since the begin. Operations that never complete because a member is missing end their stream.
  */

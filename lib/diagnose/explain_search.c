@@ -538,8 +538,8 @@ static double likelihood_of_order(const struct leads *leads)
 }
 
 /*
- * For a rank that arrives after all others in all steps. Own times mislead where ranks wait and compute at
- * the same time, or differ in what they hide beside transfers; nobody waits for that.
+ * For a rank that arrives after all others in all steps. Own times mislead where a rank computes while it
+ * waits, or while transfers run: such time delays no other rank.
  */
 static double lead_likelihood(struct explanation_search *it, size_t role, size_t at)
 {

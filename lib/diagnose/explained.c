@@ -107,7 +107,6 @@ static void ask(const struct findings *findings, struct finding *finding,
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
-    finding_ask(findings, finding, RULE_IRREGULAR, baseline->regular);
     if (explanation->is_steady) {
         finding_ask(findings, finding, RULE_STEADY, 1);
         /* A design makes places heavier for a role. It does not make one rank the last of its role. */
@@ -123,9 +122,7 @@ static void ask(const struct findings *findings, struct finding *finding,
     finding_ask(findings, finding, RULE_ESTIMATED, explanation->on_estimates);
     finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));
     finding_ask(findings, finding, RULE_LOST_RECORDS, lacks_records(explanation, job));
-    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)job->damaged_lines);
-    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)job->lost_events);
-    finding_ask(findings, finding, RULE_GAPS, job_gaps(job));
+    finding_ask_record(findings, finding, job, baseline);
 }
 
 /*

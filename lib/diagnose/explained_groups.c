@@ -66,20 +66,6 @@ static int find_cuts(struct explaining_groups *it, const struct slow_groups *fou
     return by_tag ? 0 : -1;
 }
 
-/* Replays the job without the slowness, for the gain. */
-static void weigh(struct explaining_groups *it, struct group_measures *measures)
-{
-    size_t count = it->job->instance_count;
-    int64_t with_ns = replay_run(it->replay);
-    for (size_t i = 0; i < count; i++)
-        if (it->cuts[i] > 0)
-            replay_change_transfer(it->replay, i, -it->cuts[i]);
-    measures->gain_ns = with_ns - replay_run(it->replay);
-    for (size_t i = 0; i < count; i++)
-        if (it->cuts[i] > 0)
-            replay_change_transfer(it->replay, i, it->cuts[i]);
-}
-
 /* Own time of an operation minus the median of the ranks in its role that are no candidates; 0: not known. */
 static int64_t beyond_peers(const struct explaining_groups *it, const struct slow_groups *found, size_t at)
 {
@@ -143,7 +129,7 @@ static int measure(struct explaining_groups *it, const struct slow_groups *found
                                         .lengthening = {.most_ns = INT64_MAX}};
     if (find_cuts(it, found, measures))
         return -1;
-    weigh(it, measures);
+    measures->gain_ns = replay_gain_of_cuts(it->replay, it->cuts);
     measures->own_ns = longest_own_ns(it, found);
     struct suspect suspect = suspect_of(found, measures);
     return found->steps.period == 1 && !found->is_steady
@@ -163,10 +149,7 @@ static void ask(const struct explaining_groups *it, const struct slow_groups *fo
                 found->certainty - log(job_selection_ratio(it->job)));
     finding_ask(findings, finding, RULE_ONE_OF_SEVERAL, (double)(found->is_unit ? 1 : found->count));
     finding_ask(findings, finding, RULE_STEADY, found->is_steady ? 1 : NOT_ASKED);
-    finding_ask(findings, finding, RULE_IRREGULAR, it->baseline->regular);
-    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)it->job->damaged_lines);
-    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)it->job->lost_events);
-    finding_ask(findings, finding, RULE_GAPS, job_gaps(it->job));
+    finding_ask_record(findings, finding, it->job, it->baseline);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     suspect_ask_steps(&suspect, &measures->lengthening);
@@ -175,20 +158,14 @@ static void ask(const struct explaining_groups *it, const struct slow_groups *fo
             finding_ask(findings, finding, (enum rule_id)rule, suspect.rule_results.values[rule]);
 }
 
+/* The ranks of a unit are at fault together; of others, one may be. */
 static int add_ranks(struct finding *finding, const struct slow_groups *found, size_t ranks)
 {
-    if (found->count < 2)
-        return 0;
     if (found->is_unit)
-        finding->ranks = array_new(found->count, sizeof *finding->ranks);
-    if (found->is_unit && !finding->ranks)
-        return -1;
-    for (int32_t rank = 0; rank < (int32_t)ranks; rank++) {
-        if (found->may[rank] && found->is_unit)
-            finding->ranks[finding->rank_count++] = rank;
-        else if (found->may[rank] && finding_add_candidate(finding, rank))
+        return finding_take_ranks(finding, found->may, ranks);
+    for (int32_t rank = 0; found->count > 1 && rank < (int32_t)ranks; rank++)
+        if (found->may[rank] && finding_add_candidate(finding, rank))
             return -1;
-    }
     return 0;
 }
 
@@ -280,11 +257,7 @@ static int take(struct explaining_groups *it, const struct slow_groups *found)
         findings_remove(it->findings, it->findings->count - 1);
         return 0;
     }
-    for (size_t i = 0; i < it->job->instance_count; i++)
-        if (it->cuts[i] > 0 && it->transfers[i].culprit < 0) {
-            it->transfers[i].culprit = finding->rank;
-            it->transfers[i].slow_ns = it->cuts[i];
-        }
+    transfers_note_culprit(it->transfers, it->cuts, it->job->instance_count, finding->rank);
     return 0;
 }
 

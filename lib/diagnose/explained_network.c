@@ -147,20 +147,6 @@ static int find_cuts(struct explained_network_explaining *it, const struct slow_
     return failed ? -1 : 0;
 }
 
-/* Replays the job without the slowness, for the gain. */
-static void weigh(struct explained_network_explaining *it, struct measured *measured)
-{
-    size_t count = it->job->instance_count;
-    int64_t with_ns = replay_run(it->replay);
-    for (size_t i = 0; i < count; i++)
-        if (it->cuts[i] > 0)
-            replay_change_transfer(it->replay, i, -it->cuts[i]);
-    measured->gain_ns = with_ns - replay_run(it->replay);
-    for (size_t i = 0; i < count; i++)
-        if (it->cuts[i] > 0)
-            replay_change_transfer(it->replay, i, it->cuts[i]);
-}
-
 /* A suspect that stands for them, for the rules that are written for suspects. */
 static struct suspect suspect_of(const struct explained_network_explaining *it,
                                  const struct slow_senders *found, const struct measured *measured)
@@ -188,7 +174,7 @@ static int measure(struct explained_network_explaining *it, const struct slow_se
         (struct measured){.slowness = {.edges = it->edges->count, .is_against_others = found->is_steady}};
     if (find_cuts(it, found, measured))
         return -1;
-    weigh(it, measured);
+    measured->gain_ns = replay_gain_of_cuts(it->replay, it->cuts);
     struct suspect suspect = suspect_of(it, found, measured);
     /* Where other steps lie between its steps, the total duration proves nothing. */
     measured->lengthening = (struct lengthening){.most_ns = INT64_MAX};
@@ -219,10 +205,7 @@ static int ask_senders(const struct explained_network_explaining *it, const stru
                 found->certainty - log(job_selection_ratio(it->job)));
     finding_ask(findings, finding, RULE_LONGER_WAY, found->is_steady ? on_way : NOT_ASKED);
     finding_ask(findings, finding, RULE_STEADY, found->is_steady ? 1 : NOT_ASKED);
-    finding_ask(findings, finding, RULE_IRREGULAR, it->baseline->regular);
-    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)it->job->damaged_lines);
-    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)it->job->lost_events);
-    finding_ask(findings, finding, RULE_GAPS, job_gaps(it->job));
+    finding_ask_record(findings, finding, it->job, it->baseline);
     return 0;
 }
 
@@ -259,17 +242,6 @@ static void ask_cost(const struct explained_network_explaining *it, const struct
                 ratio_of(measured->late_ns, measured->slowness.slow_ns));
 }
 
-static int add_ranks(struct finding *finding, const struct slow_senders *found, size_t ranks)
-{
-    if (found->count < 2)
-        return 0;
-    finding->ranks = array_new(found->count, sizeof *finding->ranks);
-    for (size_t rank = 0; finding->ranks && rank < ranks; rank++)
-        if (found->has[rank])
-            finding->ranks[finding->rank_count++] = (int32_t)rank;
-    return finding->ranks ? 0 : -1;
-}
-
 static int add_peers(struct finding *finding, const struct slow_senders *found, const struct edges *edges)
 {
     for (size_t i = 0; i < edges->count; i++)
@@ -292,8 +264,8 @@ static int fill(const struct explained_network_explaining *it, const struct slow
     finding->certainty = found->certainty;
     finding->lost_ns = cost_of_senders(measured);
     finding->slow_ns = measured->slowness.slow_ns;
-    return add_ranks(finding, found, it->job->rank_count) || add_peers(finding, found, it->edges) ||
-           slowness_append(&measured->slowness, finding);
+    return finding_take_ranks(finding, found->has, it->job->rank_count) ||
+           add_peers(finding, found, it->edges) || slowness_append(&measured->slowness, finding);
 }
 
 /* Whether a finding of one of its networks shares more than half of the steps of the shorter one. */
@@ -316,16 +288,6 @@ static int is_told(const struct findings *findings, const struct slow_senders *f
         if (findings->items[i].confidence > CONFIDENCE_LOW && is_in(&findings->items[i], found))
             return 1;
     return 0;
-}
-
-/* Records the culprit of the instances that its links slowed down and that have no culprit yet. */
-static void note_culprit(struct explained_network_explaining *it, int32_t rank)
-{
-    for (size_t i = 0; i < it->job->instance_count; i++)
-        if (it->cuts[i] > 0 && it->transfers[i].culprit < 0) {
-            it->transfers[i].culprit = rank;
-            it->transfers[i].slow_ns = it->cuts[i];
-        }
 }
 
 static void take_in(struct findings *findings, const struct slow_senders *found)
@@ -357,7 +319,7 @@ static int take(struct explained_network_explaining *it, const struct slow_sende
         findings_remove(it->findings, it->findings->count - 1);
         return 0;
     }
-    note_culprit(it, found->rank);
+    transfers_note_culprit(it->transfers, it->cuts, it->job->instance_count, found->rank);
     take_in(it->findings, found);
     return 0;
 }

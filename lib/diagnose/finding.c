@@ -156,6 +156,20 @@ int finding_add_candidate(struct finding *finding, int32_t rank)
     return add_rank(&finding->candidates, &finding->candidate_count, &finding->candidate_capacity, rank);
 }
 
+int finding_take_ranks(struct finding *finding, const unsigned char *has, size_t ranks)
+{
+    size_t count = 0;
+    for (size_t rank = 0; rank < ranks; rank++)
+        count += has[rank] != 0;
+    if (count < 2)
+        return 0;
+    finding->ranks = array_new(count, sizeof *finding->ranks);
+    for (size_t rank = 0; finding->ranks && rank < ranks; rank++)
+        if (has[rank])
+            finding->ranks[finding->rank_count++] = (int32_t)rank;
+    return finding->ranks ? 0 : -1;
+}
+
 static int by_excess(const void *a, const void *b)
 {
     const struct phase_excess *left = a, *right = b;

@@ -187,10 +187,17 @@ int findings_append(struct findings *findings, struct findings *others);
  * Returns whether the rule is violated.
  */
 int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading);
+/* Applies the rules about the whole record (rules_record.c): irregular, damaged-lines, lost-events, gaps. */
+void finding_ask_record(const struct findings *findings, struct finding *finding, const struct job *job,
+                        const struct baseline *baseline);
 
 /* Both keep the ranks ascending, and each rank once. -1 when memory runs out. */
 int finding_add_peer(struct finding *finding, int32_t rank);
 int finding_add_candidate(struct finding *finding, int32_t rank);
+
+/* Fills in the ranks at fault, those of `ranks` that are marked, if there are several. -1 when memory runs
+ * out. */
+int finding_take_ranks(struct finding *finding, const unsigned char *has, size_t ranks);
 
 /* The greatest excess first. */
 void finding_sort_phases(struct finding *finding);

@@ -459,22 +459,8 @@ static void ask(const struct late_search *it, struct finding *finding)
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
-    finding_ask(findings, finding, RULE_IRREGULAR, it->baseline->regular);
     finding_ask(findings, finding, RULE_STEADY, it->found.is_steady ? 1 : NOT_ASKED);
-    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)it->job->damaged_lines);
-    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)it->job->lost_events);
-    finding_ask(findings, finding, RULE_GAPS, job_gaps(it->job));
-}
-
-static int add_ranks(struct finding *finding, const struct late_ranks *found, size_t ranks)
-{
-    if (found->count < 2)
-        return 0;
-    finding->ranks = array_new(found->count, sizeof *finding->ranks);
-    for (size_t rank = 0; finding->ranks && rank < ranks; rank++)
-        if (found->has[rank])
-            finding->ranks[finding->rank_count++] = (int32_t)rank;
-    return finding->ranks ? 0 : -1;
+    finding_ask_record(findings, finding, it->job, it->baseline);
 }
 
 static int append_evidence(struct late_search *it, struct finding *finding)
@@ -505,7 +491,7 @@ static int fill(struct late_search *it, struct finding *finding)
     finding->certainty = found->certainty;
     finding->notice_ns = (int64_t)notice_of(it, 0);
     finding->slow_ns = sum_of(&it->own) + sum_of(&it->shorter);
-    return add_ranks(finding, found, it->job->rank_count) || append_evidence(it, finding);
+    return finding_take_ranks(finding, found->has, it->job->rank_count) || append_evidence(it, finding);
 }
 
 /* Whether a finding is about one of the ranks, or about a link of one. */

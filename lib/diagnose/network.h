@@ -76,6 +76,13 @@ int32_t *transfers_slow_by_step(const struct job *job, const struct transfer_exc
                                 size_t *first);
 
 /*
+ * Records the culprit of the instances, `count` in number, that it made longer by what `cuts` has for them,
+ * where that is above 0 and no culprit is known yet.
+ */
+void transfers_note_culprit(struct transfer_excess *transfers, const int64_t *cuts, size_t count,
+                            int32_t rank);
+
+/*
  * Finds slow transfers (slow_ns, beyond_ns): those that differ from the same place in other steps and in
  * other communicators by more than `sigmas`. Returns -1 when memory runs out.
  */

@@ -428,6 +428,20 @@ void replay_copy_release(struct replay *copy)
     *copy = (struct replay){0};
 }
 
+int64_t replay_gain_of_cuts(struct replay *replay, const int64_t *cuts)
+{
+    size_t count = replay->job->instance_count;
+    int64_t with_ns = replay_run(replay);
+    for (size_t i = 0; i < count; i++)
+        if (cuts[i] > 0)
+            replay_change_transfer(replay, i, -cuts[i]);
+    int64_t gain_ns = with_ns - replay_run(replay);
+    for (size_t i = 0; i < count; i++)
+        if (cuts[i] > 0)
+            replay_change_transfer(replay, i, cuts[i]);
+    return gain_ns;
+}
+
 void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns)
 {
     int64_t some_ns = replay->transfers[instance].some_ns;

@@ -478,3 +478,12 @@ void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const 
     suspect_ask(suspect, RULE_LOST_EVENTS, (double)job->lost_events);
     suspect_ask(suspect, RULE_GAPS, job_gaps(job));
 }
+
+void finding_ask_record(const struct findings *findings, struct finding *finding, const struct job *job,
+                        const struct baseline *baseline)
+{
+    finding_ask(findings, finding, RULE_IRREGULAR, baseline->regular);
+    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)job->damaged_lines);
+    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)job->lost_events);
+    finding_ask(findings, finding, RULE_GAPS, job_gaps(job));
+}

@@ -440,3 +440,13 @@ int blame_without_network_steps(const struct job *job, const struct baseline *ba
     free(cover.cleared);
     return failed ? -1 : 0;
 }
+
+void transfers_note_culprit(struct transfer_excess *transfers, const int64_t *cuts, size_t count,
+                            int32_t rank)
+{
+    for (size_t i = 0; i < count; i++)
+        if (cuts[i] > 0 && transfers[i].culprit < 0) {
+            transfers[i].culprit = rank;
+            transfers[i].slow_ns = cuts[i];
+        }
+}
