@@ -101,6 +101,7 @@ help:
 	@echo 'make cluster-test shards under Slurm and Open MPI, on the loopback address; as root'
 	@echo 'make duckdb-test  queries of ncclprof-export(1), and all values, in DuckDB; clickhouse-test: in ClickHouse'
 	@echo 'make eval         diagnose on simulated jobs with planted faults; EVAL_JOBS=200 EVAL_SEED=1'
+	@echo 'make score        diagnose on the 40 labelled jobs of tests/eval/corpus, recorded and simulated'
 	@echo 'make eval-compare compare on pairs of simulated jobs; EVAL_PAIRS=200 EVAL_PLANTED=30'
 	@echo 'make ablation     the same jobs with each rule of diagnose switched off in turn; ABLATION_JOBS=200'
 	@echo 'make bench        speed against other tools. Also bench-scale, bench-gate, bench-analyses, bench-watch,'

@@ -26,3 +26,13 @@ ABLATION_OPTIONS ?=
 ablation: $(OUT)/simulate $(OUT)/ncclprof $(OUT)/print_rules
 	python3 tests/eval/ablation.py --jobs $(ABLATION_JOBS) --seed $(EVAL_SEED) --simulate $(OUT)/simulate \
 	    --ncclprof $(OUT)/ncclprof --print-rules $(OUT)/print_rules $(ABLATION_OPTIONS)
+
+# `make score`: the answers of diagnose on the labelled jobs of tests/eval/corpus. No gate: it ends well whatever they are.
+.PHONY: score
+score: $(OUT)/ncclprof
+	python3 -B tests/eval/corpus/answer.py ncclprof $(OUT)/ncclprof $(OUT)/corpus/ncclprof.json
+	python3 -B tests/eval/corpus/score.py $(OUT)/corpus/ncclprof.json
+
+.PHONY: test-eval
+test-eval:
+	tests/parallel.py eval 'python3 -B tests/eval/corpus/test_corpus.py'
