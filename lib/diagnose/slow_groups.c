@@ -1,7 +1,7 @@
 /*
- * Finds groups of ranks (transfer_groups.c) whose transfers took longer than those of their sister groups, or
- * than their own in other steps, where no network steps are recorded. explained_groups.c turns the result
- * into findings.
+ * Finds groups (transfer_groups.c) whose transfers took longer than those of their sister groups, or than
+ * their own in other steps. slow_units.c finds what explains them, explained_network.c turns that into
+ * findings.
  */
 #include "base/base.h"
 #include "diagnose/baseline.h"
@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Degrees of freedom of Student's t, as for senders (slow_senders.c): transfers use the same networks. */
+/*
+ * Degrees of freedom of Student's t (1: Cauchy): the tail of times on a network is heavier than that of own
+ * time.
+ */
 static const double TAIL = 1;
 /* Two kinds of hypothesis: slow in a set of steps, slow in all steps. */
 enum { KINDS = 2 };
@@ -29,12 +32,15 @@ enum { LEAST_KNOWN = 4 };
  */
 static const double LEAST_SPREAD = 0.02;
 
-/* What a group did in one step, of one kind: function, size and phase, in groups of one family. */
+/*
+ * What a group did in one step, of one kind: function, bytes and phase, in groups of one family; with network
+ * steps, function, bytes and size of the communicator.
+ */
 struct transfer {
     int64_t bytes;
+    int64_t of; /* phase or size of the communicator */
     int32_t family;
     int32_t function;
-    int32_t tag;
     int32_t step;
     int32_t group;
     double total_ns;
@@ -48,8 +54,8 @@ static int by_kind(const struct transfer *left, const struct transfer *right)
         return left->family < right->family ? -1 : 1;
     if (left->function != right->function)
         return left->function < right->function ? -1 : 1;
-    if (left->tag != right->tag)
-        return left->tag < right->tag ? -1 : 1;
+    if (left->of != right->of)
+        return left->of < right->of ? -1 : 1;
     return (left->bytes > right->bytes) - (left->bytes < right->bytes);
 }
 
@@ -78,24 +84,46 @@ static double mean_of(const struct transfer *transfer)
 
 /* -------------------- transfer times -------------------- */
 
+static struct transfer transfer_of(const struct transfer_groups *groups, const struct job_instance *instance,
+                                   int32_t group)
+{
+    return (struct transfer){.bytes = job_member(groups->job, instance, 0)->bytes,
+                             .of = instance->tag,
+                             .family = groups->items[group].family,
+                             .function = (int32_t)instance->function,
+                             .step = instance->step,
+                             .group = group,
+                             .total_ns = (double)instance->transfer_ns,
+                             .count = 1};
+}
+
+/* Adds the network steps of an edge to its sender or receiver; none if group is -1. */
+static size_t add_edge(const struct transfer_groups *groups, const struct edge *edge, int32_t group,
+                       struct transfer *transfer)
+{
+    const struct job_instance *instance = &groups->job->instances[edge->instance];
+    if (group < 0)
+        return 0;
+    *transfer = transfer_of(groups, instance, group);
+    transfer->of = groups->job->communicators[instance->communicator].size;
+    transfer->total_ns = (double)edge->wait_ns;
+    transfer->count = edge->steps;
+    return 1;
+}
+
 /* Lists one entry per group, kind and step. Returns their number. */
 static size_t list_transfers(const struct transfer_groups *groups, struct transfer *transfers)
 {
-    const struct job *job = groups->job;
     size_t count = 0, kept = 0;
-    for (size_t i = 0; i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        int32_t group = groups->of_instance[i];
-        if (group < 0)
+    for (size_t i = 0; i < groups->job->instance_count; i++)
+        if (groups->of_instance[i] >= 0)
+            transfers[count++] = transfer_of(groups, &groups->job->instances[i], groups->of_instance[i]);
+    for (size_t i = 0; i < groups->edges->count; i++) {
+        const struct edge *edge = &groups->edges->items[i];
+        if (!transfer_groups_has_edge(groups, i))
             continue;
-        transfers[count++] = (struct transfer){.bytes = job_member(job, instance, 0)->bytes,
-                                               .family = groups->items[group].family,
-                                               .function = (int32_t)instance->function,
-                                               .tag = instance->tag,
-                                               .step = instance->step,
-                                               .group = group,
-                                               .total_ns = (double)instance->transfer_ns,
-                                               .count = 1};
+        count += add_edge(groups, edge, groups->of_sender[edge->sender], &transfers[count]);
+        count += add_edge(groups, edge, groups->of_receiver[edge->receiver], &transfers[count]);
     }
     array_sort(transfers, count, sizeof *transfers, by_kind_and_step);
     for (size_t i = 0; i < count; i++)
@@ -176,7 +204,8 @@ static double log_ratio(double took_ns, double usual_ns)
 
 static int fill_ratios(struct transfer_groups *groups)
 {
-    size_t cells = groups->count * (size_t)groups->steps + 1, most = groups->job->instance_count + 1;
+    size_t cells = groups->count * (size_t)groups->steps + 1, 
+           most = groups->job->instance_count + 2 * groups->edges->count + 1;
     struct cell_sums sums = {array_new(cells, sizeof(double)), array_new(cells, sizeof(double)),
                              array_new(cells, sizeof(double)), array_new(cells, sizeof(double))};
     struct transfer *transfers = array_new(most, sizeof *transfers);
@@ -354,10 +383,11 @@ static int allocate(struct transfer_groups *groups)
 }
 
 int transfer_groups_init(struct transfer_groups *groups, const struct job *job, int32_t first_step,
-                         const struct edges *edges)
+                         const struct edges *edges, struct told_transfers told)
 {
-    *groups = (struct transfer_groups){.job = job, .steps = job->step_count, .first_step = first_step};
-    if (transfer_groups_find(groups, edges))
+    *groups = (struct transfer_groups){
+        .job = job, .edges = edges, .told = told, .steps = job->step_count, .first_step = first_step};
+    if (transfer_groups_find(groups))
         return -1;
     if (!groups->count)
         return 0;
@@ -379,6 +409,8 @@ void transfer_groups_release(struct transfer_groups *groups)
     partitions_release(&groups->partitions);
     free(groups->items);
     free(groups->of_instance);
+    free(groups->of_sender);
+    free(groups->of_receiver);
     free(groups->ratio);
     free(groups->beyond);
     *groups = (struct transfer_groups){0};
@@ -408,6 +440,25 @@ static int score_of(const struct transfer_groups *groups, size_t group, int is_s
 
 /* -------------------- the search -------------------- */
 
+int slow_network_init(struct slow_network *found, const struct transfer_groups *groups)
+{
+    *found = (struct slow_network){
+        .has = array_new(groups->count + 1, sizeof *found->has),
+        .scores = array_new(groups->count + 1, sizeof *found->scores),
+        .may = array_new(groups->job->rank_count + 1, sizeof *found->may),
+        .edge_excess = array_new(groups->edges->count + 1, sizeof *found->edge_excess)};
+    return found->has && found->scores && found->may && found->edge_excess ? 0 : -1;
+}
+
+void slow_network_release(struct slow_network *found)
+{
+    free(found->has);
+    free(found->scores);
+    free(found->may);
+    free(found->edge_excess);
+    *found = (struct slow_network){0};
+}
+
 double transfer_groups_middle(const struct transfer_groups *groups, size_t group, int is_steady,
                               const struct step_set *set, double *list)
 {
@@ -429,7 +480,7 @@ static int is_slow(const struct transfer_groups *groups, size_t group, int is_st
     return transfer_groups_middle(groups, group, 0, set, list) > 0;
 }
 
-static void keep_best(struct slow_groups *best, size_t group, int is_steady, const struct step_set *set,
+static void keep_best(struct slow_network *best, size_t group, int is_steady, const struct step_set *set,
                       double certainty)
 {
     if (certainty <= best->certainty)
@@ -441,15 +492,13 @@ static void keep_best(struct slow_groups *best, size_t group, int is_steady, con
 }
 
 /* The most certain of the groups that were not returned yet. `list` has room for all steps and groups. */
-static int find_best(const struct transfer_groups *groups, const struct sender_limits *least, double *list,
-                     struct slow_groups *best)
+static int find_best(const struct transfer_groups *groups, const struct network_limits *least, double *list,
+                     struct slow_network *best)
 {
     best->certainty = 0;
     for (size_t group = 0; group < groups->count; group++) {
         const struct transfer_group *item = &groups->items[group];
         struct step_set all = {.first = groups->first_step, .last = groups->steps - 1, .period = 1};
-        if (item->is_told)
-            continue;
         if (is_slow(groups, group, 1, &all, least->times, list)) {
             if (score_of(groups, group, 1, &all))
                 return -1;
@@ -462,15 +511,14 @@ static int find_best(const struct transfer_groups *groups, const struct sender_l
 }
 
 /* Collects the groups that were slow in the same steps, which pay no penalty for their choice again. */
-static int gather(struct transfer_groups *groups, const struct sender_limits *least, double *list,
-                  struct slow_groups *found)
+static int gather(const struct transfer_groups *groups, const struct network_limits *least, double *list,
+                  struct slow_network *found)
 {
     for (size_t group = 0; group < groups->count; group++) {
         struct step_set set = found->steps;
         found->scores[group] = 0;
         found->has[group] = 0;
-        if (groups->items[group].is_told ||
-            !is_slow(groups, group, found->is_steady, &set, least->times, list))
+        if (!is_slow(groups, group, found->is_steady, &set, least->times, list))
             continue;
         if (score_of(groups, group, found->is_steady, &set))
             return -1;
@@ -481,35 +529,36 @@ static int gather(struct transfer_groups *groups, const struct sender_limits *le
     return 0;
 }
 
-/* The log odds of all groups that are left together: they share what is at fault. */
-static double total_certainty(const struct transfer_groups *groups, const struct slow_groups *found)
+/*
+ * Leaves out steps at both ends of a steady fault in which it is less than half as slow: its own past then
+ * shows it, too.
+ */
+static void trim(const struct transfer_groups *groups, struct slow_network *found)
 {
-    double score = 0;
-    for (size_t group = 0; group < groups->count; group++)
-        score += found->has[group] ? found->scores[group] : 0;
-    return score - penalty_of(groups, found->is_steady) - log((double)groups->count * KINDS);
+    const double *row = row_of(groups, found->group, 1);
+    double least = groups->items[found->group].level / 2;
+    struct step_set *steps = &found->steps;
+    while (found->is_steady && steps->first < steps->last && !(row[steps->first] >= least))
+        steps->first++;
+    while (found->is_steady && steps->first < steps->last && !(row[steps->last] >= least))
+        steps->last--;
 }
 
-int slow_groups_next(struct transfer_groups *groups, const struct sender_limits *least,
-                     struct slow_groups *found)
+int slow_groups_next(const struct transfer_groups *groups, const struct network_limits *least,
+                     struct slow_network *found)
 {
     double *list = array_new(groups->count + (size_t)groups->steps + 1, sizeof *list);
     int failed = !list || find_best(groups, least, list, found);
     int is_found = !failed && found->certainty >= least->certainty;
+    if (is_found)
+        trim(groups, found);
     if (is_found)
         failed = gather(groups, least, list, found);
     free(list);
     return failed ? -1 : is_found;
 }
 
-void slow_groups_settle(struct transfer_groups *groups, struct slow_groups *found)
-{
-    found->certainty = total_certainty(groups, found);
-    for (size_t group = 0; group < groups->count; group++)
-        groups->items[group].is_told |= found->has[group];
-}
-
-double slow_groups_excess(const struct transfer_groups *groups, const struct slow_groups *found,
+double slow_groups_excess(const struct transfer_groups *groups, const struct slow_network *found,
                           size_t instance)
 {
     int32_t group = groups->of_instance[instance], step = groups->job->instances[instance].step;
