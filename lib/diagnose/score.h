@@ -625,7 +625,7 @@ void slow_network_release(struct slow_network *found);
  * Finds the most certain group that is left, and the groups that were slow in the same steps; then call
  * slow_units_find. Returns 1 if there is one, 0 if not, -1 when memory runs out.
  */
-int slow_groups_next(const struct transfer_groups *groups, const struct network_limits *least,
+int slow_groups_next(struct transfer_groups *groups, const struct network_limits *least,
                      struct slow_network *found);
 
 /*

@@ -243,24 +243,39 @@ static size_t family_end(const struct transfer_groups *groups, size_t first)
     return end;
 }
 
-/*
- * The spread of a family: that of the differences between consecutive steps, so that a fault that begins or
- * ends once does not count, over the square root of two.
- */
-static void measure_spread(struct transfer_groups *groups, size_t first, size_t end, int is_steady,
-                           double *list)
+/* The median distance between the values of a family that are `lag` steps apart, as a standard deviation. */
+static double spread_at(const struct transfer_groups *groups, size_t first, size_t end, int is_steady,
+                        int32_t lag, double *list)
 {
     size_t known = 0;
     for (size_t group = first; group < end; group++) {
         const double *row = row_of(groups, group, is_steady);
-        for (int32_t step = 1; step < groups->steps; step++)
-            if (!isnan(row[step]) && !isnan(row[step - 1]))
-                list[known++] = fabs(row[step] - row[step - 1]);
+        for (int32_t step = lag; step < groups->steps; step++)
+            if (!isnan(row[step]) && !isnan(row[step - lag]))
+                list[known++] = fabs(row[step] - row[step - lag]);
     }
     sort_reals(list, known);
-    double spread = known ? SIGMA_OF_DISTANCE * list[known / 2] / sqrt(2) : 0;
+    return known ? SIGMA_OF_DISTANCE * list[known / 2] / sqrt(2) : INFINITY;
+}
+
+/* Steps are compared with those up to this many before them. */
+enum { MOST_LAG = 7 };
+
+/*
+ * The spread of a family: the least one of the differences between steps at one distance, so that neither a
+ * fault that begins or ends once counts, nor one that recurs.
+ */
+static void measure_spread(struct transfer_groups *groups, size_t first, size_t end, int is_steady,
+                           double *list)
+{
+    double least = INFINITY;
+    for (int32_t lag = 1; lag <= MOST_LAG; lag++) {
+        double spread = spread_at(groups, first, end, is_steady, lag, list);
+        least = spread < least ? spread : least;
+    }
     for (size_t group = first; group < end; group++)
-        groups->items[group].spread[is_steady] = spread > LEAST_SPREAD ? spread : LEAST_SPREAD;
+        groups->items[group].spread[is_steady] =
+            isfinite(least) && least > LEAST_SPREAD ? least : LEAST_SPREAD;
 }
 
 /*
@@ -345,33 +360,51 @@ static int find_sets(struct transfer_groups *groups)
 /* A family with fewer groups than this is controlled by the others: some of its groups may be at fault. */
 enum { LEAST_CONTROLS = 4 };
 
-/* By what factor the best scores of a family exceed what they should be; 1 for a small family. */
-static double deflation_of(const struct transfer_groups *groups, size_t first, size_t end, double *list)
+/*
+ * The best scores of a family, without the steps of `left_out`: what is slow in them may be at fault. Writes
+ * one for each group. -1 when memory runs out.
+ */
+static int list_scores(const struct transfer_groups *groups, size_t first, size_t end,
+                       const struct step_set *left_out, double *list)
 {
-    size_t count = end - first;
-    for (size_t i = 0; i < count; i++)
-        list[i] = groups->items[first + i].best.score;
-    sort_reals(list, count);
-    double times = count < LEAST_CONTROLS ? 1 : list[(count - 1) / 2] / scan_expected(groups->steps);
-    return times > 1 ? times : 1;
+    for (size_t group = first; group < end; group++) {
+        struct step_set best = {.score = 0};
+        double *row = scaled_row(groups, group, 0);
+        for (int32_t step = 0; row && step < groups->steps; step++)
+            if (step_set_has(left_out, step))
+                row[step] = NAN;
+        int failed = !row || scan_row(row, groups->job->step_numbers, groups->steps, TAIL, &best);
+        free(row);
+        if (failed)
+            return -1;
+        list[group - first] = best.score;
+    }
+    return 0;
 }
 
 /*
  * Genomic control, as for own time (score.h), by family: networks vary for longer than links inside a host.
+ * By what factor the best scores of a family exceed what they should be; 1 where they do not.
  */
-static void take_deflation(struct transfer_groups *groups, double *list)
+static int take_deflation(struct transfer_groups *groups, const struct step_set *left_out, double *list)
 {
     double most = 1;
     for (size_t first = 0, end; first < groups->count; first = end) {
         end = family_end(groups, first);
-        double times = deflation_of(groups, first, end, list);
-        most = times > most ? times : most;
+        size_t count = end - first;
+        if (list_scores(groups, first, end, left_out, list))
+            return -1;
+        sort_reals(list, count);
+        double times = list[(count - 1) / 2] / scan_expected(groups->steps);
+        times = times > 1 ? times : 1;
+        most = count >= LEAST_CONTROLS && times > most ? times : most;
         for (size_t group = first; group < end; group++)
-            groups->items[group].deflation = end - first < LEAST_CONTROLS ? 0 : times;
+            groups->items[group].deflation = count < LEAST_CONTROLS ? 0 : times;
     }
     for (size_t group = 0; group < groups->count; group++)
         if (!(groups->items[group].deflation > 0))
             groups->items[group].deflation = most;
+    return 0;
 }
 
 static int allocate(struct transfer_groups *groups)
@@ -398,8 +431,8 @@ int transfer_groups_init(struct transfer_groups *groups, const struct job *job, 
     if (!failed)
         measure_families(groups, list);
     failed = failed || find_sets(groups);
-    if (!failed)
-        take_deflation(groups, list);
+    for (size_t group = 0; group < groups->count; group++)
+        groups->items[group].deflation = 1;
     free(list);
     return failed ? -1 : 0;
 }
@@ -544,11 +577,17 @@ static void trim(const struct transfer_groups *groups, struct slow_network *foun
         steps->last--;
 }
 
-int slow_groups_next(const struct transfer_groups *groups, const struct network_limits *least,
+/* The best set of steps may change when the scores are corrected for what happens in the other steps. */
+enum { CORRECTIONS = 2 };
+
+int slow_groups_next(struct transfer_groups *groups, const struct network_limits *least,
                      struct slow_network *found)
 {
     double *list = array_new(groups->count + (size_t)groups->steps + 1, sizeof *list);
     int failed = !list || find_best(groups, least, list, found);
+    for (int i = 0; !failed && i < CORRECTIONS && !found->is_steady && found->certainty >= least->certainty;
+         i++)
+        failed = take_deflation(groups, &found->steps, list) || find_best(groups, least, list, found);
     int is_found = !failed && found->certainty >= least->certainty;
     if (is_found)
         trim(groups, found);
