@@ -39,6 +39,7 @@ struct explaining_network {
 struct measured {
     struct slowness slowness;
     int64_t gain_ns;
+    int64_t cut_ns;     /* by how much shorter its operations would be */
     int64_t weakest_ns; /* by how much shorter the instances would be in the step that gains least */
     int64_t late_ns;    /* the part of the slowness in sends to ranks that were late themselves, or from ranks
                            whose proxy threads were */
@@ -147,6 +148,7 @@ static int find_cuts(struct explaining_network *it, const struct slow_network *f
             continue;
         slowness->operations++;
         slowness->transfer_ns += job->instances[i].transfer_ns;
+        measured->cut_ns += it->cuts[i];
         by_tag[job->instances[i].tag + 1] += it->cuts[i];
         by_step[job->instances[i].step] += it->cuts[i];
     }
@@ -272,6 +274,29 @@ static double measure_connecting(const struct explaining_network *it, const stru
     return ratio_of(measured->weakest_ns, it->baseline->median_step_ns);
 }
 
+/* How many times the usual time something took. */
+static double times_of(int64_t took_ns, int64_t extra_ns)
+{
+    return took_ns > extra_ns ? ratio_of(took_ns, took_ns - extra_ns) : INFINITY;
+}
+
+/*
+ * How many times as long the network steps waited, where that may be what healthy links do at times: they wander
+ * for many steps, but not in every Nth.
+ */
+static void ask_slower(const struct explaining_network *it, const struct slow_network *found,
+                       const struct measured *measured, struct finding *finding)
+{
+    const struct slowness *slowness = &measured->slowness;
+    double times = times_of(slowness->sent.wait_ns, slowness->sent.extra_ns);
+    if (!found->slow_links || found->steps.period > 1)
+        return;
+    if (is_in_all_steps(it, found))
+        finding_ask(it->findings, finding, RULE_NOT_SLOWER, times);
+    else if (times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS))
+        finding_ask(it->findings, finding, RULE_NOT_SLOWER_MANY, times);
+}
+
 /* -1 when memory runs out. */
 static int ask(const struct explaining_network *it, const struct slow_network *found,
                const struct measured *measured, struct finding *finding)
@@ -288,6 +313,7 @@ static int ask(const struct explaining_network *it, const struct slow_network *f
     finding_ask(findings, finding, RULE_LONGER_WAY, measure_way(it, found));
     finding_ask(findings, finding, RULE_STEADY, is_in_all_steps(it, found) ? 1 : NOT_ASKED);
     finding_ask_record(findings, finding, it->job, it->baseline);
+    ask_slower(it, found, measured, finding);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     suspect_ask_steps(&suspect, &measured->lengthening);

@@ -562,19 +562,24 @@ static int gather(const struct transfer_groups *groups, const struct network_lim
     return 0;
 }
 
+/* As many quiet steps are a past to compare with. */
+enum { STEPS_OF_PAST = 3 };
+
 /*
- * Leaves out steps at both ends of a steady fault in which it is less than half as slow: its own past then
- * shows it, too.
+ * Leaves out steps at both ends of a fault in all steps in which it is less than half as slow, where they are
+ * enough for a past: it is then in some steps only.
  */
 static void trim(const struct transfer_groups *groups, struct slow_network *found)
 {
     const double *row = row_of(groups, found->group, 1);
     double least = groups->items[found->group].level / 2;
-    struct step_set *steps = &found->steps;
-    while (found->is_steady && steps->first < steps->last && !(row[steps->first] >= least))
-        steps->first++;
-    while (found->is_steady && steps->first < steps->last && !(row[steps->last] >= least))
-        steps->last--;
+    struct step_set steps = found->steps;
+    while (found->is_steady && steps.first < steps.last && !(row[steps.first] >= least))
+        steps.first++;
+    while (found->is_steady && steps.first < steps.last && !(row[steps.last] >= least))
+        steps.last--;
+    if (step_set_count(&steps) + STEPS_OF_PAST <= step_set_count(&found->steps))
+        found->steps = steps;
 }
 
 /* The best set of steps may change when the scores are corrected for what happens in the other steps. */
