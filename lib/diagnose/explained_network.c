@@ -107,6 +107,8 @@ static int64_t cut_of_links(const struct explaining_network *it, const struct sl
     }
     if (transfer_ns == TIME_UNKNOWN)
         return 0;
+    /* A link may have held some of the members only. */
+    transfer_ns += it->transfers[instance].some_ns;
     return with_ns - without_ns < transfer_ns ? with_ns - without_ns : transfer_ns;
 }
 
@@ -147,7 +149,7 @@ static int find_cuts(struct explaining_network *it, const struct slow_network *f
         if (it->cuts[i] <= 0)
             continue;
         slowness->operations++;
-        slowness->transfer_ns += job->instances[i].transfer_ns;
+        slowness->transfer_ns += job->instances[i].transfer_ns + it->transfers[i].some_ns;
         measured->cut_ns += it->cuts[i];
         by_tag[job->instances[i].tag + 1] += it->cuts[i];
         by_step[job->instances[i].step] += it->cuts[i];

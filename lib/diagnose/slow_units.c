@@ -345,7 +345,9 @@ struct unit_visit {
 static void add_weight(void *context, enum unit unit, size_t which)
 {
     struct unit_visit *visit = context;
-    visit->it->weights[unit][which].sum += visit->item->weight;
+    double weight = visit->item->weight;
+    /* All that crosses a boundary of hosts uses what is there. */
+    visit->it->weights[unit][which].sum += weight < 0 && unit >= UNIT_HOST_SENDS ? -1 : weight;
     visit->it->weights[unit][which].is_of_best |= visit->is_of_best;
 }
 
