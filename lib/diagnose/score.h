@@ -530,7 +530,7 @@ struct transfer_group {
     double apart;         /* its level minus the upper quartile of those of its sisters; NAN */
     double spread[2];     /* standard deviation of its family, of `beyond` and of `ratio` */
     struct step_set best; /* best set of steps in `beyond`; period 0: there is none */
-    double deflation;     /* best scores of its family without a fault, divided by what they should be */
+    double factor;        /* by which the spread of its family is greater by the scores of quiet steps; 0 */
 };
 
 /* What a finding already explains (explained_network.c). */

@@ -343,13 +343,16 @@ static double *scaled_row(const struct transfer_groups *groups, size_t group, in
     return row;
 }
 
-/* Finds the best set of steps of each group. */
-static int find_sets(struct transfer_groups *groups)
+/* Finds the best set of steps of each group whose score is above `least`. */
+static int find_sets(struct transfer_groups *groups, double least)
 {
     for (size_t group = 0; group < groups->count; group++) {
-        double *row = scaled_row(groups, group, 0);
-        int failed =
-            !row || scan_row(row, groups->job->step_numbers, groups->steps, TAIL, &groups->items[group].best);
+        struct step_set *best = &groups->items[group].best;
+        double *row = best->score > least ? scaled_row(groups, group, 0) : NULL;
+        if (best->score <= least)
+            continue;
+        *best = (struct step_set){.score = 0};
+        int failed = !row || scan_row(row, groups->job->step_numbers, groups->steps, TAIL, best);
         free(row);
         if (failed)
             return -1;
@@ -360,50 +363,61 @@ static int find_sets(struct transfer_groups *groups)
 /* A family with fewer groups than this is controlled by the others: some of its groups may be at fault. */
 enum { LEAST_CONTROLS = 4 };
 
-/*
- * The best scores of a family, without the steps of `left_out`: what is slow in them may be at fault. Writes
- * one for each group. -1 when memory runs out.
- */
-static int list_scores(const struct transfer_groups *groups, size_t first, size_t end,
-                       const struct step_set *left_out, double *list)
+/* The best score of a group outside the steps of `left_out`, with the spread times `factor`. */
+static int score_outside(const struct transfer_groups *groups, size_t group, const struct step_set *left_out,
+                         double factor, double *score)
 {
-    for (size_t group = first; group < end; group++) {
-        struct step_set best = {.score = 0};
-        double *row = scaled_row(groups, group, 0);
-        for (int32_t step = 0; row && step < groups->steps; step++)
-            if (step_set_has(left_out, step))
-                row[step] = NAN;
-        int failed = !row || scan_row(row, groups->job->step_numbers, groups->steps, TAIL, &best);
-        free(row);
-        if (failed)
-            return -1;
-        list[group - first] = best.score;
+    struct step_set best = {.score = 0};
+    double *row = scaled_row(groups, group, 0);
+    for (int32_t step = 0; row && step < groups->steps; step++)
+        row[step] = step_set_has(left_out, step) ? NAN : row[step] / factor;
+    int failed = !row || scan_row(row, groups->job->step_numbers, groups->steps, TAIL, &best);
+    free(row);
+    *score = best.score;
+    return failed;
+}
+
+/* The spread of the noise is found in as many attempts. */
+enum { ATTEMPTS = 4 };
+
+/*
+ * Genomic control, as for own time (score.h), by family: networks vary for longer than links inside a host.
+ * Finds the factor by which the spread has to be greater for the best scores outside the steps of `left_out`
+ * to be what independent noise has: what is slow in these steps may be at fault. A score grows with the square
+ * of a value over the spread. -1 when memory runs out.
+ */
+static int find_factor(const struct transfer_groups *groups, size_t first, size_t end,
+                       const struct step_set *left_out, double *list, double *factor)
+{
+    size_t stride = (end - first + MOST_SAMPLED - 1) / MOST_SAMPLED;
+    double times = INFINITY;
+    *factor = 1;
+    for (int attempt = 0; attempt < ATTEMPTS && times > 1; attempt++) {
+        size_t count = 0;
+        for (size_t group = first; group < end; group += stride)
+            if (score_outside(groups, group, left_out, *factor, &list[count++]))
+                return -1;
+        sort_reals(list, count);
+        times = list[(count - 1) / 2] / scan_expected(groups->steps);
+        *factor *= times > 1 ? sqrt(times) : 1;
     }
     return 0;
 }
 
-/*
- * Genomic control, as for own time (score.h), by family: networks vary for longer than links inside a host.
- * By what factor the best scores of a family exceed what they should be; 1 where they do not.
- */
-static int take_deflation(struct transfer_groups *groups, const struct step_set *left_out, double *list)
+static int correct_spreads(struct transfer_groups *groups, const struct step_set *left_out, double *list)
 {
     double most = 1;
     for (size_t first = 0, end; first < groups->count; first = end) {
+        double factor;
         end = family_end(groups, first);
-        size_t count = end - first;
-        if (list_scores(groups, first, end, left_out, list))
+        if (find_factor(groups, first, end, left_out, list, &factor))
             return -1;
-        sort_reals(list, count);
-        double times = list[(count - 1) / 2] / scan_expected(groups->steps);
-        times = times > 1 ? times : 1;
-        most = count >= LEAST_CONTROLS && times > most ? times : most;
+        most = end - first >= LEAST_CONTROLS && factor > most ? factor : most;
         for (size_t group = first; group < end; group++)
-            groups->items[group].deflation = count < LEAST_CONTROLS ? 0 : times;
+            groups->items[group].factor = end - first < LEAST_CONTROLS ? 0 : factor;
     }
     for (size_t group = 0; group < groups->count; group++)
-        if (!(groups->items[group].deflation > 0))
-            groups->items[group].deflation = most;
+        groups->items[group].spread[0] *= groups->items[group].factor > 0 ? groups->items[group].factor : most;
     return 0;
 }
 
@@ -430,9 +444,9 @@ int transfer_groups_init(struct transfer_groups *groups, const struct job *job, 
     int failed = !list;
     if (!failed)
         measure_families(groups, list);
-    failed = failed || find_sets(groups);
     for (size_t group = 0; group < groups->count; group++)
-        groups->items[group].deflation = 1;
+        groups->items[group].best.score = INFINITY;
+    failed = failed || find_sets(groups, 0);
     free(list);
     return failed ? -1 : 0;
 }
@@ -455,10 +469,9 @@ static double penalty_of(const struct transfer_groups *groups, int is_steady)
     return is_steady ? 0 : scan_sets(groups->steps);
 }
 
-static double certainty_of(const struct transfer_groups *groups, size_t group, int is_steady, double score)
+static double certainty_of(const struct transfer_groups *groups, int is_steady, double score)
 {
-    return score / (is_steady ? 1 : groups->items[group].deflation) - penalty_of(groups, is_steady) -
-           log((double)groups->count * KINDS);
+    return score - penalty_of(groups, is_steady) - log((double)groups->count * KINDS);
 }
 
 /* Scores the steps of `set` for a group. Returns -1 when memory runs out. */
@@ -535,10 +548,10 @@ static int find_best(const struct transfer_groups *groups, const struct network_
         if (is_slow(groups, group, 1, &all, least->times, list)) {
             if (score_of(groups, group, 1, &all))
                 return -1;
-            keep_best(best, group, 1, &all, certainty_of(groups, group, 1, all.score));
+            keep_best(best, group, 1, &all, certainty_of(groups, 1, all.score));
         }
         if (item->best.period && is_slow(groups, group, 0, &item->best, least->times, list))
-            keep_best(best, group, 0, &item->best, certainty_of(groups, group, 0, item->best.score));
+            keep_best(best, group, 0, &item->best, certainty_of(groups, 0, item->best.score));
     }
     return 0;
 }
@@ -555,7 +568,7 @@ static int gather(const struct transfer_groups *groups, const struct network_lim
             continue;
         if (score_of(groups, group, found->is_steady, &set))
             return -1;
-        found->scores[group] = set.score / (found->is_steady ? 1 : groups->items[group].deflation);
+        found->scores[group] = set.score;
         found->has[group] = group == found->group ||
                             found->scores[group] - log((double)groups->count * KINDS) >= least->certainty;
     }
@@ -582,17 +595,16 @@ static void trim(const struct transfer_groups *groups, struct slow_network *foun
         found->steps = steps;
 }
 
-/* The best set of steps may change when the scores are corrected for what happens in the other steps. */
-enum { CORRECTIONS = 2 };
-
 int slow_groups_next(struct transfer_groups *groups, const struct network_limits *least,
                      struct slow_network *found)
 {
     double *list = array_new(groups->count + (size_t)groups->steps + 1, sizeof *list);
     int failed = !list || find_best(groups, least, list, found);
-    for (int i = 0; !failed && i < CORRECTIONS && !found->is_steady && found->certainty >= least->certainty;
-         i++)
-        failed = take_deflation(groups, &found->steps, list) || find_best(groups, least, list, found);
+    if (!failed && !found->is_steady && found->certainty >= least->certainty)
+        /* No score gets greater. */
+        failed = correct_spreads(groups, &found->steps, list) ||
+                 find_sets(groups, least->certainty + penalty_of(groups, 0)) ||
+                 find_best(groups, least, list, found);
     int is_found = !failed && found->certainty >= least->certainty;
     if (is_found)
         trim(groups, found);
