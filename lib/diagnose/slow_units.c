@@ -55,7 +55,7 @@ enum unit {
     UNIT_GROUP,
     UNIT_CROSSING, /* the part that crosses hosts of what a rank takes part in */
     UNIT_TAKES_PART,
-    UNIT_HOST_SENDS,
+    UNIT_HOST_SENDS, /* of the ranks of a host that send slowly */
     UNIT_HOST_RECEIVES,
     UNIT_HOST_CROSSING,
     UNIT_HOST_PAIR,
@@ -80,6 +80,7 @@ struct choosing {
     int32_t *ranks; /* owned: scratch, members of a group */
     double *list;   /* owned: scratch */
     size_t pair[2]; /* the hosts of UNIT_HOST_PAIR */
+    int is_summed;  /* the weights of what ranks send and receive are known */
     enum unit unit; /* the best */
     double most;    /* its weight */
     size_t ties;    /* number of units of its kind with this weight */
@@ -293,10 +294,10 @@ static void each_host(const struct choosing *it, const struct item *item, size_t
         if (is_first)
             take(context, UNIT_HOST_CROSSING, (size_t)host);
     }
-    if (item->sender >= 0) {
+    if (item->sender >= 0 && it->is_summed && it->weights[UNIT_SENDS][item->sender].sum > 0)
         take(context, UNIT_HOST_SENDS, (size_t)host_of[item->sender]);
+    if (item->sender >= 0 && it->is_summed && it->weights[UNIT_RECEIVES][item->receiver].sum > 0)
         take(context, UNIT_HOST_RECEIVES, (size_t)host_of[item->receiver]);
-    }
     if (is_pair && (size_t)first == it->pair[0] && (size_t)last == it->pair[1])
         take(context, UNIT_HOST_PAIR, 0);
     for (int32_t below = first + 1; below <= last; below++)
@@ -368,6 +369,26 @@ static void find_pair(struct choosing *it)
     }
 }
 
+static void add_rank(const struct choosing *it, enum unit of_rank, enum unit of_host, size_t rank)
+{
+    const struct weight *weight = &it->weights[of_rank][rank];
+    struct weight *host = &it->weights[of_host][it->hosts->unit_of[rank]];
+    if (weight->sum <= 0)
+        return;
+    host->sum += weight->sum;
+    host->is_of_best |= weight->is_of_best;
+}
+
+/* The ranks of a host that send slowly, or receive slowly, may share a network card: all of them, or some. */
+static void weigh_cards(struct choosing *it)
+{
+    for (size_t rank = 0; it->hosts && rank < it->groups->job->rank_count; rank++) {
+        add_rank(it, UNIT_SENDS, UNIT_HOST_SENDS, rank);
+        add_rank(it, UNIT_RECEIVES, UNIT_HOST_RECEIVES, rank);
+    }
+    it->is_summed = 1;
+}
+
 static void weigh_units(struct choosing *it)
 {
     find_pair(it);
@@ -377,6 +398,7 @@ static void weigh_units(struct choosing *it)
         if (item->weight < 0 || item->weight > 0)
             each_unit(it, i, add_weight, &visit);
     }
+    weigh_cards(it);
 }
 
 /* Differences of sums of weights that are less than this are rounding. */
