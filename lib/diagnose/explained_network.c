@@ -31,7 +31,8 @@ struct explaining_network {
     struct transfer_groups groups;
     struct told_transfers told; /* owned */
     struct replay *replay;
-    int64_t *cuts; /* owned: by how much shorter each instance would be without the slowness */
+    size_t doubted; /* units that were slow in all steps and are not believed to be at fault */
+    int64_t *cuts;  /* owned: by how much shorter each instance would be without the slowness */
     int64_t *list; /* owned: scratch, room for all ranks */
 };
 
@@ -260,6 +261,7 @@ static double measure_way(const struct explaining_network *it, const struct slow
         others++;
         slow += item->level >= groups->items[found->group].level / 2;
     }
+    slow += it->doubted;
     return found->unit == NETWORK_RANK || found->unit == NETWORK_GROUP ? slow == 0 : others > 2 * slow;
 }
 
@@ -486,6 +488,7 @@ static int take(struct explaining_network *it, const struct slow_network *found)
         return -1;
     if (finding->confidence == CONFIDENCE_LOW) {
         findings_remove(it->findings, it->findings->count - 1);
+        it->doubted += found->is_steady;
         return 0;
     }
     transfers_note_culprit(it->transfers, it->cuts, it->job->instance_count, finding->rank);
