@@ -425,8 +425,8 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
 /* -------------------- explained_network.c -------------------- */
 
 /*
- * Turns slow units (slow_groups_next, slow_units_find) into findings: what a rank sends or receives, a link, a
- * communicator, a host's network, what hosts share. Network findings of these ranks in the same steps are
+ * Turns slow units (slow_groups_next, slow_units_find) into findings: what a rank sends or receives, a link,
+ * a communicator, a host's network, what hosts share. Network findings of these ranks in the same steps are
  * merged into it. A finding of one rank that is already confident stays as it is. Where the trace cannot tell
  * which rank is at fault, the finding names candidates. Call it after findings_take_explanations, because a
  * sender that waited for a late receiver is not to blame. Records in `transfers` which links made the

@@ -33,7 +33,7 @@ struct explaining_network {
     struct replay *replay;
     size_t doubted; /* units that were slow in all steps and are not believed to be at fault */
     int64_t *cuts;  /* owned: by how much shorter each instance would be without the slowness */
-    int64_t *list; /* owned: scratch, room for all ranks */
+    int64_t *list;  /* owned: scratch, room for all ranks */
 };
 
 /* The measurements of a slow unit. */
@@ -245,8 +245,8 @@ static int measure(struct explaining_network *it, const struct slow_network *fou
 /* -------------------- rules -------------------- */
 
 /*
- * How many units like it there are that are not slow, for a unit that was slow in all steps: none may have its
- * way for a reason. A single rank is compared with its sisters in slow_groups.c.
+ * How many units like it there are that are not slow, for a unit that was slow in all steps: none may have
+ * its way for a reason. A single rank is compared with its sisters in slow_groups.c.
  */
 static double measure_way(const struct explaining_network *it, const struct slow_network *found)
 {
@@ -285,8 +285,8 @@ static double times_of(int64_t took_ns, int64_t extra_ns)
 }
 
 /*
- * How many times as long the network steps waited, where that may be what healthy links do at times: they wander
- * for many steps, but not in every Nth.
+ * How many times as long the network steps waited, where that may be what healthy links do at times: they
+ * wander for many steps, but not in every Nth.
  */
 static void ask_slower(const struct explaining_network *it, const struct slow_network *found,
                        const struct measured *measured, struct finding *finding)
@@ -371,7 +371,8 @@ static int append_groups(const struct explaining_network *it, const struct slow_
         return 0;
     const struct job_instance *instance = &job->instances[best->instance];
     for (size_t group = 0; group < it->groups.count; group++)
-        others += group != found->group && found->has[group] && it->groups.items[group].kind == TRANSFER_GROUP;
+        others +=
+            group != found->group && found->has[group] && it->groups.items[group].kind == TRANSFER_GROUP;
     if (buffer_append_text(text, ". They are the operations "))
         return -1;
     if (instance->function == FUNCTION_SEND
@@ -384,16 +385,15 @@ static int append_groups(const struct explaining_network *it, const struct slow_
                   : 0;
 }
 
+/* Appends which links are slow, where it is those of several hosts. */
 static int append_hosts(const struct slow_network *found, struct buffer *text)
 {
     if (!found->slow_links || (found->unit != NETWORK_HOSTS && found->unit != NETWORK_ALL))
         return 0;
     return buffer_printf(text,
                          found->unit == NETWORK_ALL
-                             ? ". These are all %zu links between hosts: what they share, such as a switch, "
-                               "may be at fault"
-                             : ". These are the %zu links between two parts of the hosts: what they share, "
-                               "such as a switch, may be at fault",
+                             ? ". All %zu links between hosts are slow: check the switch"
+                             : ". The %zu links between two parts of the hosts are slow: check the switch",
                          found->slow_links);
 }
 
@@ -524,7 +524,8 @@ static int take_next(struct explaining_network *it)
                        ? -1
                        : it->groups.count > 0;
     if (is_found > 0)
-        is_found = slow_network_init(&found, &it->groups) ? -1 : slow_groups_next(&it->groups, &least, &found);
+        is_found =
+            slow_network_init(&found, &it->groups) ? -1 : slow_groups_next(&it->groups, &least, &found);
     if (is_found > 0 && (slow_units_find(&it->groups, &found) || take(it, &found)))
         is_found = -1;
     if (is_found > 0)
@@ -539,18 +540,18 @@ int findings_take_network(struct findings *findings, const struct suspects *susp
                           struct transfer_excess *transfers, struct replay *replay,
                           const struct diagnose_options *options, struct error *error)
 {
-    struct explaining_network it = {.findings = findings,
-                                    .suspects = suspects,
-                                    .job = job,
-                                    .baseline = baseline,
-                                    .edges = edges,
-                                    .transfers = transfers,
-                                    .options = options,
-                                    .replay = replay,
-                                    .told = {array_new(edges->count + 1, 1),
-                                             array_new(job->instance_count + 1, 1)},
-                                    .cuts = array_new(job->instance_count + 1, sizeof *it.cuts),
-                                    .list = array_new(job->rank_count + 1, sizeof *it.list)};
+    struct explaining_network it = {
+        .findings = findings,
+        .suspects = suspects,
+        .job = job,
+        .baseline = baseline,
+        .edges = edges,
+        .transfers = transfers,
+        .options = options,
+        .replay = replay,
+        .told = {array_new(edges->count + 1, 1), array_new(job->instance_count + 1, 1)},
+        .cuts = array_new(job->instance_count + 1, sizeof *it.cuts),
+        .list = array_new(job->rank_count + 1, sizeof *it.list)};
     int is_found = it.cuts && it.list && it.told.edges && it.told.instances ? 1 : -1;
     for (int i = 0; replay && baseline->median_step_ns && i < MOST_UNITS && is_found > 0; i++)
         is_found = take_next(&it);

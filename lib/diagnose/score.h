@@ -541,10 +541,11 @@ struct told_transfers {
 
 /*
  * How much longer the transfers of each group took, by step: logarithms of ratios of sums of times, because a
- * slow link multiplies them. With network steps the time is their wait (SendWait). Without, it is the shortest
- * duration over the members of an instance, so a member that arrives late does not count. Times are compared by
- * function, bytes and phase (with network steps: function, bytes and size of the communicator), with those of at
- * least three sister groups in the same step, and with the lower quartile of the group's own steps.
+ * slow link multiplies them. With network steps the time is their wait (SendWait). Without, it is the
+ * shortest duration over the members of an instance, so a member that arrives late does not count. Times are
+ * compared by function, bytes and phase (with network steps: function, bytes and size of the communicator),
+ * with those of at least three sister groups in the same step, and with the lower quartile of the group's own
+ * steps.
  */
 struct transfer_groups {
     const struct job *job;      /* borrowed */
@@ -602,20 +603,20 @@ enum network_unit { NETWORK_RANK, NETWORK_GROUP, NETWORK_HOST, NETWORK_HOSTS, NE
 
 /* Groups that were slow in the same steps, and what explains them. */
 struct slow_network {
-    unsigned char *has;     /* owned: [group] */
-    double *scores;         /* owned: [group], for these steps */
-    size_t group;           /* the most certain group */
+    unsigned char *has; /* owned: [group] */
+    double *scores;     /* owned: [group], for these steps */
+    size_t group;       /* the most certain group */
     struct step_set steps;
-    int is_steady;          /* compared with sister groups, not with its own past */
-    double certainty;       /* log odds, after penalties, of the sum of the scores of the groups */
-    double *edge_excess;    /* owned: [edge], the logarithm of how many times as long it waited as it should, where
-                               the unit has it; 0: not slow, or not of the unit */
+    int is_steady;       /* compared with sister groups, not with its own past */
+    double certainty;    /* log odds, after penalties, of the sum of the scores of the groups */
+    double *edge_excess; /* owned: [edge], the logarithm of how many times as long it waited as it should,
+                            where the unit has it; 0: not slow, or not of the unit */
     enum network_unit unit;
-    unsigned char *may;     /* owned: [rank], one of these is at fault, or all of them together if `is_unit` */
-    size_t count;           /* ranks in `may`; 0: the trace cannot tell anything about the ranks */
+    unsigned char *may; /* owned: [rank], one of these is at fault, or all of them together if `is_unit` */
+    size_t count;       /* ranks in `may`; 0: the trace cannot tell anything about the ranks */
     int is_unit;
-    int receives;           /* what is sent to these ranks is slow, not what they send */
-    size_t slow_links;      /* of the unit */
+    int receives;      /* what is sent to these ranks is slow, not what they send */
+    size_t slow_links; /* of the unit */
 };
 
 int slow_network_init(struct slow_network *found, const struct transfer_groups *groups);
@@ -638,8 +639,9 @@ double slow_groups_excess(const struct transfer_groups *groups, const struct slo
 /* -------------------- slow_units.c -------------------- */
 
 /*
- * Finds the smallest unit that explains the slow groups, and takes groups that it does not have out of `found`.
- * Fills in unit, may, count, is_unit, receives, edge_excess and certainty. Returns -1 when memory runs out.
+ * Finds the smallest unit that explains the slow groups, and takes groups that it does not have out of
+ * `found`. Fills in unit, may, count, is_unit, receives, edge_excess and certainty. Returns -1 when memory
+ * runs out.
  */
 int slow_units_find(const struct transfer_groups *groups, struct slow_network *found);
 

@@ -204,7 +204,7 @@ static double log_ratio(double took_ns, double usual_ns)
 
 static int fill_ratios(struct transfer_groups *groups)
 {
-    size_t cells = groups->count * (size_t)groups->steps + 1, 
+    size_t cells = groups->count * (size_t)groups->steps + 1,
            most = groups->job->instance_count + 2 * groups->edges->count + 1;
     struct cell_sums sums = {array_new(cells, sizeof(double)), array_new(cells, sizeof(double)),
                              array_new(cells, sizeof(double)), array_new(cells, sizeof(double))};
@@ -383,8 +383,8 @@ enum { ATTEMPTS = 4 };
 /*
  * Genomic control, as for own time (score.h), by family: networks vary for longer than links inside a host.
  * Finds the factor by which the spread has to be greater for the best scores outside the steps of `left_out`
- * to be what independent noise has: what is slow in these steps may be at fault. A score grows with the square
- * of a value over the spread. -1 when memory runs out.
+ * to be what independent noise has: what is slow in these steps may be at fault. A score grows with the
+ * square of a value over the spread. -1 when memory runs out.
  */
 static int find_factor(const struct transfer_groups *groups, size_t first, size_t end,
                        const struct step_set *left_out, double *list, double *factor)
@@ -417,7 +417,8 @@ static int correct_spreads(struct transfer_groups *groups, const struct step_set
             groups->items[group].factor = end - first < LEAST_CONTROLS ? 0 : factor;
     }
     for (size_t group = 0; group < groups->count; group++)
-        groups->items[group].spread[0] *= groups->items[group].factor > 0 ? groups->items[group].factor : most;
+        groups->items[group].spread[0] *=
+            groups->items[group].factor > 0 ? groups->items[group].factor : most;
     return 0;
 }
 
@@ -488,11 +489,11 @@ static int score_of(const struct transfer_groups *groups, size_t group, int is_s
 
 int slow_network_init(struct slow_network *found, const struct transfer_groups *groups)
 {
-    *found = (struct slow_network){
-        .has = array_new(groups->count + 1, sizeof *found->has),
-        .scores = array_new(groups->count + 1, sizeof *found->scores),
-        .may = array_new(groups->job->rank_count + 1, sizeof *found->may),
-        .edge_excess = array_new(groups->edges->count + 1, sizeof *found->edge_excess)};
+    *found =
+        (struct slow_network){.has = array_new(groups->count + 1, sizeof *found->has),
+                              .scores = array_new(groups->count + 1, sizeof *found->scores),
+                              .may = array_new(groups->job->rank_count + 1, sizeof *found->may),
+                              .edge_excess = array_new(groups->edges->count + 1, sizeof *found->edge_excess)};
     return found->has && found->scores && found->may && found->edge_excess ? 0 : -1;
 }
 

@@ -43,7 +43,7 @@ struct item {
     int32_t sender; /* -1: a group */
     int32_t receiver;
     size_t group;
-    double value; /* logarithm of how many times as long it took, median or mean over the steps */
+    double value;  /* logarithm of how many times as long it took, median or mean over the steps */
     double weight; /* for (above 0) or against a unit that has it */
 };
 
@@ -65,7 +65,7 @@ enum unit {
 };
 
 struct weight {
-    double sum; /* of its items */
+    double sum;     /* of its items */
     int is_of_best; /* it has a slow item of the most certain group */
 };
 
@@ -77,13 +77,13 @@ struct choosing {
     size_t count;
     struct weight *weights[UNITS]; /* owned: by rank, host, item or number of hosts */
     size_t room[UNITS];
-    int32_t *ranks; /* owned: scratch, members of a group */
-    double *list;   /* owned: scratch */
-    size_t pair[2]; /* the hosts of UNIT_HOST_PAIR */
-    int is_summed;  /* the weights of what ranks send and receive are known */
-    enum unit unit; /* the best */
-    double most;    /* its weight */
-    size_t ties;    /* number of units of its kind with this weight */
+    int32_t *ranks;        /* owned: scratch, members of a group */
+    double *list;          /* owned: scratch */
+    size_t pair[2];        /* the hosts of UNIT_HOST_PAIR */
+    int is_summed;         /* the weights of what ranks send and receive are known */
+    enum unit unit;        /* the best */
+    double most;           /* its weight */
+    size_t ties;           /* number of units of its kind with this weight */
     int32_t *item_of_edge; /* owned: [edge]; -1: none */
 };
 
@@ -203,8 +203,8 @@ static void add_links(struct choosing *it, struct link_wait *waits, size_t count
                 steps += edges[waits[end].edge].steps;
             }
         if (steps > 0)
-            it->items[it->count++] = (struct item){
-                .sender = waits[i].sender, .receiver = waits[i].receiver, .value = sum / steps};
+            it->items[it->count++] =
+                (struct item){.sender = waits[i].sender, .receiver = waits[i].receiver, .value = sum / steps};
     }
 }
 
@@ -241,13 +241,12 @@ static void add_groups(struct choosing *it)
         double middle = it->groups->items[group].kind == TRANSFER_GROUP ? middle_of(it, group) : NAN;
         if (isnan(middle))
             continue;
-        it->items[it->count++] =
-            (struct item){.sender = -1, .receiver = -1, .group = group, .value = middle};
+        it->items[it->count++] = (struct item){.sender = -1, .receiver = -1, .group = group, .value = middle};
         if (it->found->has[group] && middle > most)
             most = middle;
     }
     for (size_t i = first; most > 0 && i < it->count; i++)
-        it->items[i].weight = it->found->has[it->items[i].group]          ? 1
+        it->items[i].weight = it->found->has[it->items[i].group]         ? 1
                               : it->items[i].value >= COMMON_PART * most ? 0
                                                                          : -NOT_SLOW;
 }
@@ -446,11 +445,17 @@ static void take_item(void *context, enum unit unit, size_t which)
     switch (unit) {
     case UNIT_SENDS:
     case UNIT_LINK:
-    case UNIT_HOST_SENDS: may[visit->item->sender] = 1; break;
+    case UNIT_HOST_SENDS:
+        may[visit->item->sender] = 1;
+        break;
     case UNIT_RECEIVES:
-    case UNIT_HOST_RECEIVES: may[visit->item->receiver] = 1; break;
+    case UNIT_HOST_RECEIVES:
+        may[visit->item->receiver] = 1;
+        break;
     case UNIT_CROSSING:
-    case UNIT_TAKES_PART: may[which] = 1; break;
+    case UNIT_TAKES_PART:
+        may[which] = 1;
+        break;
     default:
         if (visit->item->sender >= 0 && unit != UNIT_HOST_CROSSING) {
             may[visit->item->sender] = 1;
@@ -505,12 +510,12 @@ static int take_unit_of(struct choosing *it)
 }
 
 static const enum network_unit kind_of[UNITS] = {
-    [UNIT_SENDS] = NETWORK_RANK,           [UNIT_RECEIVES] = NETWORK_RANK,
-    [UNIT_LINK] = NETWORK_RANK,            [UNIT_GROUP] = NETWORK_GROUP,
-    [UNIT_CROSSING] = NETWORK_RANK,        [UNIT_TAKES_PART] = NETWORK_RANK,
-    [UNIT_HOST_SENDS] = NETWORK_HOST,      [UNIT_HOST_RECEIVES] = NETWORK_HOST,
-    [UNIT_HOST_CROSSING] = NETWORK_HOST,   [UNIT_HOST_PAIR] = NETWORK_HOSTS,
-    [UNIT_SPLIT] = NETWORK_HOSTS,          [UNIT_EVERYTHING] = NETWORK_ALL};
+    [UNIT_SENDS] = NETWORK_RANK,         [UNIT_RECEIVES] = NETWORK_RANK,
+    [UNIT_LINK] = NETWORK_RANK,          [UNIT_GROUP] = NETWORK_GROUP,
+    [UNIT_CROSSING] = NETWORK_RANK,      [UNIT_TAKES_PART] = NETWORK_RANK,
+    [UNIT_HOST_SENDS] = NETWORK_HOST,    [UNIT_HOST_RECEIVES] = NETWORK_HOST,
+    [UNIT_HOST_CROSSING] = NETWORK_HOST, [UNIT_HOST_PAIR] = NETWORK_HOSTS,
+    [UNIT_SPLIT] = NETWORK_HOSTS,        [UNIT_EVERYTHING] = NETWORK_ALL};
 
 static void count_ranks(const struct choosing *it)
 {
@@ -532,10 +537,10 @@ static int allocate(struct choosing *it)
     const struct job *job = it->groups->job;
     size_t hosts = it->hosts ? it->hosts->count : 0;
     for (enum unit unit = 0; unit < UNITS; unit++) {
-        it->room[unit] = unit == UNIT_LINK || unit == UNIT_GROUP                  ? it->count
-                         : unit < UNIT_HOST_SENDS                                 ? job->rank_count
-                         : unit == UNIT_HOST_PAIR || unit == UNIT_EVERYTHING      ? 1
-                                                                                  : hosts;
+        it->room[unit] = unit == UNIT_LINK || unit == UNIT_GROUP             ? it->count
+                         : unit < UNIT_HOST_SENDS                            ? job->rank_count
+                         : unit == UNIT_HOST_PAIR || unit == UNIT_EVERYTHING ? 1
+                                                                             : hosts;
         it->weights[unit] = array_new(it->room[unit] + 1, sizeof *it->weights[unit]);
         if (!it->weights[unit])
             return -1;

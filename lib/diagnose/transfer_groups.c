@@ -291,7 +291,8 @@ int transfer_groups_find(struct transfer_groups *groups)
         find_members(groups, &capacity) || find_sides(groups, &capacity) ||
         (groups->count && drop_rare_groups(groups)))
         return -1;
-    return groups->count && (partitions_init(&groups->partitions, job, groups->edges) || find_families(groups))
+    return groups->count &&
+                   (partitions_init(&groups->partitions, job, groups->edges) || find_families(groups))
                ? -1
                : 0;
 }

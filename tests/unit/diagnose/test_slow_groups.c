@@ -211,7 +211,7 @@ static const struct finding *take(struct job_of_groups *it)
     assert_int_equal(suspects_sum_costs(&it->suspects, STEPS), 0);
     assert_int_equal(replay_init(&replay, &it->job, &it->baseline.excess, it->transfers, &error), 0);
     assert_int_equal(findings_take_network(&it->findings, &it->suspects, &it->job, &it->baseline, &it->edges,
-                                          it->transfers, &replay, &options, &error),
+                                           it->transfers, &replay, &options, &error),
                      0);
     replay_release(&replay);
     for (size_t i = 0; i < it->findings.count; i++)

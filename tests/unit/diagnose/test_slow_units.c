@@ -23,8 +23,8 @@ static int search_init(struct search *search, size_t ranks, int slow, int count,
 {
     sent_init(&search->sent, ranks, slow, count, first, last);
     struct told_transfers told = {search->told_edges, search->told_instances};
-    assert_int_equal(
-        transfer_groups_init(&search->groups, &search->sent.job, 1, &search->sent.edges, told), 0);
+    assert_int_equal(transfer_groups_init(&search->groups, &search->sent.job, 1, &search->sent.edges, told),
+                     0);
     assert_int_equal(slow_network_init(&search->found, &search->groups), 0);
     int is_found = slow_groups_next(&search->groups, &acceptance_limits, &search->found);
     assert_true(is_found >= 0);

@@ -43,5 +43,6 @@ void sent_init(struct sent *sent, size_t ranks, int slow, int count, int32_t fir
                              .step_end = sent->step_end,
                              .communicators = &sent->communicator,
                              .step_count = SENT_STEPS};
-    sent->edges = (struct edges){.items = sent->items, .count = ranks * SENT_STEPS, .first = sent->first_edge};
+    sent->edges =
+        (struct edges){.items = sent->items, .count = ranks * SENT_STEPS, .first = sent->first_edge};
 }
