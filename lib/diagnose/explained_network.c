@@ -244,14 +244,27 @@ static int measure(struct explaining_network *it, const struct slow_network *fou
 
 /* -------------------- rules -------------------- */
 
+/* Whether a group has one of the slow links, which explains why it is slow, too. */
+static int has_slow_link(const struct explaining_network *it, const struct slow_network *found,
+                         const struct transfer_group *group)
+{
+    for (size_t i = 0; group->kind != TRANSFER_GROUP && i < it->edges->count; i++) {
+        const struct edge *edge = &it->edges->items[i];
+        if (found->edge_excess[i] > 0 &&
+            (group->kind == TRANSFER_SENDS ? edge->sender : edge->receiver) == group->rank)
+            return 1;
+    }
+    return 0;
+}
+
 /*
- * How many units like it there are that are not slow, for a unit that was slow in all steps: none may have
- * its way for a reason. A single rank is compared with its sisters in slow_groups.c.
+ * Whether a unit that was slow in all steps is alone in that: others may have a longer way for the same
+ * reason. Of units of several ranks, most others must be fast.
  */
 static double measure_way(const struct explaining_network *it, const struct slow_network *found)
 {
     const struct transfer_groups *groups = &it->groups;
-    size_t others = 0, slow = 0;
+    size_t others = 0, slow = it->doubted;
     if (!found->is_steady)
         return NOT_ASKED;
     for (size_t i = 0; i < groups->count; i++) {
@@ -259,9 +272,8 @@ static double measure_way(const struct explaining_network *it, const struct slow
         if (item->family != groups->items[found->group].family || i == found->group)
             continue;
         others++;
-        slow += item->level >= groups->items[found->group].level / 2;
+        slow += item->level >= groups->items[found->group].level / 2 && !has_slow_link(it, found, item);
     }
-    slow += it->doubted;
     return found->unit == NETWORK_RANK || found->unit == NETWORK_GROUP ? slow == 0 : others > 2 * slow;
 }
 
