@@ -312,11 +312,35 @@ static double quartile_of(const double *row, int32_t steps, double *list)
     return known >= LEAST_KNOWN ? list[known / 4] : NAN;
 }
 
+/*
+ * The lowest median of LEAST_KNOWN consecutive values of a row: what is usual where a fault covers more than
+ * three quarters of the steps. INFINITY: too few.
+ */
+static double lowest_of(const double *row, int32_t steps)
+{
+    double lowest = INFINITY, list[LEAST_KNOWN];
+    for (int32_t first = 0; first + LEAST_KNOWN <= steps; first++) {
+        size_t known = 0;
+        for (int32_t step = first; step < first + LEAST_KNOWN; step++)
+            if (!isnan(row[step]))
+                list[known++] = row[step];
+        sort_reals(list, known);
+        if (known == LEAST_KNOWN && list[LEAST_KNOWN / 2] < lowest)
+            lowest = list[LEAST_KNOWN / 2];
+    }
+    return lowest;
+}
+
+/* Noise hardly takes the median of some steps this many sigma below the quartile. */
+static const double BELOW_QUARTILE = 4;
+
 /* Takes the level of a group, and moves the steps in which it is not slow to about 0. */
 static void scale_rows(struct transfer_groups *groups, size_t group, double *list)
 {
     double *row = groups->beyond + group * (size_t)groups->steps;
-    double usual = quartile_of(row, groups->steps, list);
+    double usual = quartile_of(row, groups->steps, list), lowest = lowest_of(row, groups->steps);
+    if (lowest < usual - BELOW_QUARTILE * groups->items[group].spread[0])
+        usual = lowest;
     groups->items[group].level = quartile_of(row_of(groups, group, 1), groups->steps, list);
     for (int32_t step = 0; step < groups->steps; step++)
         row[step] -= usual + QUARTILE * groups->items[group].spread[0];
