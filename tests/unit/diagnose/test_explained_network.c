@@ -185,6 +185,20 @@ static void one_through_all_steps(void **state)
     sending_free(sending);
 }
 
+/* Healthy links may wait three times as long as others in all steps. */
+static void one_is_somewhat_slower_through_all_steps(void **state)
+{
+    struct sending *sending = sending_new(RANKS, NIC, 1, 0, STEPS - 1);
+    (void)state;
+    for (size_t i = 0; i < sending->played.edges.count; i++)
+        if (sending->items[i].sender == NIC)
+            sending->items[i].wait_ns = 3 * WAIT_NS + noise_of(i);
+    assert_null(take(sending));
+    sending->findings.off.has[RULE_NOT_SLOWER] = 1;
+    assert_non_null(take(sending));
+    sending_free(sending);
+}
+
 /* Ranks 3 and 4, of two hosts, may have longer routes by design. Each gains nothing without the other. */
 static void the_way_may_be_longer(void **state)
 {
@@ -276,6 +290,7 @@ int main(void)
                                        cmocka_unit_test(of_one_rank_what_is_believed_says_more),
                                        cmocka_unit_test(through_all_steps_it_is_medium),
                                        cmocka_unit_test(one_through_all_steps),
+                                       cmocka_unit_test(one_is_somewhat_slower_through_all_steps),
                                        cmocka_unit_test(the_way_may_be_longer),
                                        cmocka_unit_test(most_have_no_others),
                                        cmocka_unit_test(the_receivers_were_late),
