@@ -152,6 +152,10 @@ static int find_cuts(struct explaining_network *it, const struct slow_network *f
         slowness->operations++;
         slowness->transfer_ns += job->instances[i].transfer_ns + it->transfers[i].some_ns;
         measured->cut_ns += it->cuts[i];
+        if (job->instances[i].transfer_ns > slowness->slowest_ns) {
+            slowness->slowest_ns = job->instances[i].transfer_ns;
+            slowness->slowest_usual_ns = job->instances[i].transfer_ns - it->cuts[i];
+        }
         by_tag[job->instances[i].tag + 1] += it->cuts[i];
         by_step[job->instances[i].step] += it->cuts[i];
     }
@@ -324,7 +328,7 @@ static int ask(const struct explaining_network *it, const struct slow_network *f
     worth = it->options->min_gain > 0 ? worth / it->options->min_gain : worth > 0 ? 2 : 0;
     finding->confidence = CONFIDENCE_HIGH;
     finding_ask(findings, finding, RULE_CERTAINTY_SENDERS,
-                found->certainty - log(job_selection_ratio(it->job)));
+                found->is_moment ? NOT_ASKED : found->certainty - log(job_selection_ratio(it->job)));
     finding_ask(findings, finding, RULE_ONE_OF_SEVERAL, (double)(found->is_unit ? 1 : found->count));
     finding_ask(findings, finding, RULE_LONGER_WAY, measure_way(it, found));
     finding_ask(findings, finding, RULE_STEADY, is_in_all_steps(it, found) ? 1 : NOT_ASKED);
@@ -413,6 +417,7 @@ static int fill(const struct explaining_network *it, const struct slow_network *
                 struct measured *measured, struct finding *finding)
 {
     int64_t most_ns = max_unshared_step_excess(&measured->lengthening);
+    struct suspect suspect = suspect_of(found, measured);
     measured->slowness.worse = &measured->slowness.sent;
     finding->kind = FINDING_NETWORK;
     finding->rank = first_rank(found);
@@ -427,8 +432,8 @@ static int fill(const struct explaining_network *it, const struct slow_network *
     finding->lost_ns = finding->lost_ns > 0 ? finding->lost_ns : 0;
     finding->slow_ns = measured->slowness.slow_ns;
     return add_ranks(finding, found, it->job->rank_count) || add_peers(it, found, finding) ||
-           slowness_append(&measured->slowness, finding) || append_groups(it, found, &finding->evidence) ||
-           append_hosts(found, &finding->evidence);
+           slowness_append_pause(&suspect, &measured->slowness, finding) ||
+           append_groups(it, found, &finding->evidence) || append_hosts(found, &finding->evidence);
 }
 
 /* -------------------- other findings -------------------- */
@@ -530,7 +535,8 @@ static void note_told(const struct explaining_network *it, const struct slow_net
 /* Takes the next unit. Returns 1 if there was one, 0 if not, -1 when memory runs out. */
 static int take_next(struct explaining_network *it)
 {
-    const struct network_limits least = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS)};
+    const struct network_limits least = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS),
+                                         limit_of(LIMIT_PAUSE) * (double)it->baseline->median_step_ns};
     struct slow_network found = {0};
     int is_found = transfer_groups_init(&it->groups, it->job, it->baseline->first_step, it->edges, it->told)
                        ? -1

@@ -561,6 +561,7 @@ struct transfer_groups {
     int32_t *of_receiver; /* owned: same, of what is sent to it */
     double *ratio;        /* owned: [group * steps + step], to sister groups; NAN: not known */
     double *beyond;       /* owned: same, to its own quiet steps, about 0 where nothing is wrong */
+    double *over_ns;      /* owned: same, by how much longer than in its own quiet steps */
 };
 
 /*
@@ -595,7 +596,8 @@ double transfer_groups_middle(const struct transfer_groups *groups, size_t group
 /* Thresholds for naming a unit. */
 struct network_limits {
     double certainty;
-    double times; /* for what is slow in all steps: minimum ratio to its sisters */
+    double times;    /* for what is slow in all steps: minimum ratio to its sisters */
+    double pause_ns; /* so much longer took no healthy transfer, in any step */
 };
 
 /* What a unit is made of (slow_units.c). */
@@ -608,6 +610,7 @@ struct slow_network {
     size_t group;       /* the most certain group */
     struct step_set steps;
     int is_steady;       /* compared with sister groups, not with its own past */
+    int is_moment;       /* a single step, in which a transfer without network steps took pause_ns longer */
     double certainty;    /* log odds, after penalties, of the sum of the scores of the groups */
     double *edge_excess; /* owned: [edge], the logarithm of how many times as long it waited as it should,
                             where the unit has it; 0: not slow, or not of the unit */

@@ -216,6 +216,7 @@ static int fill_ratios(struct transfer_groups *groups)
         add_all(groups, transfers, list_transfers(groups, transfers), list, &sums);
     for (size_t i = 0; !failed && i + 1 < cells; i++) {
         groups->beyond[i] = log_ratio(sums.took_ns[i], sums.usual_ns[i]);
+        groups->over_ns[i] = sums.took_ns[i] - sums.usual_ns[i];
         groups->ratio[i] = log_ratio(sums.took_beside_ns[i], sums.sisters_ns[i]);
     }
     free(sums.took_ns);
@@ -451,7 +452,8 @@ static int allocate(struct transfer_groups *groups)
     size_t cells = groups->count * (size_t)groups->steps + 1;
     groups->ratio = array_new(cells, sizeof *groups->ratio);
     groups->beyond = array_new(cells, sizeof *groups->beyond);
-    return groups->ratio && groups->beyond ? 0 : -1;
+    groups->over_ns = array_new(cells, sizeof *groups->over_ns);
+    return groups->ratio && groups->beyond && groups->over_ns ? 0 : -1;
 }
 
 int transfer_groups_init(struct transfer_groups *groups, const struct job *job, int32_t first_step,
@@ -485,6 +487,7 @@ void transfer_groups_release(struct transfer_groups *groups)
     free(groups->of_receiver);
     free(groups->ratio);
     free(groups->beyond);
+    free(groups->over_ns);
     *groups = (struct transfer_groups){0};
 }
 
@@ -600,6 +603,40 @@ static int gather(const struct transfer_groups *groups, const struct network_lim
     return 0;
 }
 
+static double over_ns(const struct transfer_groups *groups, size_t group, int32_t step)
+{
+    return groups->items[group].kind == TRANSFER_GROUP
+               ? groups->over_ns[group * (size_t)groups->steps + (size_t)step]
+               : 0;
+}
+
+/*
+ * Finds the group and the step in which a transfer without network steps took longer by most, and by
+ * pause_ns: that needs no other step as evidence. With it go the groups that took half as much longer.
+ * Returns whether there is one.
+ */
+static int find_moment(const struct transfer_groups *groups, const struct network_limits *least,
+                       struct slow_network *found)
+{
+    double most_ns = 0;
+    for (size_t group = 0; group < groups->count; group++)
+        for (int32_t step = 0; step < groups->steps; step++)
+            if (over_ns(groups, group, step) > most_ns) {
+                most_ns = over_ns(groups, group, step);
+                found->group = group;
+                found->steps = (struct step_set){.first = step, .last = step, .period = 1};
+            }
+    if (most_ns <= 0 || most_ns < least->pause_ns)
+        return 0;
+    found->is_steady = 0;
+    found->certainty = 0;
+    for (size_t group = 0; group < groups->count; group++) {
+        found->scores[group] = 0;
+        found->has[group] = over_ns(groups, group, found->steps.first) * 2 >= most_ns;
+    }
+    return 1;
+}
+
 /* As many quiet steps are a past to compare with. */
 enum { STEPS_OF_PAST = 3 };
 
@@ -635,8 +672,9 @@ int slow_groups_next(struct transfer_groups *groups, const struct network_limits
         trim(groups, found);
     if (is_found)
         failed = gather(groups, least, list, found);
+    found->is_moment = !failed && !is_found && find_moment(groups, least, found);
     free(list);
-    return failed ? -1 : is_found;
+    return failed ? -1 : is_found || found->is_moment;
 }
 
 double slow_groups_excess(const struct transfer_groups *groups, const struct slow_network *found,
