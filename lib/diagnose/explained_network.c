@@ -269,16 +269,17 @@ static double measure_way(const struct explaining_network *it, const struct slow
 {
     const struct transfer_groups *groups = &it->groups;
     size_t others = 0, slow = it->doubted;
+    int is_single = found->unit == NETWORK_RANK || found->unit == NETWORK_GROUP;
     if (!found->is_steady)
         return NOT_ASKED;
-    for (size_t i = 0; i < groups->count; i++) {
+    for (size_t i = 0; i < groups->count && !(is_single && slow); i++) {
         const struct transfer_group *item = &groups->items[i];
         if (item->family != groups->items[found->group].family || i == found->group)
             continue;
         others++;
         slow += item->level >= groups->items[found->group].level / 2 && !has_slow_link(it, found, item);
     }
-    return found->unit == NETWORK_RANK || found->unit == NETWORK_GROUP ? slow == 0 : others > 2 * slow;
+    return is_single ? slow == 0 : others > 2 * slow;
 }
 
 /*
