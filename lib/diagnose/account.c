@@ -346,7 +346,10 @@ static enum loss_reason reason_of(const struct claims *claims, const struct long
 {
     if (claims->joint_ns[step] > 0 || (step > 0 && claims->joint_ns[step - 1] > 0))
         return LOSS_WITH_FINDING;
-    if (longer->period)
+    int is_inside =
+        claims->inside_ns[step] != TIME_UNKNOWN && claims->inside_ns[step] >= claims->rest_ns[step] / 2;
+    /* A checkpoint or an evaluation makes no transfer longer. */
+    if (longer->period && !is_inside)
         return LOSS_RECURS;
     if (longer->measured_by_calls)
         return LOSS_BY_CALLS;
@@ -354,7 +357,7 @@ static enum loss_reason reason_of(const struct claims *claims, const struct long
         return LOSS_DOUBTED;
     if (claims->inside_ns[step] == TIME_UNKNOWN)
         return LOSS_NO_TIMES;
-    if (claims->inside_ns[step] < claims->rest_ns[step] / 2)
+    if (!is_inside)
         return LOSS_BETWEEN;
     return job->traffic_count ? LOSS_INSIDE : LOSS_INSIDE_NO_NETWORK;
 }

@@ -343,8 +343,6 @@ int suspect_network(struct suspects *suspects, const struct job *job, const stru
                  strength_init(&strength, job, baseline);
     if (!failed && edges->count) {
         failed = transfers_find_slow_links(job, edges, transfers) || edges_blame(job, edges, transfers);
-    } else if (!failed) {
-        failed = blame_without_network_steps(job, baseline, transfers);
     }
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     if (!failed)

@@ -425,14 +425,15 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
 /* -------------------- explained_network.c -------------------- */
 
 /*
- * Turns the senders that the score is certain about (slow_senders_next) into findings: several ranks of one
- * host, which may share a network interface, or one rank. Network findings of these ranks in the same steps
- * are merged into it. A finding of one rank that is already confident stays as it is. Call it after
- * findings_take_explanations, because a sender that waited for a late receiver is not to blame. Records in
- * `transfers` which links made the instances of these findings slow. `replay` is as
- * findings_take_explanations left it; NULL where no operation has device timestamps.
+ * Turns slow units (slow_groups_next, slow_units_find) into findings: what a rank sends or receives, a link,
+ * a communicator, a host's network, what hosts share. Network findings of these ranks in the same steps are
+ * merged into it. A finding of one rank that is already confident stays as it is. Where the trace cannot tell
+ * which rank is at fault, the finding names candidates. Call it after findings_take_explanations, because a
+ * sender that waited for a late receiver is not to blame. Records in `transfers` which links made the
+ * instances of these findings slow. `replay` is as findings_take_explanations left it; NULL where no
+ * operation has device timestamps.
  */
-int findings_take_senders(struct findings *findings, const struct suspects *suspects, const struct job *job,
+int findings_take_network(struct findings *findings, const struct suspects *suspects, const struct job *job,
                           const struct baseline *baseline, const struct edges *edges,
                           struct transfer_excess *transfers, struct replay *replay,
                           const struct diagnose_options *options, struct error *error);
@@ -441,25 +442,13 @@ int findings_take_senders(struct findings *findings, const struct suspects *susp
 
 /*
  * Adds to findings about GPUs of at least medium confidence what the slow transfers cost in which the GPUs of
- * their host took received data late while no sends took longer. Call it after findings_take_senders, with
+ * their host took received data late while no sends took longer. Call it after findings_take_network, with
  * the same arguments.
  */
 int findings_add_slow_drains(struct findings *findings, const struct suspects *suspects,
                              const struct job *job, const struct baseline *baseline,
                              const struct edges *edges, const struct transfer_excess *transfers,
                              struct replay *replay, struct error *error);
-
-/* -------------------- explained_groups.c -------------------- */
-
-/*
- * Does the same, where no network steps are recorded, for groups of ranks (a communicator, or a sender with
- * its receiver) whose transfers the score is certain about (slow_groups_next). Such a finding names the ranks
- * that may be at fault as candidates. Call it after findings_take_senders.
- */
-int findings_take_groups(struct findings *findings, const struct suspects *suspects, const struct job *job,
-                         const struct baseline *baseline, const struct edges *edges,
-                         struct transfer_excess *transfers, struct replay *replay,
-                         const struct diagnose_options *options, struct error *error);
 
 /* -------------------- rules_lateness.c -------------------- */
 

@@ -1,7 +1,7 @@
 /*
- * Turns groups of slow senders (slow_senders.c) into network findings, such as all ranks behind one network
- * card: measures what removing their slowness gains in the replay, applies the rules, and replaces the single
- * findings that a group covers.
+ * Turns units whose transfers were slow (slow_groups.c, slow_units.c) into network findings: measures what
+ * removing the slowness gains in the replay, applies the rules, and replaces the single findings that a unit
+ * covers. Where the trace cannot tell which rank is at fault, such a finding names candidates.
  */
 #include "base/base.h"
 #include "diagnose/delay.h"
@@ -16,11 +16,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* More groups at once than this cannot be told apart, and each takes two replays. */
-enum { MOST_GROUPS = 12 };
+/* More at once than this cannot be told apart, and each takes two replays. */
+enum { MOST_UNITS = 12 };
 
-/* The state while slow senders are turned into findings. */
-struct explained_network_explaining {
+/* The state while slow units are turned into findings. */
+struct explaining_network {
     struct findings *findings;
     const struct suspects *suspects;
     const struct job *job;
@@ -28,21 +28,28 @@ struct explained_network_explaining {
     const struct edges *edges;
     struct transfer_excess *transfers;
     const struct diagnose_options *options;
-    struct sender_search search;
+    struct transfer_groups groups;
+    struct told_transfers told; /* owned */
     struct replay *replay;
-    int64_t *cuts; /* by how much shorter each instance would be without the slow senders */
+    size_t doubted; /* units that were slow in all steps and are not believed to be at fault */
+    int64_t *cuts;  /* owned: by how much shorter each instance would be without the slowness */
+    int64_t *list;  /* owned: scratch, room for all ranks */
 };
 
-/* The measurements of a group of slow senders. */
+/* The measurements of a slow unit. */
 struct measured {
     struct slowness slowness;
     int64_t gain_ns;
+    int64_t cut_ns;     /* by how much shorter its operations would be */
     int64_t weakest_ns; /* by how much shorter the instances would be in the step that gains least */
     int64_t late_ns;    /* the part of the slowness in sends to ranks that were late themselves, or from ranks
                            whose proxy threads were */
+    int64_t own_ns;     /* by how much its ranks computed longer than their peers, in the same steps */
     int32_t tag;        /* the phase with most of it; -1: none */
     struct lengthening lengthening;
 };
+
+/* -------------------- measurements -------------------- */
 
 static int was_late(const struct findings *findings, int32_t rank, int32_t step)
 {
@@ -65,8 +72,8 @@ static int had_late_threads(const struct findings *findings, int32_t rank, int32
 }
 
 /* Adds the figures of a slow link. Returns by how much less it would have been busy without the slowness. */
-static int64_t count_edge(const struct explained_network_explaining *it, const struct edge *edge,
-                          double excess, struct measured *measured)
+static int64_t count_edge(const struct explaining_network *it, const struct edge *edge, double excess,
+                          struct measured *measured)
 {
     struct edge_sum *sent = &measured->slowness.sent;
     double part = 1 - exp(-excess);
@@ -87,35 +94,42 @@ static int64_t count_edge(const struct explained_network_explaining *it, const s
  * How much shorter an instance would be if these links were as fast as the others. An instance ends when its
  * last link does.
  */
-static int64_t cut_of(const struct explained_network_explaining *it, const struct slow_senders *found,
-                      size_t instance, struct measured *measured)
+static int64_t cut_of_links(const struct explaining_network *it, const struct slow_network *found,
+                            size_t instance, struct measured *measured)
 {
     int64_t with_ns = 0, without_ns = 0, transfer_ns = it->job->instances[instance].transfer_ns;
     for (size_t i = it->edges->first[instance]; i < it->edges->first[instance + 1]; i++) {
         const struct edge *edge = &it->edges->items[i];
         int64_t busy_ns = edge->busy_ns;
-        double excess = slow_senders_excess(&it->search, found, edge->sender, edge->step);
-        if (excess > 0)
-            busy_ns -= count_edge(it, edge, excess, measured);
+        if (found->edge_excess[i] > 0)
+            busy_ns -= count_edge(it, edge, found->edge_excess[i], measured);
         with_ns = edge->busy_ns > with_ns ? edge->busy_ns : with_ns;
         without_ns = busy_ns > without_ns ? busy_ns : without_ns;
     }
     if (transfer_ns == TIME_UNKNOWN)
         return 0;
+    /* A link may have held some of the members only. */
+    transfer_ns += it->transfers[instance].some_ns;
     return with_ns - without_ns < transfer_ns ? with_ns - without_ns : transfer_ns;
 }
 
+static int64_t cut_of(const struct explaining_network *it, const struct slow_network *found, size_t instance,
+                      struct measured *measured)
+{
+    if (it->edges->first[instance] < it->edges->first[instance + 1])
+        return cut_of_links(it, found, instance, measured);
+    double excess = slow_groups_excess(&it->groups, found, instance);
+    int64_t cut_ns = excess > 0 ? scale(it->job->instances[instance].transfer_ns, 1 - exp(-excess)) : 0;
+    measured->slowness.slow_ns += cut_ns;
+    return cut_ns;
+}
+
 /* Finds the phase that they slowed down most, and their weakest step. */
-static void find_most(const struct explained_network_explaining *it, const struct slow_senders *found,
+static void find_most(const struct explaining_network *it, const struct slow_network *found,
                       const int64_t *by_tag, const int64_t *by_step, struct measured *measured)
 {
-    int64_t most_ns = 0;
-    measured->tag = -1;
-    for (size_t tag = 0; tag <= it->job->tags.count; tag++)
-        if (by_tag[tag] > most_ns) {
-            most_ns = by_tag[tag];
-            measured->tag = (int32_t)tag - 1;
-        }
+    int32_t tag = greatest_above_zero(by_tag, it->job->tags.count + 1);
+    measured->tag = tag > 0 ? tag - 1 : -1;
     measured->weakest_ns = INT64_MAX;
     for (int32_t step = found->steps.first; step <= found->steps.last; step++)
         if (step_set_has(&found->steps, step) && by_step[step] < measured->weakest_ns)
@@ -123,7 +137,7 @@ static void find_most(const struct explained_network_explaining *it, const struc
 }
 
 /* Fills in the instances that they slowed down. -1 when memory runs out. */
-static int find_cuts(struct explained_network_explaining *it, const struct slow_senders *found,
+static int find_cuts(struct explaining_network *it, const struct slow_network *found,
                      struct measured *measured)
 {
     const struct job *job = it->job;
@@ -136,7 +150,12 @@ static int find_cuts(struct explained_network_explaining *it, const struct slow_
         if (it->cuts[i] <= 0)
             continue;
         slowness->operations++;
-        slowness->transfer_ns += job->instances[i].transfer_ns;
+        slowness->transfer_ns += job->instances[i].transfer_ns + it->transfers[i].some_ns;
+        measured->cut_ns += it->cuts[i];
+        if (job->instances[i].transfer_ns > slowness->slowest_ns) {
+            slowness->slowest_ns = job->instances[i].transfer_ns;
+            slowness->slowest_usual_ns = job->instances[i].transfer_ns - it->cuts[i];
+        }
         by_tag[job->instances[i].tag + 1] += it->cuts[i];
         by_step[job->instances[i].step] += it->cuts[i];
     }
@@ -147,215 +166,417 @@ static int find_cuts(struct explained_network_explaining *it, const struct slow_
     return failed ? -1 : 0;
 }
 
-/* A suspect that stands for them, for the rules that are written for suspects. */
-static struct suspect suspect_of(const struct explained_network_explaining *it,
-                                 const struct slow_senders *found, const struct measured *measured)
+/* Own time of an operation minus the median of the ranks in its role that are no candidates; 0: not known. */
+static int64_t beyond_peers(const struct explaining_network *it, const struct slow_network *found, size_t at)
 {
-    struct suspect suspect = {.kind = FINDING_NETWORK,
-                              .rank = found->rank,
-                              .first_step = found->steps.first,
-                              .last_step = found->steps.last,
-                              .total_ns = measured->slowness.slow_ns,
-                              .gain_ns = measured->gain_ns};
-    for (size_t i = 0; i < it->suspects->count; i++) {
-        const struct suspect *other = &it->suspects->items[i];
-        if (other->kind == FINDING_NETWORK && found->has[other->rank] &&
-            other->last_step == suspect.last_step)
-            suspect.shows_later |= other->shows_later;
+    const struct baseline *baseline = it->baseline;
+    const struct job_operation *operation = &it->job->operations[at];
+    int32_t role = baseline->role_of_rank[operation->rank];
+    size_t count = 0;
+    if (role < 0 || baseline->positions[at] < 0 || operation->own_ns == TIME_UNKNOWN)
+        return 0;
+    for (size_t i = 0; i < baseline->roles[role].rank_count; i++) {
+        int32_t cell = baseline_cell(baseline, role, baseline->positions[at], i, operation->step);
+        if (cell >= 0 && !found->may[baseline->roles[role].ranks[i]] &&
+            it->job->operations[cell].own_ns != TIME_UNKNOWN)
+            it->list[count++] = it->job->operations[cell].own_ns;
     }
-    return suspect;
+    return count ? operation->own_ns - median_of(it->list, count) : 0;
+}
+
+/*
+ * How much longer the slowest candidate computed than its peers, where that is the only evidence of a
+ * contended GPU, which transfers slowly, too: in all steps. For some steps, the rank's own past shows it, and
+ * there is a finding.
+ */
+static int64_t longest_own_ns(const struct explaining_network *it, const struct slow_network *found)
+{
+    int64_t most_ns = 0;
+    for (int32_t rank = 0; found->is_steady && rank < (int32_t)it->job->rank_count; rank++) {
+        struct job_range range = job_operations_in(it->job, rank, found->steps.first, found->steps.last);
+        int64_t own_ns = 0;
+        for (size_t i = range.first; found->may[rank] && i < range.end; i++)
+            own_ns += beyond_peers(it, found, i);
+        most_ns = own_ns > most_ns ? own_ns : most_ns;
+    }
+    return most_ns;
+}
+
+static int32_t first_rank(const struct slow_network *found)
+{
+    int32_t rank = 0;
+    while (!found->may[rank])
+        rank++;
+    return rank;
+}
+
+/* A suspect that stands for them, for the rules that are written for suspects. */
+static struct suspect suspect_of(const struct slow_network *found, const struct measured *measured)
+{
+    return (struct suspect){.kind = FINDING_NETWORK,
+                            .rank = first_rank(found),
+                            .first_step = found->steps.first,
+                            .last_step = found->steps.last,
+                            .total_ns = measured->slowness.slow_ns,
+                            .gain_ns = measured->gain_ns};
+}
+
+/* Whether the unit was slow in all steps. */
+static int is_in_all_steps(const struct explaining_network *it, const struct slow_network *found)
+{
+    return found->is_steady && found->steps.first <= it->baseline->first_step &&
+           found->steps.last == it->job->step_count - 1;
 }
 
 /* -1 when memory runs out. */
-static int measure(struct explained_network_explaining *it, const struct slow_senders *found,
-                   struct measured *measured)
+static int measure(struct explaining_network *it, const struct slow_network *found, struct measured *measured)
 {
-    *measured =
-        (struct measured){.slowness = {.edges = it->edges->count, .is_against_others = found->is_steady}};
+    *measured = (struct measured){.slowness = {.edges = it->edges->count,
+                                               .is_against_others = found->is_steady && found->slow_links,
+                                               .is_against_groups = found->is_steady && !found->slow_links},
+                                  .lengthening = {.most_ns = INT64_MAX}};
     if (find_cuts(it, found, measured))
         return -1;
     measured->gain_ns = replay_gain_of_cuts(it->replay, it->cuts);
-    struct suspect suspect = suspect_of(it, found, measured);
+    measured->own_ns = found->slow_links ? 0 : longest_own_ns(it, found);
+    struct suspect suspect = suspect_of(found, measured);
     /* Where other steps lie between its steps, the total duration proves nothing. */
-    measured->lengthening = (struct lengthening){.most_ns = INT64_MAX};
-    return found->steps.period == 1
+    return found->steps.period == 1 && !is_in_all_steps(it, found)
                ? suspect_measure_steps(it->suspects, &suspect, it->job, it->baseline, &measured->lengthening)
                : 0;
 }
 
-/* The cost, limited by the duration of the steps. */
-static int64_t cost_of_senders(const struct measured *measured)
+/* -------------------- rules -------------------- */
+
+/* Whether a group has one of the slow links, which explains why it is slow, too. */
+static int has_slow_link(const struct explaining_network *it, const struct slow_network *found,
+                         const struct transfer_group *group)
 {
-    int64_t most_ns = max_unshared_step_excess(&measured->lengthening);
-    int64_t cost_ns = measured->gain_ns < most_ns ? measured->gain_ns : most_ns;
-    return cost_ns > 0 ? cost_ns : 0;
+    for (size_t i = 0; group->kind != TRANSFER_GROUP && i < it->edges->count; i++) {
+        const struct edge *edge = &it->edges->items[i];
+        if (found->edge_excess[i] > 0 &&
+            (group->kind == TRANSFER_SENDS ? edge->sender : edge->receiver) == group->rank)
+            return 1;
+    }
+    return 0;
 }
 
-/* Applies the rules that need no replay. -1 when memory runs out. */
-static int ask_senders(const struct explained_network_explaining *it, const struct slow_senders *found,
-                       struct finding *finding)
+/*
+ * Whether a unit that was slow in all steps is alone in that: others may have a longer way for the same
+ * reason. Of units of several ranks, most others must be fast.
+ */
+static double measure_way(const struct explaining_network *it, const struct slow_network *found)
 {
-    const struct findings *findings = it->findings;
-    int on_way = found->is_steady ? slow_senders_count_fast_peers(&it->search, found) : 0;
-    if (on_way < 0)
-        return -1;
-    finding->kind = FINDING_NETWORK;
-    finding->confidence = CONFIDENCE_HIGH;
-    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS,
-                found->certainty - log(job_selection_ratio(it->job)));
-    finding_ask(findings, finding, RULE_LONGER_WAY, found->is_steady ? on_way : NOT_ASKED);
-    finding_ask(findings, finding, RULE_STEADY, found->is_steady ? 1 : NOT_ASKED);
-    finding_ask_record(findings, finding, it->job, it->baseline);
-    return 0;
+    const struct transfer_groups *groups = &it->groups;
+    size_t others = 0, slow = it->doubted;
+    int is_single = found->unit == NETWORK_RANK || found->unit == NETWORK_GROUP;
+    if (!found->is_steady)
+        return NOT_ASKED;
+    for (size_t i = 0; i < groups->count && !(is_single && slow); i++) {
+        const struct transfer_group *item = &groups->items[i];
+        if (item->family != groups->items[found->group].family || i == found->group)
+            continue;
+        others++;
+        slow += item->level >= groups->items[found->group].level / 2 && !has_slow_link(it, found, item);
+    }
+    return is_single ? slow == 0 : others > 2 * slow;
 }
 
 /*
  * By how much its weakest step was slow where that may be connections that get up to speed; NOT_ASKED
  * otherwise.
  */
-static double measure_connecting(const struct explained_network_explaining *it,
-                                 const struct slow_senders *found, const struct measured *measured)
+static double measure_connecting(const struct explaining_network *it, const struct slow_network *found,
+                                 const struct measured *measured)
 {
-    if (found->steps.first > it->baseline->first_step || found->is_steady)
+    if (found->steps.first > it->baseline->first_step || found->steps.period > 1 || found->is_steady ||
+        !found->slow_links)
         return NOT_ASKED;
     return ratio_of(measured->weakest_ns, it->baseline->median_step_ns);
 }
 
-/* Applies the rules about its cost. */
-static void ask_cost(const struct explained_network_explaining *it, const struct slow_senders *found,
-                     const struct measured *measured, struct finding *finding)
+/* How many times the usual time something took. */
+static double times_of(int64_t took_ns, int64_t extra_ns)
+{
+    return took_ns > extra_ns ? ratio_of(took_ns, took_ns - extra_ns) : INFINITY;
+}
+
+/*
+ * How many times as long the network steps waited, where that may be what healthy links do at times: they
+ * wander for many steps, but not in every Nth.
+ */
+static void ask_slower(const struct explaining_network *it, const struct slow_network *found,
+                       const struct measured *measured, struct finding *finding)
+{
+    const struct slowness *slowness = &measured->slowness;
+    double times = times_of(slowness->sent.wait_ns, slowness->sent.extra_ns);
+    if (!found->slow_links || found->steps.period > 1)
+        return;
+    if (is_in_all_steps(it, found))
+        finding_ask(it->findings, finding, RULE_NOT_SLOWER, times);
+    else if (times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS))
+        finding_ask(it->findings, finding, RULE_NOT_SLOWER_MANY, times);
+}
+
+/* -1 when memory runs out. */
+static int ask(const struct explaining_network *it, const struct slow_network *found,
+               const struct measured *measured, struct finding *finding)
 {
     const struct findings *findings = it->findings;
-    struct suspect suspect = suspect_of(it, found, measured);
+    struct suspect suspect = suspect_of(found, measured);
     double worth = ratio_of(finding->lost_ns, it->baseline->median_step_ns) / step_set_count(&found->steps);
+    double drain;
     worth = it->options->min_gain > 0 ? worth / it->options->min_gain : worth > 0 ? 2 : 0;
+    finding->confidence = CONFIDENCE_HIGH;
+    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS,
+                found->is_moment ? NOT_ASKED : found->certainty - log(job_selection_ratio(it->job)));
+    finding_ask(findings, finding, RULE_ONE_OF_SEVERAL, (double)(found->is_unit ? 1 : found->count));
+    finding_ask(findings, finding, RULE_LONGER_WAY, measure_way(it, found));
+    finding_ask(findings, finding, RULE_STEADY, is_in_all_steps(it, found) ? 1 : NOT_ASKED);
+    finding_ask_record(findings, finding, it->job, it->baseline);
+    ask_slower(it, found, measured, finding);
+    finding_ask(findings, finding, RULE_WORTH, worth);
+    finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     suspect_ask_steps(&suspect, &measured->lengthening);
     for (int rule = 0; rule < RULE_COUNT; rule++)
         if (suspect.rule_results.asked[rule])
             finding_ask(findings, finding, (enum rule_id)rule, suspect.rule_results.values[rule]);
-    finding_ask(findings, finding, RULE_WORTH, worth);
-    finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     finding_ask(findings, finding, RULE_SILENT_RANK,
                 job_silent_ranks(it->job) ? suspect_longer(&suspect, &measured->lengthening) : NOT_ASKED);
     finding_ask(findings, finding, RULE_CONNECTING, measure_connecting(it, found, measured));
     finding_ask(findings, finding, RULE_LATE_RECEIVERS,
                 ratio_of(measured->late_ns, measured->slowness.slow_ns));
+    if (finding_measure_drain(finding, it->job, it->baseline, &drain))
+        return -1;
+    finding_ask(findings, finding, RULE_RECEIVERS_DRAIN, drain);
+    return 0;
 }
 
-static int add_peers(struct finding *finding, const struct slow_senders *found, const struct edges *edges)
+/* -------------------- the finding -------------------- */
+
+/* The ranks of a unit are at fault together; of others, one may be. */
+static int add_ranks(struct finding *finding, const struct slow_network *found, size_t ranks)
 {
-    for (size_t i = 0; i < edges->count; i++)
-        if (found->has[edges->items[i].sender] && slow_senders_have_step(found, edges->items[i].step) &&
-            finding_add_peer(finding, edges->items[i].receiver))
+    if (found->is_unit)
+        return finding_take_ranks(finding, found->may, ranks);
+    for (int32_t rank = 0; found->count > 1 && rank < (int32_t)ranks; rank++)
+        if (found->may[rank] && finding_add_candidate(finding, rank))
             return -1;
     return 0;
 }
 
-static int fill(const struct explained_network_explaining *it, const struct slow_senders *found,
+static int add_peers(const struct explaining_network *it, const struct slow_network *found,
+                     struct finding *finding)
+{
+    for (size_t i = 0; i < it->edges->count; i++) {
+        const struct edge *edge = &it->edges->items[i];
+        if (found->edge_excess[i] > 0 &&
+            finding_add_peer(finding, found->receives ? edge->sender : edge->receiver))
+            return -1;
+    }
+    return 0;
+}
+
+/* Appends ". They are the operations of ranks 4-7 and of 2 other groups". */
+static int append_groups(const struct explaining_network *it, const struct slow_network *found,
+                         struct buffer *text)
+{
+    const struct job *job = it->job;
+    const struct transfer_group *best = &it->groups.items[found->group];
+    size_t others = 0;
+    if (best->kind != TRANSFER_GROUP)
+        return 0;
+    const struct job_instance *instance = &job->instances[best->instance];
+    for (size_t group = 0; group < it->groups.count; group++)
+        others +=
+            group != found->group && found->has[group] && it->groups.items[group].kind == TRANSFER_GROUP;
+    if (buffer_append_text(text, ". They are the operations "))
+        return -1;
+    if (instance->function == FUNCTION_SEND
+            ? buffer_printf(text, "from rank %s to rank %s", job->ranks[instance->sender].name,
+                            job->ranks[instance->receiver].name)
+            : buffer_append_text(text, "of ") ||
+                  text_communicator(text, &job->communicators[instance->communicator]))
+        return -1;
+    return others ? buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s")
+                  : 0;
+}
+
+/* Appends which links are slow, where it is those of several hosts. */
+static int append_hosts(const struct slow_network *found, struct buffer *text)
+{
+    if (!found->slow_links || (found->unit != NETWORK_HOSTS && found->unit != NETWORK_ALL))
+        return 0;
+    return buffer_printf(text,
+                         found->unit == NETWORK_ALL
+                             ? ". All %zu links between hosts are slow: check the switch"
+                             : ". The %zu links between two parts of the hosts are slow: check the switch",
+                         found->slow_links);
+}
+
+static int fill(const struct explaining_network *it, const struct slow_network *found,
                 struct measured *measured, struct finding *finding)
 {
+    int64_t most_ns = max_unshared_step_excess(&measured->lengthening);
+    struct suspect suspect = suspect_of(found, measured);
     measured->slowness.worse = &measured->slowness.sent;
-    finding->rank = found->rank;
+    finding->kind = FINDING_NETWORK;
+    finding->rank = first_rank(found);
+    finding->receives = found->receives;
     finding->tag = measured->tag;
     finding->first_step = found->steps.first;
     finding->last_step = found->steps.last;
     finding->period = found->steps.period;
     finding->numbers = found->steps.numbers;
     finding->certainty = found->certainty;
-    finding->lost_ns = cost_of_senders(measured);
+    finding->lost_ns = measured->gain_ns < most_ns ? measured->gain_ns : most_ns;
+    finding->lost_ns = finding->lost_ns > 0 ? finding->lost_ns : 0;
     finding->slow_ns = measured->slowness.slow_ns;
-    return finding_take_ranks(finding, found->has, it->job->rank_count) ||
-           add_peers(finding, found, it->edges) || slowness_append(&measured->slowness, finding);
+    return add_ranks(finding, found, it->job->rank_count) || add_peers(it, found, finding) ||
+           slowness_append_pause(&suspect, &measured->slowness, finding) ||
+           append_groups(it, found, &finding->evidence) || append_hosts(found, &finding->evidence);
 }
 
+/* -------------------- other findings -------------------- */
+
 /* Whether a finding of one of its networks shares more than half of the steps of the shorter one. */
-static int is_in(const struct finding *finding, const struct slow_senders *found)
+static int is_in(const struct finding *finding, const struct slow_network *found)
 {
     int32_t shared = 0, steps = finding->last_step - finding->first_step + 1,
             counted = step_set_count(&found->steps);
     if (finding->kind != FINDING_NETWORK || finding->certainty > 0 || finding->first_step < 0 ||
-        !found->has[finding->rank])
+        !found->may[finding->rank])
         return 0;
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
-        shared += slow_senders_have_step(found, step);
+        shared += step_set_has(&found->steps, step);
     return shared * 2 > (steps < counted ? steps : counted);
 }
 
-/* Whether a finding of at least medium confidence already reports it: one rank in consecutive steps. */
-static int is_told(const struct findings *findings, const struct slow_senders *found)
+/* Whether a finding has one of the ranks, in most of the steps. */
+static int is_of(const struct finding *finding, const struct slow_network *found, size_t ranks)
 {
-    for (size_t i = 0; i < findings->count && found->count < 2 && !found->is_steady; i++)
-        if (findings->items[i].confidence > CONFIDENCE_LOW && is_in(&findings->items[i], found))
+    int32_t shared = 0, has = 0;
+    for (int32_t rank = 0; rank < (int32_t)ranks; rank++)
+        has |= found->may[rank] && finding_has_rank(finding, rank);
+    for (int32_t step = found->steps.first; has && step <= found->steps.last; step++)
+        shared += step_set_has(&found->steps, step) && finding_has_step(finding, step);
+    return shared * 2 > step_set_count(&found->steps);
+}
+
+/*
+ * Whether another finding explains the slowness: one of the same network of at least medium confidence; where
+ * no network steps show the link, any of such confidence, or a late rank that costs half as much, because a
+ * contended GPU transfers slowly, too.
+ */
+static int is_told(const struct findings *findings, const struct slow_network *found, size_t ranks,
+                   int64_t gain_ns)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        int is_sure = finding->confidence > CONFIDENCE_LOW;
+        if (found->slow_links
+                ? is_sure && found->count < 2 && !found->is_steady && is_in(finding, found)
+                : is_of(finding, found, ranks) &&
+                      (is_sure || (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
             return 1;
+    }
     return 0;
 }
 
-static void take_in(struct findings *findings, const struct slow_senders *found)
+static void take_in(struct findings *findings, const struct slow_network *found)
 {
     for (size_t i = findings->count - 1; i-- > 0;)
         if (is_in(&findings->items[i], found))
             findings_remove(findings, i);
 }
 
-/* A group of low confidence does not replace a finding, and adds nothing to it. -1 when memory runs out. */
-static int take(struct explained_network_explaining *it, const struct slow_senders *found)
+/* A unit of low confidence does not replace a finding, and adds nothing to it. -1 when memory runs out. */
+static int take(struct explaining_network *it, const struct slow_network *found)
 {
     struct measured measured;
-    if (!found->count || is_told(it->findings, found))
+    if (!found->count)
+        return 0;
+    if (measure(it, found, &measured))
+        return -1;
+    if (measured.own_ns * 2 > measured.slowness.slow_ns ||
+        is_told(it->findings, found, it->job->rank_count, measured.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);
-    if (!finding || ask_senders(it, found, finding))
+    if (!finding || fill(it, found, &measured, finding) || ask(it, found, &measured, finding))
         return -1;
-    if (finding->confidence > CONFIDENCE_LOW) {
-        if (measure(it, found, &measured) || fill(it, found, &measured, finding))
-            return -1;
-        double drain;
-        if (finding_measure_drain(finding, it->job, it->baseline, &drain))
-            return -1;
-        ask_cost(it, found, &measured, finding);
-        finding_ask(it->findings, finding, RULE_RECEIVERS_DRAIN, drain);
-    }
     if (finding->confidence == CONFIDENCE_LOW) {
         findings_remove(it->findings, it->findings->count - 1);
+        it->doubted += found->is_steady;
         return 0;
     }
-    transfers_note_culprit(it->transfers, it->cuts, it->job->instance_count, found->rank);
-    take_in(it->findings, found);
+    transfers_note_culprit(it->transfers, it->cuts, it->job->instance_count, finding->rank);
+    if (found->slow_links)
+        take_in(it->findings, found);
     return 0;
 }
 
-static int take_all(struct explained_network_explaining *it)
+/* Notes what was found, so that it is not found again. */
+static void note_told(const struct explaining_network *it, const struct slow_network *found)
 {
-    struct slow_senders found = {.has = array_new(it->job->rank_count, sizeof *found.has)};
-    int are_there = 0, failed = !found.has;
-    for (int i = 0; !failed && i < MOST_GROUPS && (are_there = slow_senders_next(&it->search, &found)) > 0;
-         i++)
-        failed = take(it, &found);
-    free(found.has);
-    return failed || are_there < 0 ? -1 : 0;
+    const struct transfer_group *best = &it->groups.items[found->group];
+    for (size_t i = 0; i < it->edges->count; i++) {
+        const struct edge *edge = &it->edges->items[i];
+        int is_of_best = (best->kind == TRANSFER_SENDS && edge->sender == best->rank) ||
+                         (best->kind == TRANSFER_RECEIVES && edge->receiver == best->rank);
+        it->told.edges[i] |= found->edge_excess[i] > 0 ||
+                             (!found->count && is_of_best && step_set_has(&found->steps, edge->step));
+    }
+    for (size_t i = 0; i < it->job->instance_count; i++) {
+        int32_t group = it->groups.of_instance[i];
+        it->told.instances[i] |= group >= 0 && (found->has[group] || (size_t)group == found->group) &&
+                                 step_set_has(&found->steps, it->job->instances[i].step);
+    }
 }
 
-int findings_take_senders(struct findings *findings, const struct suspects *suspects, const struct job *job,
+/* Takes the next unit. Returns 1 if there was one, 0 if not, -1 when memory runs out. */
+static int take_next(struct explaining_network *it)
+{
+    const struct network_limits least = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS),
+                                         limit_of(LIMIT_PAUSE) * (double)it->baseline->median_step_ns};
+    struct slow_network found = {0};
+    int is_found = transfer_groups_init(&it->groups, it->job, it->baseline->first_step, it->edges, it->told)
+                       ? -1
+                       : it->groups.count > 0;
+    if (is_found > 0)
+        is_found =
+            slow_network_init(&found, &it->groups) ? -1 : slow_groups_next(&it->groups, &least, &found);
+    if (is_found > 0 && (slow_units_find(&it->groups, &found) || take(it, &found)))
+        is_found = -1;
+    if (is_found > 0)
+        note_told(it, &found);
+    slow_network_release(&found);
+    transfer_groups_release(&it->groups);
+    return is_found;
+}
+
+int findings_take_network(struct findings *findings, const struct suspects *suspects, const struct job *job,
                           const struct baseline *baseline, const struct edges *edges,
                           struct transfer_excess *transfers, struct replay *replay,
                           const struct diagnose_options *options, struct error *error)
 {
-    struct explained_network_explaining it = {.findings = findings,
-                                              .suspects = suspects,
-                                              .job = job,
-                                              .baseline = baseline,
-                                              .edges = edges,
-                                              .transfers = transfers,
-                                              .options = options,
-                                              .replay = replay,
-                                              .cuts = array_new(job->instance_count + 1, sizeof *it.cuts)};
-    const struct sender_limits acceptance_limits = {limit_of(LIMIT_CERTAINTY),
-                                                    limit_of(LIMIT_SLOWER_OPERATIONS)};
-    int failed = 0;
-    if (replay && edges->count && !job->finished_only && baseline->median_step_ns)
-        failed = !it.cuts || sender_search_init(&it.search, job, baseline, edges, acceptance_limits) ||
-                 take_all(&it);
-    sender_search_release(&it.search);
+    struct explaining_network it = {
+        .findings = findings,
+        .suspects = suspects,
+        .job = job,
+        .baseline = baseline,
+        .edges = edges,
+        .transfers = transfers,
+        .options = options,
+        .replay = replay,
+        .told = {array_new(edges->count + 1, 1), array_new(job->instance_count + 1, 1)},
+        .cuts = array_new(job->instance_count + 1, sizeof *it.cuts),
+        .list = array_new(job->rank_count + 1, sizeof *it.list)};
+    int is_found = it.cuts && it.list && it.told.edges && it.told.instances ? 1 : -1;
+    for (int i = 0; replay && baseline->median_step_ns && i < MOST_UNITS && is_found > 0; i++)
+        is_found = take_next(&it);
+    free(it.told.edges);
+    free(it.told.instances);
     free(it.cuts);
-    return failed ? error_no_memory(error) : 0;
+    free(it.list);
+    return is_found < 0 ? error_no_memory(error) : 0;
 }

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Degrees of freedom of Student's t: as for network waits, the tail is heavy (slow_senders.c). */
+/* Degrees of freedom of Student's t: as for network waits, the tail is heavy (slow_groups.c). */
 static const double TAIL = 1;
 /* Two kinds of hypothesis: late in a set of steps, late in all steps. */
 enum { KINDS = 2 };

@@ -31,14 +31,6 @@ struct edge {
 };
 
 /*
- * In a ring with one slow link, the order in which members end shows which of them are at neither end of the
- * link. Sets these in `cleared`, by operation, for an instance that was slow by `slow_ns`. Sets none where
- * the order is not conclusive. Returns -1 when memory runs out.
- */
-int ring_clear_members(const struct job *job, const struct job_instance *instance, int64_t slow_ns,
-                       unsigned char *cleared);
-
-/*
  * Fills in over_ns. Edges at one place of the step (role and position of the sender) are compared with each
  * other and with their own other steps, as ranks are (struct place). Returns -1 when memory runs out.
  */
@@ -53,8 +45,8 @@ int edges_measure_busy(struct edges *edges, const struct job *job, const struct 
  */
 struct transfer_excess {
     int64_t beyond_ns; /* transfer minus the baseline of its place; TIME_UNKNOWN */
-    int64_t slow_ns;   /* by how much it was slow, from its transfer, from its links or, for a receive with an
-                          unknown end, from the lateness that it passed on; 0 where nothing stands out */
+    int64_t slow_ns;   /* by how much it was slow, from its transfer or from its links; 0 where nothing stands
+                          out */
     int64_t some_ns;   /* part of slow_ns for which a link held only some members: it is not part of the
                           transfer time */
     int32_t culprit;   /* job rank whose link made it slow; -1: unknown */
@@ -97,13 +89,6 @@ int transfers_find_slow(const struct job *job, const struct baseline *baseline, 
  */
 int transfers_find_slow_links(const struct job *job, const struct edges *edges,
                               struct transfer_excess *transfers);
-
-/*
- * Finds the rank whose sends made instances slow (culprit) where no network steps are recorded. Returns -1
- * when memory runs out.
- */
-int blame_without_network_steps(const struct job *job, const struct baseline *baseline,
-                                struct transfer_excess *transfers);
 
 /* -------------------- blame_by_edges.c -------------------- */
 

@@ -226,7 +226,7 @@ const struct rule rules[RULE_COUNT] = {
          "host recorded",
          "the rank may have waited for a rank or link under stronger suspicion"},
     [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                             "findings by the score of senders",
+                             "findings by the score of the network",
                              "the share of its slowness in sends to ranks that are believed to be late in "
                              "that step, or from ranks "
                              "whose proxy threads are believed to be",
@@ -311,9 +311,8 @@ const struct rule rules[RULE_COUNT] = {
          "only some places take longer, which may be by design"},
     [RULE_LONGER_WAY] =
         {"longer-way", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE,
-         "findings by the score of senders that cover all steps",
-         "the number of other ranks of its host that wait less than slower-operations times as long as those "
-         "of other hosts, and that send to a host that it sends to; not counted for a single rank",
+         "findings by the score of the network that cover all steps",
+         "1 if all others of its kind are less than half as slow; for several ranks, if most are",
          "the route of the sends may be longer by design"},
     [RULE_BUSIEST] = {"busiest", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BUSIER,
                       "traces with all GPU activity, for a rank with fewer peers than ranks-of-role that "
@@ -353,7 +352,7 @@ const struct rule rules[RULE_COUNT] = {
          "the log odds that the fault is not noise", "the fault may be noise"},
     [RULE_CERTAINTY_SENDERS] =
         {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-         "findings by the score of senders or of groups", "the log odds that the fault is not noise",
+         "findings by the score of the network", "the log odds that the fault is not noise",
          "the fault may be noise: links also have slow moments that last for several steps"},
     [RULE_NOTICES] =
         {"notices", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLICE, "findings about proxy threads",
@@ -391,18 +390,20 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_NOT_SLOWER] =
         {"not-slower", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER,
          "traces with network steps, if operations took less than slower-operations times the baseline; "
-         "faults of one or two steps, or of all, or not as long and far ahead as for not-slower-many",
+         "faults of one or two steps, or of all, or not as long and far ahead as for not-slower-many; "
+         "findings by the score of the network that cover all steps",
          "how many times the baseline the network steps of its slow links waited",
          "the links are no slower than healthy links are at times"},
     [RULE_NOT_SLOWER_MANY] =
         {"not-slower-many", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER_MANY,
          "traces with network steps, if operations took less than slower-operations times the baseline; "
          "faults of at least three steps, not all, that are ahead-many, or are worth longer-many and as "
-         "strong as any other single step, but not both; worth less than longer-steps",
+         "strong as any other single step, but not both; worth less than longer-steps; findings by the score "
+         "of the network of consecutive steps, not all",
          "how many times the baseline the network steps of its slow links waited",
          "the links are no slower than healthy links are at times"},
     [RULE_ONE_OF_SEVERAL] = {"one-of-several", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_ONE,
-                             "findings by the score of groups",
+                             "findings by the score of the network",
                              "the number of ranks of which one may be at fault; 1 for a host",
                              "the trace cannot tell which of several ranks is at fault"},
     [RULE_STEADY] = {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL, NULL,

@@ -1,7 +1,7 @@
 /*
  * Scans a row of residuals for the set of steps that a fault explains best: an interval or a period
  * (scan_row). Also divides the ranks of a job into units that may be at fault together (partitions_init).
- * explain_search.c and slow_senders.c use both.
+ * explain_search.c and slow_groups.c use both.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"

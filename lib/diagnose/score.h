@@ -507,148 +507,73 @@ int explanation_search_best(struct explanation_search *it, struct explanation *b
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
                             struct explanation *fault);
 
-/* -------------------- slow_senders.c -------------------- */
+/* -------------------- transfer_groups.c -------------------- */
 
 /*
- * How much longer the network steps of a rank waited (SendWait) than those of other senders, in the same step
- * and for the same kind of operation (function, bytes, communicator size): the logarithm of the ratio, mean
- * over its network steps. Logarithms are used because a slow link multiplies the wait. At least three other
- * senders are needed to compare with, because the lower median of two is always one of them.
+ * What is compared as a whole. Where network steps are recorded: all that a rank sends, or all that is sent
+ * to it. Where none are: the members of a communicator, or a sender with its receiver.
  */
-struct senders {
-    size_t ranks;
-    int32_t steps;
-    const int32_t *numbers; /* borrowed: number of each step (job.h); NULL: the index of the step */
-    int32_t first_step;     /* first step after warm-up */
-    double *ratio;          /* owned: [rank * steps + step]; NAN: unknown, or warm-up */
-    double *beyond; /* owned: ratio minus the lower quartile of the rank, about 0 where nothing is wrong */
-    double *usual;  /* owned: [rank], that quartile; NAN: it sends too little */
-    double spread;  /* standard deviation of `beyond`, from the median of its distances from 0; 0: nothing can
-                       be determined */
-    double steady_spread;  /* same, of `ratio` */
-    struct step_set *best; /* owned: [rank], the best set of steps; period 0: there is none */
-    double deflation;      /* best scores of senders without a fault, divided by what they should be */
-    size_t count;          /* ranks with a known `usual` */
-};
-
-/* Steps before `first_step` are warm-up. Returns -1 when memory runs out; release it in all cases. */
-int senders_init(struct senders *senders, const struct job *job, int32_t first_step,
-                 const struct edges *edges);
-void senders_release(struct senders *senders);
+enum transfer_kind { TRANSFER_SENDS, TRANSFER_RECEIVES, TRANSFER_GROUP };
 
 /*
- * Scores the steps of `set` for a rank, against its own quiet steps or, if `is_steady`, against the others.
- * Returns -1 when memory runs out.
- */
-int senders_score(const struct senders *senders, size_t rank, int is_steady, struct step_set *set);
-
-/* Returns the certainty of a scored set: log odds, after deflation and penalties. */
-double senders_certainty(const struct senders *senders, int is_steady, const struct step_set *set);
-
-/* Senders of one host that were slow in the same steps. They may share a network interface. */
-struct slow_senders {
-    unsigned char *has; /* owned: [rank] */
-    size_t count;
-    int32_t rank; /* the lowest of them */
-    struct step_set steps;
-    int is_steady;    /* slow in all steps: compared with other senders, not with their own past */
-    double certainty; /* log odds, after penalties, of the sum of their scores */
-};
-
-/* Thresholds for naming senders. */
-struct sender_limits {
-    double certainty;
-    double times; /* for senders slow in all steps: minimum ratio of their wait to that of others */
-};
-
-struct sender_search {
-    const struct job *job;
-    const struct edges *edges;
-    struct sender_limits acceptance_limits;
-    struct senders senders;
-    struct partitions partitions; /* made when the first sender is certain */
-    unsigned char *told;          /* owned: [rank], already returned */
-};
-
-/* Returns -1 when memory runs out; release it in that case too. */
-int sender_search_init(struct sender_search *search, const struct job *job, const struct baseline *baseline,
-                       const struct edges *edges, struct sender_limits acceptance_limits);
-void sender_search_release(struct sender_search *search);
-
-/*
- * Finds the most certain senders that are left. Each rank is returned once. `found->has` has room for all
- * ranks. Returns 1 if there are any, 0 if not, -1 when memory runs out.
- */
-int slow_senders_next(struct sender_search *search, struct slow_senders *found);
-
-/*
- * Counts other senders on their host that are as fast as those of other hosts and send to a host that these
- * send to. If there are none, the whole host may have a longer path. Returns 0 if only one rank was found,
- * because the slot of a GPU decides its path. Returns -1 when memory runs out.
- */
-int slow_senders_count_fast_peers(const struct sender_search *search, const struct slow_senders *found);
-
-/* Whether they were slow in this step. */
-int slow_senders_have_step(const struct slow_senders *found, int32_t step);
-
-/*
- * Returns how much longer than its baseline, or than the others, the network steps of a rank waited in a
- * step: the logarithm of the ratio; 0 if they did not, or if it is unknown.
- */
-double slow_senders_excess(const struct sender_search *search, const struct slow_senders *found, int32_t rank,
-                           int32_t step);
-
-/* -------------------- slow_groups.c -------------------- */
-
-/*
- * A group of ranks that transfer together: the members of a communicator, or a sender with its receiver. Its
- * sister groups, the family, have members at the same distances from each other, on as many hosts.
+ * Its sister groups, the family, are of the same kind; of groups without network steps, those that have
+ * members at the same distances from each other, on as many hosts.
  */
 struct transfer_group {
-    int32_t instance; /* one of its instances, which has all its members */
+    enum transfer_kind kind;
+    int32_t rank;     /* sender or receiver; -1: a group */
+    int32_t instance; /* of a group: one of its instances, which has all its members */
     int32_t number;   /* before the groups were sorted by family */
     int32_t family;
     int crosses;          /* whether its members are on several hosts; -1: hosts are not known */
-    int is_told;          /* it was already returned */
     double level;         /* lower quartile over steps of struct transfer_groups.ratio; NAN */
     double apart;         /* its level minus the upper quartile of those of its sisters; NAN */
     double spread[2];     /* standard deviation of its family, of `beyond` and of `ratio` */
     struct step_set best; /* best set of steps in `beyond`; period 0: there is none */
-    double deflation;     /* best scores of its family without a fault, divided by what they should be */
+    double factor;        /* by which the spread of its family is greater by the scores of quiet steps; 0 */
+};
+
+/* What a finding already explains (explained_network.c). */
+struct told_transfers {
+    unsigned char *edges;     /* [edge] */
+    unsigned char *instances; /* [instance] */
 };
 
 /*
- * How much longer the transfers of each group took, by step, where no network steps are recorded: logarithms
- * of ratios of sums of transfer times. The shortest duration over members is the transfer time, so a member
- * that arrives late does not count. Transfers are compared by function, bytes and phase, with those of at
- * least three sister groups in the same step, and with the lower quartile of the group's own steps.
+ * How much longer the transfers of each group took, by step: logarithms of ratios of sums of times, because a
+ * slow link multiplies them. With network steps the time is their wait (SendWait). Without, it is the
+ * shortest duration over the members of an instance, so a member that arrives late does not count. Times are
+ * compared by function, bytes and phase (with network steps: function, bytes and size of the communicator),
+ * with those of at least three sister groups in the same step, and with the lower quartile of the group's own
+ * steps.
  */
 struct transfer_groups {
-    const struct job *job; /* borrowed */
+    const struct job *job;      /* borrowed */
+    const struct edges *edges;  /* borrowed */
+    struct told_transfers told; /* borrowed */
     int32_t steps;
     int32_t first_step;           /* first step after warm-up */
     struct partitions partitions; /* for the hosts */
     struct transfer_group *items; /* owned; sorted by family */
     size_t count;
     int32_t *of_instance; /* owned: [instance], its group; -1: not compared */
+    int32_t *of_sender;   /* owned: [rank], the group of its sends; -1 */
+    int32_t *of_receiver; /* owned: same, of what is sent to it */
     double *ratio;        /* owned: [group * steps + step], to sister groups; NAN: not known */
     double *beyond;       /* owned: same, to its own quiet steps, about 0 where nothing is wrong */
+    double *over_ns;      /* owned: same, by how much longer than in its own quiet steps */
 };
-
-/* Steps before `first_step` are warm-up. Returns -1 when memory runs out; release it in all cases. */
-int transfer_groups_init(struct transfer_groups *groups, const struct job *job, int32_t first_step,
-                         const struct edges *edges);
-void transfer_groups_release(struct transfer_groups *groups);
-
-/* -------------------- transfer_groups.c -------------------- */
 
 /*
  * Called by transfer_groups_init: finds the groups that transfer in at least half of the steps, and their
  * families. Returns -1 when memory runs out.
  */
-int transfer_groups_find(struct transfer_groups *groups, const struct edges *edges);
+int transfer_groups_find(struct transfer_groups *groups);
 
-/* The hosts of the ranks; NULL: not known. */
+/* Whether the network steps of an edge are compared. */
+int transfer_groups_has_edge(const struct transfer_groups *groups, size_t edge);
+
+/* The hosts of the ranks, or else blocks of ranks that do not use the network among themselves; NULL. */
 const struct partition *transfer_groups_hosts(const struct transfer_groups *groups);
 
 /*
@@ -659,47 +584,68 @@ size_t transfer_group_ranks(const struct transfer_groups *groups, size_t group, 
 
 /* -------------------- slow_groups.c -------------------- */
 
+/* Steps before `first_step` are warm-up. Returns -1 when memory runs out; release it in all cases. */
+int transfer_groups_init(struct transfer_groups *groups, const struct job *job, int32_t first_step,
+                         const struct edges *edges, struct told_transfers told);
+void transfer_groups_release(struct transfer_groups *groups);
+
 /* The median over the steps of a set of `ratio`, if `is_steady`, or of `beyond`. `list` has room for all. */
 double transfer_groups_middle(const struct transfer_groups *groups, size_t group, int is_steady,
                               const struct step_set *set, double *list);
 
-/* Groups that were slow in the same steps, and the ranks that explain them. */
-struct slow_groups {
+/* Thresholds for naming a unit. */
+struct network_limits {
+    double certainty;
+    double times;    /* for what is slow in all steps: minimum ratio to its sisters */
+    double pause_ns; /* so much longer took no healthy transfer, in any step */
+};
+
+/* What a unit is made of (slow_units.c). */
+enum network_unit { NETWORK_RANK, NETWORK_GROUP, NETWORK_HOST, NETWORK_HOSTS, NETWORK_ALL };
+
+/* Groups that were slow in the same steps, and what explains them. */
+struct slow_network {
     unsigned char *has; /* owned: [group] */
     double *scores;     /* owned: [group], for these steps */
-    unsigned char *may; /* owned: [rank], one of these is at fault, or all of them together if `is_unit` */
-    size_t count;       /* ranks in `may`; 0: the trace cannot tell anything about the ranks */
-    int is_unit;        /* the ranks of a host */
     size_t group;       /* the most certain group */
     struct step_set steps;
-    int is_steady;    /* slow in all steps: compared with sister groups, not with their own past */
-    double certainty; /* log odds, after penalties, of the sum of the scores of the groups */
+    int is_steady;       /* compared with sister groups, not with its own past */
+    int is_moment;       /* a single step, in which a transfer without network steps took pause_ns longer */
+    double certainty;    /* log odds, after penalties, of the sum of the scores of the groups */
+    double *edge_excess; /* owned: [edge], the logarithm of how many times as long it waited as it should,
+                            where the unit has it; 0: not slow, or not of the unit */
+    enum network_unit unit;
+    unsigned char *may; /* owned: [rank], one of these is at fault, or all of them together if `is_unit` */
+    size_t count;       /* ranks in `may`; 0: the trace cannot tell anything about the ranks */
+    int is_unit;
+    int receives;      /* what is sent to these ranks is slow, not what they send */
+    size_t slow_links; /* of the unit */
 };
+
+int slow_network_init(struct slow_network *found, const struct transfer_groups *groups);
+void slow_network_release(struct slow_network *found);
 
 /*
  * Finds the most certain group that is left, and the groups that were slow in the same steps; then call
- * slow_groups_find_ranks and slow_groups_settle. Returns 1 if there is one, 0 if not, -1 when memory runs
- * out.
+ * slow_units_find. Returns 1 if there is one, 0 if not, -1 when memory runs out.
  */
-int slow_groups_next(struct transfer_groups *groups, const struct sender_limits *least,
-                     struct slow_groups *found);
-
-/* Fills in the certainty of the groups together. They are not returned again. */
-void slow_groups_settle(struct transfer_groups *groups, struct slow_groups *found);
+int slow_groups_next(struct transfer_groups *groups, const struct network_limits *least,
+                     struct slow_network *found);
 
 /*
- * Returns by how much an instance took longer than it should, as the logarithm of the ratio; 0 if it is not
- * of these groups and steps.
+ * Returns by how much an instance without network steps took longer than it should, as the logarithm of the
+ * ratio; 0 if it is not of these groups and steps.
  */
-double slow_groups_excess(const struct transfer_groups *groups, const struct slow_groups *found,
+double slow_groups_excess(const struct transfer_groups *groups, const struct slow_network *found,
                           size_t instance);
 
-/* -------------------- slow_group_ranks.c -------------------- */
+/* -------------------- slow_units.c -------------------- */
 
 /*
- * Fills in the ranks of `found` (may, count, is_unit), and takes groups without such a rank out of it.
- * `margin`: log odds by which one explanation has to be better than another. Returns -1 when memory runs out.
+ * Finds the smallest unit that explains the slow groups, and takes groups that it does not have out of
+ * `found`. Fills in unit, may, count, is_unit, receives, edge_excess and certainty. Returns -1 when memory
+ * runs out.
  */
-int slow_groups_find_ranks(const struct transfer_groups *groups, struct slow_groups *found, double margin);
+int slow_units_find(const struct transfer_groups *groups, struct slow_network *found);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Finds groups of ranks (transfer_groups.c) whose transfers took longer than those of their sister groups, or
- * than their own in other steps, where no network steps are recorded. explained_groups.c turns the result
- * into findings.
+ * Finds groups (transfer_groups.c) whose transfers took longer than those of their sister groups, or than
+ * their own in other steps. slow_units.c finds what explains them, explained_network.c turns that into
+ * findings.
  */
 #include "base/base.h"
 #include "diagnose/baseline.h"
@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Degrees of freedom of Student's t, as for senders (slow_senders.c): transfers use the same networks. */
+/*
+ * Degrees of freedom of Student's t (1: Cauchy): the tail of times on a network is heavier than that of own
+ * time.
+ */
 static const double TAIL = 1;
 /* Two kinds of hypothesis: slow in a set of steps, slow in all steps. */
 enum { KINDS = 2 };
@@ -29,12 +32,15 @@ enum { LEAST_KNOWN = 4 };
  */
 static const double LEAST_SPREAD = 0.02;
 
-/* What a group did in one step, of one kind: function, size and phase, in groups of one family. */
+/*
+ * What a group did in one step, of one kind: function, bytes and phase, in groups of one family; with network
+ * steps, function, bytes and size of the communicator.
+ */
 struct transfer {
     int64_t bytes;
+    int64_t of; /* phase or size of the communicator */
     int32_t family;
     int32_t function;
-    int32_t tag;
     int32_t step;
     int32_t group;
     double total_ns;
@@ -48,8 +54,8 @@ static int by_kind(const struct transfer *left, const struct transfer *right)
         return left->family < right->family ? -1 : 1;
     if (left->function != right->function)
         return left->function < right->function ? -1 : 1;
-    if (left->tag != right->tag)
-        return left->tag < right->tag ? -1 : 1;
+    if (left->of != right->of)
+        return left->of < right->of ? -1 : 1;
     return (left->bytes > right->bytes) - (left->bytes < right->bytes);
 }
 
@@ -78,24 +84,46 @@ static double mean_of(const struct transfer *transfer)
 
 /* -------------------- transfer times -------------------- */
 
+static struct transfer transfer_of(const struct transfer_groups *groups, const struct job_instance *instance,
+                                   int32_t group)
+{
+    return (struct transfer){.bytes = job_member(groups->job, instance, 0)->bytes,
+                             .of = instance->tag,
+                             .family = groups->items[group].family,
+                             .function = (int32_t)instance->function,
+                             .step = instance->step,
+                             .group = group,
+                             .total_ns = (double)instance->transfer_ns,
+                             .count = 1};
+}
+
+/* Adds the network steps of an edge to its sender or receiver; none if group is -1. */
+static size_t add_edge(const struct transfer_groups *groups, const struct edge *edge, int32_t group,
+                       struct transfer *transfer)
+{
+    const struct job_instance *instance = &groups->job->instances[edge->instance];
+    if (group < 0)
+        return 0;
+    *transfer = transfer_of(groups, instance, group);
+    transfer->of = groups->job->communicators[instance->communicator].size;
+    transfer->total_ns = (double)edge->wait_ns;
+    transfer->count = edge->steps;
+    return 1;
+}
+
 /* Lists one entry per group, kind and step. Returns their number. */
 static size_t list_transfers(const struct transfer_groups *groups, struct transfer *transfers)
 {
-    const struct job *job = groups->job;
     size_t count = 0, kept = 0;
-    for (size_t i = 0; i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        int32_t group = groups->of_instance[i];
-        if (group < 0)
+    for (size_t i = 0; i < groups->job->instance_count; i++)
+        if (groups->of_instance[i] >= 0)
+            transfers[count++] = transfer_of(groups, &groups->job->instances[i], groups->of_instance[i]);
+    for (size_t i = 0; i < groups->edges->count; i++) {
+        const struct edge *edge = &groups->edges->items[i];
+        if (!transfer_groups_has_edge(groups, i))
             continue;
-        transfers[count++] = (struct transfer){.bytes = job_member(job, instance, 0)->bytes,
-                                               .family = groups->items[group].family,
-                                               .function = (int32_t)instance->function,
-                                               .tag = instance->tag,
-                                               .step = instance->step,
-                                               .group = group,
-                                               .total_ns = (double)instance->transfer_ns,
-                                               .count = 1};
+        count += add_edge(groups, edge, groups->of_sender[edge->sender], &transfers[count]);
+        count += add_edge(groups, edge, groups->of_receiver[edge->receiver], &transfers[count]);
     }
     array_sort(transfers, count, sizeof *transfers, by_kind_and_step);
     for (size_t i = 0; i < count; i++)
@@ -176,7 +204,8 @@ static double log_ratio(double took_ns, double usual_ns)
 
 static int fill_ratios(struct transfer_groups *groups)
 {
-    size_t cells = groups->count * (size_t)groups->steps + 1, most = groups->job->instance_count + 1;
+    size_t cells = groups->count * (size_t)groups->steps + 1,
+           most = groups->job->instance_count + 2 * groups->edges->count + 1;
     struct cell_sums sums = {array_new(cells, sizeof(double)), array_new(cells, sizeof(double)),
                              array_new(cells, sizeof(double)), array_new(cells, sizeof(double))};
     struct transfer *transfers = array_new(most, sizeof *transfers);
@@ -187,6 +216,7 @@ static int fill_ratios(struct transfer_groups *groups)
         add_all(groups, transfers, list_transfers(groups, transfers), list, &sums);
     for (size_t i = 0; !failed && i + 1 < cells; i++) {
         groups->beyond[i] = log_ratio(sums.took_ns[i], sums.usual_ns[i]);
+        groups->over_ns[i] = sums.took_ns[i] - sums.usual_ns[i];
         groups->ratio[i] = log_ratio(sums.took_beside_ns[i], sums.sisters_ns[i]);
     }
     free(sums.took_ns);
@@ -214,24 +244,39 @@ static size_t family_end(const struct transfer_groups *groups, size_t first)
     return end;
 }
 
-/*
- * The spread of a family: that of the differences between consecutive steps, so that a fault that begins or
- * ends once does not count, over the square root of two.
- */
-static void measure_spread(struct transfer_groups *groups, size_t first, size_t end, int is_steady,
-                           double *list)
+/* The median distance between the values of a family that are `lag` steps apart, as a standard deviation. */
+static double spread_at(const struct transfer_groups *groups, size_t first, size_t end, int is_steady,
+                        int32_t lag, double *list)
 {
     size_t known = 0;
     for (size_t group = first; group < end; group++) {
         const double *row = row_of(groups, group, is_steady);
-        for (int32_t step = 1; step < groups->steps; step++)
-            if (!isnan(row[step]) && !isnan(row[step - 1]))
-                list[known++] = fabs(row[step] - row[step - 1]);
+        for (int32_t step = lag; step < groups->steps; step++)
+            if (!isnan(row[step]) && !isnan(row[step - lag]))
+                list[known++] = fabs(row[step] - row[step - lag]);
     }
     sort_reals(list, known);
-    double spread = known ? SIGMA_OF_DISTANCE * list[known / 2] / sqrt(2) : 0;
+    return known ? SIGMA_OF_DISTANCE * list[known / 2] / sqrt(2) : INFINITY;
+}
+
+/* Steps are compared with those up to this many before them. */
+enum { MOST_LAG = 7 };
+
+/*
+ * The spread of a family: the least one of the differences between steps at one distance, so that neither a
+ * fault that begins or ends once counts, nor one that recurs.
+ */
+static void measure_spread(struct transfer_groups *groups, size_t first, size_t end, int is_steady,
+                           double *list)
+{
+    double least = INFINITY;
+    for (int32_t lag = 1; lag <= MOST_LAG; lag++) {
+        double spread = spread_at(groups, first, end, is_steady, lag, list);
+        least = spread < least ? spread : least;
+    }
     for (size_t group = first; group < end; group++)
-        groups->items[group].spread[is_steady] = spread > LEAST_SPREAD ? spread : LEAST_SPREAD;
+        groups->items[group].spread[is_steady] =
+            isfinite(least) && least > LEAST_SPREAD ? least : LEAST_SPREAD;
 }
 
 /*
@@ -268,11 +313,35 @@ static double quartile_of(const double *row, int32_t steps, double *list)
     return known >= LEAST_KNOWN ? list[known / 4] : NAN;
 }
 
+/*
+ * The lowest median of LEAST_KNOWN consecutive values of a row: what is usual where a fault covers more than
+ * three quarters of the steps. INFINITY: too few.
+ */
+static double lowest_of(const double *row, int32_t steps)
+{
+    double lowest = INFINITY, list[LEAST_KNOWN];
+    for (int32_t first = 0; first + LEAST_KNOWN <= steps; first++) {
+        size_t known = 0;
+        for (int32_t step = first; step < first + LEAST_KNOWN; step++)
+            if (!isnan(row[step]))
+                list[known++] = row[step];
+        sort_reals(list, known);
+        if (known == LEAST_KNOWN && list[LEAST_KNOWN / 2] < lowest)
+            lowest = list[LEAST_KNOWN / 2];
+    }
+    return lowest;
+}
+
+/* Noise hardly takes the median of some steps this many sigma below the quartile. */
+static const double BELOW_QUARTILE = 4;
+
 /* Takes the level of a group, and moves the steps in which it is not slow to about 0. */
 static void scale_rows(struct transfer_groups *groups, size_t group, double *list)
 {
     double *row = groups->beyond + group * (size_t)groups->steps;
-    double usual = quartile_of(row, groups->steps, list);
+    double usual = quartile_of(row, groups->steps, list), lowest = lowest_of(row, groups->steps);
+    if (lowest < usual - BELOW_QUARTILE * groups->items[group].spread[0])
+        usual = lowest;
     groups->items[group].level = quartile_of(row_of(groups, group, 1), groups->steps, list);
     for (int32_t step = 0; step < groups->steps; step++)
         row[step] -= usual + QUARTILE * groups->items[group].spread[0];
@@ -299,13 +368,16 @@ static double *scaled_row(const struct transfer_groups *groups, size_t group, in
     return row;
 }
 
-/* Finds the best set of steps of each group. */
-static int find_sets(struct transfer_groups *groups)
+/* Finds the best set of steps of each group whose score is above `least`. */
+static int find_sets(struct transfer_groups *groups, double least)
 {
     for (size_t group = 0; group < groups->count; group++) {
-        double *row = scaled_row(groups, group, 0);
-        int failed =
-            !row || scan_row(row, groups->job->step_numbers, groups->steps, TAIL, &groups->items[group].best);
+        struct step_set *best = &groups->items[group].best;
+        double *row = best->score > least ? scaled_row(groups, group, 0) : NULL;
+        if (best->score <= least)
+            continue;
+        *best = (struct step_set){.score = 0};
+        int failed = !row || scan_row(row, groups->job->step_numbers, groups->steps, TAIL, best);
         free(row);
         if (failed)
             return -1;
@@ -316,33 +388,63 @@ static int find_sets(struct transfer_groups *groups)
 /* A family with fewer groups than this is controlled by the others: some of its groups may be at fault. */
 enum { LEAST_CONTROLS = 4 };
 
-/* By what factor the best scores of a family exceed what they should be; 1 for a small family. */
-static double deflation_of(const struct transfer_groups *groups, size_t first, size_t end, double *list)
+/* The best score of a group outside the steps of `left_out`, with the spread times `factor`. */
+static int score_outside(const struct transfer_groups *groups, size_t group, const struct step_set *left_out,
+                         double factor, double *score)
 {
-    size_t count = end - first;
-    for (size_t i = 0; i < count; i++)
-        list[i] = groups->items[first + i].best.score;
-    sort_reals(list, count);
-    double times = count < LEAST_CONTROLS ? 1 : list[(count - 1) / 2] / scan_expected(groups->steps);
-    return times > 1 ? times : 1;
+    struct step_set best = {.score = 0};
+    double *row = scaled_row(groups, group, 0);
+    for (int32_t step = 0; row && step < groups->steps; step++)
+        row[step] = step_set_has(left_out, step) ? NAN : row[step] / factor;
+    int failed = !row || scan_row(row, groups->job->step_numbers, groups->steps, TAIL, &best);
+    free(row);
+    *score = best.score;
+    return failed;
 }
+
+/* The spread of the noise is found in as many attempts. */
+enum { ATTEMPTS = 4 };
 
 /*
  * Genomic control, as for own time (score.h), by family: networks vary for longer than links inside a host.
+ * Finds the factor by which the spread has to be greater for the best scores outside the steps of `left_out`
+ * to be what independent noise has: what is slow in these steps may be at fault. A score grows with the
+ * square of a value over the spread. -1 when memory runs out.
  */
-static void take_deflation(struct transfer_groups *groups, double *list)
+static int find_factor(const struct transfer_groups *groups, size_t first, size_t end,
+                       const struct step_set *left_out, double *list, double *factor)
+{
+    size_t stride = (end - first + MOST_SAMPLED - 1) / MOST_SAMPLED;
+    double times = INFINITY;
+    *factor = 1;
+    for (int attempt = 0; attempt < ATTEMPTS && times > 1; attempt++) {
+        size_t count = 0;
+        for (size_t group = first; group < end; group += stride)
+            if (score_outside(groups, group, left_out, *factor, &list[count++]))
+                return -1;
+        sort_reals(list, count);
+        times = list[(count - 1) / 2] / scan_expected(groups->steps);
+        *factor *= times > 1 ? sqrt(times) : 1;
+    }
+    return 0;
+}
+
+static int correct_spreads(struct transfer_groups *groups, const struct step_set *left_out, double *list)
 {
     double most = 1;
     for (size_t first = 0, end; first < groups->count; first = end) {
+        double factor;
         end = family_end(groups, first);
-        double times = deflation_of(groups, first, end, list);
-        most = times > most ? times : most;
+        if (find_factor(groups, first, end, left_out, list, &factor))
+            return -1;
+        most = end - first >= LEAST_CONTROLS && factor > most ? factor : most;
         for (size_t group = first; group < end; group++)
-            groups->items[group].deflation = end - first < LEAST_CONTROLS ? 0 : times;
+            groups->items[group].factor = end - first < LEAST_CONTROLS ? 0 : factor;
     }
     for (size_t group = 0; group < groups->count; group++)
-        if (!(groups->items[group].deflation > 0))
-            groups->items[group].deflation = most;
+        groups->items[group].spread[0] *=
+            groups->items[group].factor > 0 ? groups->items[group].factor : most;
+    return 0;
 }
 
 static int allocate(struct transfer_groups *groups)
@@ -350,14 +452,16 @@ static int allocate(struct transfer_groups *groups)
     size_t cells = groups->count * (size_t)groups->steps + 1;
     groups->ratio = array_new(cells, sizeof *groups->ratio);
     groups->beyond = array_new(cells, sizeof *groups->beyond);
-    return groups->ratio && groups->beyond ? 0 : -1;
+    groups->over_ns = array_new(cells, sizeof *groups->over_ns);
+    return groups->ratio && groups->beyond && groups->over_ns ? 0 : -1;
 }
 
 int transfer_groups_init(struct transfer_groups *groups, const struct job *job, int32_t first_step,
-                         const struct edges *edges)
+                         const struct edges *edges, struct told_transfers told)
 {
-    *groups = (struct transfer_groups){.job = job, .steps = job->step_count, .first_step = first_step};
-    if (transfer_groups_find(groups, edges))
+    *groups = (struct transfer_groups){
+        .job = job, .edges = edges, .told = told, .steps = job->step_count, .first_step = first_step};
+    if (transfer_groups_find(groups))
         return -1;
     if (!groups->count)
         return 0;
@@ -367,9 +471,9 @@ int transfer_groups_init(struct transfer_groups *groups, const struct job *job, 
     int failed = !list;
     if (!failed)
         measure_families(groups, list);
-    failed = failed || find_sets(groups);
-    if (!failed)
-        take_deflation(groups, list);
+    for (size_t group = 0; group < groups->count; group++)
+        groups->items[group].best.score = INFINITY;
+    failed = failed || find_sets(groups, 0);
     free(list);
     return failed ? -1 : 0;
 }
@@ -379,8 +483,11 @@ void transfer_groups_release(struct transfer_groups *groups)
     partitions_release(&groups->partitions);
     free(groups->items);
     free(groups->of_instance);
+    free(groups->of_sender);
+    free(groups->of_receiver);
     free(groups->ratio);
     free(groups->beyond);
+    free(groups->over_ns);
     *groups = (struct transfer_groups){0};
 }
 
@@ -390,10 +497,9 @@ static double penalty_of(const struct transfer_groups *groups, int is_steady)
     return is_steady ? 0 : scan_sets(groups->steps);
 }
 
-static double certainty_of(const struct transfer_groups *groups, size_t group, int is_steady, double score)
+static double certainty_of(const struct transfer_groups *groups, int is_steady, double score)
 {
-    return score / (is_steady ? 1 : groups->items[group].deflation) - penalty_of(groups, is_steady) -
-           log((double)groups->count * KINDS);
+    return score - penalty_of(groups, is_steady) - log((double)groups->count * KINDS);
 }
 
 /* Scores the steps of `set` for a group. Returns -1 when memory runs out. */
@@ -407,6 +513,25 @@ static int score_of(const struct transfer_groups *groups, size_t group, int is_s
 }
 
 /* -------------------- the search -------------------- */
+
+int slow_network_init(struct slow_network *found, const struct transfer_groups *groups)
+{
+    *found =
+        (struct slow_network){.has = array_new(groups->count + 1, sizeof *found->has),
+                              .scores = array_new(groups->count + 1, sizeof *found->scores),
+                              .may = array_new(groups->job->rank_count + 1, sizeof *found->may),
+                              .edge_excess = array_new(groups->edges->count + 1, sizeof *found->edge_excess)};
+    return found->has && found->scores && found->may && found->edge_excess ? 0 : -1;
+}
+
+void slow_network_release(struct slow_network *found)
+{
+    free(found->has);
+    free(found->scores);
+    free(found->may);
+    free(found->edge_excess);
+    *found = (struct slow_network){0};
+}
 
 double transfer_groups_middle(const struct transfer_groups *groups, size_t group, int is_steady,
                               const struct step_set *set, double *list)
@@ -429,7 +554,7 @@ static int is_slow(const struct transfer_groups *groups, size_t group, int is_st
     return transfer_groups_middle(groups, group, 0, set, list) > 0;
 }
 
-static void keep_best(struct slow_groups *best, size_t group, int is_steady, const struct step_set *set,
+static void keep_best(struct slow_network *best, size_t group, int is_steady, const struct step_set *set,
                       double certainty)
 {
     if (certainty <= best->certainty)
@@ -441,75 +566,118 @@ static void keep_best(struct slow_groups *best, size_t group, int is_steady, con
 }
 
 /* The most certain of the groups that were not returned yet. `list` has room for all steps and groups. */
-static int find_best(const struct transfer_groups *groups, const struct sender_limits *least, double *list,
-                     struct slow_groups *best)
+static int find_best(const struct transfer_groups *groups, const struct network_limits *least, double *list,
+                     struct slow_network *best)
 {
     best->certainty = 0;
     for (size_t group = 0; group < groups->count; group++) {
         const struct transfer_group *item = &groups->items[group];
         struct step_set all = {.first = groups->first_step, .last = groups->steps - 1, .period = 1};
-        if (item->is_told)
-            continue;
         if (is_slow(groups, group, 1, &all, least->times, list)) {
             if (score_of(groups, group, 1, &all))
                 return -1;
-            keep_best(best, group, 1, &all, certainty_of(groups, group, 1, all.score));
+            keep_best(best, group, 1, &all, certainty_of(groups, 1, all.score));
         }
         if (item->best.period && is_slow(groups, group, 0, &item->best, least->times, list))
-            keep_best(best, group, 0, &item->best, certainty_of(groups, group, 0, item->best.score));
+            keep_best(best, group, 0, &item->best, certainty_of(groups, 0, item->best.score));
     }
     return 0;
 }
 
 /* Collects the groups that were slow in the same steps, which pay no penalty for their choice again. */
-static int gather(struct transfer_groups *groups, const struct sender_limits *least, double *list,
-                  struct slow_groups *found)
+static int gather(const struct transfer_groups *groups, const struct network_limits *least, double *list,
+                  struct slow_network *found)
 {
     for (size_t group = 0; group < groups->count; group++) {
         struct step_set set = found->steps;
         found->scores[group] = 0;
         found->has[group] = 0;
-        if (groups->items[group].is_told ||
-            !is_slow(groups, group, found->is_steady, &set, least->times, list))
+        if (!is_slow(groups, group, found->is_steady, &set, least->times, list))
             continue;
         if (score_of(groups, group, found->is_steady, &set))
             return -1;
-        found->scores[group] = set.score / (found->is_steady ? 1 : groups->items[group].deflation);
+        found->scores[group] = set.score;
         found->has[group] = group == found->group ||
                             found->scores[group] - log((double)groups->count * KINDS) >= least->certainty;
     }
     return 0;
 }
 
-/* The log odds of all groups that are left together: they share what is at fault. */
-static double total_certainty(const struct transfer_groups *groups, const struct slow_groups *found)
+static double over_ns(const struct transfer_groups *groups, size_t group, int32_t step)
 {
-    double score = 0;
-    for (size_t group = 0; group < groups->count; group++)
-        score += found->has[group] ? found->scores[group] : 0;
-    return score - penalty_of(groups, found->is_steady) - log((double)groups->count * KINDS);
+    return groups->items[group].kind == TRANSFER_GROUP
+               ? groups->over_ns[group * (size_t)groups->steps + (size_t)step]
+               : 0;
 }
 
-int slow_groups_next(struct transfer_groups *groups, const struct sender_limits *least,
-                     struct slow_groups *found)
+/*
+ * Finds the group and the step in which a transfer without network steps took longer by most, and by
+ * pause_ns: that needs no other step as evidence. With it go the groups that took half as much longer.
+ * Returns whether there is one.
+ */
+static int find_moment(const struct transfer_groups *groups, const struct network_limits *least,
+                       struct slow_network *found)
+{
+    double most_ns = 0;
+    for (size_t group = 0; group < groups->count; group++)
+        for (int32_t step = 0; step < groups->steps; step++)
+            if (over_ns(groups, group, step) > most_ns) {
+                most_ns = over_ns(groups, group, step);
+                found->group = group;
+                found->steps = (struct step_set){.first = step, .last = step, .period = 1};
+            }
+    if (most_ns <= 0 || most_ns < least->pause_ns)
+        return 0;
+    found->is_steady = 0;
+    found->certainty = 0;
+    for (size_t group = 0; group < groups->count; group++) {
+        found->scores[group] = 0;
+        found->has[group] = over_ns(groups, group, found->steps.first) * 2 >= most_ns;
+    }
+    return 1;
+}
+
+/* As many quiet steps are a past to compare with. */
+enum { STEPS_OF_PAST = 3 };
+
+/*
+ * Leaves out steps at both ends of a fault in all steps in which it is less than half as slow, where they are
+ * enough for a past: it is then in some steps only.
+ */
+static void trim(const struct transfer_groups *groups, struct slow_network *found)
+{
+    const double *row = row_of(groups, found->group, 1);
+    double least = groups->items[found->group].level / 2;
+    struct step_set steps = found->steps;
+    while (found->is_steady && steps.first < steps.last && !(row[steps.first] >= least))
+        steps.first++;
+    while (found->is_steady && steps.first < steps.last && !(row[steps.last] >= least))
+        steps.last--;
+    if (step_set_count(&steps) + STEPS_OF_PAST <= step_set_count(&found->steps))
+        found->steps = steps;
+}
+
+int slow_groups_next(struct transfer_groups *groups, const struct network_limits *least,
+                     struct slow_network *found)
 {
     double *list = array_new(groups->count + (size_t)groups->steps + 1, sizeof *list);
     int failed = !list || find_best(groups, least, list, found);
+    if (!failed && !found->is_steady && found->certainty >= least->certainty)
+        /* No score gets greater. */
+        failed = correct_spreads(groups, &found->steps, list) ||
+                 find_sets(groups, least->certainty + penalty_of(groups, 0)) ||
+                 find_best(groups, least, list, found);
     int is_found = !failed && found->certainty >= least->certainty;
     if (is_found)
+        trim(groups, found);
+    if (is_found)
         failed = gather(groups, least, list, found);
+    found->is_moment = !failed && !is_found && find_moment(groups, least, found);
     free(list);
-    return failed ? -1 : is_found;
+    return failed ? -1 : is_found || found->is_moment;
 }
 
-void slow_groups_settle(struct transfer_groups *groups, struct slow_groups *found)
-{
-    found->certainty = total_certainty(groups, found);
-    for (size_t group = 0; group < groups->count; group++)
-        groups->items[group].is_told |= found->has[group];
-}
-
-double slow_groups_excess(const struct transfer_groups *groups, const struct slow_groups *found,
+double slow_groups_excess(const struct transfer_groups *groups, const struct slow_network *found,
                           size_t instance)
 {
     int32_t group = groups->of_instance[instance], step = groups->job->instances[instance].step;

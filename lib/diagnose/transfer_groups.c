@@ -1,9 +1,10 @@
 /*
- * Groups of ranks that transfer together, and which of them are sisters: a communicator, or a sender with its
- * receiver. slow_groups.c compares their transfer times.
+ * What is compared as a whole, and which of these are sisters: the sends of a rank, what is sent to a rank, a
+ * communicator, a sender with its receiver. slow_groups.c compares their times.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/network.h"
 #include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
@@ -15,20 +16,28 @@ const struct partition *transfer_groups_hosts(const struct transfer_groups *grou
     for (size_t i = 0; i < groups->partitions.count; i++)
         if (groups->partitions.items[i].kind == UNIT_HOST)
             return &groups->partitions.items[i];
-    return NULL;
+    return groups->edges->count && groups->partitions.count ? partitions_hosts(&groups->partitions) : NULL;
+}
+
+int transfer_groups_has_edge(const struct transfer_groups *groups, size_t at)
+{
+    const struct edge *edge = &groups->edges->items[at];
+    return edge->step >= groups->first_step && edge->step < groups->job->step_count && edge->steps > 0 &&
+           !groups->job->finished_only && !groups->told.edges[at];
 }
 
 /*
  * Whether the transfer time of an instance can be compared. The network steps of an instance tell more.
  * Members of a group call finish together, which a recorder of finished operations cannot take apart.
  */
-static int is_measured(const struct job *job, const struct edges *edges, int32_t first_step, size_t at)
+static int is_measured(const struct transfer_groups *groups, size_t at)
 {
+    const struct job *job = groups->job;
     const struct job_instance *instance = &job->instances[at];
-    return instance->step >= first_step && instance->step < job->step_count && instance->transfer_ns > 0 &&
-           instance->members == instance->expected && instance->members > 1 &&
+    return instance->step >= groups->first_step && instance->step < job->step_count &&
+           instance->transfer_ns > 0 && instance->members == instance->expected && instance->members > 1 &&
            !(instance->function == FUNCTION_SEND && instance->sender == instance->receiver) &&
-           edges->first[at] == edges->first[at + 1] &&
+           groups->edges->first[at] == groups->edges->first[at + 1] && !groups->told.instances[at] &&
            !(instance->function == FUNCTION_SEND && job_is_grouped(job, job_member_at(job, instance, 0)));
 }
 
@@ -48,6 +57,10 @@ static int by_rank(const void *a, const void *b)
 size_t transfer_group_ranks(const struct transfer_groups *groups, size_t group, int32_t *ranks)
 {
     const struct job *job = groups->job;
+    if (groups->items[group].kind != TRANSFER_GROUP) {
+        ranks[0] = groups->items[group].rank;
+        return 1;
+    }
     const struct job_instance *instance = &job->instances[groups->items[group].instance];
     size_t count = (size_t)instance->members;
     if (instance->function == FUNCTION_SEND) {
@@ -69,6 +82,13 @@ struct family_search {
     int32_t *beside; /* owned: [host], members of a group; 0 between groups */
 };
 
+static int name_family(struct transfer_groups *groups, struct family_search *search, size_t group, int failed)
+{
+    int64_t number = failed ? -1 : intern_put(&search->shapes, search->text.data, search->text.length);
+    groups->items[group].family = (int32_t)number;
+    return number < 0 ? -1 : 0;
+}
+
 /*
  * Sister groups have members at the same distances from each other, and spread them in the same way over as
  * many hosts. Finds the family of a group. Returns -1 when memory runs out.
@@ -80,6 +100,13 @@ static int find_family(struct transfer_groups *groups, struct family_search *sea
     const int32_t *ranks = search->ranks;
     int failed = 0;
     buffer_clear(&search->text);
+    if (groups->items[group].kind != TRANSFER_GROUP) {
+        groups->items[group].crosses = 1;
+        return name_family(groups, search, group,
+                           buffer_append_text(&search->text, groups->items[group].kind == TRANSFER_SENDS
+                                                                 ? "sends"
+                                                                 : "receives"));
+    }
     for (size_t i = 0; hosts && i < count; i++)
         search->beside[hosts->unit_of[ranks[i]]]++;
     groups->items[group].crosses = hosts ? search->beside[hosts->unit_of[ranks[0]]] < (int32_t)count : -1;
@@ -88,9 +115,7 @@ static int find_family(struct transfer_groups *groups, struct family_search *sea
                                hosts ? (int)search->beside[hosts->unit_of[ranks[i]]] : 0);
     for (size_t i = 0; hosts && i < count; i++)
         search->beside[hosts->unit_of[ranks[i]]] = 0;
-    int64_t number = failed ? -1 : intern_put(&search->shapes, search->text.data, search->text.length);
-    groups->items[group].family = (int32_t)number;
-    return number < 0 ? -1 : 0;
+    return name_family(groups, search, group, failed);
 }
 
 static int by_family(const void *a, const void *b)
@@ -98,7 +123,24 @@ static int by_family(const void *a, const void *b)
     const struct transfer_group *left = a, *right = b;
     if (left->family != right->family)
         return left->family < right->family ? -1 : 1;
-    return left->instance - right->instance;
+    return left->number - right->number;
+}
+
+/* Replaces the old number of a group by its new one. */
+static void renumber(int32_t *group, const int32_t *numbers)
+{
+    if (*group >= 0)
+        *group = numbers[*group];
+}
+
+static void renumber_all(struct transfer_groups *groups, const int32_t *numbers)
+{
+    for (size_t i = 0; i < groups->job->instance_count; i++)
+        renumber(&groups->of_instance[i], numbers);
+    for (size_t rank = 0; rank < groups->job->rank_count; rank++) {
+        renumber(&groups->of_sender[rank], numbers);
+        renumber(&groups->of_receiver[rank], numbers);
+    }
 }
 
 /* Sorts the groups by family, and renumbers them for the instances. -1 when memory runs out. */
@@ -110,9 +152,8 @@ static int sort_groups(struct transfer_groups *groups)
     array_sort(groups->items, numbers ? groups->count : 0, sizeof *groups->items, by_family);
     for (size_t i = 0; numbers && i < groups->count; i++)
         numbers[groups->items[i].number] = (int32_t)i;
-    for (size_t i = 0; numbers && i < groups->job->instance_count; i++)
-        if (groups->of_instance[i] >= 0)
-            groups->of_instance[i] = numbers[groups->of_instance[i]];
+    if (numbers)
+        renumber_all(groups, numbers);
     free(numbers);
     return numbers ? 0 : -1;
 }
@@ -134,71 +175,124 @@ static int find_families(struct transfer_groups *groups)
     return failed || sort_groups(groups) ? -1 : 0;
 }
 
+static void see(int32_t group, int32_t step, int32_t *seen, int32_t *last)
+{
+    if (group < 0 || last[group] == step + 1)
+        return;
+    last[group] = step + 1;
+    seen[group]++;
+}
+
+/* Counts the steps in which each group transfers. */
+static void count_steps(const struct transfer_groups *groups, int32_t *seen, int32_t *last)
+{
+    const struct job *job = groups->job;
+    struct job_range range = job_instances_in(job, 0, job->step_count - 1);
+    for (size_t i = range.first; i < range.end; i++) {
+        size_t at = (size_t)job->by_step[i];
+        see(groups->of_instance[at], job->instances[at].step, seen, last);
+        for (size_t edge = groups->edges->first[at]; edge < groups->edges->first[at + 1]; edge++) {
+            const struct edge *link = &groups->edges->items[edge];
+            if (!transfer_groups_has_edge(groups, edge))
+                continue;
+            see(groups->of_sender[link->sender], link->step, seen, last);
+            see(groups->of_receiver[link->receiver], link->step, seen, last);
+        }
+    }
+}
+
 /*
  * Leaves out the groups that transfer in fewer than half of the steps: there is little to compare, and the
  * rows of all groups would need much more memory than the job.
  */
 static int drop_rare_groups(struct transfer_groups *groups)
 {
-    const struct job *job = groups->job;
     int32_t *seen = array_new(groups->count + 1, sizeof *seen),
             *last = array_new(groups->count + 1, sizeof *last);
     size_t kept = 0;
     int failed = !seen || !last;
-    struct job_range range = failed ? (struct job_range){0} : job_instances_in(job, 0, job->step_count - 1);
-    for (size_t i = range.first; i < range.end; i++) {
-        int32_t group = groups->of_instance[job->by_step[i]], step = job->instances[job->by_step[i]].step + 1;
-        if (group < 0 || last[group] == step)
-            continue;
-        last[group] = step;
-        seen[group]++;
-    }
+    if (!failed)
+        count_steps(groups, seen, last);
     for (size_t i = 0; !failed && i < groups->count; i++) {
         int is_rare = (int64_t)seen[i] * 2 < groups->steps - groups->first_step;
         last[i] = is_rare ? -1 : (int32_t)kept;
         if (!is_rare)
             groups->items[kept++] = groups->items[i];
     }
-    for (size_t i = 0; !failed && i < job->instance_count; i++)
-        groups->of_instance[i] = groups->of_instance[i] < 0 ? -1 : last[groups->of_instance[i]];
+    if (!failed)
+        renumber_all(groups, last);
     groups->count = kept;
     free(seen);
     free(last);
     return failed ? -1 : 0;
 }
 
-/* Numbers the groups, and notes the group of each instance that is measured. */
-static int find_groups(struct transfer_groups *groups, const struct edges *edges, int32_t first_step)
+/* Numbers the communicators and pairs, and notes the one of each instance that is measured. */
+static int find_members(struct transfer_groups *groups, size_t *capacity)
 {
     const struct job *job = groups->job;
     struct map numbers;
-    size_t capacity = 0;
     int failed = 0;
     map_init(&numbers);
     for (size_t i = 0; !failed && i < job->instance_count; i++) {
         int added = 0;
         groups->of_instance[i] = -1;
-        if (!is_measured(job, edges, first_step, i))
+        if (!is_measured(groups, i))
             continue;
         int64_t *number = map_put(&numbers, key_of(job, &job->instances[i]), (int64_t)groups->count, &added);
         failed = !number ||
-                 array_reserve((void **)&groups->items, &capacity, groups->count + 1, sizeof *groups->items);
+                 array_reserve((void **)&groups->items, capacity, groups->count + 1, sizeof *groups->items);
         if (!failed)
             groups->of_instance[i] = (int32_t)*number;
         if (!failed && added)
-            groups->items[groups->count++] = (struct transfer_group){.instance = (int32_t)i};
+            groups->items[groups->count++] =
+                (struct transfer_group){.kind = TRANSFER_GROUP, .rank = -1, .instance = (int32_t)i};
     }
     map_release(&numbers);
     return failed ? -1 : 0;
 }
 
-int transfer_groups_find(struct transfer_groups *groups, const struct edges *edges)
+/* Adds the sends of a rank, or what is sent to it, if they are new. */
+static int add_side(struct transfer_groups *groups, size_t *capacity, enum transfer_kind kind, int32_t rank,
+                    int32_t *number)
+{
+    if (*number >= 0)
+        return 0;
+    if (array_reserve((void **)&groups->items, capacity, groups->count + 1, sizeof *groups->items))
+        return -1;
+    *number = (int32_t)groups->count;
+    groups->items[groups->count++] = (struct transfer_group){.kind = kind, .rank = rank, .instance = -1};
+    return 0;
+}
+
+static int find_sides(struct transfer_groups *groups, size_t *capacity)
+{
+    for (size_t rank = 0; rank < groups->job->rank_count; rank++)
+        groups->of_sender[rank] = groups->of_receiver[rank] = -1;
+    for (size_t i = 0; i < groups->edges->count; i++) {
+        const struct edge *edge = &groups->edges->items[i];
+        if (transfer_groups_has_edge(groups, i) &&
+            (add_side(groups, capacity, TRANSFER_SENDS, edge->sender, &groups->of_sender[edge->sender]) ||
+             add_side(groups, capacity, TRANSFER_RECEIVES, edge->receiver,
+                      &groups->of_receiver[edge->receiver])))
+            return -1;
+    }
+    return 0;
+}
+
+int transfer_groups_find(struct transfer_groups *groups)
 {
     const struct job *job = groups->job;
+    size_t capacity = 0;
     groups->of_instance = array_new(job->instance_count + 1, sizeof *groups->of_instance);
-    if (!groups->of_instance || find_groups(groups, edges, groups->first_step) ||
+    groups->of_sender = array_new(job->rank_count + 1, sizeof *groups->of_sender);
+    groups->of_receiver = array_new(job->rank_count + 1, sizeof *groups->of_receiver);
+    if (!groups->of_instance || !groups->of_sender || !groups->of_receiver ||
+        find_members(groups, &capacity) || find_sides(groups, &capacity) ||
         (groups->count && drop_rare_groups(groups)))
         return -1;
-    return groups->count && (partitions_init(&groups->partitions, job, edges) || find_families(groups)) ? -1
-                                                                                                        : 0;
+    return groups->count &&
+                   (partitions_init(&groups->partitions, job, groups->edges) || find_families(groups))
+               ? -1
+               : 0;
 }

@@ -96,8 +96,7 @@ static int find_longer(struct search *search, struct error *error)
                                    error) ||
         findings_take_explanations(findings, &suspects, job, baseline, &edges, transfers, timed, options,
                                    error) ||
-        findings_take_senders(findings, &suspects, job, baseline, &edges, transfers, timed, options, error) ||
-        findings_take_groups(findings, &suspects, job, baseline, &edges, transfers, timed, options, error) ||
+        findings_take_network(findings, &suspects, job, baseline, &edges, transfers, timed, options, error) ||
         findings_add_slow_drains(findings, &suspects, job, baseline, &edges, transfers, timed, error);
     replay_release(&replay);
     failed = failed || findings_take_busiest(findings, job, baseline, options, error) ||

@@ -414,29 +414,6 @@ static void transfers_that_stand_out(void **state)
     assert_int_equal(slow_without_links(2000, 9000, RANKS), 0);
 }
 
-/*
- * Network steps are not recorded. In step 4 rank 0's send to rank 1 was slow by 4000, with both ranks in it
- * for long; in step 2 another operation took 3000 longer, and no rank is blamed for that.
- */
-static void a_slow_send_without_network_steps(void **state)
-{
-    struct network network;
-    network_init(&network, (const int32_t[]){4, 2, -1});
-    struct job_instance *sent = &network.instances[0];
-    sent->function = FUNCTION_SEND;
-    sent->members = sent->expected = 2;
-    sent->sender = 0;
-    sent->receiver = 1;
-    network.transfers[0].slow_ns = network.transfers[0].beyond_ns = 4000;
-    network.transfers[1].beyond_ns = 3000;
-    suspect_by(&network, NULL, 0);
-    assert_int_equal(network.suspects.count, 1);
-    assert_int_equal(network.suspects.items[0].rank, 0);
-    assert_int_equal(network.suspects.items[0].total_ns, 4000);
-    assert_true(fabs(network.suspects.items[0].ahead - 4000.0 / 3000) < 1e-9);
-    network_release(&network);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,7 +428,6 @@ int main(void)
         cmocka_unit_test(no_longer_than_until_the_next),
         cmocka_unit_test(not_for_want_of_a_member),
         cmocka_unit_test(transfers_that_stand_out),
-        cmocka_unit_test(a_slow_send_without_network_steps),
         cmocka_unit_test(what_else_it_sent),
         cmocka_unit_test(other_transfers_say_what_is_usual),
         cmocka_unit_test(slow_at_the_end_of_a_step),

@@ -86,7 +86,7 @@ static const struct finding *take(struct sending *sending)
     struct replay replay;
     assert_int_equal(replay_init(&replay, &played->job, &played->baseline.excess, played->transfers, &error),
                      0);
-    assert_int_equal(findings_take_senders(&sending->findings, &sending->suspects, &played->job,
+    assert_int_equal(findings_take_network(&sending->findings, &sending->suspects, &played->job,
                                            &played->baseline, &played->edges, played->transfers, &replay,
                                            &options, &error),
                      0);
@@ -171,21 +171,50 @@ static void through_all_steps_it_is_medium(void **state)
     sending_free(sending);
 }
 
-/* A single one may have its own route by design. */
-static void the_way_may_be_longer(void **state)
+/* A single one among many is at fault. */
+static void one_through_all_steps(void **state)
+{
+    struct sending *sending = sending_new(RANKS, NIC, 1, 0, STEPS - 1);
+    const struct finding *finding = take(sending);
+    (void)state;
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, NIC);
+    assert_int_equal(finding->rank_count, 0);
+    assert_quiet(&finding->rule_results, RULE_LONGER_WAY);
+    assert_quiet(&finding->rule_results, RULE_NOT_SLOWER);
+    sending_free(sending);
+}
+
+/* Healthy links may wait three times as long as others in all steps. */
+static void one_is_somewhat_slower_through_all_steps(void **state)
 {
     struct sending *sending = sending_new(RANKS, NIC, 1, 0, STEPS - 1);
     (void)state;
+    for (size_t i = 0; i < sending->played.edges.count; i++)
+        if (sending->items[i].sender == NIC)
+            sending->items[i].wait_ns = 3 * WAIT_NS + noise_of(i);
+    assert_null(take(sending));
+    sending->findings.off.has[RULE_NOT_SLOWER] = 1;
+    assert_non_null(take(sending));
+    sending_free(sending);
+}
+
+/* Ranks 3 and 4, of two hosts, may have longer routes by design. Each gains nothing without the other. */
+static void the_way_may_be_longer(void **state)
+{
+    struct sending *sending = sending_new(RANKS, RANKS / 2 - 1, 2, 0, STEPS - 1);
+    (void)state;
+    sending->findings.off.has[RULE_WORTH] = sending->findings.off.has[RULE_WORTH_SURE] = 1;
     assert_null(take(sending));
     sending->findings.off.has[RULE_LONGER_WAY] = 1;
     assert_non_null(take(sending));
     sending_free(sending);
 }
 
-/* Three of five: it cannot be determined which are normal. */
+/* Three of five, in all steps: it cannot be determined which are normal. */
 static void most_have_no_others(void **state)
 {
-    struct sending *sending = sending_new(5, 0, 3, LATE_FIRST, LATE_LAST);
+    struct sending *sending = sending_new(5, 0, 3, 0, STEPS - 1);
     (void)state;
     assert_null(take(sending));
     sending_free(sending);
@@ -260,6 +289,8 @@ int main(void)
                                        cmocka_unit_test(the_findings_of_its_networks_go_into_it),
                                        cmocka_unit_test(of_one_rank_what_is_believed_says_more),
                                        cmocka_unit_test(through_all_steps_it_is_medium),
+                                       cmocka_unit_test(one_through_all_steps),
+                                       cmocka_unit_test(one_is_somewhat_slower_through_all_steps),
                                        cmocka_unit_test(the_way_may_be_longer),
                                        cmocka_unit_test(most_have_no_others),
                                        cmocka_unit_test(the_receivers_were_late),

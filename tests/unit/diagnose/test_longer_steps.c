@@ -399,6 +399,10 @@ static void why_there_is_no_finding(void **state)
     for (int i = 4; i < STEPS - 1; i += 5)
         steps.ns[i] = 2000;
     assert_int_equal(part_of(&steps, LOSS_RECURS), 7000);
+    /* What makes their transfers longer is no checkpoint. */
+    for (int i = 4; i < STEPS - 1; i += 5)
+        steps.inside_ns[i] = 1000;
+    assert_int_equal(part_of(&steps, LOSS_INSIDE_NO_NETWORK), 7000);
     longer_steps_release(&steps.longer);
 }
 

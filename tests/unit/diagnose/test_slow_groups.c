@@ -210,8 +210,8 @@ static const struct finding *take(struct job_of_groups *it)
     assert_int_equal(baseline_init(&it->baseline, &it->job, &own, &error), 0);
     assert_int_equal(suspects_sum_costs(&it->suspects, STEPS), 0);
     assert_int_equal(replay_init(&replay, &it->job, &it->baseline.excess, it->transfers, &error), 0);
-    assert_int_equal(findings_take_groups(&it->findings, &it->suspects, &it->job, &it->baseline, &it->edges,
-                                          it->transfers, &replay, &options, &error),
+    assert_int_equal(findings_take_network(&it->findings, &it->suspects, &it->job, &it->baseline, &it->edges,
+                                           it->transfers, &replay, &options, &error),
                      0);
     replay_release(&replay);
     for (size_t i = 0; i < it->findings.count; i++)
@@ -360,6 +360,26 @@ static void a_group_is_slow_in_two_steps(void **state)
     job_free(it);
 }
 
+/* The steps take about 1.2 ms: a pause of three of them is no healthy moment. Rank 3 is in both groups. */
+static void two_groups_of_a_rank_pause_once(void **state)
+{
+    struct job_of_groups *it = job_new(9, 9, 60);
+    (void)state;
+    it->is_slow[TENSOR][3] = it->is_slow[DATA][3] = 1;
+    const struct finding *finding = take(it);
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 3);
+    assert_int_equal(finding->candidate_count, 0);
+    assert_int_equal(finding->first_step, 9);
+    assert_int_equal(finding->last_step, 9);
+    assert_true(finding->pause_ns >= 50 * TRANSFER_NS);
+    job_free(it);
+    it = job_new(9, 9, 20);
+    it->is_slow[TENSOR][3] = it->is_slow[DATA][3] = 1;
+    assert_null(take(it));
+    job_free(it);
+}
+
 /* The transfer begins when the last member arrives. */
 static void a_late_member_is_no_slow_transfer(void **state)
 {
@@ -409,6 +429,7 @@ int main(void)
                                        cmocka_unit_test(only_the_communicator_of_all_is_slow),
                                        cmocka_unit_test(a_group_is_somewhat_slower_in_all_steps),
                                        cmocka_unit_test(a_group_is_slow_in_two_steps),
+                                       cmocka_unit_test(two_groups_of_a_rank_pause_once),
                                        cmocka_unit_test(a_late_member_is_no_slow_transfer),
                                        cmocka_unit_test(a_rank_that_computes_longer_in_all_steps),
                                        cmocka_unit_test(a_finding_explains_it)};

@@ -13,7 +13,9 @@ static void put(struct sent *sent, size_t ranks, size_t at, int is_slow)
 {
     int32_t rank = (int32_t)(at % ranks), step = (int32_t)(at / ranks);
     size_t further = ranks > SENT_HOST ? SENT_HOST : ranks / 2;
-    sent->members[at] = (int32_t)at;
+    sent->members[at] = sent->by_step[at] = (int32_t)at;
+    sent->first_edge[at + 1] = at + 1;
+    sent->step_end[step] = at + 1;
     sent->operations[at].bytes = 1024;
     sent->instances[at] = (struct job_instance){.first_member = (uint32_t)at, .step = step};
     sent->items[at] = (struct edge){.instance = (int32_t)at,
@@ -37,7 +39,10 @@ void sent_init(struct sent *sent, size_t ranks, int slow, int count, int32_t fir
                              .instance_count = ranks * SENT_STEPS,
                              .instances = sent->instances,
                              .instance_members = sent->members,
+                             .by_step = sent->by_step,
+                             .step_end = sent->step_end,
                              .communicators = &sent->communicator,
                              .step_count = SENT_STEPS};
-    sent->edges = (struct edges){.items = sent->items, .count = ranks * SENT_STEPS};
+    sent->edges =
+        (struct edges){.items = sent->items, .count = ranks * SENT_STEPS, .first = sent->first_edge};
 }

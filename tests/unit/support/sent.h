@@ -24,6 +24,9 @@ struct sent {
     struct job_operation operations[SENT_RANKS * SENT_STEPS];
     int32_t members[SENT_RANKS * SENT_STEPS];
     struct edge items[SENT_RANKS * SENT_STEPS];
+    int32_t by_step[SENT_RANKS * SENT_STEPS];
+    size_t step_end[SENT_STEPS];
+    size_t first_edge[SENT_RANKS * SENT_STEPS + 1];
     struct job_communicator communicator;
     struct edges edges;
 };
