@@ -12,9 +12,7 @@
 #include "model/model.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct absent {
     const struct job *job;
@@ -56,7 +54,8 @@ static double spread_of(const struct absent *absent, double *values, size_t coun
     if (!count)
         return least;
     sort_reals(values, count);
-    double spread = values[(size_t)((double)(count - 1) * (1 - BEYOND))] / student_limit(2 * BEYOND, SCAN_TAIL_OWN);
+    double spread =
+        values[(size_t)((double)(count - 1) * (1 - BEYOND))] / student_limit(2 * BEYOND, SCAN_TAIL_OWN);
     return spread > least ? spread : least;
 }
 
@@ -190,19 +189,12 @@ static int find_steps(struct absent *absent, struct waited *waited)
     if (scan_row(absent->row, absent->job->step_numbers, steps, SCAN_TAIL_OWN, &waited->set))
         return -1;
     if (waited->set.score > 0)
-        waited->certainty =
-            scan_related_score(absent->row, &waited->set, absent->rows, absent->rank_count, steps,
-                               SCAN_TAIL_OWN, absent->list) -
-            scan_sets(steps - baseline->first_step) - log((double)absent->job->rank_count);
+        waited->certainty = scan_related_score(absent->row, &waited->set, absent->rows, absent->rank_count,
+                                               steps, SCAN_TAIL_OWN, absent->list) -
+                            scan_sets(steps - baseline->first_step) - log((double)absent->job->rank_count);
     if (all >= limit_of(LIMIT_CERTAINTY)) {
         waited->set = (struct step_set){.first = baseline->first_step, .last = steps - 1, .period = 1};
         waited->certainty = all > waited->certainty ? all : waited->certainty;
-    }
-    if (getenv("QADBG")) {
-        fprintf(stderr, "rank %d spread %.0f level %.0f all %.1f cert %.1f set %d-%d/%d n %zu\n", absent->waits[waited->number].rank, absent->spread, absent->level, all, waited->certainty, waited->set.first, waited->set.last, waited->set.period, absent->waits[waited->number].count);
-        for (int32_t s = 0; s < steps; s++) fprintf(stderr, " %.1f", absent->row[s]);
-        fprintf(stderr, "\n");
-        for (size_t r = 0; r < absent->rank_count && atoi(getenv("QADBG")) > 1; r++) { for (int32_t s = 0; s < steps; s++) fprintf(stderr, " %.1f", absent->rows[r * (size_t)steps + (size_t)s]); fprintf(stderr, "\n"); }
     }
     waited->cost_ns = waited->certainty > 0 ? cost_of(absent, waited, waited->number) : 0;
     return 0;
@@ -321,7 +313,8 @@ static int add_peers(const struct absent *absent, const struct waited *waited, s
     return failed ? -1 : 0;
 }
 
-/* Other ranks without a trace for which the others waited at least half as long may be the late one as well. */
+/* Other ranks without a trace for which the others waited at least half as long may be the late one as well.
+ */
 static int name_ranks(const struct absent *absent, const struct waited *waited, struct finding *finding)
 {
     size_t count = 0;
@@ -374,8 +367,8 @@ static int take_waited(struct absent *absent, const struct diagnose_options *opt
     struct waited waited = {.cost_ns = 0};
     if (find_waited(absent, &waited))
         return -1;
-    int is_finding = waited.cost_ns > 0 && is_told_from_network(absent, &waited) &&
-                     !is_explained(findings, &waited);
+    int is_finding =
+        waited.cost_ns > 0 && is_told_from_network(absent, &waited) && !is_explained(findings, &waited);
     hide(absent, !is_finding);
     if (!is_finding)
         return 0;

@@ -22,6 +22,7 @@ static int has_no_trace(const struct job *job, int32_t rank)
 }
 
 /* The number of a rank in each communicator; -1: it is not in it, or its members are not known. */
+
 static void number_rank(const struct job *job, int32_t rank, int64_t *numbers)
 {
     for (size_t i = 0; i < job->communicator_count; i++) {
@@ -72,14 +73,32 @@ static int64_t stay_of_others(const struct job *job, const struct job_instance *
     return least_ns == INT64_MAX ? TIME_UNKNOWN : least_ns;
 }
 
+/* Whether all operations of the group call of an operation, if it has one, have the same other side. */
+static int has_one_partner(const struct job *job, int32_t at)
+{
+    int32_t group = job->operations[at].group, partner = -1;
+    if (!job_is_grouped(job, at))
+        return 1;
+    for (size_t i = (size_t)group; i < job->operation_count && job->operations[i].group == group; i++) {
+        if (job->operations[i].instance < 0)
+            return 0;
+        const struct job_instance *instance = &job->instances[job->operations[i].instance];
+        int32_t other = instance->sender == job->operations[i].rank ? instance->receiver : instance->sender;
+        if (!is_pair(instance) || (partner >= 0 && partner != other))
+            return 0;
+        partner = other;
+    }
+    return 1;
+}
+
 /*
- * Whether all members with a trace have a record, and times of their own: those of a group call share a kernel,
- * which also waits for other ranks.
+ * Whether all members with a trace have a record, and times of their own: those of a group call share a
+ * kernel, which also waits for other ranks.
  */
 static int is_whole(const struct job *job, const struct job_instance *instance)
 {
     for (int32_t i = 0; i < instance->members; i++)
-        if (job_is_grouped(job, job_member_at(job, instance, i)))
+        if (!has_one_partner(job, job_member_at(job, instance, i)))
             return 0;
     return is_pair(instance) ||
            (size_t)instance->members == job->communicators[instance->communicator].member_list_count;
@@ -135,7 +154,8 @@ static void read_sisters(struct usual *usual, const struct absent_waits *waits,
 {
     const struct job *job = waits->job;
     const struct baseline *baseline = waits->baseline;
-    int32_t role = baseline->role_of_rank[beside->rank], position = baseline->positions[beside - job->operations];
+    int32_t role = baseline->role_of_rank[beside->rank],
+            position = baseline->positions[beside - job->operations];
     if (role < 0 || position < 0)
         return;
     for (size_t i = 0; i < baseline->roles[role].rank_count && usual->transfers < MOST_SISTERS &&
@@ -149,8 +169,8 @@ static void read_sisters(struct usual *usual, const struct absent_waits *waits,
             takes_part(sister, waits->rank, waits->numbers) ||
             job->communicators[sister->communicator].size != job->communicators[instance->communicator].size)
             continue;
-        const struct job_operation *twin = twin_in(job, sister, &job->operations[at],
-                                                   waits->numbers[instance->communicator]);
+        const struct job_operation *twin =
+            twin_in(job, sister, &job->operations[at], waits->numbers[instance->communicator]);
         if (twin)
             add_sister(usual, job, sister, twin);
     }
