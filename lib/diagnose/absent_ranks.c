@@ -152,14 +152,21 @@ static int32_t step_of(const struct absent *absent, const struct absent_wait *wa
     return absent->job->instances[wait->instance].step;
 }
 
-static int64_t cost_of(const struct absent *absent, const struct waited *waited, size_t number)
+/* The excess of a rank in the steps of a set, of all or only of operations for which `part` is set. */
+static int64_t excess_in(const struct absent *absent, const struct step_set *set, size_t number,
+                         int (*is_part)(const struct absent_wait *wait))
 {
     const struct absent_waits *waits = &absent->waits[number];
-    int64_t cost_ns = 0;
+    int64_t sum_ns = 0;
     for (size_t i = 0; i < waits->count; i++)
-        if (step_set_has(&waited->set, step_of(absent, &waits->items[i])))
-            cost_ns += waits->items[i].excess_ns;
-    return cost_ns;
+        if (step_set_has(set, step_of(absent, &waits->items[i])) && (!is_part || is_part(&waits->items[i])))
+            sum_ns += waits->items[i].excess_ns;
+    return sum_ns;
+}
+
+static int is_shown(const struct absent_wait *wait)
+{
+    return wait->pace_ns > 0;
 }
 
 /*
@@ -196,8 +203,27 @@ static int find_steps(struct absent *absent, struct waited *waited)
         waited->set = (struct step_set){.first = baseline->first_step, .last = steps - 1, .period = 1};
         waited->certainty = all > waited->certainty ? all : waited->certainty;
     }
-    waited->cost_ns = waited->certainty > 0 ? cost_of(absent, waited, waited->number) : 0;
+    if (getenv("QADBG")) {
+        fprintf(stderr, "rank %d spread %.0f level %.0f all %.1f cert %.1f set %d-%d/%d n %zu\n",
+                absent->waits[waited->number].rank, absent->spread, absent->level, all, waited->certainty,
+                waited->set.first, waited->set.last, waited->set.period, absent->waits[waited->number].count);
+        for (int32_t s = 0; s < steps; s++)
+            fprintf(stderr, " %.1f", absent->row[s]);
+        fprintf(stderr, "\n");
+        for (size_t r = 0; r < absent->rank_count && atoi(getenv("QADBG")) > 1; r++) {
+            for (int32_t s = 0; s < steps; s++)
+                fprintf(stderr, " %.1f", absent->rows[r * (size_t)steps + (size_t)s]);
+            fprintf(stderr, "\n");
+        }
+    }
+    waited->cost_ns = waited->certainty > 0 ? excess_in(absent, &waited->set, waited->number, NULL) : 0;
     return 0;
+}
+
+/* Whether network steps show most of the waits. */
+static int is_shown_by_steps(const struct absent *absent, const struct waited *waited)
+{
+    return excess_in(absent, &waited->set, waited->number, is_shown) * 2 > waited->cost_ns;
 }
 
 /* A transfer with less than this part of the usual slowness is not slower. */
@@ -210,7 +236,7 @@ static const double HALF = 0.5;
 static int is_told_from_network(const struct absent *absent, const struct waited *waited)
 {
     const struct absent_waits *waits = &absent->waits[waited->number];
-    double waited_ns = 0, shown_ns = 0, transfer_ns = 0, fast_ns = 0;
+    double waited_ns = 0, transfer_ns = 0, fast_ns = 0;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < waits->count; i++) {
             const struct absent_wait *wait = &waits->items[i];
@@ -220,11 +246,10 @@ static int is_told_from_network(const struct absent *absent, const struct waited
             if (!pass) {
                 waited_ns += more_ns;
                 transfer_ns += took_ns;
-                shown_ns += wait->pace_ns ? (double)wait->excess_ns : 0;
             } else if (more_ns * transfer_ns < HALF * waited_ns * took_ns)
                 fast_ns += took_ns;
         }
-    return shown_ns > HALF * (double)waited->cost_ns || fast_ns * 4 >= transfer_ns;
+    return is_shown_by_steps(absent, waited) || fast_ns * 4 >= transfer_ns;
 }
 
 /* The rank that the others waited for longest. Returns -1 when memory runs out. */
@@ -255,7 +280,8 @@ static struct waiting count_waiting(const struct absent *absent, const struct wa
     struct waiting waiting = {.first = -1};
     for (size_t i = 0; i < waits->count; i++) {
         const struct absent_wait *wait = &waits->items[i];
-        if (!wait->excess_ns || !step_set_has(&waited->set, step_of(absent, wait)))
+        if (!wait->excess_ns || !step_set_has(&waited->set, step_of(absent, wait)) ||
+            is_shown(wait) != is_shown_by_steps(absent, waited))
             continue;
         waiting.first = waiting.first < 0 ? wait->instance : waiting.first;
         waiting.operations++;
@@ -321,7 +347,7 @@ static int name_ranks(const struct absent *absent, const struct waited *waited, 
     finding->rank = absent->waits[waited->number].rank;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < absent->count; i++) {
-            if (i != waited->number && cost_of(absent, waited, i) * 2 < waited->cost_ns)
+            if (i != waited->number && excess_in(absent, &waited->set, i, NULL) * 2 < waited->cost_ns)
                 continue;
             count += !pass;
             if (pass && count > 1 && finding_add_candidate(finding, absent->waits[i].rank))

@@ -13,8 +13,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* As many sister operations suffice for a median. */
-enum { MOST_SISTERS = 15 };
+/*
+ * Fewer sisters do not tell how much groups of ranks differ; as many suffice for a median. A rank with a
+ * trace has one less, because the sister with the missing member cannot be used.
+ */
+enum { FEWEST_SISTERS = 3, MOST_SISTERS = 15 };
 
 static int has_no_trace(const struct job *job, int32_t rank)
 {
@@ -121,8 +124,10 @@ static int64_t end_of(const struct job *job, const struct job_instance *instance
 struct usual {
     int64_t transfer_ns[MOST_SISTERS];
     int64_t own_ns[MOST_SISTERS];
+    const struct job_instance *sisters[MOST_SISTERS];
     size_t transfers;
     size_t owns;
+    size_t count;
 };
 
 /* The member of a sister instance that stands where `rank` stands in its own. */
@@ -138,10 +143,19 @@ static const struct job_operation *twin_in(const struct job *job, const struct j
     return NULL;
 }
 
+static int is_listed(const struct usual *usual, const struct job_instance *sister)
+{
+    for (size_t i = 0; i < usual->count; i++)
+        if (usual->sisters[i] == sister)
+            return 1;
+    return 0;
+}
+
 static void add_sister(struct usual *usual, const struct job *job, const struct job_instance *sister,
                        const struct job_operation *twin)
 {
     int64_t stay_ns = stay_of_others(job, sister, -1);
+    usual->sisters[usual->count++] = sister;
     if (stay_ns != TIME_UNKNOWN && is_whole(job, sister))
         usual->transfer_ns[usual->transfers++] = stay_ns;
     if (twin->own_ns != TIME_UNKNOWN)
@@ -158,14 +172,12 @@ static void read_sisters(struct usual *usual, const struct absent_waits *waits,
             position = baseline->positions[beside - job->operations];
     if (role < 0 || position < 0)
         return;
-    for (size_t i = 0; i < baseline->roles[role].rank_count && usual->transfers < MOST_SISTERS &&
-                       usual->owns < MOST_SISTERS;
-         i++) {
+    for (size_t i = 0; i < baseline->roles[role].rank_count && usual->count < MOST_SISTERS; i++) {
         int32_t at = baseline_cell(baseline, role, position, i, instance->step);
         const struct job_instance *sister = at < 0 || job->operations[at].instance < 0
                                                 ? instance
                                                 : &job->instances[job->operations[at].instance];
-        if (sister == instance || sister->members != sister->expected ||
+        if (sister == instance || is_listed(usual, sister) || sister->members != sister->expected ||
             takes_part(sister, waits->rank, waits->numbers) ||
             job->communicators[sister->communicator].size != job->communicators[instance->communicator].size)
             continue;
@@ -220,6 +232,7 @@ static void measure_wait(const struct absent_waits *waits, const struct job_inst
 {
     struct usual usual = {.transfers = 0};
     struct stillness still = {.at_any_ns = INT64_MAX};
+    size_t is_recorded = !has_no_trace(waits->job, waits->rank);
     for (int32_t i = 0; i < instance->members && !usual.transfers; i++) {
         const struct job_operation *beside = job_member(waits->job, instance, i);
         if (beside->rank != waits->rank)
@@ -228,18 +241,18 @@ static void measure_wait(const struct absent_waits *waits, const struct job_inst
     if (!usual.owns)
         read_members(&usual, waits, instance);
     wait->usual_ns = usual.owns ? pick_quantile(usual.own_ns, usual.owns, 0.5) : 0;
-    if (has_no_trace(waits->job, waits->rank))
+    if (!is_recorded)
         still = stillness_in(waits, instance);
     if (still.at_any_ns != INT64_MAX && is_alike(waits, instance)) {
         int64_t wait_ns = stillness_wait_ns(&still);
         wait->transfer_ns = wait->stay_ns - (wait_ns < wait->stay_ns ? wait_ns : wait->stay_ns);
         wait->pace_ns = still.pace_ns;
         wait->unclear_ns = still.unusual_ns > wait_ns ? still.unusual_ns - wait_ns : 0;
-    } else if (!has_no_trace(waits->job, waits->rank) &&
-               (!usual.transfers || instance->members < instance->expected))
-        wait->transfer_ns = instance->transfer_ns;
-    else if (usual.transfers)
+    } else if (usual.transfers + is_recorded >= FEWEST_SISTERS &&
+               !(is_recorded && instance->members < instance->expected))
         wait->transfer_ns = pick_quantile(usual.transfer_ns, usual.transfers, 0.5);
+    else if (is_recorded)
+        wait->transfer_ns = instance->transfer_ns;
 }
 
 static int add_instance(struct absent_waits *waits, size_t number)
