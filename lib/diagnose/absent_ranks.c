@@ -203,19 +203,6 @@ static int find_steps(struct absent *absent, struct waited *waited)
         waited->set = (struct step_set){.first = baseline->first_step, .last = steps - 1, .period = 1};
         waited->certainty = all > waited->certainty ? all : waited->certainty;
     }
-    if (getenv("QADBG")) {
-        fprintf(stderr, "rank %d spread %.0f level %.0f all %.1f cert %.1f set %d-%d/%d n %zu\n",
-                absent->waits[waited->number].rank, absent->spread, absent->level, all, waited->certainty,
-                waited->set.first, waited->set.last, waited->set.period, absent->waits[waited->number].count);
-        for (int32_t s = 0; s < steps; s++)
-            fprintf(stderr, " %.1f", absent->row[s]);
-        fprintf(stderr, "\n");
-        for (size_t r = 0; r < absent->rank_count && atoi(getenv("QADBG")) > 1; r++) {
-            for (int32_t s = 0; s < steps; s++)
-                fprintf(stderr, " %.1f", absent->rows[r * (size_t)steps + (size_t)s]);
-            fprintf(stderr, "\n");
-        }
-    }
     waited->cost_ns = waited->certainty > 0 ? excess_in(absent, &waited->set, waited->number, NULL) : 0;
     return 0;
 }
