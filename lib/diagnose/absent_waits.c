@@ -107,13 +107,12 @@ static int is_whole(const struct job *job, const struct job_instance *instance)
            (size_t)instance->members == job->communicators[instance->communicator].member_list_count;
 }
 
-static int64_t end_of(const struct job *job, const struct job_instance *instance, int32_t rank)
+/* When the members left; TIME_UNKNOWN. */
+static int64_t end_of(const struct job *job, const struct job_instance *instance)
 {
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
-        int64_t end_ns = member->rank == rank || member->end_ns == TIME_UNKNOWN
-                             ? TIME_UNKNOWN
-                             : job_rough_time(job, member, member->end_ns);
+        int64_t end_ns = job_rough_time(job, member, member->end_ns);
         if (end_ns != TIME_UNKNOWN)
             return end_ns;
     }
@@ -262,7 +261,7 @@ static int add_instance(struct absent_waits *waits, size_t number)
     if (instance->step < waits->baseline->first_step || !instance->members ||
         !takes_part(instance, waits->rank, waits->numbers))
         return 0;
-    wait.end_ns = end_of(waits->job, instance, waits->rank);
+    wait.end_ns = end_of(waits->job, instance);
     waits->has_no_times |= wait.end_ns == TIME_UNKNOWN;
     wait.stay_ns = stay_of_others(waits->job, instance, waits->rank);
     if (wait.stay_ns != TIME_UNKNOWN && is_whole(waits->job, instance))
