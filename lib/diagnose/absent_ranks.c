@@ -239,10 +239,13 @@ static int is_told_from_network(const struct absent *absent, const struct waited
     return is_shown_by_steps(absent, waited) || fast_ns * 4 >= transfer_ns;
 }
 
+/* Fewer ranks with a trace do not tell what chance makes. */
+enum { FEWEST_ROWS = 3 };
+
 /* The rank that the others waited for longest. Returns -1 when memory runs out. */
 static int find_waited(struct absent *absent, struct waited *best)
 {
-    for (size_t i = 0; i < absent->count; i++) {
+    for (size_t i = 0; absent->rank_count >= FEWEST_ROWS && i < absent->count; i++) {
         struct waited waited = {.number = i};
         if (find_steps(absent, &waited))
             return -1;
