@@ -543,9 +543,9 @@ struct align_problem {
 
 enum align_state {
     ALIGN_SOLVED = 0,
-    ALIGN_UNREACHED,    /* no chain of meetings connects the clock to the reference */
-    ALIGN_ROUGH,        /* all meetings are consistent if some arrivals were recorded later, by milliseconds at
-                           most; the true offset may lie outside of its interval by as much */
+    ALIGN_UNREACHED, /* no chain of meetings connects the clock to the reference */
+    ALIGN_ROUGH,     /* all meetings are consistent if some arrivals were recorded later, by milliseconds at
+                        most; the true offset may lie outside of its interval by as much */
     ALIGN_CONTRADICTORY /* no offsets satisfy all meetings, even with scales: the clock drifts, or ranks were
                            matched wrongly */
 };

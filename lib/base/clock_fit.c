@@ -149,6 +149,9 @@ static void place_origins(const struct align_problem *problem, struct align_cloc
         }
 }
 
+/* Crystals differ by up to 50 parts per million: what differs by more is no drift. */
+static const double MOST_DRIFT = 1e-4;
+
 /*
  * A host that records an arrival may have been busy when it happened, for several time slices of its
  * scheduler. The slack grows until all meetings are consistent.
@@ -173,6 +176,9 @@ int align_solve(const struct align_problem *problem, struct align_clock *clocks,
             fit_scales(problem, clocks, lines);
             agreed = solve(&solver, clocks, greatest);
         }
+        for (size_t i = 0; !agreed && i < count; i++)
+            if (fabs(clocks[i].scale - 1) > MOST_DRIFT)
+                clocks[i].scale = 1;
         while (!agreed && solver.slack_ns < MOST_SLACK_NS) {
             solver.slack_ns = solver.slack_ns ? solver.slack_ns * SLACK_STEP : LEAST_SLACK_NS;
             agreed = solve(&solver, clocks, greatest);

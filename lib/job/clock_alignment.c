@@ -160,9 +160,9 @@ static void take_clock(struct job_rank *rank, const struct align_clock *clock, i
 {
     rank->clock_method = clock->state >= ALIGN_ROUGH       ? CLOCK_CONTRADICTORY
                          : clock->state == ALIGN_UNREACHED ? CLOCK_NONE
-                         : is_first                          ? CLOCK_REFERENCE
-                         : rank->clock == reference          ? CLOCK_SHARED
-                                                             : CLOCK_CONSTRAINTS;
+                         : is_first                        ? CLOCK_REFERENCE
+                         : rank->clock == reference        ? CLOCK_SHARED
+                                                           : CLOCK_CONSTRAINTS;
     rank->has_rough_clock = clock->state == ALIGN_ROUGH;
     /* The reference clock needs no meetings. */
     if (rank->clock == reference)
