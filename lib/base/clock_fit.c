@@ -152,12 +152,22 @@ static void place_origins(const struct align_problem *problem, struct align_cloc
 /* Crystals differ by up to 50 parts per million: what differs by more is no drift. */
 static const double MOST_DRIFT = 1e-4;
 
+/* One scale that is no drift shows that the departures do not tell scales. */
+static void drop_unlikely_scales(struct align_clock *clocks, size_t count)
+{
+    int is_likely = 1;
+    for (size_t i = 0; i < count; i++)
+        is_likely &= fabs(clocks[i].scale - 1) <= MOST_DRIFT;
+    for (size_t i = 0; !is_likely && i < count; i++)
+        clocks[i].scale = 1;
+}
+
 /*
  * A host that records an arrival may have been busy when it happened, for several time slices of its
  * scheduler. The slack grows until all meetings are consistent.
  */
-static const int64_t LEAST_SLACK_NS = 10000, MOST_SLACK_NS = 5000000;
-enum { SLACK_STEP = 8 };
+static const int64_t LEAST_SLACK_NS = 20000, MOST_SLACK_NS = 5000000;
+enum { SLACK_STEP = 2 };
 
 int align_solve(const struct align_problem *problem, struct align_clock *clocks, struct error *error)
 {
@@ -176,9 +186,8 @@ int align_solve(const struct align_problem *problem, struct align_clock *clocks,
             fit_scales(problem, clocks, lines);
             agreed = solve(&solver, clocks, greatest);
         }
-        for (size_t i = 0; !agreed && i < count; i++)
-            if (fabs(clocks[i].scale - 1) > MOST_DRIFT)
-                clocks[i].scale = 1;
+        if (!agreed)
+            drop_unlikely_scales(clocks, count);
         while (!agreed && solver.slack_ns < MOST_SLACK_NS) {
             solver.slack_ns = solver.slack_ns ? solver.slack_ns * SLACK_STEP : LEAST_SLACK_NS;
             agreed = solve(&solver, clocks, greatest);

@@ -107,25 +107,49 @@ static int is_whole(const struct job *job, const struct job_instance *instance)
            (size_t)instance->members == job->communicators[instance->communicator].member_list_count;
 }
 
-/* When the members left; TIME_UNKNOWN. */
-static int64_t end_of(const struct job *job, const struct job_instance *instance)
+/* When the members left, by the records of others if there are any; TIME_UNKNOWN. */
+static int64_t end_of(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
+    int64_t end_ns = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
-        int64_t end_ns = job_rough_time(job, member, member->end_ns);
-        if (end_ns != TIME_UNKNOWN)
-            return end_ns;
+        int64_t at_ns = job_rough_time(job, member, member->end_ns);
+        if (at_ns != TIME_UNKNOWN && (end_ns == TIME_UNKNOWN || member->rank != rank))
+            end_ns = at_ns;
+        if (end_ns != TIME_UNKNOWN && member->rank != rank)
+            break;
     }
-    return TIME_UNKNOWN;
+    return end_ns;
 }
 
-/* What operations at the same place, or other members of the same one, took and computed before. */
+/* As many earlier operations of a rank are looked at for the one that ended last. */
+enum { LOOK_BACK = 16 };
+
+/* The time from the end of the operations before one to its end; TIME_UNKNOWN. */
+static int64_t interval_of(const struct job *job, const struct job_operation *operation)
+{
+    size_t at = (size_t)(operation - job->operations), first = job->ranks[operation->rank].first;
+    int64_t before_ns = TIME_UNKNOWN;
+    for (size_t i = at; i > first && at - i < LOOK_BACK; i--) {
+        int64_t end_ns = job->operations[i - 1].end_ns;
+        before_ns =
+            end_ns != TIME_UNKNOWN && (before_ns == TIME_UNKNOWN || end_ns > before_ns) ? end_ns : before_ns;
+    }
+    if (before_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    return operation->end_ns > before_ns ? operation->end_ns - before_ns : 0;
+}
+
+/*
+ * What operations at the same place took, and how long after the previous operation those who stand where the
+ * rank does, or the other members of the same one, left it.
+ */
 struct usual {
     int64_t transfer_ns[MOST_SISTERS];
-    int64_t own_ns[MOST_SISTERS];
+    int64_t interval_ns[MOST_SISTERS];
     const struct job_instance *sisters[MOST_SISTERS];
     size_t transfers;
-    size_t owns;
+    size_t intervals;
     size_t count;
 };
 
@@ -150,15 +174,17 @@ static int is_listed(const struct usual *usual, const struct job_instance *siste
     return 0;
 }
 
+/* Of a pair, what its other side took; of a collective, the shortest duration. */
 static void add_sister(struct usual *usual, const struct job *job, const struct job_instance *sister,
-                       const struct job_operation *twin)
+                       const struct job_operation *beside, const struct job_operation *twin)
 {
-    int64_t stay_ns = stay_of_others(job, sister, -1);
+    int64_t took_ns = is_pair(sister) ? job_duration(beside) : stay_of_others(job, sister, -1);
+    int64_t interval_ns = interval_of(job, twin);
     usual->sisters[usual->count++] = sister;
-    if (stay_ns != TIME_UNKNOWN && is_whole(job, sister))
-        usual->transfer_ns[usual->transfers++] = stay_ns;
-    if (twin->own_ns != TIME_UNKNOWN)
-        usual->own_ns[usual->owns++] = twin->own_ns;
+    if (took_ns != TIME_UNKNOWN && is_whole(job, sister))
+        usual->transfer_ns[usual->transfers++] = took_ns;
+    if (interval_ns != TIME_UNKNOWN)
+        usual->interval_ns[usual->intervals++] = interval_ns;
 }
 
 /* The sisters of an instance: those of other ranks at the same place of the same step, all of it recorded. */
@@ -183,17 +209,18 @@ static void read_sisters(struct usual *usual, const struct absent_waits *waits,
         const struct job_operation *twin =
             twin_in(job, sister, &job->operations[at], waits->numbers[instance->communicator]);
         if (twin)
-            add_sister(usual, job, sister, twin);
+            add_sister(usual, job, sister, &job->operations[at], twin);
     }
 }
 
 static void read_members(struct usual *usual, const struct absent_waits *waits,
                          const struct job_instance *instance)
 {
-    for (int32_t i = 0; i < instance->members && usual->owns < MOST_SISTERS; i++) {
+    for (int32_t i = 0; i < instance->members && usual->intervals < MOST_SISTERS; i++) {
         const struct job_operation *member = job_member(waits->job, instance, i);
-        if (member->rank != waits->rank && member->own_ns != TIME_UNKNOWN)
-            usual->own_ns[usual->owns++] = member->own_ns;
+        int64_t interval_ns = member->rank == waits->rank ? TIME_UNKNOWN : interval_of(waits->job, member);
+        if (interval_ns != TIME_UNKNOWN)
+            usual->interval_ns[usual->intervals++] = interval_ns;
     }
 }
 
@@ -237,9 +264,9 @@ static void measure_wait(const struct absent_waits *waits, const struct job_inst
         if (beside->rank != waits->rank)
             read_sisters(&usual, waits, instance, beside);
     }
-    if (!usual.owns)
+    if (!usual.intervals)
         read_members(&usual, waits, instance);
-    wait->usual_ns = usual.owns ? pick_quantile(usual.own_ns, usual.owns, 0.5) : 0;
+    wait->usual_ns = usual.intervals ? pick_quantile(usual.interval_ns, usual.intervals, 0.5) : 0;
     if (!is_recorded)
         still = stillness_in(waits, instance);
     if (still.at_any_ns != INT64_MAX && is_alike(waits, instance)) {
@@ -261,7 +288,7 @@ static int add_instance(struct absent_waits *waits, size_t number)
     if (instance->step < waits->baseline->first_step || !instance->members ||
         !takes_part(instance, waits->rank, waits->numbers))
         return 0;
-    wait.end_ns = end_of(waits->job, instance);
+    wait.end_ns = end_of(waits->job, instance, waits->rank);
     waits->has_no_times |= wait.end_ns == TIME_UNKNOWN;
     wait.stay_ns = stay_of_others(waits->job, instance, waits->rank);
     if (wait.stay_ns != TIME_UNKNOWN && is_whole(waits->job, instance))
@@ -283,9 +310,8 @@ static int by_end(const void *left, const void *right)
 }
 
 /*
- * The rank left its previous operation with the others of that one, and began this one when they had waited.
- * What lies between is its own time: what exceeds that of its peers is its own, and not inherited. That takes
- * a common time for all of its operations.
+ * The rank left each operation with the others. If it took longer than its peers from the previous one to
+ * this one, that is its own and not inherited. It takes a common time for all of its operations.
  */
 static void measure_excess(struct absent_waits *waits)
 {
@@ -294,7 +320,7 @@ static void measure_excess(struct absent_waits *waits)
         struct absent_wait *wait = &waits->items[i];
         int64_t waited_ns = wait->transfer_ns == TIME_UNKNOWN ? 0 : wait->stay_ns - wait->transfer_ns;
         if (waited_ns > 0 && !waits->has_no_times && previous_ns != TIME_UNKNOWN) {
-            int64_t more_ns = wait->end_ns - wait->transfer_ns - previous_ns - wait->usual_ns;
+            int64_t more_ns = wait->end_ns - previous_ns - wait->usual_ns;
             wait->excess_ns = more_ns < 0 ? 0 : more_ns < waited_ns ? more_ns : waited_ns;
         } else if (waited_ns > 0 && waits->has_no_times)
             wait->unclear_ns += waited_ns;

@@ -516,8 +516,8 @@ struct absent_wait {
     int64_t stay_ns;     /* how long the last of them stayed in it; TIME_UNKNOWN */
     int64_t transfer_ns; /* how long it would have stayed without waiting for the rank; TIME_UNKNOWN: the
                             records do not show whether it waited */
-    int64_t usual_ns;    /* what the peers of the rank computed before such an operation */
-    int64_t excess_ns;   /* what they waited, up to what the rank computed longer than its peers */
+    int64_t usual_ns;    /* how long after their previous operation the peers of the rank left it */
+    int64_t excess_ns;   /* what they waited, up to what the rank took longer than its peers */
     int64_t unclear_ns;  /* time in which waiting cannot be told from transfers */
     int64_t pace_ns;     /* average distance of network steps, if these show the wait; else 0 */
 };
