@@ -142,7 +142,7 @@ static int64_t interval_of(const struct job *job, const struct job_operation *op
 
 /*
  * What operations at the same place took, and how long after the previous operation those who stand where the
- * rank does, or the other members of the same one, left it.
+ * rank does left it.
  */
 struct usual {
     int64_t transfer_ns[MOST_SISTERS];
@@ -213,15 +213,17 @@ static void read_sisters(struct usual *usual, const struct absent_waits *waits,
     }
 }
 
-static void read_members(struct usual *usual, const struct absent_waits *waits,
-                         const struct job_instance *instance)
+/* What the other members of an instance computed before it: the median; 0: not known. */
+static int64_t own_of_members(const struct absent_waits *waits, const struct job_instance *instance)
 {
-    for (int32_t i = 0; i < instance->members && usual->intervals < MOST_SISTERS; i++) {
+    int64_t own_ns[MOST_SISTERS];
+    size_t count = 0;
+    for (int32_t i = 0; i < instance->members && count < MOST_SISTERS; i++) {
         const struct job_operation *member = job_member(waits->job, instance, i);
-        int64_t interval_ns = member->rank == waits->rank ? TIME_UNKNOWN : interval_of(waits->job, member);
-        if (interval_ns != TIME_UNKNOWN)
-            usual->interval_ns[usual->intervals++] = interval_ns;
+        if (member->rank != waits->rank && member->own_ns != TIME_UNKNOWN)
+            own_ns[count++] = member->own_ns;
     }
+    return count ? pick_quantile(own_ns, count, 0.5) : 0;
 }
 
 /* Whether the members with a trace, `rank` aside, play one role: the design of a job explains a late role. */
@@ -264,9 +266,6 @@ static void measure_wait(const struct absent_waits *waits, const struct job_inst
         if (beside->rank != waits->rank)
             read_sisters(&usual, waits, instance, beside);
     }
-    if (!usual.intervals)
-        read_members(&usual, waits, instance);
-    wait->usual_ns = usual.intervals ? pick_quantile(usual.interval_ns, usual.intervals, 0.5) : 0;
     if (!is_recorded)
         still = stillness_in(waits, instance);
     if (still.at_any_ns != INT64_MAX && is_alike(waits, instance)) {
@@ -279,6 +278,10 @@ static void measure_wait(const struct absent_waits *waits, const struct job_inst
         wait->transfer_ns = pick_quantile(usual.transfer_ns, usual.transfers, 0.5);
     else if (is_recorded)
         wait->transfer_ns = instance->transfer_ns;
+    if (usual.intervals)
+        wait->usual_ns = pick_quantile(usual.interval_ns, usual.intervals, 0.5);
+    else if (wait->transfer_ns != TIME_UNKNOWN)
+        wait->usual_ns = own_of_members(waits, instance) + wait->transfer_ns;
 }
 
 static int add_instance(struct absent_waits *waits, size_t number)
