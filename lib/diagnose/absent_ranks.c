@@ -229,7 +229,7 @@ static int is_told_from_network(const struct absent *absent, const struct waited
             const struct absent_wait *wait = &waits->items[i];
             if (wait->transfer_ns == TIME_UNKNOWN || !step_set_has(&waited->set, step_of(absent, wait)))
                 continue;
-            double more_ns = (double)(wait->stay_ns - wait->transfer_ns), took_ns = (double)wait->transfer_ns;
+            double more_ns = (double)(wait->stay_ns - wait->transfer_ns), took_ns = (double)wait->wire_ns;
             if (!pass) {
                 waited_ns += more_ns;
                 transfer_ns += took_ns;

@@ -146,6 +146,7 @@ static int64_t interval_of(const struct job *job, const struct job_operation *op
  */
 struct usual {
     int64_t transfer_ns[MOST_SISTERS];
+    int64_t wire_ns[MOST_SISTERS];
     int64_t interval_ns[MOST_SISTERS];
     const struct job_instance *sisters[MOST_SISTERS];
     size_t transfers;
@@ -178,11 +179,14 @@ static int is_listed(const struct usual *usual, const struct job_instance *siste
 static void add_sister(struct usual *usual, const struct job *job, const struct job_instance *sister,
                        const struct job_operation *beside, const struct job_operation *twin)
 {
-    int64_t took_ns = is_pair(sister) ? job_duration(beside) : stay_of_others(job, sister, -1);
+    int64_t wire_ns = stay_of_others(job, sister, -1);
+    int64_t took_ns = is_pair(sister) ? job_duration(beside) : wire_ns;
     int64_t interval_ns = interval_of(job, twin);
     usual->sisters[usual->count++] = sister;
-    if (took_ns != TIME_UNKNOWN && is_whole(job, sister))
+    if (wire_ns != TIME_UNKNOWN && is_whole(job, sister)) {
+        usual->wire_ns[usual->transfers] = wire_ns;
         usual->transfer_ns[usual->transfers++] = took_ns;
+    }
     if (interval_ns != TIME_UNKNOWN)
         usual->interval_ns[usual->intervals++] = interval_ns;
 }
@@ -278,6 +282,7 @@ static void measure_wait(const struct absent_waits *waits, const struct job_inst
         wait->transfer_ns = pick_quantile(usual.transfer_ns, usual.transfers, 0.5);
     else if (is_recorded)
         wait->transfer_ns = instance->transfer_ns;
+    wait->wire_ns = usual.transfers ? pick_quantile(usual.wire_ns, usual.transfers, 0.5) : wait->transfer_ns;
     if (usual.intervals)
         wait->usual_ns = pick_quantile(usual.interval_ns, usual.intervals, 0.5);
     else if (wait->transfer_ns != TIME_UNKNOWN)

@@ -516,6 +516,7 @@ struct absent_wait {
     int64_t stay_ns;     /* how long the last of them stayed in it; TIME_UNKNOWN */
     int64_t transfer_ns; /* how long it would have stayed without waiting for the rank; TIME_UNKNOWN: the
                             records do not show whether it waited */
+    int64_t wire_ns;     /* the same, without what the sides of a pair wait for each other anyway */
     int64_t usual_ns;    /* how long after their previous operation the peers of the rank left it */
     int64_t excess_ns;   /* what they waited, up to what the rank took longer than its peers */
     int64_t unclear_ns;  /* time in which waiting cannot be told from transfers */
