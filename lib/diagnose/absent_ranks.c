@@ -218,8 +218,11 @@ static const double HALF = 0.5;
 
 /*
  * A slow network makes all transfers of a rank slower alike; a rank that is late makes those longer before
- * which it computes. Whether at least a quarter of the transfers were as fast as those of other ranks.
+ * which it computes. Whether at least an eighth of the transfers, more than chance makes, were as fast as
+ * those of other ranks.
  */
+enum { FAST_PART = 8 };
+
 static int is_told_from_network(const struct absent *absent, const struct waited *waited)
 {
     const struct absent_waits *waits = &absent->waits[waited->number];
@@ -236,7 +239,7 @@ static int is_told_from_network(const struct absent *absent, const struct waited
             } else if (more_ns * transfer_ns < HALF * waited_ns * took_ns)
                 fast_ns += took_ns;
         }
-    return is_shown_by_steps(absent, waited) || fast_ns * 4 >= transfer_ns;
+    return is_shown_by_steps(absent, waited) || fast_ns * FAST_PART >= transfer_ns;
 }
 
 /* Fewer ranks with a trace do not tell what chance makes. */
