@@ -42,6 +42,10 @@ static double measure_worth(const struct explanation *explanation, const struct 
     return options->min_gain > 0 ? worth / options->min_gain : worth > 0 ? 2 : 0;
 }
 
+/*
+ * Where each rank has one file, a rank with a trace has recorded all of its own operations, whichever other
+ * traces are lost.
+ */
 static int lacks_records(const struct explanation *explanation, const struct job *job)
 {
     const struct partition *partition = explanation->partition;
@@ -49,7 +53,7 @@ static int lacks_records(const struct explanation *explanation, const struct job
         if (job->ranks[partition->ranks[i]].may_lack_file ||
             job->ranks[partition->ranks[i]].tail_step <= explanation->steps.last)
             return 1;
-    return job_silent_ranks(job) > 0;
+    return 0;
 }
 
 static int is_part(const struct explanation *explanation, const struct job *job)
@@ -114,8 +118,7 @@ static void ask(const struct findings *findings, struct finding *finding,
     double worth = measure_worth(explanation, baseline, options);
     finding->confidence = CONFIDENCE_HIGH;
     double certainty = explanation->certainty - log(job_selection_ratio(job));
-    if (explanation_is_hosts(explanation) && !explanation->is_steady && explanation->steps.period == 1 &&
-        has_few_hosts(job))
+    if (explanation_is_hosts(explanation) && !explanation->is_steady && has_few_hosts(job))
         certainty = 0;
     finding_ask(findings, finding, RULE_CERTAINTY, certainty);
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
