@@ -43,6 +43,12 @@ class AbsentRanks(Case):
         found = self.lose([1], JOB + "--dialect chrome-v7 --seed 7 --fault compute:4:6:17:20%")
         self.assertEqual([row[:2] for row in found], [("compute", [4])])
 
+    def test_a_slow_host_beside_a_lost_trace(self):
+        """The other ranks recorded all of their own operations."""
+        options = "--shape 3d --ranks 16 --per-node 4 --tp 2 --dp 4 --pp 2 --layers 2 --steps 16 --noise 1 --compute 3 "
+        found = self.lose([9], options + "--dialect kineto --seed 14 --fault throttle:node0:2:14/4:150:*")
+        self.assertEqual([row[:2] for row in found], [("compute", [0, 1, 2, 3])])
+
     def test_one_of_two(self):
         """Data of one may be held up by the other."""
         found = self.lose([2, 3], JOB + "--dialect chrome-v7 --seed 8 --fault host:3:0:17:30%")
