@@ -543,7 +543,9 @@ struct align_problem {
 
 enum align_state {
     ALIGN_SOLVED = 0,
-    ALIGN_UNREACHED,    /* no chain of meetings connects the clock to the reference */
+    ALIGN_UNREACHED, /* no chain of meetings connects the clock to the reference */
+    ALIGN_ROUGH,     /* all meetings are consistent if some arrivals were recorded later, by milliseconds at
+                        most; the true offset may lie outside of its interval by as much */
     ALIGN_CONTRADICTORY /* no offsets satisfy all meetings, even with scales: the clock drifts, or ranks were
                            matched wrongly */
 };
@@ -563,7 +565,7 @@ int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns);
 /*
  * Fills `clocks`, which has room for clock_count. Tries scale 1 first. If the constraints then contradict
  * each other, fits scales relative to the reference by least squares over shared meetings and tries once
- * more. Returns -1 only when out of memory.
+ * more, and then with more slack. Returns -1 only when out of memory.
  */
 int align_solve(const struct align_problem *problem, struct align_clock *clocks, struct error *error);
 

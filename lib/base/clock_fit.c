@@ -13,6 +13,7 @@ struct solver {
     const struct align_problem *problem;
     const struct align_clock *clocks;
     int64_t *distance; /* [clock] */
+    int64_t slack_ns;  /* struct align_problem, or more */
 };
 
 int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns)
@@ -40,7 +41,7 @@ static int relax(struct solver *solver, int backward)
         int64_t time = FAR;
         for (size_t j = 0; j < meeting->count; j++) {
             int64_t distance = solver->distance[visits[j].clock];
-            int64_t at = backward ? -(scaled(solver, visits[j].clock, visits[j].come_ns) - problem->slack_ns)
+            int64_t at = backward ? -(scaled(solver, visits[j].clock, visits[j].come_ns) - solver->slack_ns)
                                   : scaled(solver, visits[j].clock, visits[j].leave_ns);
             if (distance < FAR && distance + at < time)
                 time = distance + at;
@@ -48,7 +49,7 @@ static int relax(struct solver *solver, int backward)
         for (size_t j = 0; time < FAR && j < meeting->count; j++) {
             int64_t *distance = &solver->distance[visits[j].clock];
             int64_t at = backward ? scaled(solver, visits[j].clock, visits[j].leave_ns)
-                                  : -(scaled(solver, visits[j].clock, visits[j].come_ns) - problem->slack_ns);
+                                  : -(scaled(solver, visits[j].clock, visits[j].come_ns) - solver->slack_ns);
             if (time + at < *distance) {
                 *distance = time + at;
                 improved = 1;
@@ -92,6 +93,8 @@ static int solve(struct solver *solver, struct align_clock *clocks, int64_t *gre
         clocks[i].state = greatest[i] < FAR && solver->distance[i] < FAR ? ALIGN_SOLVED : ALIGN_UNREACHED;
         if (clocks[i].state != ALIGN_SOLVED)
             continue;
+        if (solver->slack_ns > problem->slack_ns)
+            clocks[i].state = ALIGN_ROUGH;
         clocks[i].offset_ns = least + (greatest[i] - least) / 2;
         clocks[i].uncertainty_ns = (greatest[i] - least + 1) / 2;
     }
@@ -146,11 +149,33 @@ static void place_origins(const struct align_problem *problem, struct align_cloc
         }
 }
 
+/* Crystals differ by up to 50 parts per million: what differs by more is no drift. */
+static const double MOST_DRIFT = 1e-4;
+
+/* One scale that is no drift shows that the departures do not tell scales. */
+static void drop_unlikely_scales(struct align_clock *clocks, size_t count)
+{
+    int is_likely = 1;
+    for (size_t i = 0; i < count; i++)
+        is_likely &= fabs(clocks[i].scale - 1) <= MOST_DRIFT;
+    for (size_t i = 0; !is_likely && i < count; i++)
+        clocks[i].scale = 1;
+}
+
+/*
+ * A host that records an arrival may have been busy when it happened, for several time slices of its
+ * scheduler. The slack grows until all meetings are consistent.
+ */
+static const int64_t LEAST_SLACK_NS = 20000, MOST_SLACK_NS = 5000000;
+enum { SLACK_STEP = 2 };
+
 int align_solve(const struct align_problem *problem, struct align_clock *clocks, struct error *error)
 {
     size_t count = (size_t)problem->clock_count;
-    struct solver solver = {
-        .problem = problem, .clocks = clocks, .distance = array_new(count, sizeof(int64_t))};
+    struct solver solver = {.problem = problem,
+                            .clocks = clocks,
+                            .distance = array_new(count, sizeof(int64_t)),
+                            .slack_ns = problem->slack_ns};
     int64_t *greatest = array_new(count, sizeof *greatest);
     struct line *lines = array_new(count, sizeof *lines);
     int failed = !solver.distance || !greatest || !lines;
@@ -159,6 +184,12 @@ int align_solve(const struct align_problem *problem, struct align_clock *clocks,
         int agreed = solve(&solver, clocks, greatest);
         if (!agreed) {
             fit_scales(problem, clocks, lines);
+            agreed = solve(&solver, clocks, greatest);
+        }
+        if (!agreed)
+            drop_unlikely_scales(clocks, count);
+        while (!agreed && solver.slack_ns < MOST_SLACK_NS) {
+            solver.slack_ns = solver.slack_ns ? solver.slack_ns * SLACK_STEP : LEAST_SLACK_NS;
             agreed = solve(&solver, clocks, greatest);
         }
         for (size_t i = 0; !agreed && i < count; i++)

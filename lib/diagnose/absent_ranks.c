@@ -1,7 +1,7 @@
 /*
  * Ranks without a trace that the other ranks wait for. All members that left a trace are early and wait
- * inside the operation, so durations do not show whether they wait or the transfer is slow. Where network
- * steps are recorded, they do: while members wait, no data arrives anywhere, and then it arrives at its pace.
+ * inside the operation. Network steps, or operations of other ranks at the same place, tell whether they wait
+ * or the transfer is slow (absent_waits.c).
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -14,381 +14,273 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of the steps of a fault, at least two in three show it: a step without it counts as two with it. */
-enum { STEP_WITHOUT = 2 };
-
-/* The ranks without a trace that a communicator has: `count` of struct absent.list, from `first` on. */
-struct lacking {
-    size_t first;
-    size_t count;
-    int is_known; /* 0: some are not known, or more are lacking than left a trace */
-    int is_alike; /* at least two members left a trace, and all of these play the same role */
-};
-
-/*
- * What the members of a communicator waited for the ranks that it lacks, in one step. Where they started an
- * operation as soon as the one before it ended, they may have computed meanwhile, so that the wait did not
- * cost the job all of its time.
- */
-struct wait {
-    int64_t exposed_ns;    /* in operations before which they computed, ... */
-    int64_t own_ns;        /* ... for this long */
-    int64_t overlapped_ns; /* in the other operations, ... */
-    int64_t interval_ns;   /* ... which the rank entered at this interval */
-    int64_t spread_ns;     /* what they waited for each other */
-    int64_t rest_ns;       /* what these operations took without the wait */
-};
-
 struct absent {
     const struct job *job;
     const struct baseline *baseline;
-    struct lacking *lacking; /* owned, by communicator */
-    int32_t *list;           /* owned: job ranks */
+    struct absent_waits *waits; /* owned: of each rank without a trace */
     size_t count;
-    size_t capacity;
-    struct wait *waits;  /* owned: [communicator * steps + step] */
-    int64_t *hidden_ns;  /* owned, by rank: time in which waiting cannot be told from transfers */
-    int64_t *scratch_ns; /* owned: one entry per step */
+    double *row;        /* owned: scratch, [step] */
+    double *rows;       /* owned: excess of ranks with a trace, [rank of these * steps + step] */
+    size_t rank_count;  /* rows */
+    double *list;       /* owned: scratch, as large as `rows` */
+    double spread;      /* what chance makes of the excess of a step, as a standard deviation */
+    double level;       /* the same, of the median over steps */
+    int64_t *hidden_ns; /* owned, by rank: time in which waiting cannot be told from transfers */
 };
 
 static int has_no_trace(const struct job *job, int32_t rank)
 {
-    return rank >= 0 && job->ranks[rank].process_id < 0;
+    return job->ranks[rank].process_id < 0;
 }
 
-static int add_absent(struct absent *absent, int32_t rank)
+/* The steps in which the others waited for a rank. */
+struct waited {
+    size_t number; /* in absent.waits */
+    struct step_set set;
+    int64_t cost_ns;
+    double certainty;
+};
+
+/* The share of an excess that is beyond this many standard deviations by chance: of Student's t (score.h). */
+static const double BEYOND = 0.1;
+
+/* The least spread, as a part of a step: the resolution of clocks. */
+static const double LEAST_SPREAD = 0.002;
+
+/* The standard deviation of values that are at least 0: what is below is cut off. `values` are sorted. */
+static double spread_of(const struct absent *absent, double *values, size_t count)
 {
-    if (array_reserve((void **)&absent->list, &absent->capacity, absent->count + 1, sizeof *absent->list))
-        return -1;
-    absent->list[absent->count++] = rank;
-    return 0;
+    double least = LEAST_SPREAD * (double)absent->baseline->median_step_ns;
+    if (!count)
+        return least;
+    sort_reals(values, count);
+    double spread =
+        values[(size_t)((double)(count - 1) * (1 - BEYOND))] / student_limit(2 * BEYOND, SCAN_TAIL_OWN);
+    return spread > least ? spread : least;
 }
 
-static int is_alike(const struct absent *absent, const struct job_communicator *communicator)
+/* Copies what is known of a row. Returns the number of values. */
+static size_t known_of(const double *row, int32_t steps, double *values)
 {
-    const int32_t *role_of_rank = absent->baseline->role_of_rank;
-    const struct communicator_set_member *members = communicator->member_list;
-    for (size_t i = 0; i < communicator->member_list_count; i++)
-        if (role_of_rank[members[i].rank] < 0 ||
-            role_of_rank[members[i].rank] != role_of_rank[members[0].rank])
-            return 0;
-    return communicator->member_list_count > 1;
+    size_t count = 0;
+    for (int32_t step = 0; step < steps; step++)
+        if (!isnan(row[step]))
+            values[count++] = row[step];
+    return count;
 }
 
-/* Lists the ranks that a communicator lacks. A size in a trace may be any number, so it is checked first. */
-static int list_lacking(struct absent *absent, size_t number)
+/* A quantile of a row; 0 if nothing is known. */
+static double quantile_in(const double *row, int32_t steps, double part, double *values)
 {
-    const struct job_communicator *communicator = &absent->job->communicators[number];
-    struct lacking *lacking = &absent->lacking[number];
-    size_t recorded = communicator->member_list_count, next = 0;
-    int64_t count = communicator->size - (int64_t)recorded;
-    *lacking = (struct lacking){.first = absent->count};
-    if (count <= 0 || count > (int64_t)recorded)
+    size_t count = known_of(row, steps, values);
+    if (!count)
         return 0;
-    lacking->is_known = 1;
-    for (int64_t place = 0; place < communicator->size; place++) {
-        if (next < recorded && communicator->member_list[next].number == place) {
-            next++;
+    sort_reals(values, count);
+    return values[(size_t)((double)(count - 1) * part)];
+}
+
+/* Takes the quiet steps of a row, its lowest quarter, off the row. */
+static void take_off_quiet(double *row, int32_t steps, double *list)
+{
+    double quiet = quantile_in(row, steps, 0.25, list);
+    for (int32_t step = 0; step < steps; step++)
+        row[step] -= quiet;
+}
+
+/* Measures some of the ranks with a trace as if they had none. Returns -1 when memory runs out. */
+static int measure_others(struct absent *absent)
+{
+    const struct job *job = absent->job;
+    size_t steps = (size_t)absent->baseline->step_count, known = 0;
+    size_t stride = (job->rank_count + MOST_SAMPLED - 1) / MOST_SAMPLED;
+    double levels[MOST_SAMPLED];
+    int failed = 0;
+    for (size_t rank = 0; !failed && rank < job->rank_count; rank += stride) {
+        if (has_no_trace(job, (int32_t)rank))
             continue;
+        struct absent_waits waits;
+        double *row = &absent->rows[absent->rank_count * steps];
+        failed = absent_waits_init(&waits, job, absent->baseline, (int32_t)rank);
+        if (!failed) {
+            absent_waits_sum(&waits, row);
+            levels[absent->rank_count++] = quantile_in(row, (int32_t)steps, 0.5, absent->list);
+            take_off_quiet(row, (int32_t)steps, absent->list);
         }
-        int32_t rank = job_rank_in(absent->job, (int64_t)number, place);
-        if (!has_no_trace(absent->job, rank))
-            lacking->is_known = 0;
-        else if (add_absent(absent, rank))
-            return -1;
+        absent_waits_release(&waits);
     }
-    lacking->count = absent->count - lacking->first;
-    lacking->is_alike = is_alike(absent, communicator);
-    return 0;
+    for (size_t i = 0; i < absent->rank_count; i++)
+        known += known_of(&absent->rows[i * steps], (int32_t)steps, absent->list + known);
+    absent->spread = spread_of(absent, absent->list, known);
+    absent->level = spread_of(absent, levels, absent->rank_count);
+    for (size_t i = 0; i < absent->rank_count * steps; i++)
+        absent->rows[i] /= absent->spread;
+    return failed;
 }
 
 static int absent_init(struct absent *absent, const struct job *job, const struct baseline *baseline)
 {
-    size_t steps = (size_t)baseline->step_count;
-    *absent = (struct absent){.job = job, .baseline = baseline};
-    absent->lacking = array_new(job->communicator_count, sizeof *absent->lacking);
-    absent->waits = array_new(job->communicator_count * steps, sizeof *absent->waits);
-    absent->hidden_ns = array_new(job->rank_count, sizeof *absent->hidden_ns);
-    absent->scratch_ns = array_new(steps, sizeof *absent->scratch_ns);
-    if (!absent->lacking || !absent->waits || !absent->hidden_ns || !absent->scratch_ns)
+    size_t steps = (size_t)baseline->step_count, cells = MOST_SAMPLED * steps + 1;
+    *absent = (struct absent){.job = job,
+                              .baseline = baseline,
+                              .waits = array_new(job_silent_ranks(job), sizeof *absent->waits),
+                              .row = array_new(steps, sizeof *absent->row),
+                              .rows = array_new(cells, sizeof *absent->rows),
+                              .list = array_new(cells, sizeof *absent->list),
+                              .hidden_ns = array_new(job->rank_count, sizeof *absent->hidden_ns)};
+    if (!absent->waits || !absent->row || !absent->rows || !absent->list || !absent->hidden_ns)
         return -1;
-    for (size_t i = 0; i < job->communicator_count; i++)
-        if (list_lacking(absent, i))
+    for (size_t rank = 0; rank < job->rank_count; rank++)
+        if (has_no_trace(job, (int32_t)rank) &&
+            absent_waits_init(&absent->waits[absent->count++], job, baseline, (int32_t)rank))
             return -1;
-    return 0;
+    return measure_others(absent);
 }
 
 static void absent_release(struct absent *absent)
 {
-    free(absent->lacking);
-    free(absent->list);
+    for (size_t i = 0; i < absent->count; i++)
+        absent_waits_release(&absent->waits[i]);
     free(absent->waits);
+    free(absent->row);
+    free(absent->rows);
+    free(absent->list);
     free(absent->hidden_ns);
-    free(absent->scratch_ns);
 }
 
-/* How much longer the last member to start would have waited if it had come with the one before it. */
-static int64_t spread_of(const struct job *job, const struct job_instance *instance)
+static int32_t step_of(const struct absent *absent, const struct absent_wait *wait)
 {
-    int64_t least_ns = INT64_MAX, second_ns = INT64_MAX;
-    for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *member = job_member(job, instance, i);
-        int64_t took_ns = member->end_ns - member->start_ns;
-        if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN)
-            return 0;
-        second_ns = took_ns < least_ns ? least_ns : took_ns < second_ns ? took_ns : second_ns;
-        least_ns = took_ns < least_ns ? took_ns : least_ns;
+    return absent->job->instances[wait->instance].step;
+}
+
+/* The excess of a rank in the steps of a set, of all or only of operations for which `part` is set. */
+static int64_t excess_in(const struct absent *absent, const struct step_set *set, size_t number,
+                         int (*is_part)(const struct absent_wait *wait))
+{
+    const struct absent_waits *waits = &absent->waits[number];
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < waits->count; i++)
+        if (step_set_has(set, step_of(absent, &waits->items[i])) && (!is_part || is_part(&waits->items[i])))
+            sum_ns += waits->items[i].excess_ns;
+    return sum_ns;
+}
+
+static int is_shown(const struct absent_wait *wait)
+{
+    return wait->pace_ns > 0;
+}
+
+/*
+ * Whether the rank exceeds its peers in nearly all steps. Its own past cannot tell then, so its median is
+ * compared with those of others.
+ */
+static double certainty_of_all(const struct absent *absent)
+{
+    int32_t steps = absent->baseline->step_count;
+    double middle = quantile_in(absent->row, steps, 0.5, absent->list),
+           low = quantile_in(absent->row, steps, 0.25, absent->list), beyond = middle / absent->level;
+    return low * 2 < middle ? 0
+                            : (SCAN_TAIL_OWN + 1) / 2 * log1p(beyond * beyond / SCAN_TAIL_OWN) -
+                                  log((double)absent->job->rank_count);
+}
+
+/* Finds the steps in which a rank exceeds its peers. Returns -1 when memory runs out. */
+static int find_steps(struct absent *absent, struct waited *waited)
+{
+    const struct baseline *baseline = absent->baseline;
+    int32_t steps = baseline->step_count;
+    absent_waits_sum(&absent->waits[waited->number], absent->row);
+    double all = certainty_of_all(absent);
+    take_off_quiet(absent->row, steps, absent->list);
+    for (int32_t step = 0; step < steps; step++)
+        absent->row[step] /= absent->spread;
+    if (scan_row(absent->row, absent->job->step_numbers, steps, SCAN_TAIL_OWN, &waited->set))
+        return -1;
+    if (waited->set.score > 0)
+        waited->certainty = scan_related_score(absent->row, &waited->set, absent->rows, absent->rank_count,
+                                               steps, SCAN_TAIL_OWN, absent->list) -
+                            scan_sets(steps - baseline->first_step) - log((double)absent->job->rank_count);
+    if (all >= limit_of(LIMIT_CERTAINTY)) {
+        waited->set = (struct step_set){.first = baseline->first_step, .last = steps - 1, .period = 1};
+        waited->certainty = all > waited->certainty ? all : waited->certainty;
     }
-    return second_ns == INT64_MAX ? 0 : second_ns - least_ns;
+    waited->cost_ns = waited->certainty > 0 ? excess_in(absent, &waited->set, waited->number, NULL) : 0;
+    return 0;
 }
 
-/* The own time of the member that started last. */
-static int64_t own_of_last(const struct job *job, const struct job_instance *instance)
+/* Whether network steps show most of the waits. */
+static int is_shown_by_steps(const struct absent *absent, const struct waited *waited)
 {
-    for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *member = job_member(job, instance, i);
-        if (member->end_ns - member->start_ns <= instance->transfer_ns && member->own_ns != TIME_UNKNOWN)
-            return member->own_ns;
+    return excess_in(absent, &waited->set, waited->number, is_shown) * 2 > waited->cost_ns;
+}
+
+/* A transfer with less than this part of the usual slowness is not slower. */
+static const double HALF = 0.5;
+
+/*
+ * A slow network makes all transfers of a rank slower alike; a rank that is late makes those longer before
+ * which it computes. Whether at least an eighth of the transfers, more than chance makes, were as fast as
+ * those of other ranks.
+ */
+enum { FAST_PART = 8 };
+
+static int is_told_from_network(const struct absent *absent, const struct waited *waited)
+{
+    const struct absent_waits *waits = &absent->waits[waited->number];
+    double waited_ns = 0, transfer_ns = 0, fast_ns = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < waits->count; i++) {
+            const struct absent_wait *wait = &waits->items[i];
+            if (wait->transfer_ns == TIME_UNKNOWN || !step_set_has(&waited->set, step_of(absent, wait)))
+                continue;
+            double more_ns = (double)(wait->stay_ns - wait->transfer_ns), took_ns = (double)wait->wire_ns;
+            if (!pass) {
+                waited_ns += more_ns;
+                transfer_ns += took_ns;
+            } else if (more_ns * transfer_ns < HALF * waited_ns * took_ns)
+                fast_ns += took_ns;
+        }
+    return is_shown_by_steps(absent, waited) || fast_ns * FAST_PART >= transfer_ns;
+}
+
+/* Fewer ranks with a trace do not tell what chance makes. */
+enum { FEWEST_ROWS = 3 };
+
+/* The rank that the others waited for longest. Returns -1 when memory runs out. */
+static int find_waited(struct absent *absent, struct waited *best)
+{
+    for (size_t i = 0; absent->rank_count >= FEWEST_ROWS && i < absent->count; i++) {
+        struct waited waited = {.number = i};
+        if (find_steps(absent, &waited))
+            return -1;
+        if (waited.certainty >= limit_of(LIMIT_CERTAINTY) && waited.cost_ns > best->cost_ns)
+            *best = waited;
     }
     return 0;
 }
 
-/* A gap this many times shorter than the wait is that between two kernels, and no computation. */
-enum { GAP_PART = 20 };
-
-static void add_wait(struct wait *wait, const struct job *job, const struct job_instance *instance,
-                     int64_t wait_ns)
-{
-    int64_t own_ns = own_of_last(job, instance);
-    if (own_ns > wait_ns / GAP_PART) {
-        wait->exposed_ns += wait_ns;
-        wait->own_ns += own_ns;
-    } else {
-        wait->overlapped_ns += wait_ns;
-        wait->interval_ns += instance->transfer_ns;
-    }
-}
-
-static void hide(struct absent *absent, const struct job_instance *instance, int64_t time_ns)
-{
-    for (int32_t i = 0; i < instance->members; i++)
-        absent->hidden_ns[job_member(absent->job, instance, i)->rank] += time_ns;
-}
-
-/*
- * Whether the network steps of a collective may show a wait. In a tree, data arrives only after ranks below
- * sent theirs, so it does not arrive everywhere at one pace.
- */
-static int may_show_waits(const struct absent *absent, const struct job_instance *instance)
-{
-    const struct job_operation *first = job_member(absent->job, instance, 0);
-    return absent->lacking[instance->communicator].is_known && !first->is_tree && !first->may_be_tree;
-}
-
-/* Where roles differ, the design of the job may make the others wait. */
-static void add_collective(struct absent *absent, const struct job_instance *instance)
-{
-    const struct job *job = absent->job;
-    struct wait *wait = &absent->waits[(size_t)instance->communicator * (size_t)absent->baseline->step_count +
-                                       (size_t)instance->step];
-    struct stillness still = {.at_any_ns = INT64_MAX};
-    if (may_show_waits(absent, instance))
-        still = stillness_of(job, instance);
-    wait->spread_ns += spread_of(job, instance);
-    if (still.at_any_ns == INT64_MAX) {
-        hide(absent, instance, instance->transfer_ns);
-        return;
-    }
-    int64_t wait_ns = absent->lacking[instance->communicator].is_alike ? stillness_wait_ns(&still) : 0;
-    wait_ns = wait_ns < instance->transfer_ns ? wait_ns : instance->transfer_ns;
-    add_wait(wait, job, instance, wait_ns);
-    wait->rest_ns += instance->transfer_ns - wait_ns;
-    if (still.unusual_ns > wait_ns)
-        hide(absent, instance, still.unusual_ns - wait_ns);
-}
-
-/* Whether a receive waits for a sender without a trace. */
-static int is_from_absent(const struct job *job, const struct job_instance *instance)
-{
-    return instance->function == FUNCTION_SEND && has_no_trace(job, instance->sender);
-}
-
-static void add_instance(struct absent *absent, const struct job_instance *instance)
-{
-    const struct job *job = absent->job;
-    const struct job_communicator *communicator = &job->communicators[instance->communicator];
-    if (instance->step < absent->baseline->first_step || !instance->members)
-        return;
-    const struct job_operation *first = job_member(job, instance, 0);
-    if (is_from_absent(job, instance) && first->start_ns != TIME_UNKNOWN && first->end_ns != TIME_UNKNOWN)
-        hide(absent, instance, first->end_ns - first->start_ns);
-    if (communicator->size > (int64_t)communicator->member_list_count &&
-        instance->transfer_ns != TIME_UNKNOWN &&
-        (size_t)instance->members == communicator->member_list_count &&
-        function_is_full_exchange(instance->function))
-        add_collective(absent, instance);
-}
-
-/* The steps in which the members of a communicator waited for the ranks that it lacks. */
-struct waited {
-    size_t communicator;
-    int32_t first;
-    int32_t last;
-    int32_t steps; /* those of them in which they did; 0: none */
-    int64_t cost_ns;
-    int64_t least_ns; /* what counts as waiting, in one step */
-    double certainty;
-};
-
-/*
- * What waiting cost the job. Where the other ranks compute while they wait, their records do not show how
- * long they computed. There, the late rank is assumed to be slower by the same share as where waiting shows,
- * and that share of its time between operations counts, at most the wait.
- */
-static int64_t cost_of(const struct wait *sum)
-{
-    double slower = ratio_of(sum->exposed_ns, sum->exposed_ns + sum->own_ns);
-    int64_t more_ns = scale(sum->interval_ns, sum->exposed_ns ? slower : 1);
-    return sum->exposed_ns + (more_ns < sum->overlapped_ns ? more_ns : sum->overlapped_ns);
-}
-
-static const struct wait *row_of(const struct absent *absent, size_t communicator)
-{
-    return absent->waits + communicator * (size_t)absent->baseline->step_count;
-}
-
-/* What the members of a communicator usually wait for each other in a step. */
-static int64_t usual_spread_ns(const struct absent *absent, size_t communicator)
-{
-    const struct baseline *baseline = absent->baseline;
-    size_t count = 0;
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
-        absent->scratch_ns[count++] = row_of(absent, communicator)[step].spread_ns;
-    return count ? median_of(absent->scratch_ns, count) : 0;
-}
-
-static int64_t wait_in(const struct wait *wait)
-{
-    return wait->exposed_ns + wait->overlapped_ns;
-}
-
-static int waits_in(const struct wait *wait, const struct waited *waited)
-{
-    return wait_in(wait) >= waited->least_ns;
-}
-
-/* Exponent of the tail of the distribution of waits. */
-enum { TAIL = 2 };
-
-static void sum_up(const struct wait *row, struct waited *waited)
-{
-    struct wait sum = {0};
-    for (int32_t step = waited->first; step <= waited->last; step++)
-        if (waits_in(&row[step], waited)) {
-            waited->steps++;
-            waited->certainty += TAIL * log(ratio_of(wait_in(&row[step]), waited->least_ns));
-            sum.exposed_ns += row[step].exposed_ns;
-            sum.own_ns += row[step].own_ns;
-            sum.overlapped_ns += row[step].overlapped_ns;
-            sum.interval_ns += row[step].interval_ns;
-        }
-    waited->cost_ns = cost_of(&sum);
-}
-
-/* Finds the steps that show the wait best: each with it counts 1, each without it -STEP_WITHOUT. */
-static void find_steps(const struct baseline *baseline, const struct wait *row, struct waited *waited)
-{
-    int32_t best = 0, sum = 0, first = baseline->first_step;
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-        if (sum <= 0) {
-            sum = 0;
-            first = step;
-        }
-        sum += waits_in(&row[step], waited) ? 1 : -STEP_WITHOUT;
-        if (sum > best) {
-            best = sum;
-            waited->first = first;
-            waited->last = step;
-        }
-    }
-    if (best)
-        sum_up(row, waited);
-}
-
-/*
- * Of n ranks that do the same work each is as likely to start last. So it is by chance only once in (n / c)^k
- * that one of c ranks starts last in k steps. Longer waits are rarer, as in the tail of Student's t with two
- * degrees of freedom (score.h): twice the wait is a quarter as likely.
- */
-static struct waited measure_waited(const struct absent *absent, size_t communicator,
-                                    const struct diagnose_options *options)
-{
-    const struct baseline *baseline = absent->baseline;
-    size_t lacking = absent->lacking[communicator].count,
-           ranks = absent->job->communicators[communicator].member_list_count + lacking;
-    int64_t spread_ns = usual_spread_ns(absent, communicator);
-    struct waited waited = {.communicator = communicator,
-                            .least_ns = scale(baseline->median_step_ns, options->min_gain)};
-    waited.least_ns = waited.least_ns > spread_ns ? waited.least_ns : spread_ns;
-    waited.least_ns = waited.least_ns > 0 ? waited.least_ns : 1;
-    find_steps(baseline, row_of(absent, communicator), &waited);
-    waited.certainty += waited.steps * log((double)ranks / (double)(lacking ? lacking : 1)) -
-                        scan_sets(baseline->step_count) - log((double)absent->job->communicator_count);
-    return waited;
-}
-
-/* Whether one wait says more than the other: it cost more, or half as much and has fewer candidates. */
-static int is_more_telling(const struct absent *absent, const struct waited *one, const struct waited *other)
-{
-    if (!other->steps)
-        return 1;
-    size_t here = absent->lacking[one->communicator].count,
-           there = absent->lacking[other->communicator].count;
-    if (here != there && one->cost_ns >= other->cost_ns / 2 && other->cost_ns >= one->cost_ns / 2)
-        return here < there;
-    return one->cost_ns > other->cost_ns;
-}
-
-static struct waited most_telling(const struct absent *absent, const struct diagnose_options *options)
-{
-    struct waited best = {0};
-    for (size_t i = 0; i < absent->job->communicator_count; i++) {
-        struct waited waited = {0};
-        if (absent->lacking[i].count && absent->lacking[i].is_known && absent->lacking[i].is_alike)
-            waited = measure_waited(absent, i, options);
-        if (waited.steps && waited.certainty >= limit_of(LIMIT_CERTAINTY) &&
-            is_more_telling(absent, &waited, &best))
-            best = waited;
-    }
-    return best;
-}
-
-/* The operations of a communicator in which its members waited, in the steps of a finding. */
+/* What the operations of a finding show. */
 struct waiting {
     int64_t operations;
     int64_t wait_ns;
+    int64_t transfer_ns;
     int64_t pace_ns;
     int32_t first; /* instance; -1: none */
 };
 
 static struct waiting count_waiting(const struct absent *absent, const struct waited *waited)
 {
-    const struct job *job = absent->job;
+    const struct absent_waits *waits = &absent->waits[waited->number];
     struct waiting waiting = {.first = -1};
-    struct job_range range = job_instances_in(job, waited->first, waited->last);
-    for (size_t i = range.first; i < range.end; i++) {
-        const struct job_instance *instance = &job->instances[job->by_step[i]];
-        struct stillness still = {0};
-        if (instance->communicator == (int32_t)waited->communicator && instance->members &&
-            instance->transfer_ns != TIME_UNKNOWN && may_show_waits(absent, instance))
-            still = stillness_of(job, instance);
-        int64_t wait_ns = still.at_any_ns == INT64_MAX ? 0 : stillness_wait_ns(&still);
-        if (!wait_ns)
+    for (size_t i = 0; i < waits->count; i++) {
+        const struct absent_wait *wait = &waits->items[i];
+        if (!wait->excess_ns || !step_set_has(&waited->set, step_of(absent, wait)) ||
+            is_shown(wait) != is_shown_by_steps(absent, waited))
             continue;
-        waiting.first = waiting.first < 0 ? job->by_step[i] : waiting.first;
+        waiting.first = waiting.first < 0 ? wait->instance : waiting.first;
         waiting.operations++;
-        waiting.wait_ns += wait_ns;
-        waiting.pace_ns += still.pace_ns;
+        waiting.wait_ns += wait->excess_ns;
+        waiting.transfer_ns += wait->transfer_ns;
+        waiting.pace_ns += wait->pace_ns;
     }
     return waiting;
 }
@@ -401,65 +293,73 @@ static int append_evidence(const struct absent *absent, const struct waited *wai
     finding->instance = waiting.first;
     figures_add(&finding->figures, "operations", (double)waiting.operations);
     figures_add_time(&finding->figures, "wait_us", waiting.wait_ns / count);
-    figures_add_time(&finding->figures, "network_step_us", waiting.pace_ns / count);
-    return buffer_printf(text,
-                         "In %lld operations, all ranks with a trace had started, and no data arrived for ",
-                         (long long)waiting.operations) ||
-           text_time(text, waiting.wait_ns / count) ||
-           buffer_append_text(text, " on average; then it arrived every ") ||
-           text_time(text, waiting.pace_ns / count) ||
-           buffer_append_text(text, ". Only the missing trace can show whether the GPU or the host is late");
+    if (waiting.pace_ns) {
+        figures_add_time(&finding->figures, "network_step_us", waiting.pace_ns / count);
+        if (buffer_printf(text,
+                          "In %lld operations, all ranks with a trace had started, and no data arrived for ",
+                          (long long)waiting.operations) ||
+            text_time(text, waiting.wait_ns / count) ||
+            buffer_append_text(text, " on average; then it arrived every ") ||
+            text_time(text, waiting.pace_ns / count))
+            return -1;
+    } else {
+        figures_add_time(&finding->figures, "transfer_us", waiting.transfer_ns / count);
+        if (buffer_printf(text, "%lld operations took ", (long long)waiting.operations) ||
+            text_time(text, waiting.wait_ns / count) ||
+            buffer_append_text(text, " longer on average than the same operations of other ranks (") ||
+            text_time(text, waiting.transfer_ns / count) ||
+            buffer_append_text(text, "), although all ranks with a trace had started"))
+            return -1;
+    }
+    return buffer_append_text(text, ". Only the missing trace can show whether the GPU or the host is late");
 }
 
+/* The ranks that waited. */
+static int add_peers(const struct absent *absent, const struct waited *waited, struct finding *finding)
+{
+    const struct absent_waits *waits = &absent->waits[waited->number];
+    unsigned char *has = array_new(absent->job->rank_count, 1);
+    int failed = !has;
+    for (size_t i = 0; !failed && i < waits->count; i++) {
+        const struct job_instance *instance = &absent->job->instances[waits->items[i].instance];
+        for (int32_t k = 0; k < instance->members; k++)
+            if (waits->items[i].excess_ns && step_set_has(&waited->set, instance->step))
+                has[job_member(absent->job, instance, k)->rank] = 1;
+    }
+    for (size_t rank = 0; !failed && rank < absent->job->rank_count; rank++)
+        failed = has[rank] && finding_add_peer(finding, (int32_t)rank);
+    free(has);
+    return failed ? -1 : 0;
+}
+
+/* Other ranks without a trace for which the others waited at least half as long may be the late one as well.
+ */
 static int name_ranks(const struct absent *absent, const struct waited *waited, struct finding *finding)
 {
-    const struct job_communicator *communicator = &absent->job->communicators[waited->communicator];
-    const struct lacking *lacking = &absent->lacking[waited->communicator];
-    finding->rank = absent->list[lacking->first];
-    for (size_t i = 0; lacking->count > 1 && i < lacking->count; i++)
-        if (finding_add_candidate(finding, absent->list[lacking->first + i]))
-            return -1;
-    for (size_t i = 0; i < communicator->member_list_count; i++)
-        if (finding_add_peer(finding, communicator->member_list[i].rank))
-            return -1;
-    return 0;
-}
-
-/* Waits that are no finding remain undetermined. */
-static void hide_waits(struct absent *absent)
-{
-    const struct job *job = absent->job;
-    for (size_t i = 0; i < job->communicator_count; i++) {
-        const struct job_communicator *communicator = &job->communicators[i];
-        int64_t sum_ns = 0;
-        for (int32_t step = absent->baseline->first_step; step < absent->baseline->step_count; step++)
-            sum_ns += wait_in(&row_of(absent, i)[step]);
-        for (size_t k = 0; k < communicator->member_list_count; k++)
-            absent->hidden_ns[communicator->member_list[k].rank] += sum_ns;
-    }
-}
-
-/* The median of what the operations took without the wait, in the steps of a wait or in all others; 0: none.
- */
-static int64_t usual_rest_ns(const struct absent *absent, const struct waited *waited, int is_inside)
-{
-    const struct baseline *baseline = absent->baseline;
     size_t count = 0;
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
-        if ((step >= waited->first && step <= waited->last) == is_inside)
-            absent->scratch_ns[count++] = row_of(absent, waited->communicator)[step].rest_ns;
-    return count ? median_of(absent->scratch_ns, count) : 0;
+    finding->rank = absent->waits[waited->number].rank;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < absent->count; i++) {
+            if (i != waited->number && excess_in(absent, &waited->set, i, NULL) * 2 < waited->cost_ns)
+                continue;
+            count += !pass;
+            if (pass && count > 1 && finding_add_candidate(finding, absent->waits[i].rank))
+                return -1;
+        }
+    return add_peers(absent, waited, finding);
 }
 
-/*
- * Whether the transfers were slow as well. After a late start they take as long as ever, but not where a rank
- * that had started holds them up again and again.
- */
-static int has_slow_transfers(const struct absent *absent, const struct waited *waited)
+/* Waits that are no finding, if `is_all`, and times that may be waits remain undetermined. */
+static void hide(struct absent *absent, int is_all)
 {
-    int64_t others_ns = usual_rest_ns(absent, waited, 0);
-    return others_ns > 0 &&
-           ratio_of(usual_rest_ns(absent, waited, 1), others_ns) > limit_of(LIMIT_SLOWER_OPERATIONS);
+    for (size_t i = 0; i < absent->count; i++)
+        for (size_t k = 0; k < absent->waits[i].count; k++) {
+            const struct absent_wait *wait = &absent->waits[i].items[k];
+            const struct job_instance *instance = &absent->job->instances[wait->instance];
+            for (int32_t m = 0; m < instance->members; m++)
+                absent->hidden_ns[job_member(absent->job, instance, m)->rank] +=
+                    wait->unclear_ns + (is_all ? wait->excess_ns : 0);
+        }
 }
 
 /*
@@ -471,9 +371,9 @@ static int is_explained(const struct findings *findings, const struct waited *wa
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         int32_t shared = 0;
-        for (int32_t step = waited->first; step <= waited->last; step++)
+        for (int32_t step = waited->set.first; step <= waited->set.last; step++)
             shared += finding_has_step(finding, step);
-        if (finding->confidence > CONFIDENCE_LOW && shared * 2 > waited->last - waited->first + 1)
+        if (finding->confidence > CONFIDENCE_LOW && shared * 2 > waited->set.last - waited->set.first + 1)
             return 1;
     }
     return 0;
@@ -483,20 +383,25 @@ static int is_explained(const struct findings *findings, const struct waited *wa
 static int take_waited(struct absent *absent, const struct diagnose_options *options,
                        struct findings *findings)
 {
-    struct waited waited = most_telling(absent, options);
-    if (!waited.steps || has_slow_transfers(absent, &waited) || is_explained(findings, &waited)) {
-        hide_waits(absent);
+    struct waited waited = {.cost_ns = 0};
+    if (find_waited(absent, &waited))
+        return -1;
+    int is_finding =
+        waited.cost_ns > 0 && is_told_from_network(absent, &waited) && !is_explained(findings, &waited);
+    hide(absent, !is_finding);
+    if (!is_finding)
         return 0;
-    }
     struct finding *finding = findings_add(findings);
     if (!finding)
         return -1;
-    double worth = ratio_of(waited.cost_ns, absent->baseline->median_step_ns) / waited.steps;
+    double worth = ratio_of(waited.cost_ns, absent->baseline->median_step_ns) / step_set_count(&waited.set);
     finding->kind = FINDING_LATE;
     finding->confidence = CONFIDENCE_HIGH;
     finding->tag = -1;
-    finding->first_step = waited.first;
-    finding->last_step = waited.last;
+    finding->first_step = waited.set.first;
+    finding->last_step = waited.set.last;
+    finding->period = waited.set.period;
+    finding->numbers = waited.set.numbers;
     finding->is_unrecorded = 1;
     finding->certainty = waited.certainty;
     finding->lost_ns = finding->slow_ns = waited.cost_ns;
@@ -530,8 +435,6 @@ int findings_take_absent(struct findings *findings, const struct job *job, const
     if (!job_silent_ranks(job) || !baseline->median_step_ns || !baseline_is_regular(baseline))
         return 0;
     int failed = absent_init(&absent, job, baseline);
-    for (size_t i = 0; !failed && i < job->instance_count; i++)
-        add_instance(&absent, &job->instances[i]);
     failed = failed || take_waited(&absent, options, findings);
     if (!failed)
         findings->hidden_wait = most_hidden(&absent, options);

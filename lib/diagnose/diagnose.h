@@ -398,9 +398,8 @@ int findings_take_late_notices(struct findings *findings, const struct suspects 
 /* -------------------- absent_ranks.c -------------------- */
 
 /*
- * Adds a finding about a rank without a trace that the others wait for in most of consecutive steps, if
- * network steps show when its first data arrived. Only communicators whose recorded members play the same
- * role count, because the design of a job explains a role that is late, and not one rank of it. Fills in
+ * Adds a finding about a rank without a trace that the others wait for, if network steps or the operations
+ * of other ranks show how long (absent_waits.c), and a slow network does not explain it as well. Fills in
  * findings->hidden_wait. Call it last.
  */
 int findings_take_absent(struct findings *findings, const struct job *job, const struct baseline *baseline,

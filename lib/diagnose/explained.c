@@ -42,6 +42,10 @@ static double measure_worth(const struct explanation *explanation, const struct 
     return options->min_gain > 0 ? worth / options->min_gain : worth > 0 ? 2 : 0;
 }
 
+/*
+ * Where each rank has one file, a rank with a trace has recorded all of its own operations, whichever other
+ * traces are lost.
+ */
 static int lacks_records(const struct explanation *explanation, const struct job *job)
 {
     const struct partition *partition = explanation->partition;
@@ -49,7 +53,7 @@ static int lacks_records(const struct explanation *explanation, const struct job
         if (job->ranks[partition->ranks[i]].may_lack_file ||
             job->ranks[partition->ranks[i]].tail_step <= explanation->steps.last)
             return 1;
-    return job_silent_ranks(job) > 0;
+    return 0;
 }
 
 static int is_part(const struct explanation *explanation, const struct job *job)
@@ -95,6 +99,17 @@ static int may_be_one(const struct explanation *explanation, const struct job *j
     return job->blind_to_pairs && unit_size(explanation->partition, explanation->unit) > 1;
 }
 
+/*
+ * The speed of hosts wanders, and the other ranks tell how. Where some left no trace, fewer than this do not,
+ * and those without a trace may have been as late at the same time.
+ */
+enum { FEWEST_RANKS = 4 };
+
+static int has_few_hosts(const struct job *job)
+{
+    return job_silent_ranks(job) && job_recorded_ranks(job) < FEWEST_RANKS;
+}
+
 /* Applies the rules that apply to it. */
 static void ask(const struct findings *findings, struct finding *finding,
                 const struct explanation *explanation, const struct job *job, const struct baseline *baseline,
@@ -103,6 +118,8 @@ static void ask(const struct findings *findings, struct finding *finding,
     double worth = measure_worth(explanation, baseline, options);
     finding->confidence = CONFIDENCE_HIGH;
     double certainty = explanation->certainty - log(job_selection_ratio(job));
+    if (explanation_is_hosts(explanation) && !explanation->is_steady && has_few_hosts(job))
+        certainty = 0;
     finding_ask(findings, finding, RULE_CERTAINTY, certainty);
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
@@ -393,6 +410,8 @@ static double rate_lateness(const struct lateness *lateness, const struct findin
     for (size_t rank = 0; rank < ranks; rank += stride)
         if (rank != (size_t)finding->rank)
             read_lateness(lateness, rank, 0, lateness->rows + others++ * steps);
+    if (has_few_hosts(lateness->job))
+        return 0;
     double score = scan_related_score(lateness->row, &set, lateness->rows, others, (int32_t)steps,
                                       SCAN_TAIL_OWN, lateness->rows + MOST_SAMPLED * steps);
     return score - scan_sets(baseline->step_count - baseline->first_step) - log((double)ranks);

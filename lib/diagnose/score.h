@@ -507,6 +507,46 @@ int explanation_search_best(struct explanation_search *it, struct explanation *b
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
                             struct explanation *fault);
 
+/* -------------------- absent_waits.c -------------------- */
+
+/* An operation of a rank, by the records of its other members. Times in nanoseconds. */
+struct absent_wait {
+    int32_t instance;
+    int64_t end_ns;      /* when they left it, in the common time of the run; TIME_UNKNOWN */
+    int64_t stay_ns;     /* how long the last of them stayed in it; TIME_UNKNOWN */
+    int64_t transfer_ns; /* how long it would have stayed without waiting for the rank; TIME_UNKNOWN: the
+                            records do not show whether it waited */
+    int64_t wire_ns;     /* the same, without what the sides of a pair wait for each other anyway */
+    int64_t usual_ns;    /* how long after their previous operation the peers of the rank left it */
+    int64_t excess_ns;   /* what they waited, up to what the rank took longer than its peers */
+    int64_t unclear_ns;  /* time in which waiting cannot be told from transfers */
+    int64_t pace_ns;     /* average distance of network steps, if these show the wait; else 0 */
+};
+
+struct absent_waits {
+    const struct job *job;
+    const struct baseline *baseline;
+    int32_t rank;
+    int64_t *numbers;          /* owned: by communicator, the number of the rank in it; -1 */
+    struct absent_wait *items; /* owned; sorted by end_ns */
+    size_t count;
+    size_t capacity;
+    int has_no_times; /* the others' clocks are not aligned, so that what it inherited cannot be told */
+};
+
+/*
+ * Measures the operations of a rank without its own records: how long the others waited for it, by network
+ * steps or by their sisters, the operations of ranks with a trace at the same place of the same step. What it
+ * inherited from others does not count as excess, because it left each operation together with them. Returns
+ * -1 when memory runs out; release it in that case too.
+ */
+int absent_waits_init(struct absent_waits *waits, const struct job *job, const struct baseline *baseline,
+                      int32_t rank);
+void absent_waits_release(struct absent_waits *waits);
+
+/* Sums up the excess by step; NAN in steps that are warm-up. */
+void absent_waits_sum(const struct absent_waits *waits, double *row);
+
 /* -------------------- transfer_groups.c -------------------- */
 
 /*

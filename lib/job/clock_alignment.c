@@ -158,11 +158,12 @@ static int gather_meetings(const struct job *job, struct meetings *meetings, str
 static void take_clock(struct job_rank *rank, const struct align_clock *clock, int32_t reference,
                        int is_first)
 {
-    rank->clock_method = clock->state == ALIGN_CONTRADICTORY ? CLOCK_CONTRADICTORY
-                         : clock->state == ALIGN_UNREACHED   ? CLOCK_NONE
-                         : is_first                          ? CLOCK_REFERENCE
-                         : rank->clock == reference          ? CLOCK_SHARED
-                                                             : CLOCK_CONSTRAINTS;
+    rank->clock_method = clock->state >= ALIGN_ROUGH       ? CLOCK_CONTRADICTORY
+                         : clock->state == ALIGN_UNREACHED ? CLOCK_NONE
+                         : is_first                        ? CLOCK_REFERENCE
+                         : rank->clock == reference        ? CLOCK_SHARED
+                                                           : CLOCK_CONSTRAINTS;
+    rank->has_rough_clock = clock->state == ALIGN_ROUGH;
     /* The reference clock needs no meetings. */
     if (rank->clock == reference)
         rank->clock_method = is_first ? CLOCK_REFERENCE : CLOCK_SHARED;

@@ -8,6 +8,7 @@
 #include "model/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
 {
@@ -27,9 +28,48 @@ int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
  * when it has passed on its data, even if other ranks have not arrived (src/device/all_reduce.h,
  * runTreeSplit). The root has the result when it stops, but other hosts only receive it after that.
  * Therefore, if clocks are aligned, all members end with the last one, or when a GPU of their host took its
- * last data from the network, if that is later, but not after the next operation of their stream began. A
- * member without a trace may end later still.
+ * last data from the network, if that is later, but not after the next operation of their stream began. If a
+ * member left no trace, it may be the one that took the data of its host: then the others of that host end at
+ * any time until their next operation, and the latest is assumed, so that no own time is seen where there may
+ * be none.
  */
+
+/* The hosts of the ranks, and when each was done with the data of a tree, in common time. */
+struct tree_hosts {
+    int32_t *of_rank;        /* owned: number of the host; one for all ranks whose host is not known */
+    int64_t *taken_ns;       /* owned: [host] */
+    int64_t *taken_of_clock; /* owned: [clock] */
+};
+
+static int is_same_host(const struct job *job, size_t rank, size_t other)
+{
+    const char *host = job->ranks[rank].facts.host, *there = job->ranks[other].facts.host;
+    return host && there ? !strcmp(host, there) : host == there;
+}
+
+static int tree_hosts_init(struct tree_hosts *hosts, const struct job *job)
+{
+    *hosts = (struct tree_hosts){.of_rank = array_new(job->rank_count, sizeof *hosts->of_rank),
+                                 .taken_ns = array_new(job->rank_count, sizeof *hosts->taken_ns),
+                                 .taken_of_clock = array_new(job->rank_count, sizeof *hosts->taken_of_clock)};
+    if (!hosts->of_rank || !hosts->taken_ns || !hosts->taken_of_clock)
+        return -1;
+    /* The number of a host is that of its first rank. */
+    for (size_t i = 0; i < job->rank_count; i++) {
+        size_t first = 0;
+        while (first < i && (hosts->of_rank[first] != (int32_t)first || !is_same_host(job, i, first)))
+            first++;
+        hosts->of_rank[i] = (int32_t)first;
+    }
+    return 0;
+}
+
+static void tree_hosts_release(struct tree_hosts *hosts)
+{
+    free(hosts->of_rank);
+    free(hosts->taken_ns);
+    free(hosts->taken_of_clock);
+}
 
 /* The end of the last member in common time; TIME_UNKNOWN if some member's end is unknown. */
 static int64_t last_end(const struct job *job, const struct job_instance *instance)
@@ -46,35 +86,41 @@ static int64_t last_end(const struct job *job, const struct job_instance *instan
     return last;
 }
 
-/* When each host was done with the data of a tree: the latest time in common time, by clock. */
-static void gather_taken(const struct job *job, const struct job_instance *instance, int64_t *taken_of_clock)
+static void gather_taken(const struct job *job, const struct job_instance *instance,
+                         const struct tree_hosts *hosts)
 {
-    for (int32_t i = 0; i < instance->members; i++)
-        taken_of_clock[job->ranks[job_member(job, instance, i)->rank].clock] = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t rank = job_member(job, instance, i)->rank;
+        hosts->taken_of_clock[job->ranks[rank].clock] = hosts->taken_ns[hosts->of_rank[rank]] = TIME_UNKNOWN;
+    }
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
         const struct job_operation *member = &job->operations[at];
         int64_t taken = job_common_time(job, member, job->drafts.free_ns[at]);
-        int64_t *latest = &taken_of_clock[job->ranks[member->rank].clock];
-        if (*latest == TIME_UNKNOWN || taken > *latest)
-            *latest = taken;
+        int64_t *of_clock = &hosts->taken_of_clock[job->ranks[member->rank].clock],
+                *of_host = &hosts->taken_ns[hosts->of_rank[member->rank]];
+        *of_clock = *of_clock == TIME_UNKNOWN || taken > *of_clock ? taken : *of_clock;
+        *of_host = *of_host == TIME_UNKNOWN || taken > *of_host ? taken : *of_host;
     }
 }
 
 static int correct_tree(struct job *job, const struct job_instance *instance, const int64_t *next,
-                        int64_t *taken_of_clock)
+                        const struct tree_hosts *hosts)
 {
     int mended = 0;
     int64_t last = last_end(job, instance);
     if (last == TIME_UNKNOWN)
         return 0;
-    gather_taken(job, instance, taken_of_clock);
+    gather_taken(job, instance, hosts);
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
         const struct job_operation *member = &job->operations[at];
-        int64_t taken = taken_of_clock[job->ranks[member->rank].clock];
+        int64_t taken = hosts->taken_of_clock[job->ranks[member->rank].clock];
         int64_t over = taken > last ? taken : last;
         int64_t end = member->end_ns + (over - job_common_time(job, member, member->end_ns));
+        if (instance->members < instance->expected && hosts->taken_ns[hosts->of_rank[member->rank]] < last &&
+            next[at] != TIME_UNKNOWN)
+            end = next[at];
         mended |= job_end_later(job, at, end, next[at]);
     }
     return mended;
@@ -275,17 +321,17 @@ int job_correct_ends(struct job *job, int *mended, struct error *error)
 {
     int64_t *next = job_next_starts(job);
     struct starts starts = {.of_clock = array_new(job->rank_count, sizeof *starts.of_clock)};
-    int64_t *taken_of_clock = array_new(job->rank_count, sizeof *taken_of_clock);
-    int failed = !next || !starts.of_clock || !taken_of_clock;
+    struct tree_hosts hosts;
+    int failed = tree_hosts_init(&hosts, job) || !next || !starts.of_clock;
     *mended = 0;
     for (size_t i = 0; !failed && i < job->instance_count; i++) {
         const struct job_instance *instance = &job->instances[i];
-        *mended |= correct_tree(job, instance, next, taken_of_clock) ||
+        *mended |= correct_tree(job, instance, next, &hosts) ||
                    correct_early_stops(job, instance, next, &starts) ||
                    correct_open_channels(job, instance, next) || correct_receive(job, instance, next);
     }
     free(next);
     free(starts.of_clock);
-    free(taken_of_clock);
+    tree_hosts_release(&hosts);
     return failed ? error_no_memory(error) : 0;
 }

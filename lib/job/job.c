@@ -42,6 +42,15 @@ int64_t job_common_host_time(const struct job_rank *rank, int64_t host_ns)
     return align_scaled(rank->clock_scale, rank->clock_origin_ns, host_ns) + rank->clock_offset_ns;
 }
 
+int64_t job_rough_time(const struct job *job, const struct job_operation *operation, int64_t time_ns)
+{
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    if (time_ns == TIME_UNKNOWN || !(job_is_aligned(rank) || rank->has_rough_clock))
+        return TIME_UNKNOWN;
+    return align_scaled(rank->clock_scale, rank->clock_origin_ns, time_ns + job_delay(job, operation)) +
+           rank->clock_offset_ns;
+}
+
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns)
 {
     if (time_ns == TIME_UNKNOWN)

@@ -180,6 +180,7 @@ struct job_rank {
     int64_t clock_uncertainty_ns; /* half the width of the interval that contains the offset */
     int64_t clock_origin_ns;
     double clock_scale;
+    int has_rough_clock; /* of CLOCK_CONTRADICTORY: the offset is known to a few milliseconds */
     enum cut cut;
     int64_t seen_until_ns;     /* last other record of its recorder, on the host's clock; 0: unknown */
     int64_t anchored_until_ns; /* the last clock anchor of its recorder, on the host's clock; 0: unknown */
@@ -395,6 +396,10 @@ void job_release(struct job *job);
 
 /* Converts a device time of an operation to the run's common time; TIME_UNKNOWN: clock not aligned. */
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
+
+/* The same, also where clocks contradict each other by a few milliseconds at most, and are wrong by as much.
+ */
+int64_t job_rough_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
 
 /*
  * Whether a rank's clock is aligned; and the conversion of a time on its host clock, as recorded, to the

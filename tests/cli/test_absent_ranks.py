@@ -10,10 +10,12 @@ class AbsentRanks(Case):
         """What diagnose says of a simulated job without the traces of `ranks`: kinds, ranks and steps of its findings."""
         files, _ = self.simulate(options)
         kept = [path for path in files if not any(path.stem.endswith(f"_{rank}") for rank in ranks)]
+        if len(kept) == len(files):
+            kept = [path for number, path in enumerate(files) if number not in ranks]
         self.assertEqual(len(kept), len(files) - len(ranks))
         self.store.unlink(missing_ok=True)
         self.run_program("ingest", "-q", *kept)
-        self.answer = self.json("diagnose", "--exit-code", status=status)
+        self.answer = self.json("diagnose", *["--exit-code"] * (status > 0), status=status)
         return [(finding["kind"], finding["candidates"] or finding["ranks"], finding["confidence"], finding["first_step"])
                 for finding in self.answer["findings"] if finding["confidence"] != "low"]
 
@@ -41,10 +43,36 @@ class AbsentRanks(Case):
         found = self.lose([1], JOB + "--dialect chrome-v7 --seed 7 --fault compute:4:6:17:20%")
         self.assertEqual([row[:2] for row in found], [("compute", [4])])
 
+    def test_a_slow_host_beside_a_lost_trace(self):
+        """The other ranks recorded all of their own operations."""
+        options = "--shape 3d --ranks 16 --per-node 4 --tp 2 --dp 4 --pp 2 --layers 2 --steps 16 --noise 1 --compute 3 "
+        found = self.lose([9], options + "--dialect kineto --seed 14 --fault throttle:node0:2:14/4:150:*")
+        self.assertEqual([row[:2] for row in found], [("compute", [0, 1, 2, 3])])
+
     def test_one_of_two(self):
         """Data of one may be held up by the other."""
         found = self.lose([2, 3], JOB + "--dialect chrome-v7 --seed 8 --fault host:3:0:17:30%")
         self.assertEqual(found, [("late", [2, 3], "medium", 1)])
+
+    def test_sisters_show_the_wait(self):
+        """Without network steps: other groups of ranks do the same at the same time, and their transfers are as fast as ever."""
+        tensor = "--shape 3d --ranks 16 --per-node 8 --tp 2 --dp 4 --pp 2 --layers 2 --steps 16 --noise 1 --compute 3 "
+        sharded = "--shape hsdp --ranks 16 --per-node 4 --layers 2 --steps 16 --noise 1 --compute 3 "
+        for options, rank, steps, recorder in (
+            (tensor, 6, "2:14/3", "kineto"),
+            (tensor, 9, "6:15", "kineto"),
+            (sharded, 5, "0:15", "inspector-2.30"),
+        ):
+            with self.subTest(options=options, rank=rank):
+                found = self.lose([rank], f"{options} --dialect {recorder} --seed 11 --fault throttle:{rank}:{steps}:90")
+                first = max(int(steps.split(":")[0]), 1)
+                self.assertEqual(found, [("late", [rank], "medium", first)])
+                self.assertIn("longer on average than the same operations of other ranks", self.answer["findings"][0]["evidence"])
+            with self.subTest("healthy", options=options, rank=rank):
+                self.assertEqual(self.lose([rank], f"{options} --dialect {recorder} --seed 12", status=0), [])
+            with self.subTest("another rank", options=options, rank=rank):
+                found = self.lose([rank], f"{options} --dialect {recorder} --seed 13 --fault throttle:3:5:15:90")
+                self.assertEqual([row[:2] for row in found], [("compute", [3])])
 
     def test_without_network_steps(self):
         """Waiting and transferring look the same, whether or not the rank is slow."""

@@ -216,7 +216,7 @@ class Plan:
                   or len(c["ranks"]) < self.ranks]
         mine = [group for group in groups if group & ranks]
         if self.lost in ranks:
-            return Answers({"compute", "host", "missing"}, ranks, [], ranks, mine)
+            return Answers({"compute", "host", "late", "missing"}, ranks, [], ranks, mine)
         if self.fault == "switch":
             return self.answers_of_switch(kinds, ranks, groups, fault["crossing"])
         if self.fault == "contended CPU" and self.recorder == "Kineto":

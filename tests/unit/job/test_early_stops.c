@@ -168,6 +168,37 @@ static int64_t ended_untold(int64_t next_ns, int64_t uncertainty_ns, int64_t sta
     return small.operations[LEAF].end_ns;
 }
 
+/*
+ * The member without a trace may be the one that took the data of the leaf's host. Then nothing tells when
+ * the leaf ended, and it is assumed to have ended when its next operation began: no own time is seen.
+ */
+static void whose_host_took_data_unseen(void **state)
+{
+    struct small small;
+    small_init(&small, 1150);
+    small.instances[0].expected = 3;
+    char node0[] = "node0", node1[] = "node1";
+    small.ranks[0].facts.host = node0;
+    small.ranks[1].facts.host = node1;
+    assert_true(correct(&small));
+    assert_int_equal(small.operations[LEAF].end_ns, 1150);
+    assert_int_equal(small.operations[ROOT].end_ns, 1100);
+    /* Data that its host took tell it. */
+    small_init(&small, 1150);
+    small.instances[0].expected = 3;
+    small.ranks[0].facts.host = node0;
+    small.ranks[1].facts.host = node1;
+    small.free_ns[LEAF] = 1080;
+    assert_true(correct(&small));
+    assert_int_equal(small.operations[LEAF].end_ns, 1080);
+    /* The root's host has the result when the root stops. */
+    small_init(&small, 1150);
+    small.instances[0].expected = 3;
+    small.ranks[0].facts.host = small.ranks[1].facts.host = node0;
+    assert_true(correct(&small));
+    assert_int_equal(small.operations[LEAF].end_ns, 1050);
+}
+
 static void an_early_stop_tells_a_tree(void **state)
 {
     assert_int_equal(ended_untold(1150, 0, 1000), 950);
@@ -490,6 +521,7 @@ int main(void)
         cmocka_unit_test(not_after_the_next_began),
         cmocka_unit_test(else_as_recorded),
         cmocka_unit_test(beside_a_rank_without_a_trace),
+        cmocka_unit_test(whose_host_took_data_unseen),
         cmocka_unit_test(an_early_stop_tells_a_tree),
         cmocka_unit_test(as_late_as_the_last_member),
         cmocka_unit_test(with_the_last_data_of_its_host),

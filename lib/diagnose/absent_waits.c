@@ -1,0 +1,372 @@
+/*
+ * What the records of the other ranks tell of a rank: how much longer than its peers it computed before the
+ * operations in which they waited for it. Its own records are not used, so this works for ranks without a
+ * trace; applied to ranks with one, it shows what chance makes of it.
+ */
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/network.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/*
+ * Fewer sisters do not tell how much groups of ranks differ; as many suffice for a median. A rank with a
+ * trace has one less, because the sister with the missing member cannot be used.
+ */
+enum { FEWEST_SISTERS = 3, MOST_SISTERS = 15 };
+
+static int has_no_trace(const struct job *job, int32_t rank)
+{
+    return job->ranks[rank].process_id < 0;
+}
+
+/* The number of a rank in each communicator; -1: it is not in it, or its members are not known. */
+
+static void number_rank(const struct job *job, int32_t rank, int64_t *numbers)
+{
+    for (size_t i = 0; i < job->communicator_count; i++) {
+        const struct job_communicator *communicator = &job->communicators[i];
+        size_t recorded = communicator->member_list_count, next = 0;
+        numbers[i] = -1;
+        for (size_t k = 0; k < recorded; k++)
+            if (communicator->member_list[k].rank == rank)
+                numbers[i] = communicator->member_list[k].number;
+        /* A size in a trace may be any number. */
+        if (!has_no_trace(job, rank) || communicator->size > 2 * (int64_t)recorded)
+            continue;
+        for (int64_t place = 0; place < communicator->size; place++)
+            if (next < recorded && communicator->member_list[next].number == place)
+                next++;
+            else if (job_rank_in(job, (int64_t)i, place) == rank)
+                numbers[i] = place;
+    }
+}
+
+static int is_pair(const struct job_instance *instance)
+{
+    return instance->function == FUNCTION_SEND || instance->function == FUNCTION_RECV;
+}
+
+/* Whether a rank takes part in an instance that all leave together. */
+static int takes_part(const struct job_instance *instance, int32_t rank, const int64_t *numbers)
+{
+    if (is_pair(instance))
+        return instance->sender != instance->receiver &&
+               (instance->sender == rank || instance->receiver == rank);
+    return numbers[instance->communicator] >= 0 && function_is_full_exchange(instance->function);
+}
+
+/* The shortest stay of the members but `rank`; TIME_UNKNOWN if that of one is not known. */
+static int64_t stay_of_others(const struct job *job, const struct job_instance *instance, int32_t rank)
+{
+    int64_t least_ns = INT64_MAX;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        if (member->rank == rank)
+            continue;
+        int64_t stay_ns = job_duration(member);
+        if (stay_ns == TIME_UNKNOWN)
+            return TIME_UNKNOWN;
+        least_ns = stay_ns < least_ns ? stay_ns : least_ns;
+    }
+    return least_ns == INT64_MAX ? TIME_UNKNOWN : least_ns;
+}
+
+/* Whether all operations of the group call of an operation, if it has one, have the same other side. */
+static int has_one_partner(const struct job *job, int32_t at)
+{
+    int32_t group = job->operations[at].group, partner = -1;
+    if (!job_is_grouped(job, at))
+        return 1;
+    for (size_t i = (size_t)group; i < job->operation_count && job->operations[i].group == group; i++) {
+        if (job->operations[i].instance < 0)
+            return 0;
+        const struct job_instance *instance = &job->instances[job->operations[i].instance];
+        int32_t other = instance->sender == job->operations[i].rank ? instance->receiver : instance->sender;
+        if (!is_pair(instance) || (partner >= 0 && partner != other))
+            return 0;
+        partner = other;
+    }
+    return 1;
+}
+
+/*
+ * Whether all members with a trace have a record, and times of their own: those of a group call share a
+ * kernel, which also waits for other ranks.
+ */
+static int is_whole(const struct job *job, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        if (!has_one_partner(job, job_member_at(job, instance, i)))
+            return 0;
+    return is_pair(instance) ||
+           (size_t)instance->members == job->communicators[instance->communicator].member_list_count;
+}
+
+/* When the members left, by the records of others if there are any; TIME_UNKNOWN. */
+static int64_t end_of(const struct job *job, const struct job_instance *instance, int32_t rank)
+{
+    int64_t end_ns = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        int64_t at_ns = job_rough_time(job, member, member->end_ns);
+        if (at_ns != TIME_UNKNOWN && (end_ns == TIME_UNKNOWN || member->rank != rank))
+            end_ns = at_ns;
+        if (end_ns != TIME_UNKNOWN && member->rank != rank)
+            break;
+    }
+    return end_ns;
+}
+
+/* As many earlier operations of a rank are looked at for the one that ended last. */
+enum { LOOK_BACK = 16 };
+
+/* The time from the end of the operations before one to its end; TIME_UNKNOWN. */
+static int64_t interval_of(const struct job *job, const struct job_operation *operation)
+{
+    size_t at = (size_t)(operation - job->operations), first = job->ranks[operation->rank].first;
+    int64_t before_ns = TIME_UNKNOWN;
+    for (size_t i = at; i > first && at - i < LOOK_BACK; i--) {
+        int64_t end_ns = job->operations[i - 1].end_ns;
+        before_ns =
+            end_ns != TIME_UNKNOWN && (before_ns == TIME_UNKNOWN || end_ns > before_ns) ? end_ns : before_ns;
+    }
+    if (before_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    return operation->end_ns > before_ns ? operation->end_ns - before_ns : 0;
+}
+
+/*
+ * What operations at the same place took, and how long after the previous operation those who stand where the
+ * rank does left it.
+ */
+struct usual {
+    int64_t transfer_ns[MOST_SISTERS];
+    int64_t wire_ns[MOST_SISTERS];
+    int64_t interval_ns[MOST_SISTERS];
+    const struct job_instance *sisters[MOST_SISTERS];
+    size_t transfers;
+    size_t intervals;
+    size_t count;
+};
+
+/* The member of a sister instance that stands where `rank` stands in its own. */
+static const struct job_operation *twin_in(const struct job *job, const struct job_instance *sister,
+                                           const struct job_operation *beside, int64_t number)
+{
+    int32_t wanted = is_pair(sister) ? -1 : job_rank_in(job, sister->communicator, number);
+    for (int32_t i = 0; i < sister->members; i++) {
+        const struct job_operation *member = job_member(job, sister, i);
+        if (is_pair(sister) ? member->rank != beside->rank : member->rank == wanted)
+            return member;
+    }
+    return NULL;
+}
+
+static int is_listed(const struct usual *usual, const struct job_instance *sister)
+{
+    for (size_t i = 0; i < usual->count; i++)
+        if (usual->sisters[i] == sister)
+            return 1;
+    return 0;
+}
+
+/* Of a pair, what its other side took; of a collective, the shortest duration. */
+static void add_sister(struct usual *usual, const struct job *job, const struct job_instance *sister,
+                       const struct job_operation *beside, const struct job_operation *twin)
+{
+    int64_t wire_ns = stay_of_others(job, sister, -1);
+    int64_t took_ns = is_pair(sister) ? job_duration(beside) : wire_ns;
+    int64_t interval_ns = interval_of(job, twin);
+    usual->sisters[usual->count++] = sister;
+    if (wire_ns != TIME_UNKNOWN && is_whole(job, sister)) {
+        usual->wire_ns[usual->transfers] = wire_ns;
+        usual->transfer_ns[usual->transfers++] = took_ns;
+    }
+    if (interval_ns != TIME_UNKNOWN)
+        usual->interval_ns[usual->intervals++] = interval_ns;
+}
+
+/* The sisters of an instance: those of other ranks at the same place of the same step, all of it recorded. */
+static void read_sisters(struct usual *usual, const struct absent_waits *waits,
+                         const struct job_instance *instance, const struct job_operation *beside)
+{
+    const struct job *job = waits->job;
+    const struct baseline *baseline = waits->baseline;
+    int32_t role = baseline->role_of_rank[beside->rank],
+            position = baseline->positions[beside - job->operations];
+    if (role < 0 || position < 0)
+        return;
+    for (size_t i = 0; i < baseline->roles[role].rank_count && usual->count < MOST_SISTERS; i++) {
+        int32_t at = baseline_cell(baseline, role, position, i, instance->step);
+        const struct job_instance *sister = at < 0 || job->operations[at].instance < 0
+                                                ? instance
+                                                : &job->instances[job->operations[at].instance];
+        if (sister == instance || is_listed(usual, sister) || sister->members != sister->expected ||
+            takes_part(sister, waits->rank, waits->numbers) ||
+            job->communicators[sister->communicator].size != job->communicators[instance->communicator].size)
+            continue;
+        const struct job_operation *twin =
+            twin_in(job, sister, &job->operations[at], waits->numbers[instance->communicator]);
+        if (twin)
+            add_sister(usual, job, sister, &job->operations[at], twin);
+    }
+}
+
+/* What the other members of an instance computed before it: the median; 0: not known. */
+static int64_t own_of_members(const struct absent_waits *waits, const struct job_instance *instance)
+{
+    int64_t own_ns[MOST_SISTERS];
+    size_t count = 0;
+    for (int32_t i = 0; i < instance->members && count < MOST_SISTERS; i++) {
+        const struct job_operation *member = job_member(waits->job, instance, i);
+        if (member->rank != waits->rank && member->own_ns != TIME_UNKNOWN)
+            own_ns[count++] = member->own_ns;
+    }
+    return count ? pick_quantile(own_ns, count, 0.5) : 0;
+}
+
+/* Whether the members with a trace, `rank` aside, play one role: the design of a job explains a late role. */
+static int is_alike(const struct absent_waits *waits, const struct job_instance *instance)
+{
+    int32_t role = -1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t rank = job_member(waits->job, instance, i)->rank;
+        int32_t other = waits->baseline->role_of_rank[rank];
+        if (rank == waits->rank)
+            continue;
+        if (other < 0 || (role >= 0 && role != other))
+            return 0;
+        role = other;
+    }
+    return role >= 0 && instance->members > 1;
+}
+
+/* In a tree, data arrives only after ranks below sent theirs, so not everywhere at one pace. */
+static struct stillness stillness_in(const struct absent_waits *waits, const struct job_instance *instance)
+{
+    const struct job_operation *first = job_member(waits->job, instance, 0);
+    const struct stillness none = {.at_any_ns = INT64_MAX};
+    return is_pair(instance) || first->is_tree || first->may_be_tree ? none
+                                                                     : stillness_of(waits->job, instance);
+}
+
+/*
+ * How long the others waited. Network steps tell when the first data of the rank arrived; else the operation
+ * is compared with its sisters. Of a rank with a trace, it is known.
+ */
+static void measure_wait(const struct absent_waits *waits, const struct job_instance *instance,
+                         struct absent_wait *wait)
+{
+    struct usual usual = {.transfers = 0};
+    struct stillness still = {.at_any_ns = INT64_MAX};
+    size_t is_recorded = !has_no_trace(waits->job, waits->rank);
+    for (int32_t i = 0; i < instance->members && !usual.transfers; i++) {
+        const struct job_operation *beside = job_member(waits->job, instance, i);
+        if (beside->rank != waits->rank)
+            read_sisters(&usual, waits, instance, beside);
+    }
+    if (!is_recorded)
+        still = stillness_in(waits, instance);
+    if (still.at_any_ns != INT64_MAX && is_alike(waits, instance)) {
+        int64_t wait_ns = stillness_wait_ns(&still);
+        wait->transfer_ns = wait->stay_ns - (wait_ns < wait->stay_ns ? wait_ns : wait->stay_ns);
+        wait->pace_ns = still.pace_ns;
+        wait->unclear_ns = still.unusual_ns > wait_ns ? still.unusual_ns - wait_ns : 0;
+    } else if (usual.transfers + is_recorded >= FEWEST_SISTERS &&
+               !(is_recorded && instance->members < instance->expected))
+        wait->transfer_ns = pick_quantile(usual.transfer_ns, usual.transfers, 0.5);
+    else if (is_recorded)
+        wait->transfer_ns = instance->transfer_ns;
+    wait->wire_ns = usual.transfers ? pick_quantile(usual.wire_ns, usual.transfers, 0.5) : wait->transfer_ns;
+    if (usual.intervals)
+        wait->usual_ns = pick_quantile(usual.interval_ns, usual.intervals, 0.5);
+    else if (wait->transfer_ns != TIME_UNKNOWN)
+        wait->usual_ns = own_of_members(waits, instance) + wait->transfer_ns;
+}
+
+static int add_instance(struct absent_waits *waits, size_t number)
+{
+    const struct job_instance *instance = &waits->job->instances[number];
+    struct absent_wait wait = {.instance = (int32_t)number, .transfer_ns = TIME_UNKNOWN};
+    if (instance->step < waits->baseline->first_step || !instance->members ||
+        !takes_part(instance, waits->rank, waits->numbers))
+        return 0;
+    wait.end_ns = end_of(waits->job, instance, waits->rank);
+    waits->has_no_times |= wait.end_ns == TIME_UNKNOWN;
+    wait.stay_ns = stay_of_others(waits->job, instance, waits->rank);
+    if (wait.stay_ns != TIME_UNKNOWN && is_whole(waits->job, instance))
+        measure_wait(waits, instance, &wait);
+    if (wait.stay_ns != TIME_UNKNOWN && wait.transfer_ns == TIME_UNKNOWN &&
+        (!is_pair(instance) || instance->sender == waits->rank))
+        wait.unclear_ns = wait.stay_ns;
+    if (array_reserve((void **)&waits->items, &waits->capacity, waits->count + 1, sizeof *waits->items))
+        return -1;
+    waits->items[waits->count++] = wait;
+    return 0;
+}
+
+static int by_end(const void *left, const void *right)
+{
+    const struct absent_wait *a = left, *b = right;
+    int order = compare_integers(a->end_ns, b->end_ns);
+    return order ? order : compare_integers(a->instance, b->instance);
+}
+
+/*
+ * The rank left each operation with the others. If it took longer than its peers from the previous one to
+ * this one, that is its own and not inherited. It takes a common time for all of its operations.
+ */
+static void measure_excess(struct absent_waits *waits)
+{
+    int64_t previous_ns = TIME_UNKNOWN;
+    for (size_t i = 0; i < waits->count; i++) {
+        struct absent_wait *wait = &waits->items[i];
+        int64_t waited_ns = wait->transfer_ns == TIME_UNKNOWN ? 0 : wait->stay_ns - wait->transfer_ns;
+        if (waited_ns > 0 && !waits->has_no_times && previous_ns != TIME_UNKNOWN) {
+            int64_t more_ns = wait->end_ns - previous_ns - wait->usual_ns;
+            wait->excess_ns = more_ns < 0 ? 0 : more_ns < waited_ns ? more_ns : waited_ns;
+        } else if (waited_ns > 0 && waits->has_no_times)
+            wait->unclear_ns += waited_ns;
+        previous_ns = wait->end_ns;
+    }
+}
+
+int absent_waits_init(struct absent_waits *waits, const struct job *job, const struct baseline *baseline,
+                      int32_t rank)
+{
+    *waits = (struct absent_waits){.job = job,
+                                   .baseline = baseline,
+                                   .rank = rank,
+                                   .numbers = array_new(job->communicator_count + 1, sizeof *waits->numbers)};
+    if (!waits->numbers)
+        return -1;
+    number_rank(job, rank, waits->numbers);
+    for (size_t i = 0; i < job->instance_count; i++)
+        if (add_instance(waits, i))
+            return -1;
+    array_sort(waits->items, waits->count, sizeof *waits->items, by_end);
+    measure_excess(waits);
+    return 0;
+}
+
+void absent_waits_release(struct absent_waits *waits)
+{
+    free(waits->numbers);
+    free(waits->items);
+}
+
+void absent_waits_sum(const struct absent_waits *waits, double *row)
+{
+    const struct baseline *baseline = waits->baseline;
+    for (int32_t step = 0; step < baseline->step_count; step++)
+        row[step] = step < baseline->first_step ? NAN : 0;
+    for (size_t i = 0; i < baseline->warm_up_count; i++)
+        row[baseline->warm_up[i]] = NAN;
+    for (size_t i = 0; i < waits->count; i++)
+        row[waits->job->instances[waits->items[i].instance].step] += (double)waits->items[i].excess_ns;
+}
