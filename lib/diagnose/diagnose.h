@@ -416,7 +416,7 @@ int findings_take_absent(struct findings *findings, const struct job *job, const
  * like own time. Call it after suspects_judge and before other findings are added. `replay` is NULL where no
  * operation has device timestamps.
  */
-int findings_take_explanations(struct findings *findings, const struct suspects *suspects,
+int findings_take_explanations(struct findings *findings, struct suspects *suspects,
                                const struct job *job, const struct baseline *baseline,
                                const struct edges *edges, const struct transfer_excess *transfers,
                                struct replay *replay, const struct diagnose_options *options,

@@ -469,6 +469,7 @@ void explanations_release(struct explanations *explanations)
 {
     partitions_release(&explanations->partitions);
     free(explanations->items);
+    free(explanations->marks);
     *explanations = (struct explanations){0};
 }
 
@@ -492,6 +493,10 @@ static int believe(struct explanation_search *it, const struct explanation *expl
         return -1;
     struct explanation *found = &it->found->items[it->found->count];
     *found = *explanation;
+    size_t steps = (size_t)it->source.baseline->step_count;
+    unsigned char *marks = &it->found->marks[it->found->count * steps];
+    if (explanation->steps.marks)
+        found->steps.marks = memcpy(marks, explanation->steps.marks, steps);
     if (explaining_take_out(it, found))
         return -1;
     it->found->count++;
@@ -564,7 +569,8 @@ int explanations_find(struct explanations *explanations, const struct job *job,
     *explanations = (struct explanations){0};
     if (!baseline_is_regular(baseline) || !baseline->median_step_ns)
         return 0;
-    int failed = partitions_init(&explanations->partitions, job, edges) ||
+    explanations->marks = array_new(MOST_EXPLANATIONS * (size_t)baseline->step_count, 1);
+    int failed = !explanations->marks || partitions_init(&explanations->partitions, job, edges) ||
                          explanation_search_init(&it, job, baseline, transfers, explained)
                      ? error_no_memory(error)
                      : explain(&it, error);

@@ -95,6 +95,16 @@ static int may_be_one(const struct explanation *explanation, const struct job *j
     return job->blind_to_pairs && unit_size(explanation->partition, explanation->unit) > 1;
 }
 
+/*
+ * Whether it is one rank among at least three others that do the same work. A design makes places heavier for
+ * a role, not for one of its ranks, unless the amounts of data that they receive differ.
+ */
+static int is_one_of_many(const struct explanation *explanation, const struct baseline *baseline)
+{
+    return unit_size(explanation->partition, explanation->unit) == 1 && !baseline->explained_ns &&
+           baseline->same_work[explanation->rank] > limit_of(LIMIT_RANKS_OF_ROLE);
+}
+
 /* Applies the rules that apply to it. */
 static void ask(const struct findings *findings, struct finding *finding,
                 const struct explanation *explanation, const struct job *job, const struct baseline *baseline,
@@ -108,10 +118,10 @@ static void ask(const struct findings *findings, struct finding *finding,
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     if (explanation->is_steady) {
-        finding_ask(findings, finding, RULE_STEADY, 1);
-        /* A design makes places heavier for a role. It does not make one rank the last of its role. */
+        int is_one = is_one_of_many(explanation, baseline);
+        finding_ask(findings, finding, RULE_STEADY, explanation->is_last && is_one ? NOT_ASKED : 1);
         finding_ask(findings, finding, RULE_ONE_PLACE,
-                    explanation->is_last ? NOT_ASKED : explanation->slower_part);
+                    explanation->is_last || is_one ? NOT_ASKED : explanation->slower_part);
     }
     if (job->finished_only)
         finding_ask(findings, finding, RULE_LEAF_OF_TREE, explanation->leaf_part);
@@ -162,6 +172,17 @@ static int add_ranks(struct finding *finding, const struct explanation *explanat
     return 0;
 }
 
+static int add_steps(struct finding *finding, const struct explanation *explanation)
+{
+    if (!explanation->steps.marks || explanation->counted > finding->last_step - finding->first_step)
+        return 0;
+    finding->steps = array_new((size_t)explanation->counted, sizeof *finding->steps);
+    for (int32_t step = finding->first_step; finding->steps && step <= finding->last_step; step++)
+        if (explanation_has_step(explanation, step))
+            finding->steps[finding->step_count++] = step;
+    return finding->steps ? 0 : -1;
+}
+
 static int fill(struct finding *finding, const struct explanation *explanation)
 {
     finding->kind = kind_of(explanation);
@@ -175,7 +196,7 @@ static int fill(struct finding *finding, const struct explanation *explanation)
     finding->lost_ns = explanation->gain_ns > 0 ? explanation->gain_ns : 0;
     finding->slow_ns = explanation->slow_ns;
     finding->has_no_peers = explanation->has_no_peers;
-    return add_ranks(finding, explanation);
+    return add_steps(finding, explanation) ? -1 : add_ranks(finding, explanation);
 }
 
 /* The number of a finding's steps that are in the explanation. */
@@ -411,11 +432,21 @@ static int ask_late_hosts(struct findings *findings, const struct job *job, cons
     return failed;
 }
 
-int findings_take_explanations(struct findings *findings, const struct suspects *suspects,
-                               const struct job *job, const struct baseline *baseline,
-                               const struct edges *edges, const struct transfer_excess *transfers,
-                               struct replay *replay, const struct diagnose_options *options,
-                               struct error *error)
+/* The costs of all explanations count for each other where they are compared with the durations of steps. */
+static void add_costs(struct suspects *suspects, const struct explanations *explanations, int32_t steps)
+{
+    for (size_t i = 0; i < explanations->count; i++) {
+        const struct explanation *explanation = &explanations->items[i];
+        for (int32_t step = 0; step < steps && explanation->gain_ns > 0; step++)
+            if (explanation_has_step(explanation, step))
+                suspects->cost_ns[step] += explanation->gain_ns / explanation->counted;
+    }
+}
+
+int findings_take_explanations(struct findings *findings, struct suspects *suspects, const struct job *job,
+                               const struct baseline *baseline, const struct edges *edges,
+                               const struct transfer_excess *transfers, struct replay *replay,
+                               const struct diagnose_options *options, struct error *error)
 {
     struct explanations explanations = {0};
     const struct acceptance_limits acceptance = {
@@ -433,6 +464,8 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
                                                explained, &acceptance, error)
                            : error_no_memory(error);
     free(explained);
+    if (!failed)
+        add_costs(suspects, &explanations, baseline->step_count);
     for (size_t i = 0; !failed && i < explanations.count; i++)
         if (take(findings, suspects, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);

@@ -185,8 +185,44 @@ static void no_design_makes_one_rank_the_last(void **state)
     take(&played, &slow, &findings);
     assert_int_equal(findings.count, 1);
     assert_int_equal(findings.items[0].rank, 5);
-    assert_int_equal(findings.items[0].confidence, CONFIDENCE_MEDIUM);
+    assert_int_equal(findings.items[0].confidence, CONFIDENCE_HIGH);
     assert_false(findings.items[0].rule_results.asked[RULE_ONE_PLACE]);
+    assert_false(findings.items[0].rule_results.asked[RULE_STEADY]);
+    findings_release(&findings);
+    slow_job_release(&played);
+}
+
+/* One rank is far later than all others in a step here and there. */
+static void single_steps(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 1};
+    struct slow_job played;
+    struct findings findings = {0};
+    slow_ranks_add(&slow, 2, 1, 5, 5, 1, 4000);
+    slow_ranks_add(&slow, 2, 1, 16, 17, 1, 4000);
+    take(&played, &slow, &findings);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.items[0].rank, 2);
+    assert_int_equal(findings.items[0].kind, FINDING_HOST);
+    assert_int_equal(findings.items[0].confidence, CONFIDENCE_HIGH);
+    assert_int_equal(findings.items[0].step_count, 3);
+    assert_true(finding_has_step(&findings.items[0], 16));
+    assert_false(finding_has_step(&findings.items[0], 6));
+    findings_release(&findings);
+    slow_job_release(&played);
+}
+
+/* In the steps of a greater fault, what another rank shows may be an effect. */
+static void single_steps_of_a_fault(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 1};
+    struct slow_job played;
+    struct findings findings = {0};
+    slow_ranks_add(&slow, 2, 1, 10, 16, 1, 8000);
+    slow_ranks_add(&slow, 5, 1, 12, 12, 1, 4000);
+    take(&played, &slow, &findings);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.items[0].rank, 2);
     findings_release(&findings);
     slow_job_release(&played);
 }
@@ -229,7 +265,7 @@ static void finished_operations_only(void **state)
         take_of(&played, &slow, 1, is_leaf ? UNFINISHED_AND_END_OF_LEAF : UNFINISHED, &findings);
         assert_int_equal(findings.count, 1);
         assert_int_equal(findings.items[0].rank, 5);
-        assert_int_equal(findings.items[0].confidence, is_leaf ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
+        assert_int_equal(findings.items[0].confidence, is_leaf ? CONFIDENCE_LOW : CONFIDENCE_HIGH);
         if (is_leaf)
             assert_speaks(&findings.items[0].rule_results, RULE_LEAF_OF_TREE);
         else
@@ -248,6 +284,8 @@ int main(void)
                                        cmocka_unit_test(what_recurs_takes_in_its_steps),
                                        cmocka_unit_test(doubts_about_the_record_hold),
                                        cmocka_unit_test(no_design_makes_one_rank_the_last),
+                                       cmocka_unit_test(single_steps),
+                                       cmocka_unit_test(single_steps_of_a_fault),
                                        cmocka_unit_test(several_that_vary_together),
                                        cmocka_unit_test(finished_operations_only)};
     return cmocka_run_group_tests(tests, NULL, NULL);
