@@ -193,7 +193,7 @@ static int append_groups(const struct explaining_groups *it, const struct slow_g
 static int fill(const struct explaining_groups *it, const struct slow_groups *found,
                 struct group_measures *measures, struct finding *finding)
 {
-    int64_t most_ns = max_unshared_step_excess(&measures->lengthening);
+    int64_t most_ns = measures->lengthening.most_ns;
     finding->kind = FINDING_NETWORK;
     finding->rank = first_rank(found);
     finding->tag = measures->tag;

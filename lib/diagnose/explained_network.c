@@ -186,7 +186,7 @@ static int measure(struct explained_network_explaining *it, const struct slow_se
 /* The cost, limited by the duration of the steps. */
 static int64_t cost_of_senders(const struct measured *measured)
 {
-    int64_t most_ns = max_unshared_step_excess(&measured->lengthening);
+    int64_t most_ns = measured->lengthening.most_ns;
     int64_t cost_ns = measured->gain_ns < most_ns ? measured->gain_ns : most_ns;
     return cost_ns > 0 ? cost_ns : 0;
 }

@@ -101,7 +101,6 @@ struct finding {
     size_t waiting_count;
     int64_t lost_ns;   /* cost to the whole job; 0 where it cannot be determined */
     int64_t slow_ns;   /* sum of what its operations were slow or late by */
-    int shows_earlier; /* it shows in the step before the first, too (copied from the suspect) */
     int shows_later;   /* network: it shows in the step after the last, too (copied from the suspect) */
     int stops_job;     /* some ranks wait forever: the step did not end */
     int has_no_peers;  /* compute: compared with its own other steps, since no other rank has its role */
