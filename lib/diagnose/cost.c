@@ -29,8 +29,8 @@ static int32_t shown_to(const struct suspect *suspect)
 }
 
 /*
- * The cost of a suspect in one step, where it counts against other suspects. It is 0 where it may be chance. If
- * a suspect of a single step shows in the next step, its cost counts there.
+ * The cost of a suspect in one step, where it counts against other suspects. It is 0 where it may be chance.
+ * If a suspect of a single step shows in the next step, its cost counts there.
  */
 static int64_t cost_in_step(const struct suspect *suspect, int32_t step)
 {

@@ -142,8 +142,8 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
 void baseline_release(struct baseline *baseline);
 
 /*
- * Counts lateness of hidden origin (struct hidden_lateness) as excess in steps where the rank was late by itself
- * elsewhere. -1 when memory runs out.
+ * Counts lateness of hidden origin (struct hidden_lateness) as excess in steps where the rank was late by
+ * itself elsewhere. -1 when memory runs out.
  */
 int baseline_count_hidden(struct baseline *baseline, const struct job *job);
 
@@ -357,8 +357,8 @@ struct suspects {
     struct suspect *items; /* owned */
     size_t count;
     size_t capacity;
-    size_t not_replayed;         /* suspicions that are not noise but whose cost was not replayed (cost.c) */
-    int64_t *cost_ns;            /* owned; NULL, or per step: sum of the costs of all suspicions (cost.c) */
+    size_t not_replayed; /* suspicions that are not noise but whose cost was not replayed (cost.c) */
+    int64_t *cost_ns;    /* owned; NULL, or per step: sum of the costs of all suspicions (cost.c) */
 };
 
 /* -------------------- candidates.c -------------------- */
@@ -406,14 +406,13 @@ int findings_take_absent(struct findings *findings, const struct job *job, const
 /*
  * Turns the hypotheses that the score accepts (explanations_find) into findings: one or several ranks as a
  * unit, in consecutive steps, in every Nth step, in single steps or in all steps. Adds their costs to
- * `suspects`. Call it after suspects_judge and findings_take_late_notices. `replay` is NULL where no operation
- * has device timestamps.
+ * `suspects`. Call it after suspects_judge and findings_take_late_notices. `replay` is NULL where no
+ * operation has device timestamps.
  */
-int findings_take_explanations(struct findings *findings, struct suspects *suspects,
-                               const struct job *job, const struct baseline *baseline,
-                               const struct edges *edges, const struct transfer_excess *transfers,
-                               struct replay *replay, const struct diagnose_options *options,
-                               struct error *error);
+int findings_take_explanations(struct findings *findings, struct suspects *suspects, const struct job *job,
+                               const struct baseline *baseline, const struct edges *edges,
+                               const struct transfer_excess *transfers, struct replay *replay,
+                               const struct diagnose_options *options, struct error *error);
 
 /* -------------------- explained_network.c -------------------- */
 

@@ -61,8 +61,8 @@ static int is_part(const struct explanation *explanation, const struct job *job)
 }
 
 /*
- * Applies the rule that compares the cost with the duration of the steps. Only for consecutive steps:
- * others have steps between them that it does not have, and a fault in all steps leaves no steps to compare with. -1 when
+ * Applies the rule that compares the cost with the duration of the steps. Not for recurring
+ * steps, which have others between them, and a fault in all steps leaves no steps to compare with. -1 when
  * memory runs out.
  */
 static int ask_steps(const struct findings *findings, struct finding *finding,
@@ -76,7 +76,7 @@ static int ask_steps(const struct findings *findings, struct finding *finding,
                               .last_step = finding->last_step,
                               .total_ns = explanation->slow_ns,
                               .gain_ns = explanation->gain_ns};
-    if (explanation->is_steady || explanation->counted != suspect_steps(&suspect))
+    if (explanation->is_steady || explanation->steps.period > 1)
         return 0;
     if (suspect_measure_steps(suspects, &suspect, job, baseline, &lengthening))
         return -1;
@@ -214,7 +214,8 @@ static void add_costs(struct suspects *suspects, const struct explanations *expl
     }
 }
 
-/* The least gain of a certain fault that its partners waited for, in units of --min-gain: a replay is no more exact. */
+/* The least gain of a certain fault that its partners waited for, in units of --min-gain: a replay is no more
+ * exact. */
 static const double LEAST_GAIN = 0.1;
 
 int findings_take_explanations(struct findings *findings, struct suspects *suspects, const struct job *job,

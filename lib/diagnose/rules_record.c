@@ -1,6 +1,6 @@
 /*
- * Measures for the rules about what a recorder does not show: which of a group of sends and receives was slow,
- * and missing records.
+ * Measures for the rules about what a recorder does not show: which of a group of sends and receives was
+ * slow, and missing records.
  */
 #include "base/base.h"
 #include "diagnose/baseline.h"

@@ -335,9 +335,8 @@ static int64_t greatest_other(const struct noise *noise, const struct suspect *r
 /*
  * How many single steps as strong as this one noise would produce. The tail of all others is assumed to
  * follow a power law. Its exponent is estimated from the TAIL greatest that are at least least_ns (Hill,
- * Annals of Statistics 3(5), 1975), and pulled towards that of a tail that hardly has a mean as if SEEN_AT_IT more
- * had been observed there. Where no other is that
- * large, one is assumed.
+ * Annals of Statistics 3(5), 1975), and pulled towards that of a tail that hardly has a mean as if SEEN_AT_IT
+ * more had been observed there. Where no other is that large, one is assumed.
  */
 enum { TAIL = 20 };
 

@@ -1,5 +1,6 @@
 /*
- * Properties of a suspect that several files use: which collectives belong to it, and what it is worth per step.
+ * Properties of a suspect that several files use: which collectives belong to it, and what it is worth per
+ * step.
  */
 #include "diagnose/suspect.h"
 #include "diagnose/baseline.h"

@@ -1,7 +1,7 @@
 /*
- * Suspects, and how they become findings. A suspect (struct suspect, diagnose.h) is a rank whose network was slow in
- * consecutive steps. The functions here find suspects, apply the rules to them, measure their cost, decide
- * their confidence and collect their evidence.
+ * Suspects, and how they become findings. A suspect (struct suspect, diagnose.h) is a rank whose network was
+ * slow in consecutive steps. The functions here find suspects, apply the rules to them, measure their cost,
+ * decide their confidence and collect their evidence.
  *
  * Times are in nanoseconds, steps are steps of the job and ranks are job ranks. The excess of an operation is
  * the time by which it exceeds its baseline; own time is the time that a rank spends between the end of one
@@ -142,8 +142,8 @@ struct sample {
 };
 
 struct strength {
-    const struct job *job; /* borrowed */
-    int64_t *excess_ns;    /* owned; [rank * steps + step] */
+    const struct job *job;  /* borrowed */
+    int64_t *excess_ns;     /* owned; [rank * steps + step] */
     struct sample *samples; /* owned: the noise of single steps */
     size_t sample_count;
     size_t rank_count;

@@ -34,8 +34,7 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
 {
     struct measures measures = {.drain = NOT_ASKED};
     int64_t *by_tag = array_new(job->tags.count + 1, sizeof *by_tag);
-    int failed = !by_tag ||
-                 suspect_measure_steps(suspects, suspect, job, baseline, &measures.lengthening) ||
+    int failed = !by_tag || suspect_measure_steps(suspects, suspect, job, baseline, &measures.lengthening) ||
                  slowness_measure(suspect, job, edges, transfers, &measures.slowness, finding);
     if (!failed) {
         count_by_tag(suspect, job, transfers, by_tag);

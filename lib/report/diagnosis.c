@@ -39,7 +39,8 @@ struct search {
 };
 
 /*
- * Finds the slow transfers, and with them what exceeds the baseline. The caller releases the results, also after an error.
+ * Finds the slow transfers, and with them what exceeds the baseline. The caller releases the results, also
+ * after an error.
  */
 static int find_candidates(const struct search *search, struct suspects *suspects, struct edges *edges,
                            struct error *error)
