@@ -120,60 +120,6 @@ static void a_block_is_one_finding(void **state)
     slow_job_release(&played);
 }
 
-/* Findings on each of the recurring steps, one in three of which is between these. */
-static void what_recurs_takes_in_its_steps(void **state)
-{
-    struct slow_ranks slow = {.is_hosts = 1};
-    struct slow_job played;
-    struct findings findings = {0};
-    slow_ranks_add(&slow, 2, 1, 3, 23, 5, 2000);
-    for (int step = 3; step <= 23; step += 5)
-        *findings_add(&findings) = (struct finding){.kind = FINDING_HOST,
-                                                    .rank = 2,
-                                                    .confidence = CONFIDENCE_LOW,
-                                                    .first_step = step,
-                                                    .last_step = step};
-    *findings_add(&findings) = (struct finding){
-        .kind = FINDING_HOST, .rank = 2, .confidence = CONFIDENCE_LOW, .first_step = 5, .last_step = 6};
-    *findings_add(&findings) = (struct finding){
-        .kind = FINDING_HOST, .rank = 1, .confidence = CONFIDENCE_LOW, .first_step = 8, .last_step = 8};
-    take(&played, &slow, &findings);
-    assert_int_equal(findings.count, 3);
-    assert_int_equal(findings.items[0].first_step, 5);
-    assert_int_equal(findings.items[1].rank, 1);
-    assert_int_equal(findings.items[2].period, 5);
-    assert_int_equal(findings.items[2].first_step, 3);
-    assert_int_equal(findings.items[2].last_step, 23);
-    findings_release(&findings);
-    slow_job_release(&played);
-}
-
-/*
- * The record cannot distinguish it from an unrecorded operation, so confidence stays low, however certain it
- * is.
- */
-static void doubts_about_the_record_hold(void **state)
-{
-    for (int is_doubted = 0; is_doubted < 2; is_doubted++) {
-        struct slow_ranks slow = {.is_hosts = 0};
-        struct slow_job played;
-        struct findings findings = {0};
-        slow_ranks_add(&slow, 2, 1, 9, 13, 1, 2000);
-        struct finding *said = findings_add(&findings);
-        *said = (struct finding){.kind = FINDING_COMPUTE,
-                                 .rank = 2,
-                                 .confidence = CONFIDENCE_LOW,
-                                 .first_step = 9,
-                                 .last_step = 13};
-        rule_results_add(&said->rule_results, FINDING_COMPUTE, RULE_EXCHANGE, is_doubted ? 1 : 0);
-        take(&played, &slow, &findings);
-        assert_int_equal(findings.count, 1);
-        assert_int_equal(findings.items[0].confidence == CONFIDENCE_LOW, is_doubted);
-        findings_release(&findings);
-        slow_job_release(&played);
-    }
-}
-
 /* At one place of the step only, but the last of eight ranks of its role there, in every step. */
 static void no_design_makes_one_rank_the_last(void **state)
 {
@@ -281,8 +227,6 @@ int main(void)
                                        cmocka_unit_test(design),
                                        cmocka_unit_test(a_block_is_one_finding),
                                        cmocka_unit_test(its_steps_have_to_be_longer),
-                                       cmocka_unit_test(what_recurs_takes_in_its_steps),
-                                       cmocka_unit_test(doubts_about_the_record_hold),
                                        cmocka_unit_test(no_design_makes_one_rank_the_last),
                                        cmocka_unit_test(single_steps),
                                        cmocka_unit_test(single_steps_of_a_fault),
