@@ -132,7 +132,7 @@ struct finding {
 };
 
 /*
- * Ranks that were slow in the same steps (rules_lateness.c): the first and the last such step, and the number
+ * Ranks that were slow in the same steps (rules_common_cause.c): the first and the last such step, and the number
  * of ranks in the worst one.
  */
 struct common_slowdown {

@@ -133,18 +133,14 @@ enum {
 
 /* The names follow the enum: RULE_ROUGH_END is rough-end. */
 const struct rule rules[RULE_COUNT] = {
-    [RULE_EXCHANGE] =
-        {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces without sends and receives, in which all ranks take part in all operations",
-         "the share of its steps in which another rank was late by at least half as much; for a "
-         "finding of several ranks by a score, the part of their variation from step to step "
-         "that they have in common",
-         "the rank may have exchanged data that is not recorded"},
+    [RULE_EXCHANGE] = {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                       "traces without sends and receives, for findings of several ranks",
+                       "the part of their variation from step to step that they have in common",
+                       "the ranks may have waited for one of them in operations that are not recorded"},
     [RULE_LEAF_OF_TREE] =
         {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
          "traces with finished operations only",
-         "the share of its excess after an AllReduce that another rank left later by half of that excess; if "
-         "the fault covers all steps after the warm-up, also if the clocks do not exclude this",
+         "the share of its excess after an AllReduce that another rank left later by half of that excess",
          "the rank may have been a leaf of a tree, which finishes before the other ranks"},
     [RULE_IN_GROUPS] = {"in-groups", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                         "traces with finished operations only",
@@ -155,12 +151,11 @@ const struct rule rules[RULE_COUNT] = {
          "1 if the rank is one of several ranks of a process that cannot be distinguished (several GPUs; one "
          "process ID in several containers; GPU clocks that do not differ), else 0",
          "the rank shares a process with ranks that cannot be distinguished from it"},
-    [RULE_LOST_RECORDS] = {"lost-records", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                           "ranks with a file that may be lost, or with a truncated record",
-                           "the share of its excess from the point where a record ends, or that may hide "
-                           "operations of a lost file (hidden-pair)",
+    [RULE_LOST_RECORDS] = {"lost-records", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, NULL,
+                           "1 if one of its ranks has a file that may be lost or a record that ends in its "
+                           "steps, or if a rank has no trace, else 0",
                            "the excess may be operations in the lost records"},
-    [RULE_SILENT_RANK] = {"silent-rank", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_UNEXPLAINED,
+    [RULE_SILENT_RANK] = {"silent-rank", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_UNEXPLAINED,
                           "jobs with a rank without a trace",
                           "how many times longer than the suspected fault its steps were for no other known "
                           "reason; a step beyond outstanding counts as the median step",
@@ -204,20 +199,17 @@ const struct rule rules[RULE_COUNT] = {
         {"worth-moment", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH_MOMENT, "faults of one step",
          "its worth, as a share of the median step",
          "the fault costs too little for a single step: sends also stall briefly on healthy networks"},
-    [RULE_BY_DESIGN] =
-        {"by-design", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
-         "faults that cover all steps after the warm-up; for a host, nearly-all; for a network, or in traces "
-         "with finished operations only, more than half; not for one of more than ranks-of-role ranks that "
-         "do the same work (one role; they reduce or gather in communicators of that role only, directly or "
-         "through others), if none of its role was late by half as much in more than half of its steps, and "
-         "no rank receives varying amounts of data",
-         "its worth in each step, as a share of the median step",
-         "the fault covers so many steps that the ranks may differ by design"},
+    [RULE_BY_DESIGN] = {"by-design", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
+                        "faults that cover more than half of the steps after the warm-up",
+                        "its worth in each step, as a share of the median step",
+                        "the fault covers so many steps that the links may differ by design"},
     [RULE_ONE_PLACE] =
         {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
-         "findings by a score over several ranks or steps, if they cover all steps; not if the rank is "
-         "certain "
-         "to be the last of its role in all steps",
+         "findings by the score that cover all steps; not for one of more than ranks-of-role ranks that do "
+         "the same work "
+         "(one role; they reduce or gather in communicators of that role only, directly or through others), "
+         "if no rank "
+         "receives varying amounts of data, or that is certain to be the last of its role in all steps",
          "the share of the gap time of its peers in a step that lies at places where it takes longer",
          "only some places take longer, which may be by design"},
     [RULE_LONGER_WAY] =
@@ -244,18 +236,15 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_NOT_IN_STEPS_OF_LATE] = {"not-in-steps-of-late", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW,
                                    LIMIT_SHOWN_OF_LATE, "faults with two other steps of known duration",
                                    "how much longer its steps were than the median of the others, plus "
-                                   "errors standard errors, minus the excess of most hosts, as a share of "
-                                   "the gain or of what others waited for the rank, whichever is greater",
+                                   "errors standard errors, as a share of the gain",
                                    "the fault does not show in the step time"},
     [RULE_CONNECTING] =
         {"connecting", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_STEP,
          "faults of at least three steps, from the first one after the warm-up and not to the last",
          "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
-    [RULE_CERTAINTY] =
-        {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
-         "findings by a score over several ranks or steps; hosts that were late in at least three "
-         "consecutive steps",
-         "the log odds that the fault is not noise", "the fault may be noise"},
+    [RULE_CERTAINTY] = {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
+                        "findings by a score", "the log odds that the fault is not noise",
+                        "the fault may be noise"},
     [RULE_CERTAINTY_SENDERS] =
         {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
          "findings by the score of senders or of groups", "the log odds that the fault is not noise",
@@ -265,23 +254,17 @@ const struct rule rules[RULE_COUNT] = {
          "how late the proxy threads noticed starts and stops of kernels on average, except while "
          "their rank sent over the network",
          "the threads may have been busy"},
-    [RULE_CHANCE] = {"chance", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
+    [RULE_CHANCE] = {"chance", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
                      "faults of at least two steps that count, if they are as strong as any other single "
-                     "step or, for a network, longer by longer-two each; not for a stall of a network",
-                     "the expected number of such sequences of steps from noise; for a network with at least "
-                     "steps-told steps, at most that of the excess of its rank after unrecorded sends",
-                     "the fault may be noise"},
-    [RULE_CHANCE_BEHIND] =
-        {"chance-behind", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_BEHIND,
-         "faults of at least two steps that count, if the weakest is weaker than some other single step; not "
-         "for a stall of a network, or for one that is longer by longer-two each",
-         "the expected number of such sequences of steps from noise",
-         "the fault may be noise, because another single step was stronger"},
-    [RULE_CHANCE_ALONE] = {"chance-alone", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE,
-                           "faults of one step, weaker than far-ahead; not for a stall of a network, for a "
-                           "host worth late-alone and ahead-many, or for a GPU worth late-gpu and ahead-gpu, "
-                           "unless the trace has finished operations only and this is the first step after "
-                           "the warm-up, or operations may be missing",
+                     "step or longer by longer-two each; not for a stall",
+                     "the expected number of such sequences of steps from noise", "the fault may be noise"},
+    [RULE_CHANCE_BEHIND] = {"chance-behind", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_BEHIND,
+                            "faults of at least two steps that count, if the weakest is weaker than some "
+                            "other single step and not longer by longer-two; not for a stall",
+                            "the expected number of such sequences of steps from noise",
+                            "the fault may be noise, because another single step was stronger"},
+    [RULE_CHANCE_ALONE] = {"chance-alone", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE,
+                           "faults of one step, weaker than far-ahead; not for a stall",
                            "the expected number of such steps from noise", "the fault may be noise"},
     [RULE_AHEAD_NETWORK_TWO] = {"ahead-network-two", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW,
                                 LIMIT_AHEAD_NETWORK_TWO,
@@ -305,23 +288,25 @@ const struct rule rules[RULE_COUNT] = {
                              "findings by the score of groups",
                              "the number of ranks of which one may be at fault; 1 for a host",
                              "the trace cannot tell which of several ranks is at fault"},
-    [RULE_STEADY] = {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL, NULL,
-                     "the share of the steps after the warm-up that the fault covers",
-                     "the fault covers every step after the warm-up, so only the peers are evidence"},
+    [RULE_STEADY] =
+        {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL,
+         "faults in all steps; not for one of more than ranks-of-role ranks that do the same work and "
+         "that is certain to be the last of them in all steps",
+         "the share of the steps after the warm-up that the fault covers",
+         "the fault covers every step after the warm-up, so only the peers are evidence"},
     [RULE_CERTAINTY_SURE] = {"certainty-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-                             "findings by a score over several ranks or steps",
-                             "the log odds that the fault is not noise",
+                             "findings by a score", "the log odds that the fault is not noise",
                              "the fault may be noise, though that is unlikely"},
     [RULE_WORTH_SURE] = {"worth-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_WORTH_SURE, NULL,
                          "its worth in each step, in units of --min-gain of the median step",
                          "the fault costs little more than the minimum"},
     [RULE_CHANCE_SURE] =
-        {"chance-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_SURE,
+        {"chance-sure", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_SURE,
          "faults of at least two steps that count; not for a stall of a network longer than pause by sure",
          "the expected number of such sequences of steps from noise",
          "noise is not unlikely enough for high confidence"},
     [RULE_CHANCE_ALONE_SURE] =
-        {"chance-alone-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE_SURE,
+        {"chance-alone-sure", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE_SURE,
          "faults of one step, weaker than far-ahead by sure; not for a stall longer than pause by sure",
          "the expected number of such steps from noise", "noise is not unlikely enough for high confidence"},
     [RULE_DAMAGED_LINES] = {"damaged-lines", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_NONE, NULL,

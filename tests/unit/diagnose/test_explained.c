@@ -38,7 +38,7 @@ static void design(void **state)
 }
 
 /* What the recorder of the job leaves out; and the end of a tree, whose leaf is rank 5. */
-enum leaves_out { NOTHING, PAIRS, UNFINISHED, UNFINISHED_AND_END_OF_LEAF };
+enum leaves_out { NOTHING, PAIRS, A_FILE, A_PROCESS, ENDS, UNFINISHED, UNFINISHED_AND_END_OF_LEAF };
 
 /* The kernel of the leaf stops before the others, by this much. */
 enum { EARLIER_NS = 900 };
@@ -64,6 +64,10 @@ static void take_of(struct slow_job *played, const struct slow_ranks *slow, int 
     slow_job_init(played, slow);
     played->job.blind_to_pairs = leaves_out == PAIRS;
     played->job.finished_only = leaves_out >= UNFINISHED;
+    played->ranks[2].may_lack_file = leaves_out == A_FILE;
+    played->ranks[2].is_part = leaves_out == A_PROCESS;
+    for (size_t i = 0; leaves_out == ENDS && i < played->job.operation_count; i++)
+        played->operations[i].ends = ENDS_ESTIMATED;
     if (leaves_out == UNFINISHED_AND_END_OF_LEAF)
         end_early(played, 5);
     for (int32_t step = 0; !longer && step + 1 < STEPS; step++)
@@ -136,6 +140,54 @@ static void no_design_makes_one_rank_the_last(void **state)
     assert_false(findings.items[0].rule_results.asked[RULE_STEADY]);
     findings_release(&findings);
     slow_job_release(&played);
+}
+
+/*
+ * Rank 2 is slow, in some steps or in all: what the record lacks limits the confidence, whatever the
+ * certainty. Clocks that are off by as much in each step make ends that are estimated too early in each.
+ */
+static void what_the_record_lacks(void **state)
+{
+    static const struct {
+        enum leaves_out leaves_out;
+        enum rule_id rule;
+        enum confidence most;
+        int last;
+    } cases[] = {{A_FILE, RULE_LOST_RECORDS, CONFIDENCE_LOW, 13},
+                 {A_PROCESS, RULE_SHARED_PROCESS, CONFIDENCE_LOW, 13},
+                 {ENDS, RULE_ESTIMATED, CONFIDENCE_MEDIUM, 13},
+                 {ENDS, RULE_ESTIMATED_STEADY, CONFIDENCE_LOW, STEPS - 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int lacks = 0; lacks < 2; lacks++) {
+            struct slow_ranks slow = {.is_hosts = 0};
+            struct slow_job played;
+            struct findings findings = {0};
+            slow_ranks_add(&slow, 2, 1, cases[i].last < STEPS - 1 ? 9 : 0, cases[i].last, 1, 2000);
+            take_of(&played, &slow, 1, lacks ? cases[i].leaves_out : NOTHING, &findings);
+            assert_int_equal(findings.count, 1);
+            assert_int_equal(rule_results_fail(&findings.items[0].rule_results, cases[i].rule), lacks);
+            assert_int_equal(findings.items[0].confidence, lacks ? cases[i].most : CONFIDENCE_HIGH);
+            findings_release(&findings);
+            slow_job_release(&played);
+        }
+}
+
+static void limits_of_the_record(void **state)
+{
+    struct rule_results one = of(RULE_SHARED_PROCESS, 1), none = of(RULE_SHARED_PROCESS, 0);
+    struct rule_results more = of(RULE_LOST_RECORDS, 0.51), half = of(RULE_LOST_RECORDS, 0.5);
+    struct rule_results all = of(RULE_ESTIMATED_STEADY, 1), fewer = of(RULE_ESTIMATED_STEADY, 0.99);
+    struct rule_results most = of(RULE_ESTIMATED, 1), few = of(RULE_ESTIMATED, 0);
+    assert_speaks(&one, RULE_SHARED_PROCESS);
+    assert_quiet(&none, RULE_SHARED_PROCESS);
+    assert_speaks(&more, RULE_LOST_RECORDS);
+    assert_quiet(&half, RULE_LOST_RECORDS);
+    assert_speaks(&all, RULE_ESTIMATED_STEADY);
+    assert_quiet(&fewer, RULE_ESTIMATED_STEADY);
+    assert_speaks(&most, RULE_ESTIMATED);
+    assert_quiet(&few, RULE_ESTIMATED);
+    assert_limit(LIMIT_RANKS_OF_ROLE, 3);
+    assert_limit(LIMIT_AHEAD_MANY, 5);
 }
 
 /* One rank is far later than all others in a step here and there. */
@@ -228,6 +280,8 @@ int main(void)
                                        cmocka_unit_test(a_block_is_one_finding),
                                        cmocka_unit_test(its_steps_have_to_be_longer),
                                        cmocka_unit_test(no_design_makes_one_rank_the_last),
+                                       cmocka_unit_test(what_the_record_lacks),
+                                       cmocka_unit_test(limits_of_the_record),
                                        cmocka_unit_test(single_steps),
                                        cmocka_unit_test(single_steps_of_a_fault),
                                        cmocka_unit_test(several_that_vary_together),
