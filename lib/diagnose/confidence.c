@@ -155,7 +155,7 @@ int64_t confidence_least_of_all_ns(const struct baseline *baseline, const struct
 int64_t confidence_least_alone_ns(const struct baseline *baseline, const struct diagnose_options *options,
                                   int64_t greatest_ns)
 {
-    int64_t cost_ns = scale(baseline->median_step_ns, options->min_gain),
+    int64_t cost_ns = confidence_least_of_all_ns(baseline, options),
             ahead_ns = scale(greatest_ns, limit_of(LIMIT_AHEAD_MANY));
     return cost_ns > ahead_ns ? cost_ns : ahead_ns;
 }

@@ -559,6 +559,9 @@ static int explain(struct explanation_search *it, struct error *error)
     return found < 0 ? error_no_memory(error) : 0;
 }
 
+/* Where noise is related from step to step, three steps say about as much as two. */
+enum { THREE_RELATED = 2 };
+
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
@@ -574,6 +577,7 @@ int explanations_find(struct explanations *explanations, const struct job *job,
                          explanation_search_init(&it, job, baseline, transfers, explained)
                      ? error_no_memory(error)
                      : explain(&it, error);
+    explanations->three_steps_ns = failed ? 0 : explanation_search_least(&it, THREE_RELATED);
     explanation_search_release(&it);
     return failed;
 }

@@ -420,6 +420,20 @@ static int is_beside_explained(const struct explanation_search *it, const struct
            ((size_t)step + 1 < steps && is_explained(it, partition, unit, (size_t)step + 1));
 }
 
+/* Units in which single steps are examined: ranks and hosts, if there are others to compare with. */
+static int has_peaks(const struct partition *partition)
+{
+    return partition->kind != UNIT_BLOCK && partition->count > OTHERS_TO_COMPARE;
+}
+
+static double partitions_with_peaks(const struct explanation_search *it)
+{
+    double count = 0;
+    for (size_t i = 0; i < it->found->partitions.count; i++)
+        count += has_peaks(&it->found->partitions.items[i]);
+    return count;
+}
+
 /* What stands out of a unit in single steps. */
 static int find_peaks(struct explanation_search *it, size_t number, size_t unit, struct explanation *next)
 {
@@ -441,7 +455,7 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
     next->unit = unit;
     next->certainty =
         scan_peaks(it->row, (int32_t)steps, greatest, partition->count, SCAN_TAIL_OWN, marks, &next->steps) -
-        log((double)it->found->partitions.count);
+        log(partitions_with_peaks(it));
     return 0;
 }
 
@@ -458,10 +472,12 @@ static int32_t unit_of_peak(const struct explanation_search *it, size_t number)
 static int propose_peaks(struct explanation_search *it, size_t number, struct explanation *proposal)
 {
     struct explanation next = {.partition = NULL};
+    if (!has_peaks(&it->found->partitions.items[number]))
+        return 0;
     if (scan_units(it, number))
         return -1;
     int32_t unit = unit_of_peak(it, number);
-    if (unit < 0 || it->found->partitions.items[number].count <= OTHERS_TO_COMPARE)
+    if (unit < 0)
         return 0;
     if (find_peaks(it, number, (size_t)unit, &next))
         return -1;
@@ -722,6 +738,20 @@ static void propose_all_steady(struct explanation_search *it, size_t number, str
 {
     for (size_t unit = 0; unit < it->found->partitions.items[number].count; unit++)
         propose_steady(it, number, unit, best);
+}
+
+int64_t explanation_search_least(const struct explanation_search *it, int32_t counted)
+{
+    const struct baseline *baseline = it->source.baseline;
+    int64_t sigma_ns = 0;
+    for (size_t role = 0; role < baseline->role_count; role++) {
+        int64_t here_ns = it->sigma_ns[role * it->found->partitions.count];
+        sigma_ns = here_ns > sigma_ns ? here_ns : sigma_ns;
+    }
+    double needed = it->acceptance_limits->certainty +
+                    scan_sets(baseline->step_count - baseline->first_step) + log(unit_count(it) * KINDS);
+    double each = needed / counted * 2 / (SCAN_TAIL_OWN + 1);
+    return scale(sigma_ns, sqrt(SCAN_TAIL_OWN * expm1(each)));
 }
 
 int explanation_search_best(struct explanation_search *it, struct explanation *best)

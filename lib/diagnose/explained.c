@@ -111,7 +111,10 @@ static void ask(const struct findings *findings, struct finding *finding,
 {
     double worth = measure_worth(explanation, baseline, options);
     finding->confidence = CONFIDENCE_HIGH;
-    double certainty = explanation->certainty - log(job_selection_ratio(job));
+    double certainty = explanation->certainty;
+    /* Single steps are compared with the greatest of all, which are loaded. */
+    if (!explanation->steps.marks)
+        certainty -= log(job_selection_ratio(job));
     finding_ask(findings, finding, RULE_CERTAINTY, certainty);
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
@@ -239,6 +242,7 @@ int findings_take_explanations(struct findings *findings, struct suspects *suspe
     free(explained);
     if (!failed)
         add_costs(suspects, &explanations, baseline->step_count);
+    findings->three_steps_ns = explanations.three_steps_ns;
     for (size_t i = 0; !failed && i < explanations.count; i++)
         if (take(findings, suspects, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);

@@ -222,6 +222,7 @@ struct explanations {
     struct partitions partitions;
     struct explanation *items; /* owned: in the order of acceptance */
     unsigned char *marks;      /* owned: room for the steps.marks of all items */
+    int64_t three_steps_ns;    /* explanation_search_least, for three steps */
     size_t count;
     size_t capacity;
 };
@@ -524,6 +525,9 @@ int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t uni
  * when memory runs out.
  */
 int explanation_search_best(struct explanation_search *it, struct explanation *best);
+
+/* The smallest fault of a rank that is certain if so many steps show it, by the noise that is left. */
+int64_t explanation_search_least(const struct explanation_search *it, int32_t counted);
 
 /* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,

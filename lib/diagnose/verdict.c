@@ -236,6 +236,7 @@ int smallest_fault_measure(struct smallest_fault *smallest, const struct job *jo
             max_of(place_ns, confidence_least_alone_ns(baseline, options, late_ns[count - 1]));
         smallest->three_steps_ns = max_of(max_of(place_ns, beyond_rows(late_ns, count)),
                                           confidence_least_of_several_ns(baseline, options));
+        smallest->three_steps_ns = max_of(smallest->three_steps_ns, findings->three_steps_ns);
         if (all_ns != TIME_UNKNOWN)
             smallest->every_step_ns = max_of(all_ns, confidence_least_of_all_ns(baseline, options));
     }
