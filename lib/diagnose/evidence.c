@@ -299,7 +299,7 @@ static int append_times(const struct explanation *explanation, const struct job 
     int64_t slow_ns = middle_of(explanation, job, baseline, OF_RANK_SLOW, list);
     int64_t others_ns = middle_of(explanation, job, baseline, OF_OTHERS, list);
     int64_t else_ns = middle_of(explanation, job, baseline, OF_RANK_ELSE, list);
-    const char *function = cell >= 0 ? function_name(job->operations[cell].function) : NULL;
+    const struct job_operation *operation = cell >= 0 ? &job->operations[cell] : NULL;
     const char *rank = job->ranks[explanation->rank].name;
     struct buffer *text = &finding->evidence;
     if (slow_ns == TIME_UNKNOWN)
@@ -309,7 +309,8 @@ static int append_times(const struct explanation *explanation, const struct job 
     figures_add_time(&finding->figures, "peers_gap_us", others_ns);
     figures_add_time(&finding->figures, "other_steps_gap_us", else_ns);
     return buffer_append_text(text, "The gap before ") ||
-           text_place(text, call, "the step", function, NULL) ||
+           text_place(text, call, "the step", operation ? function_name(operation->function) : NULL,
+                      operation ? &job->communicators[operation->communicator] : NULL) ||
            buffer_printf(text, " on rank %s is ", rank) || text_time(text, slow_ns) ||
            text_gaps(text, others_ns, else_ns, rank) ||
            buffer_append_text(text, host_or_gpu_text(finding->kind)) ||

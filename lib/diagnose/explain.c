@@ -4,6 +4,7 @@
  * costs enough, and removes it from the data. explained.c turns the result into findings.
  */
 #include "base/base.h"
+#include "diagnose/baseline.h"
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/network.h"
@@ -378,6 +379,7 @@ struct tally {
     const struct explanation_search *it;
     int64_t margin_ns;
     int64_t sum_ns;
+    int64_t hidden_ns;    /* part of it that may be unrecorded receives */
     int64_t leaf_ns;      /* part of it after operations that others left later */
     int64_t estimated_ns; /* part of it after ends that are estimated */
     int32_t rank;
@@ -419,6 +421,46 @@ static int may_be_leaf(const struct job *job, const struct job_operation *operat
            others_went_on(job, &job->operations[operation->previous]) * 2 >= fault_ns;
 }
 
+/* At most this many operations of a step are examined, whatever the trace contains. */
+enum { MOST_LOOKED_AT = 4096 };
+
+/*
+ * The least usual own time of the rank before other operations of the same kind in the same step; -1: there
+ * is none.
+ */
+static int64_t least_of_kind(const struct job *job, const struct baseline *baseline,
+                             const struct job_operation *operation)
+{
+    int64_t least_ns = -1;
+    int32_t position = baseline->positions[operation - job->operations];
+    struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
+    for (size_t i = range.first; i < range.end && i - range.first < MOST_LOOKED_AT; i++) {
+        const struct job_operation *other = &job->operations[i];
+        if (other->step != operation->step || other->communicator != operation->communicator ||
+            other->function != operation->function || other->own_ns == TIME_UNKNOWN ||
+            baseline->positions[i] < 0 || baseline->positions[i] == position)
+            continue;
+        int64_t beyond_ns = excess_list_get(&baseline->excess, i).beyond_ns;
+        int64_t usual_ns = other->own_ns - (beyond_ns == TIME_UNKNOWN ? 0 : beyond_ns);
+        least_ns = least_ns < 0 || usual_ns < least_ns ? usual_ns : least_ns;
+    }
+    return least_ns;
+}
+
+/*
+ * Whether own time may contain an unrecorded receive: without the fault, it is several times that before
+ * other operations of the same kind, or there are none to compare it with.
+ */
+static int may_hide_receive(const struct job *job, const struct baseline *baseline,
+                            const struct job_operation *operation, int64_t fault_ns)
+{
+    if (!job_lacks_stage_p2p(job) || operation->previous < 0)
+        return 0;
+    int64_t least_ns = least_of_kind(job, baseline, operation);
+    return least_ns < 0 ||
+           (double)(operation->own_ns - fault_ns) > limit_of(LIMIT_HIDDEN_PAIR) * (double)least_ns;
+}
+
 static void count_fault(void *context, int32_t operation, int64_t fault_ns)
 {
     struct tally *tally = context;
@@ -428,6 +470,8 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
         tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
         tally->sum_ns += fault_ns;
         tally->estimated_ns += job_is_own_estimated(tally->it->source.job, at) ? fault_ns : 0;
+        tally->hidden_ns +=
+            may_hide_receive(tally->it->source.job, tally->it->source.baseline, at, fault_ns) ? fault_ns : 0;
         tally->leaf_ns += may_be_leaf(tally->it->source.job, at, fault_ns) ? fault_ns : 0;
     }
     if (at->rank == tally->rank)
@@ -452,6 +496,7 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
         fault->position = greatest_above_zero(tally.by_position, positions);
         fault->margin_ns = tally.margin_ns;
         fault->leaf_part = ratio_of(tally.leaf_ns, tally.sum_ns);
+        fault->hidden_part = ratio_of(tally.hidden_ns, tally.sum_ns);
         fault->on_estimates = tally.estimated_ns * 2 > tally.sum_ns;
     }
     free(tally.by_tag);

@@ -125,6 +125,8 @@ static void ask(const struct findings *findings, struct finding *finding,
         finding_ask(findings, finding, RULE_ONE_PLACE,
                     explanation->is_last || is_one ? NOT_ASKED : explanation->slower_part);
     }
+    if (job_lacks_stage_p2p(job) && finding->kind != FINDING_HOST)
+        finding_ask(findings, finding, RULE_HIDDEN_RECEIVE, explanation->hidden_part);
     if (job->finished_only)
         finding_ask(findings, finding, RULE_LEAF_OF_TREE, explanation->leaf_part);
     if (may_be_one(explanation, job))

@@ -96,6 +96,8 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_RANKS_OF_ROLE] = {"ranks-of-role", 3, "ranks", "with fewer others, the median is one of two"},
     [LIMIT_CROWD] = {"crowd", 3, "ranks", "two ranks may each have a fault of their own"},
     [LIMIT_SHARED_STEPS] = {"shared-steps", 2, "steps", "a single one of several may be a brief moment"},
+    [LIMIT_HIDDEN_PAIR] = {"hidden-pair", 3, "times others of the same kind",
+                           "a stage has several layers; other operations follow a single one"},
     [LIMIT_OUTSTANDING] = {"outstanding", 3, "times the median of the steps", "set on simulated jobs"},
     [LIMIT_START_LATE] =
         {"start-late", 3, "seconds",
@@ -133,6 +135,12 @@ enum {
 
 /* The names follow the enum: RULE_ROUGH_END is rough-end. */
 const struct rule rules[RULE_COUNT] = {
+    [RULE_HIDDEN_RECEIVE] =
+        {"hidden-receive", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "traces with stages, without the sends and receives between them",
+         "the share of its excess before operations whose other gap time is more than hidden-pair times that "
+         "of others of their kind, or that have none to compare with",
+         "the ranks may have waited for a receive that is not recorded"},
     [RULE_EXCHANGE] = {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                        "traces without sends and receives, for findings of several ranks",
                        "the part of their variation from step to step that they have in common",

@@ -108,6 +108,7 @@ enum limit_id {
     LIMIT_CROWD,
     LIMIT_SHARED_STEPS,
     LIMIT_OUTSTANDING,
+    LIMIT_HIDDEN_PAIR,
     LIMIT_START_LATE,
     LIMIT_CALLS_AHEAD,
     LIMIT_OUTLIVED,
@@ -141,6 +142,7 @@ static inline double limit_of(enum limit_id limit)
  */
 enum rule_id {
     /* The trace cannot tell a fault of this rank from something that it does not record. */
+    RULE_HIDDEN_RECEIVE,
     RULE_EXCHANGE,
     RULE_LEAF_OF_TREE,
     RULE_IN_GROUPS,

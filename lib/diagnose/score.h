@@ -170,6 +170,7 @@ struct explanation {
                            for a slow clock, less for a heavier load by design */
     double common_part; /* of several ranks, what they have in common of their variation from step to step; 1
                            for one rank, or where it cannot be determined */
+    double hidden_part; /* the part of it that may be receives from other stages, which are not recorded */
     double leaf_part; /* the part of it after AllReduces that other ranks left later by half of it: trees end
                          sooner on some ranks */
     int on_estimates; /* most of it is own time after ends that are estimated */

@@ -186,6 +186,10 @@ static void limits_of_the_record(void **state)
     assert_quiet(&fewer, RULE_ESTIMATED_STEADY);
     assert_speaks(&most, RULE_ESTIMATED);
     assert_quiet(&few, RULE_ESTIMATED);
+    struct rule_results receive = of(RULE_HIDDEN_RECEIVE, 0.51), rest = of(RULE_HIDDEN_RECEIVE, 0.5);
+    assert_speaks(&receive, RULE_HIDDEN_RECEIVE);
+    assert_quiet(&rest, RULE_HIDDEN_RECEIVE);
+    assert_limit(LIMIT_HIDDEN_PAIR, 3);
     assert_limit(LIMIT_RANKS_OF_ROLE, 3);
     assert_limit(LIMIT_AHEAD_MANY, 5);
 }
