@@ -123,12 +123,12 @@ class Account(Case):
 
     def test_small_findings_take_one_line(self):
         """Only in the text, and not where they are asked for."""
-        report, _ = self.job("--steps 60 --seed 3 --fault compute:3:10:39:100% --fault compute:6:50:54:20%")
+        report, _ = self.job("--steps 60 --seed 3 --fault compute:3:10:39:100% --fault compute:6:51:54:35%")
         large, small = self.sure(report)
         self.assertEqual((large["rank"], small["rank"]), (3, 6))
         self.assertLess(small["lost_us"], report["summary"]["steps_us"] / 100)
         text = self.run_program("diagnose").whole
-        self.assertRegex(text, r"\n1 more finding costs less than 1 % of the run: compute, rank 6, steps 50-5\d, \S+ [mu]s; use --all\n")
+        self.assertRegex(text, r"\n1 more finding costs less than 1 % of the run: compute, rank 6, steps 51-5\d, \S+ [mu]s; use --all\n")
         self.assertEqual(text.count("    Cost: "), 1)
         for options in (["--all"], ["--rank", 6], ["--explain"]):
             self.assertNotIn("more finding", self.run_program("diagnose", *options).whole)
