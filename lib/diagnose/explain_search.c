@@ -420,10 +420,10 @@ static int is_beside_explained(const struct explanation_search *it, const struct
            ((size_t)step + 1 < steps && is_explained(it, partition, unit, (size_t)step + 1));
 }
 
-/* Units in which single steps are examined: ranks and hosts, if there are others to compare with. */
+/* Units in which single steps are examined: ranks and hosts. */
 static int has_peaks(const struct partition *partition)
 {
-    return partition->kind != UNIT_BLOCK && partition->count > OTHERS_TO_COMPARE;
+    return partition->kind != UNIT_BLOCK && partition->count > 1;
 }
 
 static double partitions_with_peaks(const struct explanation_search *it)
@@ -432,6 +432,18 @@ static double partitions_with_peaks(const struct explanation_search *it)
     for (size_t i = 0; i < it->found->partitions.count; i++)
         count += has_peaks(&it->found->partitions.items[i]);
     return count;
+}
+
+/* Whether most hosts were late in a step, by half as much: the latest of all is not to blame. */
+static int is_late_with_others(const struct explanation_search *it, const struct partition *partition,
+                               size_t unit, size_t step)
+{
+    size_t steps = (size_t)it->source.baseline->step_count, ranks = it->source.job->rank_count;
+    const int64_t *late_ns = it->source.baseline->late_ns;
+    int64_t mine_ns = late_ns[(size_t)partition->ranks[partition->first[unit]] * steps + step];
+    for (size_t rank = 0; rank < ranks; rank++)
+        it->list[rank] = late_ns[rank * steps + step];
+    return mine_ns > 0 && pick_quantile(it->list, ranks, 0.5) * 2 >= mine_ns;
 }
 
 /* What stands out of a unit in single steps. */
@@ -448,9 +460,14 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
         const struct peak *peak = &it->peaks[number][step];
         greatest = fmax(greatest, peak->unit == (int32_t)unit ? peak->second : peak->most);
         /* The first step may be warm-up, and what remains of a step with a fault may be an effect of it. */
-        if ((int32_t)step == baseline->first_step || is_beside_explained(it, partition, unit, (int32_t)step))
+        if ((int32_t)step == baseline->first_step ||
+            is_beside_explained(it, partition, unit, (int32_t)step) ||
+            is_late_with_others(it, partition, unit, step))
             it->row[step] = NAN;
     }
+    /* Few others show little of the tail. */
+    if (partition->count <= OTHERS_TO_COMPARE)
+        greatest *= limit_of(LIMIT_FAR_AHEAD);
     next->partition = partition;
     next->unit = unit;
     next->certainty =
