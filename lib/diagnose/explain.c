@@ -555,6 +555,9 @@ static int believe(struct explanation_search *it, const struct explanation *expl
 static int is_worth(const struct explanation_search *it, const struct explanation *fault)
 {
     const struct acceptance_limits *acceptance = it->acceptance_limits;
+    /* Single steps that are not certain beyond doubt have to cost more: twice worth_waited_ns. */
+    if (fault->steps.marks && fault->certainty < acceptance->sure)
+        return fault->gain_ns >= 2 * acceptance->worth_waited_ns * fault->counted;
     if (fault->gain_ns >= acceptance->worth_ns * fault->counted)
         return 1;
     return explanation_counts_partners(fault) && fault->certainty >= acceptance->sure &&

@@ -430,11 +430,12 @@ static double partitions_with_peaks(const struct explanation_search *it)
 {
     double count = 0;
     for (size_t i = 0; i < it->found->partitions.count; i++)
-        count += has_peaks(&it->found->partitions.items[i]);
-    return count;
+        count += has_peaks(&it->found->partitions.items[i]) &&
+                 it->found->partitions.items[i].count > OTHERS_TO_COMPARE;
+    return count > 1 ? count : 1;
 }
 
-/* Whether most hosts were late in a step, by half as much: the latest of all is not to blame. */
+/* Whether most hosts were late in a step, by two thirds as much: the latest of all is not to blame. */
 static int is_late_with_others(const struct explanation_search *it, const struct partition *partition,
                                size_t unit, size_t step)
 {
@@ -443,7 +444,7 @@ static int is_late_with_others(const struct explanation_search *it, const struct
     int64_t mine_ns = late_ns[(size_t)partition->ranks[partition->first[unit]] * steps + step];
     for (size_t rank = 0; rank < ranks; rank++)
         it->list[rank] = late_ns[rank * steps + step];
-    return mine_ns > 0 && pick_quantile(it->list, ranks, 0.5) * 2 >= mine_ns;
+    return mine_ns > 0 && pick_quantile(it->list, ranks, 0.5) * 3 >= mine_ns * 2;
 }
 
 /* What stands out of a unit in single steps. */
