@@ -28,21 +28,14 @@ static int32_t shown_to(const struct suspect *suspect)
     return suspect->last_step + (suspect->shows_later ? 1 : 0);
 }
 
-/* The first such step. */
-static int32_t shown_from(const struct suspect *suspect)
-{
-    return suspect->first_step - (suspect->shows_earlier ? 1 : 0);
-}
-
 /*
- * The cost of a suspect in one step, where it counts against other suspects. It is 0 where the suspect may be
- * waiting in a receive, which costs nothing by itself, and where it may be chance. If a suspect of a single
- * step shows in the next step, its cost counts there.
+ * The cost of a suspect in one step, where it counts against other suspects. It is 0 where it may be chance.
+ * If a suspect of a single step shows in the next step, its cost counts there.
  */
 static int64_t cost_in_step(const struct suspect *suspect, int32_t step)
 {
     int32_t later = suspect->first_step == suspect->last_step ? shown_to(suspect) - suspect->last_step : 0;
-    if (suspect->hides_pairs || step < suspect->first_step + later || step > suspect->last_step + later)
+    if (step < suspect->first_step + later || step > suspect->last_step + later)
         return 0;
     return suspect->chance <= limit_of(LIMIT_CHANCE) ? suspect->gain_ns / suspect_steps(suspect) : 0;
 }
@@ -76,7 +69,7 @@ static int32_t stretch_of(const struct baseline *baseline, int32_t step)
 /* Whether a step is outside the suspect, in the same part of the run, and of known duration. */
 static int is_outside(const struct suspect *suspect, const struct baseline *baseline, int32_t step)
 {
-    return (step < shown_from(suspect) || step > shown_to(suspect)) &&
+    return (step < suspect->first_step || step > shown_to(suspect)) &&
            stretch_of(baseline, step) == stretch_of(baseline, suspect->first_step) &&
            baseline->step_ns[step] != TIME_UNKNOWN;
 }
@@ -131,36 +124,17 @@ static size_t list_unburdened(const struct suspects *suspects, const struct susp
 /* Whether no other suspect has a cost in its steps. */
 static int is_alone(const struct suspects *suspects, const struct suspect *suspect)
 {
-    for (int32_t step = shown_from(suspect); step <= shown_to(suspect); step++)
+    for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
         if (cost_of_others(suspects, suspect, step) > 0)
             return 0;
     return 1;
-}
-
-/*
- * Of a late host, the lateness that most other hosts have in the same steps: what made all of them late may
- * have made the steps longer. This does not reduce the cost of a suspect that is believed, since the others
- * may have been late because of it.
- */
-static int64_t shared_with_hosts(const struct suspects *suspects, const struct suspect *suspect,
-                                 const struct baseline *baseline)
-{
-    int64_t shared_ns = 0;
-    if (suspect->kind != FINDING_HOST || !suspects->common_lateness_ns)
-        return 0;
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
-        int64_t others_ns =
-            suspects->common_lateness_ns[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
-        shared_ns += others_ns > 0 ? others_ns : 0;
-    }
-    return shared_ns;
 }
 
 /* The cost of all other suspects in its steps. */
 static int64_t cost_beside(const struct suspects *suspects, const struct suspect *suspect)
 {
     int64_t cost_ns = 0;
-    for (int32_t step = shown_from(suspect); step <= shown_to(suspect); step++)
+    for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
         cost_ns += cost_of_others(suspects, suspect, step);
     return cost_ns;
 }
@@ -191,10 +165,10 @@ static void measure(const struct suspects *suspects, const struct suspect *suspe
                     const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
 {
     int64_t inside_ns =
-        baseline_steps_duration_ns(baseline, job, shown_from(suspect), shown_to(suspect), list);
+        baseline_steps_duration_ns(baseline, job, suspect->first_step, shown_to(suspect), list);
     size_t count = list_unburdened(suspects, suspect, baseline, list);
     int32_t last = shown_to(suspect), end = last + 1 < baseline->step_count ? last + 1 : last;
-    int64_t steps = end - shown_from(suspect);
+    int64_t steps = end - suspect->first_step;
     if (count < 2 || inside_ns == TIME_UNKNOWN || crosses_stretches(suspect, baseline))
         return;
     int64_t usual = median_of(list, count);
@@ -202,7 +176,7 @@ static void measure(const struct suspects *suspects, const struct suspect *suspe
     double error_ns = sqrt((double)steps) * (double)sigma_about(list, count, usual);
     double doubt = limit_of(LIMIT_ERRORS) * error_ns;
     /* Steps of unknown duration, such as the last of all, count like the others. */
-    double all = (double)(last - shown_from(suspect) + 1) / (double)steps;
+    double all = (double)(last - suspect->first_step + 1) / (double)steps;
     lengthening->is_known = 1;
     lengthening->error_ns = error_ns;
     lengthening->part = all;
@@ -212,8 +186,7 @@ static void measure(const struct suspects *suspects, const struct suspect *suspe
     int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
     lengthening->beside_ns = cost_beside(suspects, suspect);
     lengthening->rest_ns = scale(1, ((double)(own_ns - lengthening->beside_ns) - doubt) * all);
-    lengthening->shared_ns = shared_with_hosts(suspects, suspect, baseline);
-    lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns - lengthening->shared_ns : 0;
+    lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns : 0;
 }
 
 int suspect_measure_steps(const struct suspects *suspects, const struct suspect *suspect,
@@ -228,13 +201,6 @@ int suspect_measure_steps(const struct suspects *suspects, const struct suspect 
     measure(suspects, suspect, job, baseline, list, lengthening);
     free(list);
     return 0;
-}
-
-int64_t max_unshared_step_excess(const struct lengthening *lengthening)
-{
-    if (lengthening->most_ns == INT64_MAX)
-        return INT64_MAX;
-    return lengthening->most_ns > lengthening->shared_ns ? lengthening->most_ns - lengthening->shared_ns : 0;
 }
 
 static void ask_network(struct suspect *suspect, const struct lengthening *lengthening)
@@ -254,7 +220,6 @@ static void ask_network(struct suspect *suspect, const struct lengthening *lengt
 
 void suspect_ask_steps(struct suspect *suspect, const struct lengthening *lengthening)
 {
-    int64_t worth_ns = suspect->gain_ns > suspect->margin_ns ? suspect->gain_ns : suspect->margin_ns;
     if (!lengthening->is_known)
         return;
     if (suspect->kind == FINDING_NETWORK) {
@@ -262,25 +227,9 @@ void suspect_ask_steps(struct suspect *suspect, const struct lengthening *length
         return;
     }
     double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns;
-    int64_t longer_ns = lengthening->some_ns - lengthening->shared_ns;
-    if (worth_ns > 0)
+    if (suspect->gain_ns > 0)
         suspect_ask(suspect, RULE_NOT_IN_STEPS_OF_LATE,
-                    ((double)longer_ns + doubt) * lengthening->part / (double)worth_ns);
-}
-
-/*
- * The excess of the same rank in the same steps that may be unrecorded sends held up by its slow network: it
- * adds to the network's cost.
- */
-static int64_t held_back(const struct suspects *suspects, const struct suspect *suspect)
-{
-    int64_t held_ns = 0;
-    for (size_t i = 0; suspect->kind == FINDING_NETWORK && i < suspects->count; i++) {
-        const struct suspect *other = &suspects->items[i];
-        if (other->hides_pairs && other->rank == suspect->rank && suspects_are_together(suspect, other))
-            held_ns += other->gain_ns;
-    }
-    return held_ns;
+                    ((double)lengthening->some_ns + doubt) * lengthening->part / (double)suspect->gain_ns);
 }
 
 /*
@@ -305,20 +254,16 @@ static int64_t most_shown(const struct lengthening *lengthening, const struct jo
                           enum confidence confidence)
 {
     if (confidence == CONFIDENCE_LOW || lengthening->most_ns == INT64_MAX)
-        return max_unshared_step_excess(lengthening);
+        return lengthening->most_ns;
     if (!job_lacks_stage_p2p(job))
         return lengthening->most_ns;
     return lengthening->longer_ns > 0 ? lengthening->longer_ns : 0;
 }
 
-int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
-                const struct lengthening *lengthening, const struct job *job, enum confidence confidence)
+int64_t cost_of(const struct suspect *suspect, const struct lengthening *lengthening, const struct job *job,
+                enum confidence confidence)
 {
     int64_t cost_ns = suspect->gain_ns;
-    if (confidence != CONFIDENCE_LOW)
-        cost_ns += held_back(suspects, suspect);
-    if (job->blind_to_pairs && confidence != CONFIDENCE_LOW && suspect->margin_ns > cost_ns)
-        cost_ns = suspect->margin_ns;
     int64_t most_ns = most_shown(lengthening, job, confidence);
     if (cost_ns > most_ns)
         cost_ns = most_ns;
@@ -345,19 +290,12 @@ enum { WEIGHED = 64 };
 static void change(struct replay *replay, const struct suspect *suspect, int sign)
 {
     const struct job *job = replay->job;
-    if (suspect->kind == FINDING_NETWORK) {
-        struct job_range instances = suspect_instances(suspect, job);
-        for (size_t i = instances.first; i < instances.end; i++) {
-            int32_t at = job->by_step[i];
-            if (suspect_has_instance(suspect, &job->instances[at], &replay->transfers[at]))
-                replay_change_transfer(replay, (size_t)at, sign * replay->transfers[at].slow_ns);
-        }
-        return;
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        int32_t at = job->by_step[i];
+        if (suspect_has_instance(suspect, &job->instances[at], &replay->transfers[at]))
+            replay_change_transfer(replay, (size_t)at, sign * replay->transfers[at].slow_ns);
     }
-    struct job_range range = suspect_operations(suspect, job);
-    for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(replay->excess, i)))
-            replay->own_ns[i] += sign * excess_ns_at(replay->excess, i);
 }
 
 static int by_total(const void *a, const void *b)

@@ -141,7 +141,13 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
                   struct error *error);
 void baseline_release(struct baseline *baseline);
 
-/* Frees baseline->hidden. Call it after suspect_own and suspect_network, the last that need it. */
+/*
+ * Counts lateness of hidden origin (struct hidden_lateness) as excess in steps where the rank was late by
+ * itself elsewhere. -1 when memory runs out.
+ */
+int baseline_count_hidden(struct baseline *baseline, const struct job *job);
+
+/* Frees baseline->hidden. Call it after baseline_count_hidden and suspect_network, the last that need it. */
 void baseline_forget_hidden(struct baseline *baseline);
 
 /* Returns the positions of the call sequence that `position` belongs to. */
@@ -338,16 +344,11 @@ struct suspect {
     int32_t last_step;
     int64_t weakest_ns; /* smallest excess of any of its steps */
     int64_t total_ns;   /* sum of the excess */
-    int64_t margin_ns;  /* part of total_ns by which the rank arrived after all others: the direct loss of its
-                           partners */
     int64_t gain_ns;    /* gain of the job without it, by replay */
     double chance;      /* expected number of such runs of consecutive steps from noise alone */
     double ahead;       /* its weakest step divided by the greatest excess in any other single step */
     int counted_steps;  /* number of steps that count as evidence */
     int after_warm_up;  /* it begins with the first step after warm-up, which does not count as evidence */
-    int hides_pairs;    /* most of it may be receives that the recorder leaves out */
-    int on_estimates;   /* most of it is own time after ends that are estimated */
-    int shows_earlier;  /* also seen in the step before its first: the rank begins its steps late */
     int shows_later;    /* also seen in the step after its last: the slow part ended that step */
     struct rule_results rule_results; /* results of the rules checked so far */
 };
@@ -356,17 +357,11 @@ struct suspects {
     struct suspect *items; /* owned */
     size_t count;
     size_t capacity;
-    size_t not_replayed;         /* suspicions that are not noise but whose cost was not replayed (cost.c) */
-    int64_t *common_lateness_ns; /* owned; NULL, or [step * ranks + rank]: median lateness of the other hosts,
-                           or of the other ranks of its role if that is greater (rules_lateness.c) */
-    int64_t *cost_ns;            /* owned; NULL, or per step: sum of the costs of all suspicions (cost.c) */
+    size_t not_replayed; /* suspicions that are not noise but whose cost was not replayed (cost.c) */
+    int64_t *cost_ns;    /* owned; NULL, or per step: sum of the costs of all suspicions (cost.c) */
 };
 
 /* -------------------- candidates.c -------------------- */
-
-/* Adds suspicions of ranks that were late by themselves. */
-int suspect_own(struct suspects *suspects, const struct job *job, struct baseline *baseline,
-                const struct diagnose_options *options, struct error *error);
 
 /* Adds suspicions of ranks whose transfers were slow. Fills in `transfers`, made by transfers_new. */
 int suspect_network(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
@@ -409,17 +404,14 @@ int findings_take_absent(struct findings *findings, const struct job *job, const
 
 /*
  * Turns the hypotheses that the score accepts (explanations_find) into findings: one or several ranks as a
- * unit, in consecutive steps, in every Nth step or in all steps. A finding of the same ranks that is part of
- * such a finding is merged into it. A finding in consecutive steps that is already confident stays as it is.
- * Does nothing where recorders list finished operations only, because operations that they leave out look
- * like own time. Call it after suspects_judge and before other findings are added. `replay` is NULL where no
+ * unit, in consecutive steps, in every Nth step, in single steps or in all steps. Adds their costs to
+ * `suspects`. Call it after suspects_judge and findings_take_late_notices. `replay` is NULL where no
  * operation has device timestamps.
  */
-int findings_take_explanations(struct findings *findings, const struct suspects *suspects,
-                               const struct job *job, const struct baseline *baseline,
-                               const struct edges *edges, const struct transfer_excess *transfers,
-                               struct replay *replay, const struct diagnose_options *options,
-                               struct error *error);
+int findings_take_explanations(struct findings *findings, struct suspects *suspects, const struct job *job,
+                               const struct baseline *baseline, const struct edges *edges,
+                               const struct transfer_excess *transfers, struct replay *replay,
+                               const struct diagnose_options *options, struct error *error);
 
 /* -------------------- explained_network.c -------------------- */
 
@@ -449,7 +441,7 @@ int findings_add_slow_drains(struct findings *findings, const struct suspects *s
                              const struct edges *edges, const struct transfer_excess *transfers,
                              struct replay *replay, struct error *error);
 
-/* -------------------- rules_lateness.c -------------------- */
+/* -------------------- rules_common_cause.c -------------------- */
 
 /*
  * If more than half of the recorded ranks (at least three) have findings in most of the same steps, the cause
@@ -464,47 +456,6 @@ int findings_check_common_slowdown(struct findings *findings, const struct job *
  * fault. A switch or host that they share may be at fault.
  */
 int findings_check_shared(struct findings *findings, const struct job *job);
-
-/*
- * Lowers suspicions in steps in which all hosts, or all ranks of one role, are late (kernels are loaded for a
- * new shape, a checkpoint, garbage collection): some rank is the latest, but none is to blame. A GPU is not
- * to blame either if most of its steps are such steps. Lateness means nothing where there is no other rank to
- * compare with. Fills in suspects->common_lateness_ns. Returns -1 when memory runs out.
- */
-int suspects_check_common_lateness(struct suspects *suspects, const struct job *job,
-                                   const struct baseline *baseline);
-
-/*
- * Marks suspicions whose excess may be a wait for another rank under greater suspicion. The trace cannot tell
- * where receives or some channels have no end time.
- */
-void suspects_check(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                    const struct edges *edges, const struct transfer_excess *transfers);
-
-/* -------------------- rules_record.c -------------------- */
-
-/*
- * For traces that list only finished operations, without network steps and algorithms: own time after an
- * AllReduce may be part of it if other ranks were in it longer (a leaf of the tree). The same holds for time
- * after an operation with a root if no rank waited for it.
- */
-void suspects_check_unrecorded(struct suspects *suspects, const struct job *job,
-                               const struct baseline *baseline);
-
-/*
- * If all ranks take part in all collectives, they may also exchange data that was not recorded, as the ranks
- * of a mixture of experts do. The own time of several ranks then grows at the same time and none of them is
- * to blame. Returns -1 when memory runs out.
- */
-int suspects_check_exchanges(struct suspects *suspects, const struct job *job,
-                             const struct baseline *baseline);
-
-/*
- * If the recorder leaves out sends, a rank with a slow network is also late after them, and the receiver in
- * the next stage is late. Where all of this shows in several steps it is one fault, and neither part is
- * treated as noise unless both are. Returns -1 when memory runs out.
- */
-int suspects_join_hidden_sends(struct suspects *suspects, const struct job *job);
 
 /* -------------------- cost.c -------------------- */
 

@@ -18,110 +18,12 @@
 static const char on_estimates[] =
     ". End times are estimated from the start of the next operation, because the kernels record none";
 
-/*
- * Medians of own time at a position over the suspect's steps: its own, and that of all other ranks in its
- * role.
- */
-static int own_medians(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                       int32_t position, int64_t *mine, int64_t *others)
-{
-    int32_t role = baseline->role_of_rank[suspect->rank];
-    const struct role *of = &baseline->roles[role];
-    int64_t *list = array_new(of->rank_count * (size_t)baseline->step_count + 1, sizeof *list);
-    if (!list)
-        return -1;
-    for (int mine_too = 1; mine_too >= 0; mine_too--) {
-        size_t count = 0;
-        for (size_t rank = 0; rank < of->rank_count; rank++)
-            for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
-                int32_t cell = baseline_cell(baseline, role, position, rank, step);
-                if ((of->ranks[rank] == suspect->rank) == mine_too && cell >= 0 &&
-                    job->operations[cell].own_ns != TIME_UNKNOWN)
-                    list[count++] = job->operations[cell].own_ns;
-            }
-        *(mine_too ? mine : others) = median_of(list, count);
-    }
-    free(list);
-    return 0;
-}
-
-/* The suspect's own time at the position in its other steps. */
-static int own_history(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                       int32_t position, int64_t *usual)
-{
-    int32_t role = baseline->role_of_rank[suspect->rank];
-    int64_t *list = array_new((size_t)baseline->step_count + 1, sizeof *list);
-    size_t count = 0;
-    if (!list)
-        return -1;
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-        int32_t cell =
-            baseline_cell(baseline, role, position, (size_t)baseline->rank_in_role[suspect->rank], step);
-        if ((step < suspect->first_step || step > suspect->last_step) && cell >= 0 &&
-            job->operations[cell].own_ns != TIME_UNKNOWN)
-            list[count++] = job->operations[cell].own_ns;
-    }
-    *usual = median_of(list, count);
-    free(list);
-    return 0;
-}
-
-/* The suspect's operation at a position in the step in which it was latest there. */
-static const struct job_operation *operation_at(const struct suspect *suspect, const struct job *job,
-                                                const struct baseline *baseline, int32_t position)
-{
-    const struct job_operation *latest = NULL;
-    int64_t latest_ns = 0;
-    struct job_range range = suspect_operations(suspect, job);
-    for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)) &&
-            baseline->positions[i] == position && excess_ns_at(&baseline->excess, i) > latest_ns) {
-            latest = &job->operations[i];
-            latest_ns = excess_ns_at(&baseline->excess, i);
-        }
-    return latest;
-}
-
-/*
- * A host that waits for its GPU after the last operation of a step enqueues the next one late, too, so that
- * lateness there may be the GPU's.
- */
-static const char *append_doubt(const struct suspect *suspect, int32_t position)
-{
-    return suspect->kind == FINDING_HOST && !position
-               ? ". A host that is still waiting for its GPU looks the same"
-               : "";
-}
-
 /* Own time at a position: of the suspect, of its peers, and of the suspect in other steps. */
 struct own_times {
     int64_t mine_ns;
     int64_t others_ns;
     int64_t usual_ns;
 };
-
-static int measure_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                       int32_t position, struct own_times *times)
-{
-    return own_medians(suspect, job, baseline, position, &times->mine_ns, &times->others_ns) ||
-                   own_history(suspect, job, baseline, position, &times->usual_ns)
-               ? -1
-               : 0;
-}
-
-static int stands_out(const struct own_times *times)
-{
-    return times->mine_ns > times->others_ns && times->mine_ns > times->usual_ns;
-}
-
-/* Appends "The gap before operation 3 of the step (AllReduce, ranks 6-7)". */
-static int append_place(const struct job *job, const struct job_operation *operation, int32_t position,
-                        const char *before, const char *step, struct buffer *text)
-{
-    return buffer_append_text(text, before) ||
-           text_place(text, position + 1, step, function_name(operation->function),
-                      &job->communicators[operation->communicator]);
-}
 
 /*
  * Appends what a gap is compared with, "; peers 306 us, rank 7 in other steps 305 us". A time that is
@@ -143,65 +45,6 @@ static const char *host_or_gpu_text(enum finding_kind kind)
     return kind == FINDING_HOST
                ? ". The host enqueued it late"
                : ". The kernel was already queued, so the GPU was busy and the host was not late";
-}
-
-static int append_own(const struct suspect *suspect, const struct job *job,
-                      const struct job_operation *operation, int32_t position, const char *step,
-                      const struct own_times *times, struct finding *finding)
-{
-    struct buffer *text = &finding->evidence;
-    figures_add(&finding->figures, "call", (double)position + 1);
-    figures_add_time(&finding->figures, "gap_us", times->mine_ns);
-    figures_add_time(&finding->figures, "peers_gap_us", times->others_ns);
-    figures_add_time(&finding->figures, "other_steps_gap_us", times->usual_ns);
-    return append_place(job, operation, position, "The gap before ", step, text) ||
-           buffer_append_text(text, " is ") || text_time(text, times->mine_ns) ||
-           text_gaps(text, times->others_ns, times->usual_ns, job->ranks[suspect->rank].name) ||
-           buffer_append_text(text, host_or_gpu_text(suspect->kind)) ||
-           buffer_append_text(text, append_doubt(suspect, position)) ||
-           (suspect->on_estimates && buffer_append_text(text, on_estimates));
-}
-
-static int append_waited(const struct suspect *suspect, const struct job *job,
-                         const struct job_operation *operation, int32_t position, int64_t excess_ns,
-                         struct finding *finding)
-{
-    struct buffer *text = &finding->evidence;
-    figures_add(&finding->figures, "call", (double)position + 1);
-    figures_add(&finding->figures, "step", job_run_step(job, operation->step));
-    figures_add_time(&finding->figures, "waited_longer_us", excess_ns);
-    const char *rank = job->ranks[suspect->rank].name;
-    return append_place(job, operation, position, "In ", "the step", text) ||
-           buffer_printf(text, ", step %d, the other ranks waited for rank %s ",
-                         (int)job_run_step(job, operation->step), rank) ||
-           text_time(text, excess_ns) ||
-           buffer_printf(text, " longer than the baseline. The gap time of rank %s before it is unknown",
-                         rank);
-}
-
-/* If the median does not stand out at this position, uses the step that stands out most. */
-int evidence_of_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                    int32_t position, struct finding *finding)
-{
-    struct own_times times;
-    char step[32] = "the step";
-    int32_t role = baseline->role_of_rank[suspect->rank];
-    int32_t number = position_in_step(&baseline->roles[role], position);
-    const struct job_operation *latest = operation_at(suspect, job, baseline, position);
-    if (!latest)
-        return 0;
-    if (measure_own(suspect, job, baseline, position, &times))
-        return -1;
-    if (times.mine_ns != TIME_UNKNOWN && !stands_out(&times)) {
-        struct suspect once = *suspect;
-        once.first_step = once.last_step = latest->step;
-        snprintf(step, sizeof step, "step %d", (int)job_run_step(job, latest->step));
-        if (measure_own(&once, job, baseline, position, &times))
-            return -1;
-    }
-    return times.mine_ns == TIME_UNKNOWN ? append_waited(suspect, job, latest, number,
-                                                         excess_of(baseline, job, latest).excess_ns, finding)
-                                         : append_own(suspect, job, latest, number, step, &times, finding);
 }
 
 /* A link only counts as slow if at least one part in EXTRA_PART of its wait exceeds the baseline. */
@@ -456,7 +299,7 @@ static int append_times(const struct explanation *explanation, const struct job 
     int64_t slow_ns = middle_of(explanation, job, baseline, OF_RANK_SLOW, list);
     int64_t others_ns = middle_of(explanation, job, baseline, OF_OTHERS, list);
     int64_t else_ns = middle_of(explanation, job, baseline, OF_RANK_ELSE, list);
-    const char *function = cell >= 0 ? function_name(job->operations[cell].function) : NULL;
+    const struct job_operation *operation = cell >= 0 ? &job->operations[cell] : NULL;
     const char *rank = job->ranks[explanation->rank].name;
     struct buffer *text = &finding->evidence;
     if (slow_ns == TIME_UNKNOWN)
@@ -466,7 +309,8 @@ static int append_times(const struct explanation *explanation, const struct job 
     figures_add_time(&finding->figures, "peers_gap_us", others_ns);
     figures_add_time(&finding->figures, "other_steps_gap_us", else_ns);
     return buffer_append_text(text, "The gap before ") ||
-           text_place(text, call, "the step", function, NULL) ||
+           text_place(text, call, "the step", operation ? function_name(operation->function) : NULL,
+                      operation ? &job->communicators[operation->communicator] : NULL) ||
            buffer_printf(text, " on rank %s is ", rank) || text_time(text, slow_ns) ||
            text_gaps(text, others_ns, else_ns, rank) ||
            buffer_append_text(text, host_or_gpu_text(finding->kind)) ||

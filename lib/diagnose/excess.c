@@ -526,3 +526,60 @@ int baseline_measure_places(struct baseline *baseline, const struct job *job, do
     measuring_release(&measuring);
     return failed || baseline->excess.failed ? -1 : 0;
 }
+
+/* Lateness of hidden origin. */
+
+/*
+ * By how much a rank was late before this operation since it last took part in an operation of the same
+ * communicator, in this step and the one before. The ranks that wait here wait for all of that.
+ */
+enum { LOOK_BACK = 4096 }; /* operations; a bound that no trace can exceed */
+
+static int64_t excess_since_last_met(const struct job *job, const struct baseline *baseline, size_t at)
+{
+    const struct job_operation *operation = &job->operations[at];
+    int64_t excess_ns = 0;
+    size_t first = job->ranks[operation->rank].first;
+    for (size_t i = at; i-- > first && at - i <= LOOK_BACK;) {
+        const struct job_operation *before = &job->operations[i];
+        if (before->communicator == operation->communicator || before->step < operation->step - 1)
+            break;
+        excess_ns += excess_ns_at(&baseline->excess, i);
+    }
+    return excess_ns;
+}
+
+/*
+ * Lateness of hidden origin counts as the rank's own lateness, once, in steps where the rank was late by
+ * itself elsewhere by at least a quarter of it. `known_ns` is that other lateness, by rank and step.
+ */
+static void count_hidden(const struct job *job, struct baseline *baseline, const int64_t *known_ns)
+{
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int64_t hidden_ns = baseline->hidden[i].hidden_ns;
+        size_t cell = (size_t)operation->rank * (size_t)baseline->step_count + (size_t)operation->step;
+        if (hidden_ns <= 0 || operation->step < 0 || known_ns[cell] * 4 < hidden_ns)
+            continue;
+        int64_t counted_ns = excess_since_last_met(job, baseline, i);
+        struct excess excess = excess_list_get(&baseline->excess, i);
+        excess.excess_ns = hidden_ns > counted_ns ? hidden_ns - counted_ns : 0;
+        excess_list_put(&baseline->excess, i, excess);
+        baseline->hidden[i].hidden_ns = 0;
+    }
+}
+
+int baseline_count_hidden(struct baseline *baseline, const struct job *job)
+{
+    size_t steps = (size_t)baseline->step_count;
+    int64_t *known_ns = array_new(job->rank_count * steps + 1, sizeof *known_ns);
+    if (!known_ns)
+        return -1;
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].step >= 0)
+            known_ns[(size_t)job->operations[i].rank * steps + (size_t)job->operations[i].step] +=
+                excess_ns_at(&baseline->excess, i);
+    count_hidden(job, baseline, known_ns);
+    free(known_ns);
+    return baseline->excess.failed ? -1 : 0;
+}

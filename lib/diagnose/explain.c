@@ -4,6 +4,7 @@
  * costs enough, and removes it from the data. explained.c turns the result into findings.
  */
 #include "base/base.h"
+#include "diagnose/baseline.h"
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/network.h"
@@ -378,6 +379,7 @@ struct tally {
     const struct explanation_search *it;
     int64_t margin_ns;
     int64_t sum_ns;
+    int64_t hidden_ns;    /* part of it that may be unrecorded receives */
     int64_t leaf_ns;      /* part of it after operations that others left later */
     int64_t estimated_ns; /* part of it after ends that are estimated */
     int32_t rank;
@@ -419,6 +421,46 @@ static int may_be_leaf(const struct job *job, const struct job_operation *operat
            others_went_on(job, &job->operations[operation->previous]) * 2 >= fault_ns;
 }
 
+/* At most this many operations of a step are examined, whatever the trace contains. */
+enum { MOST_LOOKED_AT = 4096 };
+
+/*
+ * The least usual own time of the rank before other operations of the same kind in the same step; -1: there
+ * is none.
+ */
+static int64_t least_of_kind(const struct job *job, const struct baseline *baseline,
+                             const struct job_operation *operation)
+{
+    int64_t least_ns = -1;
+    int32_t position = baseline->positions[operation - job->operations];
+    struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
+    for (size_t i = range.first; i < range.end && i - range.first < MOST_LOOKED_AT; i++) {
+        const struct job_operation *other = &job->operations[i];
+        if (other->step != operation->step || other->communicator != operation->communicator ||
+            other->function != operation->function || other->own_ns == TIME_UNKNOWN ||
+            baseline->positions[i] < 0 || baseline->positions[i] == position)
+            continue;
+        int64_t beyond_ns = excess_list_get(&baseline->excess, i).beyond_ns;
+        int64_t usual_ns = other->own_ns - (beyond_ns == TIME_UNKNOWN ? 0 : beyond_ns);
+        least_ns = least_ns < 0 || usual_ns < least_ns ? usual_ns : least_ns;
+    }
+    return least_ns;
+}
+
+/*
+ * Whether own time may contain an unrecorded receive: without the fault, it is several times that before
+ * other operations of the same kind, or there are none to compare it with.
+ */
+static int may_hide_receive(const struct job *job, const struct baseline *baseline,
+                            const struct job_operation *operation, int64_t fault_ns)
+{
+    if (!job_lacks_stage_p2p(job) || operation->previous < 0)
+        return 0;
+    int64_t least_ns = least_of_kind(job, baseline, operation);
+    return least_ns < 0 ||
+           (double)(operation->own_ns - fault_ns) > limit_of(LIMIT_HIDDEN_PAIR) * (double)least_ns;
+}
+
 static void count_fault(void *context, int32_t operation, int64_t fault_ns)
 {
     struct tally *tally = context;
@@ -428,6 +470,8 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
         tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
         tally->sum_ns += fault_ns;
         tally->estimated_ns += job_is_own_estimated(tally->it->source.job, at) ? fault_ns : 0;
+        tally->hidden_ns +=
+            may_hide_receive(tally->it->source.job, tally->it->source.baseline, at, fault_ns) ? fault_ns : 0;
         tally->leaf_ns += may_be_leaf(tally->it->source.job, at, fault_ns) ? fault_ns : 0;
     }
     if (at->rank == tally->rank)
@@ -452,6 +496,7 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
         fault->position = greatest_above_zero(tally.by_position, positions);
         fault->margin_ns = tally.margin_ns;
         fault->leaf_part = ratio_of(tally.leaf_ns, tally.sum_ns);
+        fault->hidden_part = ratio_of(tally.hidden_ns, tally.sum_ns);
         fault->on_estimates = tally.estimated_ns * 2 > tally.sum_ns;
     }
     free(tally.by_tag);
@@ -469,6 +514,7 @@ void explanations_release(struct explanations *explanations)
 {
     partitions_release(&explanations->partitions);
     free(explanations->items);
+    free(explanations->marks);
     *explanations = (struct explanations){0};
 }
 
@@ -492,6 +538,10 @@ static int believe(struct explanation_search *it, const struct explanation *expl
         return -1;
     struct explanation *found = &it->found->items[it->found->count];
     *found = *explanation;
+    size_t steps = (size_t)it->source.baseline->step_count;
+    unsigned char *marks = &it->found->marks[it->found->count * steps];
+    if (explanation->steps.marks)
+        found->steps.marks = memcpy(marks, explanation->steps.marks, steps);
     if (explaining_take_out(it, found))
         return -1;
     it->found->count++;
@@ -505,6 +555,9 @@ static int believe(struct explanation_search *it, const struct explanation *expl
 static int is_worth(const struct explanation_search *it, const struct explanation *fault)
 {
     const struct acceptance_limits *acceptance = it->acceptance_limits;
+    /* Single steps that are not certain beyond doubt have to cost more: twice worth_waited_ns. */
+    if (fault->steps.marks && fault->certainty < acceptance->sure)
+        return fault->gain_ns >= 2 * acceptance->worth_waited_ns * fault->counted;
     if (fault->gain_ns >= acceptance->worth_ns * fault->counted)
         return 1;
     return explanation_counts_partners(fault) && fault->certainty >= acceptance->sure &&
@@ -554,6 +607,9 @@ static int explain(struct explanation_search *it, struct error *error)
     return found < 0 ? error_no_memory(error) : 0;
 }
 
+/* Where noise is related from step to step, three steps say about as much as two. */
+enum { THREE_RELATED = 2 };
+
 int explanations_find(struct explanations *explanations, const struct job *job,
                       const struct baseline *baseline, const struct edges *edges,
                       const struct transfer_excess *transfers, struct replay *replay,
@@ -564,10 +620,12 @@ int explanations_find(struct explanations *explanations, const struct job *job,
     *explanations = (struct explanations){0};
     if (!baseline_is_regular(baseline) || !baseline->median_step_ns)
         return 0;
-    int failed = partitions_init(&explanations->partitions, job, edges) ||
+    explanations->marks = array_new(MOST_EXPLANATIONS * (size_t)baseline->step_count, 1);
+    int failed = !explanations->marks || partitions_init(&explanations->partitions, job, edges) ||
                          explanation_search_init(&it, job, baseline, transfers, explained)
                      ? error_no_memory(error)
                      : explain(&it, error);
+    explanations->three_steps_ns = failed ? 0 : explanation_search_least(&it, THREE_RELATED);
     explanation_search_release(&it);
     return failed;
 }

@@ -63,11 +63,12 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     it->by_role = array_new(roles + 1, sizeof *it->by_role);
     it->list = array_new(job->rank_count * steps + 1, sizeof *it->list);
     it->marked = array_new(steps + 1, 1);
+    it->peak_marks = array_new(it->found->partitions.count * steps + 1, 1);
     for (size_t i = 0; i < it->found->partitions.count; i++)
         if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
             return -1;
     if (!it->explained || !it->stays || !it->growth || !it->residual_matrices || !it->sigma_ns ||
-        !it->dirty || !it->row || !it->by_role || !it->list || !it->marked)
+        !it->dirty || !it->row || !it->by_role || !it->list || !it->marked || !it->peak_marks)
         return -1;
     memset(it->dirty, 1, roles);
     if (explained)
@@ -82,6 +83,8 @@ static void forget_sets(struct explanation_search *it)
     for (size_t i = 0; i < MOST_PARTITIONS; i++) {
         free(it->sets[i]);
         it->sets[i] = NULL;
+        free(it->peaks[i]);
+        it->peaks[i] = NULL;
     }
 }
 
@@ -115,6 +118,7 @@ void explanation_search_release(struct explanation_search *it)
     free(it->by_role);
     free(it->list);
     free(it->marked);
+    free(it->peak_marks);
     explanation_search_commit_removed(it);
     free(it->kept_ns);
     free(it->path);
@@ -363,13 +367,31 @@ static double weight_of(const struct explanation_search *it, const struct partit
     return unit_size(partition, unit) > 1 ? SEVERAL_COUNT : 1;
 }
 
+/* Notes the values of a unit among the greatest of each step. */
+static void note_peaks(struct explanation_search *it, size_t number, size_t unit)
+{
+    for (int32_t step = 0; step < it->source.baseline->step_count; step++) {
+        struct peak *peak = &it->peaks[number][step];
+        double value = isnan(it->row[step]) ? 0 : it->row[step];
+        if (value > peak->most) {
+            peak->second = peak->most;
+            peak->most = value;
+            peak->unit = (int32_t)unit;
+        } else if (value > peak->second) {
+            peak->second = value;
+        }
+    }
+}
+
 /* Finds the best set of each unit of a partition. */
 static int scan_units(struct explanation_search *it, size_t number)
 {
     const struct partition *partition = &it->found->partitions.items[number];
     if (it->sets[number])
         return 0;
-    if (!(it->sets[number] = array_new(partition->count, sizeof **it->sets)))
+    it->sets[number] = array_new(partition->count, sizeof **it->sets);
+    it->peaks[number] = array_new((size_t)it->source.baseline->step_count + 1, sizeof **it->peaks);
+    if (!it->sets[number] || !it->peaks[number])
         return -1;
     for (size_t unit = 0; unit < partition->count; unit++) {
         int is_filled = fill_row(it, number, unit);
@@ -377,7 +399,107 @@ static int scan_units(struct explanation_search *it, size_t number)
             (is_filled && scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count,
                                    SCAN_TAIL_OWN, &it->sets[number][unit])))
             return -1;
+        if (is_filled)
+            note_peaks(it, number, unit);
     }
+    return 0;
+}
+
+/*
+ * Whether a fault has been found in a step, or in one of this unit beside it: what remains may be an effect
+ * of it.
+ */
+static int is_beside_explained(const struct explanation_search *it, const struct partition *partition,
+                               size_t unit, int32_t step)
+{
+    size_t steps = (size_t)it->source.baseline->step_count;
+    for (size_t rank = 0; rank < it->source.job->rank_count; rank++)
+        if (it->explained[rank * steps + (size_t)step])
+            return 1;
+    return is_explained(it, partition, unit, (size_t)step - (step > 0)) ||
+           ((size_t)step + 1 < steps && is_explained(it, partition, unit, (size_t)step + 1));
+}
+
+/* Units in which single steps are examined: ranks and hosts. */
+static int has_peaks(const struct partition *partition)
+{
+    return partition->kind != UNIT_BLOCK && partition->count > 1;
+}
+
+static double partitions_with_peaks(const struct explanation_search *it)
+{
+    double count = 0;
+    for (size_t i = 0; i < it->found->partitions.count; i++)
+        count += has_peaks(&it->found->partitions.items[i]) &&
+                 it->found->partitions.items[i].count > OTHERS_TO_COMPARE;
+    return count > 1 ? count : 1;
+}
+
+/* Whether most hosts were late in a step, by two thirds as much: the latest of all is not to blame. */
+static int is_late_with_others(const struct explanation_search *it, const struct partition *partition,
+                               size_t unit, size_t step)
+{
+    size_t steps = (size_t)it->source.baseline->step_count, ranks = it->source.job->rank_count;
+    const int64_t *late_ns = it->source.baseline->late_ns;
+    int64_t mine_ns = late_ns[(size_t)partition->ranks[partition->first[unit]] * steps + step];
+    for (size_t rank = 0; rank < ranks; rank++)
+        it->list[rank] = late_ns[rank * steps + step];
+    return mine_ns > 0 && pick_quantile(it->list, ranks, 0.5) * 3 >= mine_ns * 2;
+}
+
+/* What stands out of a unit in single steps. */
+static int find_peaks(struct explanation_search *it, size_t number, size_t unit, struct explanation *next)
+{
+    const struct baseline *baseline = it->source.baseline;
+    const struct partition *partition = &it->found->partitions.items[number];
+    size_t steps = (size_t)baseline->step_count;
+    unsigned char *marks = &it->peak_marks[number * steps];
+    double greatest = 1;
+    if (fill_row(it, number, unit) < 0)
+        return -1;
+    for (size_t step = 0; step < steps; step++) {
+        const struct peak *peak = &it->peaks[number][step];
+        greatest = fmax(greatest, peak->unit == (int32_t)unit ? peak->second : peak->most);
+        /* The first step may be warm-up, and what remains of a step with a fault may be an effect of it. */
+        if ((int32_t)step == baseline->first_step ||
+            is_beside_explained(it, partition, unit, (int32_t)step) ||
+            is_late_with_others(it, partition, unit, step))
+            it->row[step] = NAN;
+    }
+    /* Few others show little of the tail. */
+    if (partition->count <= OTHERS_TO_COMPARE)
+        greatest *= limit_of(LIMIT_FAR_AHEAD);
+    next->partition = partition;
+    next->unit = unit;
+    next->certainty =
+        scan_peaks(it->row, (int32_t)steps, greatest, partition->count, SCAN_TAIL_OWN, marks, &next->steps) -
+        log(partitions_with_peaks(it));
+    return 0;
+}
+
+/* The unit that has the greatest value of all. */
+static int32_t unit_of_peak(const struct explanation_search *it, size_t number)
+{
+    const struct peak *peaks = it->peaks[number], *most = &peaks[0];
+    for (int32_t step = 1; step < it->source.baseline->step_count; step++)
+        if (peaks[step].most > most->most)
+            most = &peaks[step];
+    return most->most > 0 ? most->unit : -1;
+}
+
+static int propose_peaks(struct explanation_search *it, size_t number, struct explanation *proposal)
+{
+    struct explanation next = {.partition = NULL};
+    if (!has_peaks(&it->found->partitions.items[number]))
+        return 0;
+    if (scan_units(it, number))
+        return -1;
+    int32_t unit = unit_of_peak(it, number);
+    if (unit < 0)
+        return 0;
+    if (find_peaks(it, number, (size_t)unit, &next))
+        return -1;
+    propose(it, &next, proposal);
     return 0;
 }
 
@@ -607,8 +729,12 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
     int is_filled = 0;
     const struct partition *partition = &it->found->partitions.items[number];
     struct explanation steady = {.certainty = 0};
+    if (fault->steps.marks && (fault->partition != partition || fault->unit != unit))
+        fault->certainty = 0;
     fault->partition = partition;
     fault->unit = unit;
+    if (fault->steps.marks)
+        return 0;
     if (fault->is_steady) {
         propose_steady(it, number, unit, &steady);
         steady.partition = partition;
@@ -632,6 +758,20 @@ static void propose_all_steady(struct explanation_search *it, size_t number, str
         propose_steady(it, number, unit, best);
 }
 
+int64_t explanation_search_least(const struct explanation_search *it, int32_t counted)
+{
+    const struct baseline *baseline = it->source.baseline;
+    int64_t sigma_ns = 0;
+    for (size_t role = 0; role < baseline->role_count; role++) {
+        int64_t here_ns = it->sigma_ns[role * it->found->partitions.count];
+        sigma_ns = here_ns > sigma_ns ? here_ns : sigma_ns;
+    }
+    double needed = it->acceptance_limits->certainty +
+                    scan_sets(baseline->step_count - baseline->first_step) + log(unit_count(it) * KINDS);
+    double each = needed / counted * 2 / (SCAN_TAIL_OWN + 1);
+    return scale(sigma_ns, sqrt(SCAN_TAIL_OWN * expm1(each)));
+}
+
 int explanation_search_best(struct explanation_search *it, struct explanation *best)
 {
     *best = (struct explanation){.certainty = it->acceptance_limits->certainty};
@@ -642,6 +782,9 @@ int explanation_search_best(struct explanation_search *it, struct explanation *b
         propose_all_steady(it, i, best);
     for (size_t i = 0; !best->partition && i < it->found->partitions.count; i++)
         if (propose_sets(it, i, best))
+            return -1;
+    for (size_t i = 0; !best->partition && i < it->found->partitions.count; i++)
+        if (propose_peaks(it, i, best))
             return -1;
     return best->partition != NULL;
 }

@@ -417,7 +417,7 @@ static int append_hosts(const struct slow_network *found, struct buffer *text)
 static int fill(const struct explaining_network *it, const struct slow_network *found,
                 struct measured *measured, struct finding *finding)
 {
-    int64_t most_ns = max_unshared_step_excess(&measured->lengthening);
+    int64_t most_ns = measured->lengthening.most_ns;
     struct suspect suspect = suspect_of(found, measured);
     measured->slowness.worse = &measured->slowness.sent;
     finding->kind = FINDING_NETWORK;

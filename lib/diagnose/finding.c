@@ -385,9 +385,7 @@ static int64_t cost_shown_in(const struct finding *finding, int32_t step)
     int is_later = finding->shows_later && finding->first_step == finding->last_step;
     int64_t most_ns = is_later ? 0 : even_part(finding, step);
     int64_t before_ns = finding->shows_later ? even_part(finding, step - 1) : 0;
-    int64_t after_ns = finding->shows_earlier ? even_part(finding, step + 1) : 0;
-    most_ns = before_ns > most_ns ? before_ns : most_ns;
-    return after_ns > most_ns ? after_ns : most_ns;
+    return before_ns > most_ns ? before_ns : most_ns;
 }
 
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)

@@ -101,7 +101,6 @@ struct finding {
     size_t waiting_count;
     int64_t lost_ns;   /* cost to the whole job; 0 where it cannot be determined */
     int64_t slow_ns;   /* sum of what its operations were slow or late by */
-    int shows_earlier; /* it shows in the step before the first, too (copied from the suspect) */
     int shows_later;   /* network: it shows in the step after the last, too (copied from the suspect) */
     int stops_job;     /* some ranks wait forever: the step did not end */
     int has_no_peers;  /* compute: compared with its own other steps, since no other rank has its role */
@@ -133,8 +132,8 @@ struct finding {
 };
 
 /*
- * Ranks that were slow in the same steps (rules_lateness.c): the first and the last such step, and the number
- * of ranks in the worst one.
+ * Ranks that were slow in the same steps (rules_common_cause.c): the first and the last such step, and the
+ * number of ranks in the worst one.
  */
 struct common_slowdown {
     size_t findings; /* the number of findings that have low confidence for this reason; 0: none */
@@ -165,9 +164,11 @@ struct findings {
     struct common_slowdown common_slowdown;
     struct unexplained_hang unexplained_hang;
     struct hidden_wait hidden_wait; /* findings_take_absent */
-    int is_snapshot;     /* the dumps show a running job, so that who waits for whom proves nothing */
-    size_t not_replayed; /* suspects that are or may be findings and whose cost is not known */
-    struct rule_set off; /* rules that are switched off */
+    int is_snapshot;        /* the dumps show a running job, so that who waits for whom proves nothing */
+    int64_t three_steps_ns; /* the score is certain of a rank that is late by as much in three steps; 0: not
+                               known */
+    size_t not_replayed;    /* suspects that are or may be findings and whose cost is not known */
+    struct rule_set off;    /* rules that are switched off */
 };
 
 void findings_release(struct findings *findings);

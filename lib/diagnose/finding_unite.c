@@ -275,7 +275,6 @@ static int absorb(struct finding *into, const struct finding *other, const struc
         into->slow_ns = other->slow_ns + (is_added ? into->slow_ns : 0);
     into->account_ns += other->account_ns;
     into->certainty = other->certainty > into->certainty ? other->certainty : into->certainty;
-    into->shows_earlier |= other->shows_earlier;
     into->shows_later |= other->shows_later;
     for (size_t i = 0; i < other->peer_count; i++)
         if (finding_add_peer(into, other->peers[i]))

@@ -438,7 +438,7 @@ static int ask_steps(const struct late_search *it, int64_t gain_ns, struct findi
         return 0;
     if (suspect_measure_steps(it->suspects, &suspect, it->job, it->baseline, &lengthening))
         return -1;
-    int64_t most_ns = max_unshared_step_excess(&lengthening);
+    int64_t most_ns = lengthening.most_ns;
     finding->lost_ns = finding->lost_ns < most_ns ? finding->lost_ns : most_ns > 0 ? most_ns : 0;
     suspect_ask_steps(&suspect, &lengthening);
     if (suspect.rule_results.asked[RULE_NOT_IN_STEPS_OF_LATE])

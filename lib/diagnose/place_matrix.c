@@ -442,10 +442,13 @@ static int may_hide_end(const struct job *job, const struct job_operation *opera
            (previous->function == FUNCTION_RECV && previous->ends == ENDS_BY_HOST);
 }
 
+/* A send does not wait for its receiver: a late receiver makes others wait only in later operations. */
 static int64_t bound_of(const struct place_matrix_source *source, int32_t at)
 {
     const struct job *job = source->job;
     const struct job_operation *operation = &job->operations[at];
+    if (!arrival_is_told(&job->instances[operation->instance], operation->function))
+        return INT64_MAX;
     int64_t longest_ns = source->stays[operation->instance].longest_ns;
     int is_grouped = (size_t)at + 1 < job->operation_count && operation[1].group == operation->group;
     return is_grouped || longest_ns == INT64_MAX ? INT64_MAX : longest_ns - arrival_stay_ns(job, at);

@@ -361,7 +361,10 @@ struct usual {
     int64_t pace_ns;
 };
 
-/* For a fault in all steps, the median of all steps. If few steps are not marked, the quiet steps. */
+/*
+ * For a fault in all steps, the median of all steps. If few steps are not marked, the quiet steps. If there
+ * is none, because the order of operations changed with the fault, only the others tell.
+ */
 static struct usual usual_at(const struct fault *fault, struct place_matrix *matrix)
 {
     size_t known = 0, steps = 0;
@@ -376,7 +379,9 @@ static struct usual usual_at(const struct fault *fault, struct place_matrix *mat
         if (apart_ns != TIME_UNKNOWN && !fault->steps[step])
             matrix->list[known++] = apart_ns;
     }
-    if (!known || known * 4 < steps)
+    if (!known)
+        return (struct usual){0, 0};
+    if (known * 4 < steps)
         return usual;
     usual.apart_ns = pick_quantile(matrix->list, known, 0.5);
     known = 0;

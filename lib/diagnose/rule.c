@@ -27,9 +27,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_ONE] = {"one", 1, "", "one is enough"},
     [LIMIT_HALF] = {"half", 0.5, "of the total", "a majority"},
     [LIMIT_ALL] = {"all", 1, "of the steps after the warm-up", "there is no other step to compare with"},
-    [LIMIT_TWINS] = {"twins", 2, "",
-                     "two ranks at the same time may be two faults; three have a common cause"},
-    [LIMIT_ROLE] = {"role", 2, "", "a rank that is alone in its role has no peer"},
     [LIMIT_STEP] = {"step", 1, "median steps", "connections ramp up in less"},
     [LIMIT_PAUSE] = {"pause", 3, "median steps",
                      "recorded healthy hosts: no slow moment of one or two steps came near it"},
@@ -40,7 +37,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_WORTH_SURE] = {"worth-sure", 2, "times --min-gain", "twice what counts; no measurement behind it"},
     [LIMIT_BY_DESIGN] = {"by-design", 0.1, "of the median step",
                          "set on recorded jobs, where ranks and links always differ by less"},
-    [LIMIT_NO_GAIN] = {"no-gain", 0.1, "times --min-gain", "a replay is no more exact"},
     [LIMIT_CHANCE] = {"chance", 0.05, "sequences expected", "the conventional level"},
     [LIMIT_CHANCE_BEHIND] =
         {"chance-behind", 0.0002, "sequences expected",
@@ -49,8 +45,6 @@ const struct limit limits[LIMIT_COUNT] = {
                             "a single step has no repetition as evidence: a fifth of chance"},
     [LIMIT_CHANCE_SURE] = {"chance-sure", 0.005, "sequences expected", "a tenth of chance"},
     [LIMIT_CHANCE_ALONE_SURE] = {"chance-alone-sure", 0.001, "steps expected", "a tenth of chance-alone"},
-    [LIMIT_AHEAD_LITTLE_TWO] = {"ahead-little-two", 1.5, "times any other single step",
-                                "set on simulated jobs"},
     [LIMIT_AHEAD_NETWORK_TWO] =
         {"ahead-network-two", 3, "times any other single step",
          "what slows a network in one step often slows it in the next: two are hardly more than one"},
@@ -88,17 +82,9 @@ const struct limit limits[LIMIT_COUNT] = {
                          "so far that no tail of a distribution matters"},
     [LIMIT_AHEAD_MANY] = {"ahead-many", 5, "times any other single step",
                           "recorded healthy jobs: no slow moment of a host or network was so far ahead"},
-    [LIMIT_AHEAD_GPU] = {"ahead-gpu", 3, "times any other single step",
-                         "GPUs have fewer slow moments than hosts; set on recorded and simulated jobs"},
-    [LIMIT_LITTLE_TWO] = {"little-two", 0.06, "of the median step",
-                          "what a single step has to be worth by default; set on simulated jobs"},
     [LIMIT_LONGER_TWO] =
         {"longer-two", 0.75, "of the median step",
          "recorded healthy hosts: no network made two consecutive steps longer by half each"},
-    [LIMIT_LATE_ALONE] = {"late-alone", 0.25, "of the median step",
-                          "recorded healthy jobs: no host was late by so much and so far ahead"},
-    [LIMIT_LATE_GPU] = {"late-gpu", 0.1, "of the median step",
-                        "recorded healthy jobs: no GPU was late by so much and so far ahead"},
     [LIMIT_LONGER_MANY] =
         {"longer-many", 0.1, "of the median step",
          "recorded healthy hosts: no network made three steps so much longer and was ahead"},
@@ -107,22 +93,12 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_SLOWER_OPERATIONS] =
         {"slower-operations", 2, "times the baseline",
          "recorded healthy hosts: in slow moments, operations take up to 1.5 times as long"},
-    [LIMIT_NEARLY_ALL] = {"nearly-all", 0.75, "of the steps after the warm-up",
-                          "other jobs on the machine may keep a host busy for most of the time"},
-    [LIMIT_SHADOW] = {"shadow", 25, "times the suspected fault",
-                      "as far-ahead; the number was set on simulated jobs"},
-    [LIMIT_REST] = {"rest", 0.25, "of the suspected fault",
-                    "a smaller part may be a side effect of what is hidden"},
-    [LIMIT_HIDDEN_PAIR] = {"hidden-pair", 3, "times others of the same kind",
-                           "a stage has several layers; other operations follow a single one"},
-    [LIMIT_ALIKE] = {"alike", 0.2, "of the greater",
-                     "excesses with a common cause are equal; measurements differ by less"},
-    [LIMIT_WAITED] = {"waited", 0.05, "of the suspected fault", "practically not at all"},
     [LIMIT_RANKS_OF_ROLE] = {"ranks-of-role", 3, "ranks", "with fewer others, the median is one of two"},
     [LIMIT_CROWD] = {"crowd", 3, "ranks", "two ranks may each have a fault of their own"},
     [LIMIT_SHARED_STEPS] = {"shared-steps", 2, "steps", "a single one of several may be a brief moment"},
+    [LIMIT_HIDDEN_PAIR] = {"hidden-pair", 3, "times others of the same kind",
+                           "a stage has several layers; other operations follow a single one"},
     [LIMIT_OUTSTANDING] = {"outstanding", 3, "times the median of the steps", "set on simulated jobs"},
-    [LIMIT_STEPS_TOLD] = {"steps-told", 3, "steps", "one or two steps may be a moment that has passed"},
     [LIMIT_START_LATE] =
         {"start-late", 3, "seconds",
          "recorded healthy jobs: all ranks arrived within 0.15 s; this is twenty times as much"},
@@ -159,43 +135,21 @@ enum {
 
 /* The names follow the enum: RULE_ROUGH_END is rough-end. */
 const struct rule rules[RULE_COUNT] = {
-    [RULE_ROUGH_END] =
-        {"rough-end", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "faults of one step, or traces without sends and receives, if the certain part of the excess is "
-         "less than --min-gain in each step, less than rest, or in fewer than half of the steps",
-         "the share of its known excess that follows a send without a kernel, a receive whose end only the "
-         "host recorded, or possibly a receive that is not recorded (ranks meet in stages, and the baseline "
-         "gap time is at least hidden-pair times that of others of its kind, or there are none to compare "
-         "with); time that the host was late within the step, or after an operation of all ranks that all "
-         "had left, does not count",
-         "the rank may have waited for a send or receive whose end is imprecise or not recorded"},
-    [RULE_GROUP_END] = {"group-end", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                        "traces with finished operations only",
-                        "the share of its excess that follows a group of sends and receives for which only "
-                        "the host recorded some ends",
-                        "the rank may have waited for any of the sends and receives of the group before"},
-    [RULE_AFTER_WARM_UP] =
-        {"after-warm-up", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE, NULL,
-         "how many steps its last step is after the first step that follows the warm-up",
-         "the rank was late only in the first step after the warm-up, which may still be warm-up"},
-    [RULE_EXCHANGE] =
-        {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces without sends and receives, in which all ranks take part in all operations",
-         "the share of its steps in which another rank was late by at least half as much; for a "
-         "finding of several ranks by a score, the part of their variation from step to step "
-         "that they have in common",
-         "the rank may have exchanged data that is not recorded"},
+    [RULE_HIDDEN_RECEIVE] =
+        {"hidden-receive", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "traces with stages, without the sends and receives between them",
+         "the share of its excess before operations whose other gap time is more than hidden-pair times that "
+         "of others of their kind, or that have none to compare with",
+         "the ranks may have waited for a receive that is not recorded"},
+    [RULE_EXCHANGE] = {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                       "traces without sends and receives, for findings of several ranks",
+                       "the part of their variation from step to step that they have in common",
+                       "the ranks may have waited for one of them in operations that are not recorded"},
     [RULE_LEAF_OF_TREE] =
         {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
          "traces with finished operations only",
-         "the share of its excess after an AllReduce that another rank left later by half of that excess; if "
-         "the fault covers all steps after the warm-up, also if the clocks do not exclude this",
+         "the share of its excess after an AllReduce that another rank left later by half of that excess",
          "the rank may have been a leaf of a tree, which finishes before the other ranks"},
-    [RULE_BEHIND_ROOT] =
-        {"behind-root", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces with finished operations only, if others waited for the rank for less than waited",
-         "the share of its excess that follows an operation with a root",
-         "the rank may have been idle after an operation with a root, because it finished first"},
     [RULE_IN_GROUPS] = {"in-groups", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                         "traces with finished operations only",
                         "the share of its slowness in groups of sends and receives",
@@ -205,26 +159,15 @@ const struct rule rules[RULE_COUNT] = {
          "1 if the rank is one of several ranks of a process that cannot be distinguished (several GPUs; one "
          "process ID in several containers; GPU clocks that do not differ), else 0",
          "the rank shares a process with ranks that cannot be distinguished from it"},
-    [RULE_LOST_RECORDS] = {"lost-records", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                           "ranks with a file that may be lost, or with a truncated record",
-                           "the share of its excess from the point where a record ends, or that may hide "
-                           "operations of a lost file (hidden-pair)",
+    [RULE_LOST_RECORDS] = {"lost-records", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, NULL,
+                           "1 if one of its ranks has a file that may be lost or a record that ends in its "
+                           "steps, or if a rank has no trace, else 0",
                            "the excess may be operations in the lost records"},
-    [RULE_SILENT_RANK] = {"silent-rank", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_UNEXPLAINED,
+    [RULE_SILENT_RANK] = {"silent-rank", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_UNEXPLAINED,
                           "jobs with a rank without a trace",
                           "how many times longer than the suspected fault its steps were for no other known "
                           "reason; a step beyond outstanding counts as the median step",
                           "the fault may be an effect of a rank without a trace"},
-    [RULE_WAITED_FOR_OTHER] =
-        {"waited-for-other", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, NULL,
-         "the share of its excess during which it may have waited for a rank or link under stronger "
-         "suspicion in that step: after a receive from it whose end no kernel shows; after an operation with "
-         "channels without a stop, or a tree, that the slow link may have delayed by half of the excess "
-         "(without network steps: an operation slower by half of it), unless the rank received on each "
-         "channel, outside trees (RecvGpuWait), or its host was late within the step; in traces with "
-         "finished operations only: for its own network, after or in a send or receive whose end only the "
-         "host recorded",
-         "the rank may have waited for a rank or link under stronger suspicion"},
     [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                              "findings by the score of the network",
                              "the share of its slowness in sends to ranks that are believed to be late in "
@@ -237,25 +180,6 @@ const struct rule rules[RULE_COUNT] = {
          "least half of the slowness",
          "the time by which the sends took longer (SendWait), as a share of the slowness",
          "the receivers' GPUs took the data late, so the network may have had to wait"},
-    [RULE_TWINS] =
-        {"twins", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_TWINS,
-         "traces with sends and receives; for a host, if at least one of the other ranks is late because of "
-         "its host",
-         "the number of other ranks that were late by as much (alike) in more than half of its steps",
-         "other ranks are late by as much in the same steps, so they may have a common cause"},
-    [RULE_TWIN_OF_HIDDEN_PAIR] =
-        {"twin-of-hidden-pair", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-         "traces without sends and receives",
-         "the number of other ranks that were late by as much (alike) in more than half of its steps "
-         "and whose excess, or in stages neither rank's excess, may be a receive; ranks that may have waited "
-         "for this one do not count",
-         "another rank is late by as much in the same steps, so either may have waited for the other"},
-    [RULE_COMMON_LATENESS] = {"common-lateness", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_HALF,
-                              "faults with other ranks in each of their steps; for a GPU, with other hosts "
-                              "that were late by half as much in more than half of its steps",
-                              "the share of its excess that the median of the other hosts had as well, or of "
-                              "the ranks of its role (ranks-of-role)",
-                              "most hosts were late at the same time"},
     [RULE_CROWD] =
         {"crowd", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
          "findings with medium or high confidence by all other rules",
@@ -268,16 +192,6 @@ const struct rule rules[RULE_COUNT] = {
          "of another network does not count beside three or more",
          "the slowness of those networks in its steps, as a share of its own",
          "other networks were slow at the same time, so a shared switch or host may be at fault"},
-    [RULE_NO_PEERS] = {"no-peers", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
-                       "the number of its steps without another rank; or, if in most of them no rank of its "
-                       "role or of the operation has a known gap time, the number of those",
-                       "there is no other rank to compare it with"},
-    [RULE_ALONE_IN_ROLE] =
-        {"alone-in-role", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ROLE,
-         "traces with gaps, traces without sends and receives, or faults that cover more than half of the "
-         "steps",
-         "the number of ranks with its role",
-         "no other rank has its role, so the rank may instead have been early in the other steps"},
     [RULE_IRREGULAR] = {"irregular", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_REGULAR, NULL,
                         "the share of operations that have a place in a step",
                         "most steps of the job differ from each other"},
@@ -293,20 +207,17 @@ const struct rule rules[RULE_COUNT] = {
         {"worth-moment", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH_MOMENT, "faults of one step",
          "its worth, as a share of the median step",
          "the fault costs too little for a single step: sends also stall briefly on healthy networks"},
-    [RULE_BY_DESIGN] =
-        {"by-design", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
-         "faults that cover all steps after the warm-up; for a host, nearly-all; for a network, or in traces "
-         "with finished operations only, more than half; not for one of more than ranks-of-role ranks that "
-         "do the same work (one role; they reduce or gather in communicators of that role only, directly or "
-         "through others), if none of its role was late by half as much in more than half of its steps, and "
-         "no rank receives varying amounts of data",
-         "its worth in each step, as a share of the median step",
-         "the fault covers so many steps that the ranks may differ by design"},
+    [RULE_BY_DESIGN] = {"by-design", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
+                        "faults that cover more than half of the steps after the warm-up",
+                        "its worth in each step, as a share of the median step",
+                        "the fault covers so many steps that the links may differ by design"},
     [RULE_ONE_PLACE] =
         {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
-         "findings by a score over several ranks or steps, if they cover all steps; not if the rank is "
-         "certain "
-         "to be the last of its role in all steps",
+         "findings by the score that cover all steps; not for one of more than ranks-of-role ranks that do "
+         "the same work "
+         "(one role; they reduce or gather in communicators of that role only, directly or through others), "
+         "if no rank "
+         "receives varying amounts of data, or that is certain to be the last of its role in all steps",
          "the share of the gap time of its peers in a step that lies at places where it takes longer",
          "only some places take longer, which may be by design"},
     [RULE_LONGER_WAY] =
@@ -319,12 +230,6 @@ const struct rule rules[RULE_COUNT] = {
                       "computes for half of each step",
                       "how many times as long its GPU computes in a step as the GPU of any other rank",
                       "the rank may have more work by design, as pipeline stages can"},
-    [RULE_NO_GAIN] =
-        {"no-gain", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_NO_GAIN,
-         "faults in traces with gaps, or beside another rank that cost shadow times as much in each of those "
-         "steps, if the steps are not longer by half of what others waited for the rank",
-         "the gain in each step, in units of --min-gain of the median step",
-         "the replay shows no gain, and the data that could show one is missing"},
     [RULE_NOT_IN_STEPS] =
         {"not-in-steps", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SHOWN,
          "faults with two other steps of known duration",
@@ -338,18 +243,15 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_NOT_IN_STEPS_OF_LATE] = {"not-in-steps-of-late", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW,
                                    LIMIT_SHOWN_OF_LATE, "faults with two other steps of known duration",
                                    "how much longer its steps were than the median of the others, plus "
-                                   "errors standard errors, minus the excess of most hosts, as a share of "
-                                   "the gain or of what others waited for the rank, whichever is greater",
+                                   "errors standard errors, as a share of the gain",
                                    "the fault does not show in the step time"},
     [RULE_CONNECTING] =
         {"connecting", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_STEP,
          "faults of at least three steps, from the first one after the warm-up and not to the last",
          "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
-    [RULE_CERTAINTY] =
-        {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
-         "findings by a score over several ranks or steps; hosts that were late in at least three "
-         "consecutive steps",
-         "the log odds that the fault is not noise", "the fault may be noise"},
+    [RULE_CERTAINTY] = {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
+                        "findings by a score", "the log odds that the fault is not noise",
+                        "the fault may be noise"},
     [RULE_CERTAINTY_SENDERS] =
         {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
          "findings by the score of the network", "the log odds that the fault is not noise",
@@ -359,29 +261,18 @@ const struct rule rules[RULE_COUNT] = {
          "how late the proxy threads noticed starts and stops of kernels on average, except while "
          "their rank sent over the network",
          "the threads may have been busy"},
-    [RULE_CHANCE] = {"chance", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
+    [RULE_CHANCE] = {"chance", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
                      "faults of at least two steps that count, if they are as strong as any other single "
-                     "step or, for a network, longer by longer-two each; not for a stall of a network",
-                     "the expected number of such sequences of steps from noise; for a network with at least "
-                     "steps-told steps, at most that of the excess of its rank after unrecorded sends",
-                     "the fault may be noise"},
-    [RULE_CHANCE_BEHIND] =
-        {"chance-behind", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_BEHIND,
-         "faults of at least two steps that count, if the weakest is weaker than some other single step; not "
-         "for a stall of a network, or for one that is longer by longer-two each",
-         "the expected number of such sequences of steps from noise",
-         "the fault may be noise, because another single step was stronger"},
-    [RULE_CHANCE_ALONE] = {"chance-alone", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE,
-                           "faults of one step, weaker than far-ahead; not for a stall of a network, for a "
-                           "host worth late-alone and ahead-many, or for a GPU worth late-gpu and ahead-gpu, "
-                           "unless the trace has finished operations only and this is the first step after "
-                           "the warm-up, or operations may be missing",
+                     "step or longer by longer-two each; not for a stall",
+                     "the expected number of such sequences of steps from noise", "the fault may be noise"},
+    [RULE_CHANCE_BEHIND] = {"chance-behind", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_BEHIND,
+                            "faults of at least two steps that count, if the weakest is weaker than some "
+                            "other single step and not longer by longer-two; not for a stall",
+                            "the expected number of such sequences of steps from noise",
+                            "the fault may be noise, because another single step was stronger"},
+    [RULE_CHANCE_ALONE] = {"chance-alone", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE,
+                           "faults of one step, weaker than far-ahead; not for a stall",
                            "the expected number of such steps from noise", "the fault may be noise"},
-    [RULE_AHEAD_LITTLE_TWO] = {"ahead-little-two", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW,
-                               LIMIT_AHEAD_LITTLE_TWO,
-                               "faults of two steps that count, worth less than little-two each",
-                               "how many times as strong as any other single step the weaker one is",
-                               "the fault is small and no stronger than some other single step"},
     [RULE_AHEAD_NETWORK_TWO] = {"ahead-network-two", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW,
                                 LIMIT_AHEAD_NETWORK_TWO,
                                 "faults of two steps that count, worth less than longer-two each",
@@ -406,23 +297,25 @@ const struct rule rules[RULE_COUNT] = {
                              "findings by the score of the network",
                              "the number of ranks of which one may be at fault; 1 for a host",
                              "the trace cannot tell which of several ranks is at fault"},
-    [RULE_STEADY] = {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL, NULL,
-                     "the share of the steps after the warm-up that the fault covers",
-                     "the fault covers every step after the warm-up, so only the peers are evidence"},
+    [RULE_STEADY] =
+        {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL,
+         "faults in all steps; not for one of more than ranks-of-role ranks that do the same work and "
+         "that is certain to be the last of them in all steps",
+         "the share of the steps after the warm-up that the fault covers",
+         "the fault covers every step after the warm-up, so only the peers are evidence"},
     [RULE_CERTAINTY_SURE] = {"certainty-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-                             "findings by a score over several ranks or steps",
-                             "the log odds that the fault is not noise",
+                             "findings by a score", "the log odds that the fault is not noise",
                              "the fault may be noise, though that is unlikely"},
     [RULE_WORTH_SURE] = {"worth-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_WORTH_SURE, NULL,
                          "its worth in each step, in units of --min-gain of the median step",
                          "the fault costs little more than the minimum"},
     [RULE_CHANCE_SURE] =
-        {"chance-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_SURE,
+        {"chance-sure", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_SURE,
          "faults of at least two steps that count; not for a stall of a network longer than pause by sure",
          "the expected number of such sequences of steps from noise",
          "noise is not unlikely enough for high confidence"},
     [RULE_CHANCE_ALONE_SURE] =
-        {"chance-alone-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE_SURE,
+        {"chance-alone-sure", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE_SURE,
          "faults of one step, weaker than far-ahead by sure; not for a stall longer than pause by sure",
          "the expected number of such steps from noise", "noise is not unlikely enough for high confidence"},
     [RULE_DAMAGED_LINES] = {"damaged-lines", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_NONE, NULL,

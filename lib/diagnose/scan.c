@@ -156,11 +156,11 @@ double scan_related_score(const double *row, const struct step_set *set, const d
     double independent = spread > 0 ? 1 / (spread * spread) : length;
     if (independent >= length)
         return set->score;
-    if (independent >= 1)
-        return set->score / length * independent;
-    double size = set->size / spread;
-    double score = (tail + 1) / 2 * log1p(size * size / tail);
-    return score < set->score / length ? score : set->score / length;
+    double size = mean_of_set(row, set) / spread;
+    /* The spread is known from the other rows, so their number decides how heavy the tails are. */
+    double freedom = fmax((double)count - 1, tail);
+    double as_one = (freedom + 1) / 2 * log1p(size * size / freedom);
+    return fmin(set->score, fmax(as_one, independent >= 1 ? set->score / length * independent : 0));
 }
 
 /*
@@ -277,7 +277,7 @@ static void scan_phase(const struct scan *scan, int32_t period, int32_t phase, s
         run.count++;
         run.speaking += ratio > 0;
         if (ratio > 0 && run.score > best->score && is_set(scan, &run, period))
-            *best = (struct step_set){run.score, scan->size, run.first, step, period, scan->numbers};
+            *best = (struct step_set){run.score, scan->size, run.first, step, period, scan->numbers, NULL};
     }
 }
 
@@ -391,6 +391,41 @@ void scan_set(const double *row, double tail, struct step_set *set)
         }
         size *= SIZE_STEP;
     }
+}
+
+/* Minus the logarithm of the chance that a sum of `count` exponential variables exceeds x. */
+static double odds_of_sum(double x, int32_t count)
+{
+    double term = 0, sum = 0; /* logarithms */
+    for (int32_t i = 1; i < count; i++) {
+        term += log(x / i);
+        sum = fmax(sum, term) + log1p(exp(-fabs(sum - term)));
+    }
+    return x - sum;
+}
+
+double scan_peaks(const double *row, int32_t steps, double greatest, size_t rows, double tail,
+                  unsigned char *marks, struct step_set *set)
+{
+    double sum = 0, run = 0;
+    int32_t runs = 0;
+    *set = (struct step_set){.first = -1, .period = 1, .marks = marks};
+    for (int32_t step = 0; step < steps; step++) {
+        marks[step] = row[step] > greatest;
+        if (!marks[step])
+            continue;
+        int goes_on = step > 0 && marks[step - 1];
+        double here = log(row[step] / greatest);
+        sum += goes_on ? fmax(here - run, 0) : here;
+        run = goes_on ? fmax(here, run) : here;
+        runs += !goes_on;
+        set->first = set->first < 0 ? step : set->first;
+        set->last = step;
+        set->size = fmax(set->size, row[step]);
+    }
+    if (runs)
+        set->score = odds_of_sum(tail * sum, runs) + (runs - 1) * log((double)rows);
+    return set->score;
 }
 
 /* Blocks grow by this factor: tensor-parallel groups, cards and hosts have powers of two as sizes. */

@@ -34,6 +34,7 @@ struct step_set {
     int32_t period;         /* 1: an interval; N: every Nth step */
     const int32_t *numbers; /* borrowed: number of each step, by which periods are counted; NULL: the index of
                                the step */
+    const unsigned char *marks; /* borrowed: [step], 1: belongs to the set; NULL: all that `period` says */
 };
 
 /* Whether `step` is a multiple of `period` away from `first`. Steps with number -1 never recur. */
@@ -47,14 +48,14 @@ static inline int step_recurs(const int32_t *numbers, int32_t first, int32_t ste
 /* Whether a step belongs to a set; below, the number of steps that do. */
 static inline int step_set_has(const struct step_set *set, int32_t step)
 {
-    return step >= set->first && step <= set->last &&
+    return step >= set->first && step <= set->last && (!set->marks || set->marks[step]) &&
            step_recurs(set->numbers, set->first, step, set->period);
 }
 
 static inline int32_t step_set_count(const struct step_set *set)
 {
     int32_t count = 0;
-    if (!set->numbers)
+    if (!set->numbers && !set->marks)
         return (set->last - set->first) / set->period + 1;
     for (int32_t step = set->first; step <= set->last; step++)
         count += step_set_has(set, step);
@@ -68,6 +69,17 @@ static inline int32_t step_set_count(const struct step_set *set)
  */
 int scan_row(const double *row, const int32_t *numbers, int32_t steps, double tail, struct step_set *best);
 
+/*
+ * Finds the steps in which a row exceeds `greatest`, the greatest value of all other rows, `rows` with this
+ * one: single steps have no repetition as evidence, only that they are the greatest of all. Returns the
+ * logarithm of the odds against that, if the greatest values of all rows follow a power law (`tail`) and each
+ * row has as many of them: an excess of S, the sum of log(value / greatest) over k separate runs of steps,
+ * has a chance of the upper tail of a gamma distribution, and that all are of one row, rows^(1 - k). Fills in
+ * `marks`, one per step, and the set.
+ */
+double scan_peaks(const double *row, int32_t steps, double greatest, size_t rows, double tail,
+                  unsigned char *marks, struct step_set *set);
+
 /* Scores the steps of `set` in another row, with the best size. Fills in set->score and set->size. */
 void scan_set(const double *row, double tail, struct step_set *set);
 
@@ -75,11 +87,11 @@ void scan_set(const double *row, double tail, struct step_set *set);
  * What a set of `row` is worth when the noise of consecutive steps is related: the speed of a host wanders,
  * so its steps are late or early for a while. `rows` are those of units that are not at fault. The mean of n
  * steps of them spreads by s instead of by 1 / sqrt(n), so the n steps say as much as n / (n s^2) independent
- * ones (the variance ratio: Lo and MacKinlay, 1988). Returns the score of `set` for that many steps. If it is
- * less than one, the mean of the set is compared with s. Not changed are sets that recur, and those whose
- * mean is ahead-many times the greatest mean of as many steps of any row at another time (where there are
- * twice as many other steps); nor any set if there are fewer than two rows. `list` has room for `count` *
- * `steps` values.
+ * ones (the variance ratio: Lo and MacKinlay, 1988). Returns the score of `set` for that many steps or, if
+ * that is more, the score of its mean as a single value with the spread s. Not changed are sets that recur,
+ * and those whose mean is ahead-many times the greatest mean of as many steps of any row at another time
+ * (where there are twice as many other steps); nor any set if there are fewer than two rows. `list` has room
+ * for `count` * `steps` values.
  */
 double scan_related_score(const double *row, const struct step_set *set, const double *rows, size_t count,
                           int32_t steps, double tail, double *list);
@@ -158,6 +170,7 @@ struct explanation {
                            for a slow clock, less for a heavier load by design */
     double common_part; /* of several ranks, what they have in common of their variation from step to step; 1
                            for one rank, or where it cannot be determined */
+    double hidden_part; /* the part of it that may be receives from other stages, which are not recorded */
     double leaf_part; /* the part of it after AllReduces that other ranks left later by half of it: trees end
                          sooner on some ranks */
     int on_estimates; /* most of it is own time after ends that are estimated */
@@ -209,6 +222,8 @@ struct acceptance_limits {
 struct explanations {
     struct partitions partitions;
     struct explanation *items; /* owned: in the order of acceptance */
+    unsigned char *marks;      /* owned: room for the steps.marks of all items */
+    int64_t three_steps_ns;    /* explanation_search_least, for three steps */
     size_t count;
     size_t capacity;
 };
@@ -449,6 +464,13 @@ struct idle {
     int32_t last;
 };
 
+/* The two greatest residuals of a step, in sigma, and the unit of the greatest. */
+struct peak {
+    double most;
+    double second;
+    int32_t unit;
+};
+
 struct explanation_search {
     struct explanations *found;
     const struct acceptance_limits *acceptance_limits;
@@ -463,6 +485,7 @@ struct explanation_search {
     unsigned char *dirty;                      /* owned: [role], matrices to be measured again */
     unsigned char *mostly[MOST_PARTITIONS];    /* owned: [unit], explained in most steps */
     struct step_set *sets[MOST_PARTITIONS];    /* owned: [unit], its best set; NULL: not computed */
+    struct peak *peaks[MOST_PARTITIONS];       /* owned: [step], same */
     double *row;                               /* owned: scratch, [step] */
     double *rows;     /* owned: [rank of `sampled`][step], residuals of single ranks; NULL: not read yet */
     int32_t *sampled; /* owned: units of the partition of single ranks that `rows` has */
@@ -470,9 +493,10 @@ struct explanation_search {
     double *others; /* owned: scratch, the part of `rows` that a unit is compared with, and as much again */
     double *residuals; /* owned: scratch */
     size_t residual_room;
-    double *by_role;       /* owned: scratch, [role] */
-    int64_t *list;         /* owned: scratch, [rank * steps + step] */
-    unsigned char *marked; /* owned: scratch, [step] */
+    double *by_role;           /* owned: scratch, [role] */
+    int64_t *list;             /* owned: scratch, [rank * steps + step] */
+    unsigned char *marked;     /* owned: scratch, [step] */
+    unsigned char *peak_marks; /* owned: [partition * steps + step], the steps of proposals of single steps */
     int64_t **kept_ns; /* owned: own times to restore in the replay after an attempt, [rank][operation of it];
                           NULL: unchanged since explanation_search_update_path */
     int32_t *path;     /* owned: operations on the critical path of the replay */
@@ -502,6 +526,9 @@ int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t uni
  * when memory runs out.
  */
 int explanation_search_best(struct explanation_search *it, struct explanation *best);
+
+/* The smallest fault of a rank that is certain if so many steps show it, by the noise that is left. */
+int64_t explanation_search_least(const struct explanation_search *it, int32_t counted);
 
 /* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,

@@ -14,13 +14,11 @@
 #include <stdlib.h>
 
 /*
- * The noise of a job: the single steps, that is the cells (or the given samples) that are not in a block of
- * several steps, sorted. The part of a cell that may be waiting in an unrecorded receive does not count: it
- * is as long as the sender was late, and does not measure how late ranks are by themselves.
+ * The noise of a job: the single steps, that is the given samples that are not in a block of several steps,
+ * sorted.
  */
 struct noise {
-    struct sample *cells;        /* owned */
-    const struct sample *single; /* the cells, or the given samples */
+    const struct sample *single;
     size_t single_count;
     double all; /* number of all cells */
     int64_t least_ns;
@@ -60,18 +58,14 @@ static unsigned char *mark_taken(const struct strength *strength, const unsigned
     return taken;
 }
 
-/* If this many ranks, and half of all, are late in turns, none of them is at fault more than the others. */
-enum { RANKS_IN_TURN = 3 };
-
 /*
  * The excess from which a step is no noise: that of a whole step, if it occurs in at most a quarter of the
- * steps, and not for half of the ranks in turns. Several pauses in one job are then reported each. Steps that
- * are taken do not count. `hit` has room for all steps, and after them for all ranks.
+ * steps. Several pauses in one job are then reported each. Steps that are taken do not count. `hit` has room
+ * for all steps.
  */
 static int64_t noise_ends(const struct strength *strength, const struct noise *noise, unsigned char *hit)
 {
-    int32_t steps = 0, ranks = 0;
-    unsigned char *ranks_hit = hit + strength->steps;
+    int32_t steps = 0;
     if (strength->whole_ns <= 0)
         return INT64_MAX;
     for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns >= strength->whole_ns;) {
@@ -80,36 +74,8 @@ static int64_t noise_ends(const struct strength *strength, const struct noise *n
             continue;
         hit[sample->step] = 1;
         steps++;
-        /*
-         * Only the greatest of its step counts. The samples of networks are transfers, some of which have no
-         * rank.
-         */
-        if (strength->samples || ranks_hit[sample->rank])
-            continue;
-        ranks_hit[sample->rank] = 1;
-        ranks++;
     }
-    int in_turns = ranks >= RANKS_IN_TURN && (size_t)ranks * 2 >= strength->rank_count;
-    return steps * 4 <= strength->steps - strength->first_step && !in_turns ? strength->whole_ns : INT64_MAX;
-}
-
-/*
- * Lists the cells of single steps, sorted; returns how many. Leaves out the first step after the warm-up,
- * which may still belong to it.
- */
-static size_t list_cells(const struct strength *strength, const unsigned char *in_run, struct sample *cells)
-{
-    size_t count = 0;
-    for (size_t rank = 0; rank < strength->rank_count; rank++)
-        for (int32_t step = strength->first_step + 1; step < strength->steps; step++) {
-            size_t cell = rank * (size_t)strength->steps + (size_t)step;
-            int64_t hidden_ns = strength->hidden_ns ? strength->hidden_ns[cell] : 0;
-            int64_t shown_ns = strength->excess_ns[cell] - hidden_ns;
-            if (shown_ns > 0 && !in_run[cell])
-                cells[count++] = (struct sample){shown_ns, (int32_t)rank, step};
-        }
-    array_sort(cells, count, sizeof *cells, by_excess);
-    return count;
+    return steps * 4 <= strength->steps - strength->first_step ? strength->whole_ns : INT64_MAX;
 }
 
 /* Drops the samples in blocks of several steps and sorts the others; returns how many remain. */
@@ -128,14 +94,13 @@ static size_t keep_single(struct strength *strength, const unsigned char *in_run
 
 static void list_single(struct noise *noise, struct strength *strength, const unsigned char *in_run)
 {
-    noise->single = strength->samples ? strength->samples : noise->cells;
-    noise->single_count =
-        strength->samples ? keep_single(strength, in_run) : list_cells(strength, in_run, noise->cells);
+    noise->single = strength->samples;
+    noise->single_count = keep_single(strength, in_run);
 }
 
 static int find_end(struct noise *noise, const struct strength *strength)
 {
-    unsigned char *hit = array_new((size_t)strength->steps + strength->rank_count, 1);
+    unsigned char *hit = array_new((size_t)strength->steps, 1);
     if (!hit)
         return -1;
     noise->whole_ns = noise_ends(strength, noise, hit);
@@ -159,13 +124,11 @@ static int list_outside(struct noise *noise)
 static int noise_init(struct noise *noise, struct strength *strength, const struct suspects *suspects,
                       size_t first, int64_t least_ns)
 {
-    size_t cells = strength->rank_count * (size_t)strength->steps;
     unsigned char *in_run = mark_runs(strength, suspects, first);
-    *noise = (struct noise){.cells = array_new(cells, sizeof *noise->cells),
-                            .taken = in_run ? mark_taken(strength, in_run) : NULL,
+    *noise = (struct noise){.taken = in_run ? mark_taken(strength, in_run) : NULL,
                             .all = (double)strength->rank_count * (strength->steps - strength->first_step),
                             .least_ns = least_ns};
-    int failed = !in_run || !noise->cells || !noise->taken;
+    int failed = !in_run || !noise->taken;
     if (!failed)
         list_single(noise, strength, in_run);
     free(in_run);
@@ -174,7 +137,6 @@ static int noise_init(struct noise *noise, struct strength *strength, const stru
 
 static void noise_release(struct noise *noise)
 {
-    free(noise->cells);
     free(noise->taken);
     free(noise->outside);
 }
@@ -194,9 +156,6 @@ int strength_init(struct strength *strength, const struct job *job, const struct
 void strength_release(struct strength *strength)
 {
     free(strength->excess_ns);
-    free(strength->unbounded_ns);
-    free(strength->hidden_ns);
-    free(strength->blank);
     free(strength->samples);
     *strength = (struct strength){0};
 }
@@ -252,24 +211,14 @@ static int is_over_break(const struct strength *strength, size_t rank, int32_t s
            (after + 1 < strength->steps && *strength_cell(strength, rank, after + 1) >= least_ns);
 }
 
-/*
- * Whether a weak step between two strong ones belongs to the block: if two strong steps came before it, if
- * nothing is known of the rank there, or if the rank was late in it by half as much, although no rank waited
- * for it because others were later still.
- */
+/* Whether a weak step between two strong ones belongs to the block: if two strong steps came before it. */
 static int is_bridged(const struct strength *strength, size_t rank, int32_t step, int32_t first,
                       int64_t least_ns)
 {
     if (step + 1 >= strength->steps || step <= first || *strength_cell(strength, rank, step - 1) < least_ns ||
         *strength_cell(strength, rank, step + 1) < least_ns)
         return 0;
-    size_t cell = rank * (size_t)strength->steps + (size_t)step;
-    if (strength->blank && strength->blank[cell])
-        return 1;
-    int64_t beside = *strength_cell(strength, rank, step - 1) < *strength_cell(strength, rank, step + 1)
-                         ? *strength_cell(strength, rank, step - 1)
-                         : *strength_cell(strength, rank, step + 1);
-    return step > first + 1 || (strength->unbounded_ns && strength->unbounded_ns[cell] * 2 >= beside);
+    return step > first + 1;
 }
 
 /* The block of strong steps that starts at `step`. A weak step between strong ones need not end it. */
@@ -292,21 +241,21 @@ static struct suspect run_from(const struct strength *strength, size_t rank, int
  * an end are searched again: they may be a fault beside a greater one, or beside its victim.
  */
 static int find_runs(const struct strength *strength, size_t rank, int32_t step, int32_t end,
-                     int64_t least_ns, enum finding_kind kind, struct suspects *suspects)
+                     int64_t least_ns, struct suspects *suspects)
 {
     for (; step < end; step++) {
         if (*strength_cell(strength, rank, step) < least_ns)
             continue;
         struct suspect run = run_from(strength, rank, step, end, least_ns);
         int32_t last = run.last_step;
-        run.kind = kind;
+        run.kind = FINDING_NETWORK;
         trim(strength, &run);
         run.after_warm_up = run.first_step == strength->first_step;
         if ((run.first_step > step + 1 &&
-             find_runs(strength, rank, step, run.first_step, least_ns, kind, suspects)) ||
+             find_runs(strength, rank, step, run.first_step, least_ns, suspects)) ||
             add_suspect(suspects, run) ||
             (last > run.last_step + 1 &&
-             find_runs(strength, rank, run.last_step + 1, last + 1, least_ns, kind, suspects)))
+             find_runs(strength, rank, run.last_step + 1, last + 1, least_ns, suspects)))
             return -1;
         step = last;
     }
@@ -314,25 +263,12 @@ static int find_runs(const struct strength *strength, size_t rank, int32_t step,
 }
 
 /* Adds the blocks of steps with at least `least_ns` each to the suspects. -1 when memory runs out. */
-static int step_runs_find(const struct strength *strength, int64_t least_ns, enum finding_kind kind,
-                          struct suspects *suspects)
+static int step_runs_find(const struct strength *strength, int64_t least_ns, struct suspects *suspects)
 {
     for (size_t rank = 0; rank < strength->rank_count; rank++)
-        if (find_runs(strength, rank, strength->first_step, strength->steps, least_ns, kind, suspects))
+        if (find_runs(strength, rank, strength->first_step, strength->steps, least_ns, suspects))
             return -1;
     return 0;
-}
-
-/*
- * Whether a suspect of a single step is beyond noise: the expected number by noise is below a limit, or it is
- * far enough ahead of all others that the shape of the tail does not matter. A single step has no repetition
- * to support it, and healthy jobs have hiccups that do not follow one distribution (several at once, or one
- * among quiet steps), so its limit is stricter than that of several steps.
- */
-static int suspect_stands_alone(const struct suspect *suspect)
-{
-    return suspect->counted_steps == 1 &&
-           (suspect->ahead >= limit_of(LIMIT_FAR_AHEAD) || suspect->chance <= limit_of(LIMIT_CHANCE_ALONE));
 }
 
 int suspect_is_noise(const struct suspect *suspect)
@@ -399,17 +335,16 @@ static int64_t greatest_other(const struct noise *noise, const struct suspect *r
 /*
  * How many single steps as strong as this one noise would produce. The tail of all others is assumed to
  * follow a power law. Its exponent is estimated from the TAIL greatest that are at least least_ns (Hill,
- * Annals of Statistics 3(5), 1975), and pulled towards that of a heavy tail as if SEEN_AT_IT more had been
- * observed there: 1 for networks, whose tail hardly has a mean, and 1.5 otherwise. Where no other is that
- * large, one is assumed.
+ * Annals of Statistics 3(5), 1975), and pulled towards that of a tail that hardly has a mean as if SEEN_AT_IT
+ * more had been observed there. Where no other is that large, one is assumed.
  */
 enum { TAIL = 20 };
 
-static const double HEAVY_OF_NETWORKS = 1, HEAVY = 1.5, SEEN_AT_IT = 2;
+static const double HEAVY = 1, SEEN_AT_IT = 2;
 
 static double chance_alone(const struct noise *noise, const struct suspect *run)
 {
-    double heavy = run->kind == FINDING_NETWORK ? HEAVY_OF_NETWORKS : HEAVY, logs = 0;
+    double logs = 0;
     size_t used = 0, count;
     int64_t least_ns = noise->least_ns;
     const struct sample *samples = samples_for(noise, run, &count);
@@ -426,7 +361,7 @@ static double chance_alone(const struct noise *noise, const struct suspect *run)
     if (used < TAIL)
         least_ns = noise->least_ns;
     double beyond = logs - (double)used * log((double)least_ns);
-    double power = ((double)used + SEEN_AT_IT) / (beyond + SEEN_AT_IT / heavy);
+    double power = ((double)used + SEEN_AT_IT) / (beyond + SEEN_AT_IT / HEAVY);
     return (double)(used ? used : 1) * pow((double)least_ns / (double)run->weakest_ns, power);
 }
 
@@ -542,55 +477,15 @@ static int doubt_rows(const struct strength *strength, const struct noise *noise
     return failed;
 }
 
-/* Drops the samples of marked cells; returns how many remain. */
-static size_t drop_marked(struct sample *samples, size_t count, const unsigned char *marked, size_t steps)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!marked[(size_t)samples[i].rank * steps + (size_t)samples[i].step])
-            samples[kept++] = samples[i];
-    return kept;
-}
-
-/*
- * A single step that is beyond noise is a fault of its own and no example of noise, so weaker blocks are
- * compared with the rest. Not for networks, whose single slow moments are noise.
- */
-static int chance_behind_others(struct strength *strength, struct noise *noise, struct suspects *suspects,
-                                size_t first)
-{
-    size_t steps = (size_t)strength->steps, alone = 0;
-    unsigned char *marked = array_new(strength->rank_count * steps, 1);
-    for (size_t i = first; marked && i < suspects->count; i++) {
-        const struct suspect *single = &suspects->items[i];
-        if (suspect_stands_alone(single)) {
-            marked[(size_t)single->rank * steps + (size_t)single->last_step] = 1;
-            alone++;
-        }
-    }
-    if (alone) {
-        noise->single_count = drop_marked(noise->cells, noise->single_count, marked, steps);
-        noise->outside_count = drop_marked(noise->outside, noise->outside_count, marked, steps);
-    }
-    for (size_t i = first; alone && i < suspects->count; i++)
-        if (suspects->items[i].counted_steps > 1)
-            suspects->items[i].chance = chance_of(strength, &suspects->items[i], noise);
-    free(marked);
-    return marked ? 0 : -1;
-}
-
-int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind kind,
-                  struct suspects *suspects)
+int strength_find(struct strength *strength, int64_t least_ns, struct suspects *suspects)
 {
     size_t first = suspects->count;
-    if (step_runs_find(strength, least_ns, kind, suspects))
+    if (step_runs_find(strength, least_ns, suspects))
         return -1;
     struct noise noise;
     int failed = noise_init(&noise, strength, suspects, first, least_ns);
     for (size_t i = first; !failed && i < suspects->count; i++)
         suspects->items[i].chance = chance_of(strength, &suspects->items[i], &noise);
-    failed = failed || (!strength->samples && kind != FINDING_NETWORK &&
-                        chance_behind_others(strength, &noise, suspects, first));
     failed = failed || doubt_rows(strength, &noise, suspects, first);
     noise_release(&noise);
     return failed;

@@ -106,7 +106,7 @@ static int add_cost(const struct drain_search *it, struct finding *finding, int6
                               .gain_ns = finding->lost_ns + gain_ns};
     if (suspect_measure_steps(it->suspects, &suspect, it->job, it->baseline, &lengthening))
         return -1;
-    int64_t most_ns = finding->period > 1 ? INT64_MAX : max_unshared_step_excess(&lengthening);
+    int64_t most_ns = finding->period > 1 ? INT64_MAX : lengthening.most_ns;
     int64_t cost_ns = suspect.gain_ns < most_ns ? suspect.gain_ns : most_ns;
     if (cost_ns > finding->lost_ns)
         finding->lost_ns = cost_ns;

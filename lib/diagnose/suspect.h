@@ -1,7 +1,7 @@
 /*
- * Suspects, and how they become findings. A suspect (struct suspect, score.h) is a rank that was late by
- * itself, or whose network was slow, in consecutive steps. The functions here find suspects, apply the rules
- * to them, measure their cost, decide their confidence and collect their evidence.
+ * Suspects, and how they become findings. A suspect (struct suspect, diagnose.h) is a rank whose network was
+ * slow in consecutive steps. The functions here find suspects, apply the rules to them, measure their cost,
+ * decide their confidence and collect their evidence.
  *
  * Times are in nanoseconds, steps are steps of the job and ranks are job ranks. The excess of an operation is
  * the time by which it exceeds its baseline; own time is the time that a rank spends between the end of one
@@ -29,23 +29,11 @@ static inline int32_t suspect_steps(const struct suspect *suspect)
     return suspect->last_step - suspect->first_step + 1;
 }
 
-/* The number of steps that two suspects share. */
-int32_t suspects_shared_steps(const struct suspect *a, const struct suspect *b);
-
-/* Whether two suspects share more than half of the steps of the shorter one. */
-int suspects_are_together(const struct suspect *a, const struct suspect *b);
-
-/*
- * Whether an operation is part of the suspect, given by how much its rank was late by itself (excess_ns_at);
- * and whether a collective is, given its slow transfer.
- */
-int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation,
-                          int64_t excess_ns);
+/* Whether a collective is part of the suspect, given its slow transfer. */
 int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance,
                          const struct transfer_excess *transfer);
 
-/* The range in which to look for them: pass it to job_operations_in and job_instances_in. */
-struct job_range suspect_operations(const struct suspect *suspect, const struct job *job);
+/* The range in which to look for them: pass it to job_instances_in. */
 struct job_range suspect_instances(const struct suspect *suspect, const struct job *job);
 
 /* -------------------- candidates.c -------------------- */
@@ -68,15 +56,6 @@ struct busiest {
 int busiest_find(struct busiest *busiest, const struct job *job, const struct baseline *baseline);
 
 /* -------------------- evidence.c -------------------- */
-
-/*
- * Adds to a finding the evidence for a compute or host suspect at one position of the step: medians of its
- * own time there, of its peers' and of its own in other steps. Where the median does not stand out, the
- * figures are those of the step in which it was latest. Adds nothing where it was not late at that position.
- * -1 when memory runs out.
- */
-int evidence_of_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                    int32_t position, struct finding *finding);
 
 /* Sums of the waits of network steps over slow links. */
 struct edge_sum {
@@ -163,14 +142,9 @@ struct sample {
 };
 
 struct strength {
-    const struct job *job; /* borrowed */
-    int64_t *excess_ns;    /* owned; [rank * steps + step] */
-    int64_t *unbounded_ns; /* owned; NULL, or the excess before it was limited to what other ranks waited */
-    /* owned; NULL, or the part of it that may be receives that the recorder leaves out */
-    int64_t *hidden_ns;
-    /* owned; NULL, or 1 where nothing is known of a cell and the rank was late in the steps beside it */
-    unsigned char *blank;
-    struct sample *samples; /* owned; NULL, or the noise of single steps, where the cells do not show it */
+    const struct job *job;  /* borrowed */
+    int64_t *excess_ns;     /* owned; [rank * steps + step] */
+    struct sample *samples; /* owned: the noise of single steps */
     size_t sample_count;
     size_t rank_count;
     int32_t steps;
@@ -191,8 +165,7 @@ static inline int64_t *strength_cell(const struct strength *strength, size_t ran
  * Adds what stands out in the cells to the suspects, each with the number of such blocks expected from noise.
  * -1 when memory runs out.
  */
-int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind kind,
-                  struct suspects *suspects);
+int strength_find(struct strength *strength, int64_t least_ns, struct suspects *suspects);
 
 /*
  * Whether noise alone is expected to produce at least one such suspect and other ranks come near it. Such a
@@ -202,48 +175,14 @@ int suspect_is_noise(const struct suspect *suspect);
 
 /* -------------------- rules_record.c -------------------- */
 
-/* For recorders that leave out sends and receives. */
-
-/*
- * Whether the own time before an operation may contain an unrecorded send or receive: its baseline is several
- * times that before other operations of the same kind, or there are none to compare it with.
- */
-int may_hide_pair(const struct job *job, const struct baseline *baseline,
-                  const struct job_operation *operation);
-
-/*
- * Applies the rules about a suspect most of whose excess may be something else: the imprecise end of a send
- * or receive, or a receive that the recorder leaves out (hides_pairs). `least_ns` is the least excess that
- * counts in a step.
- */
-void suspect_doubt_own(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                       int64_t least_ns);
-
-/* Whether the excess at this operation may be a receive that the recorder leaves out. */
-int is_hidden_pair(const struct job *job, const struct baseline *baseline,
-                   const struct job_operation *operation);
-
-/* What a trace lacks, and what a suspect can be compared with. */
-
 /*
  * The share of operations that are missing from their sequences, except those that are missing on all ranks.
  */
 double job_gaps(const struct job *job);
 
-/*
- * Whether records are missing between others, or lines were lost, so that something unrecorded may be the
- * cause.
- */
-int job_has_gaps(const struct job *job);
-
-/*
- * Whether an operation in which a rank waited may be unrecorded: its record is lost, or the recorder leaves
- * out what passes between pipeline stages.
- */
-int job_may_lack_operations(const struct job *job);
-
-/* Applies the rules about them to a suspect. */
-void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const struct baseline *baseline);
+/* Applies the rules about what the record of a suspect lacks. */
+void suspect_ask_record(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                        const struct transfer_excess *transfers);
 
 /* -------------------- cost.c -------------------- */
 
@@ -257,8 +196,7 @@ struct lengthening {
     double part;     /* its steps divided by those with a known duration */
     int64_t some_ns; /* by how much those with a known duration were longer */
     /*
-     * Lower limit; of a late host, without what most other hosts were late by. 0 or less where it is not
-     * known, or where other suspects have a cost in the same steps
+     * Lower limit. 0 or less where it is not known, or where other suspects have a cost in the same steps
      */
     int64_t least_ns;
     /* What the cost of other suspects leaves unexplained; 0 or less where it is not known */
@@ -266,7 +204,6 @@ struct lengthening {
     int64_t beside_ns; /* the cost of other suspects */
     int64_t longer_ns; /* by how much its steps were longer */
     int64_t most_ns;   /* upper limit; INT64_MAX: not known */
-    int64_t shared_ns; /* of a late host, what most other hosts were late by as well */
 };
 
 /* Fills in `lengthening`. -1 when memory runs out. */
@@ -279,9 +216,6 @@ int suspect_measure_steps(const struct suspects *suspects, const struct suspect 
  * network must show there; the cost of a late rank only has to be possible.
  */
 void suspect_ask_steps(struct suspect *suspect, const struct lengthening *lengthening);
-
-/* By how much its steps were longer at most, without what most hosts were late by in them. */
-int64_t max_unshared_step_excess(const struct lengthening *lengthening);
 
 /* -------------------- confidence.c -------------------- */
 
@@ -296,10 +230,9 @@ struct measures {
  * The confidence of a suspect: applies all rules that have not been applied yet, then drops the measures of
  * those in `off`.
  */
-enum confidence confidence_of(const struct suspects *suspects, struct suspect *suspect,
-                              const struct measures *measures, const struct job *job,
-                              const struct baseline *baseline, const struct diagnose_options *options,
-                              const struct rule_set *off);
+enum confidence confidence_of(struct suspect *suspect, const struct measures *measures, const struct job *job,
+                              const struct baseline *baseline, const struct transfer_excess *transfers,
+                              const struct diagnose_options *options, const struct rule_set *off);
 
 /*
  * The excess per step that a late GPU needs for medium confidence in a complete trace: in a single step when
@@ -325,8 +258,8 @@ double confidence_most_chance(void);
  * the steps longer. Where the recorder leaves out the operations that pass waiting on, the time that partners
  * waited replaces the replay's gain if it is greater.
  */
-int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
-                const struct lengthening *lengthening, const struct job *job, enum confidence confidence);
+int64_t cost_of(const struct suspect *suspect, const struct lengthening *lengthening, const struct job *job,
+                enum confidence confidence);
 
 /* -------------------- suspect.c -------------------- */
 
@@ -335,11 +268,7 @@ int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
 /* `time_ns` divided over the steps of the suspect, as a share of a median step. */
 double suspect_share(const struct suspect *suspect, const struct baseline *baseline, int64_t time_ns);
 
-/*
- * What a suspect is worth per step, as a share of a median step: the gain from the replay, or the time that
- * its partners waited for it where that is greater. Of two parallel branches that are equally slow, removing
- * either one gains nothing.
- */
+/* What a suspect is worth per step, as a share of a median step: the gain from the replay. */
 double suspect_impact(const struct suspect *suspect, const struct baseline *baseline);
 
 /* Its steps as a share of the steps after the warm-up. */
@@ -350,28 +279,5 @@ int suspect_is_steady(const struct suspect *suspect, const struct baseline *base
 
 /* By how many times its impact its steps were longer, where no other cause is known. */
 double suspect_longer(const struct suspect *suspect, const struct lengthening *lengthening);
-
-/*
- * Whether the host caused the excess of an operation: it enqueued the operation later than the baseline,
- * while the GPU was idle, and that accounts for half of the excess. Otherwise the operation was queued and
- * the GPU was busy. Within a step an eighth is enough, because GPU work that runs beside communication starts
- * late with the host and then takes its time. A host that waits for GPU work after the last operation of a
- * step is late in the same way; a trace of communication cannot tell the two apart.
- */
-int is_late_by_host(const struct job *job, const struct baseline *baseline,
-                    const struct job_operation *operation);
-/*
- * Whether the host was late within the step. The host waits for its GPU at the end of a step, so that
- * lateness within it does not hide a slow GPU.
- */
-int is_late_within(const struct job *job, const struct baseline *baseline,
-                   const struct job_operation *operation);
-
-/*
- * Whether the host caused more than half of the excess, counted over the operations whose own time is known
- * if these have a quarter of all excess or more. Excess of unknown origin does not show whether the host or
- * the GPU caused it.
- */
-int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const struct baseline *baseline);
 
 #endif

@@ -15,38 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much of a suspect's excess falls on each phase, and on each position of the step. */
-struct tally {
-    int64_t *by_tag; /* by tag + 1 */
-    int64_t *by_position;
-    size_t positions;
-};
-
-static void count_in(struct tally *tally, int32_t tag, int32_t position, int64_t excess_ns)
+/* Adds up the slowness of a suspect by tag + 1. */
+static void count_by_tag(const struct suspect *suspect, const struct job *job,
+                         const struct transfer_excess *transfers, int64_t *by_tag)
 {
-    tally->by_tag[tag + 1] += excess_ns;
-    if (position >= 0 && (size_t)position < tally->positions)
-        tally->by_position[position] += excess_ns;
-}
-
-static void count_suspect(const struct suspect *suspect, const struct job *job,
-                          const struct baseline *baseline, const struct transfer_excess *transfers,
-                          struct tally *tally)
-{
-    if (suspect->kind == FINDING_NETWORK) {
-        struct job_range instances = suspect_instances(suspect, job);
-        for (size_t i = instances.first; i < instances.end; i++) {
-            int32_t at = job->by_step[i];
-            if (suspect_has_instance(suspect, &job->instances[at], &transfers[at]))
-                count_in(tally, job->instances[at].tag, -1, transfers[at].slow_ns);
-        }
-        return;
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        int32_t at = job->by_step[i];
+        if (suspect_has_instance(suspect, &job->instances[at], &transfers[at]))
+            by_tag[job->instances[at].tag + 1] += transfers[at].slow_ns;
     }
-    struct job_range range = suspect_operations(suspect, job);
-    for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i], excess_ns_at(&baseline->excess, i)))
-            count_in(tally, job->operations[i].tag, baseline->positions[i],
-                     excess_ns_at(&baseline->excess, i));
 }
 
 static int judge(const struct suspects *suspects, struct suspect *suspect, const struct job *job,
@@ -54,42 +32,29 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
                  const struct transfer_excess *transfers, const struct diagnose_options *options,
                  const struct rule_set *off, struct finding *finding)
 {
-    struct tally tally = {0};
     struct measures measures = {.drain = NOT_ASKED};
-    int32_t role = baseline->role_of_rank[suspect->rank];
-    tally.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
-    tally.by_tag = array_new(job->tags.count + 1, sizeof *tally.by_tag);
-    tally.by_position = array_new(tally.positions, sizeof *tally.by_position);
-    int failed = !tally.by_tag || !tally.by_position ||
-                 suspect_measure_steps(suspects, suspect, job, baseline, &measures.lengthening) ||
-                 (suspect->kind == FINDING_NETWORK &&
-                  slowness_measure(suspect, job, edges, transfers, &measures.slowness, finding));
+    int64_t *by_tag = array_new(job->tags.count + 1, sizeof *by_tag);
+    int failed = !by_tag || suspect_measure_steps(suspects, suspect, job, baseline, &measures.lengthening) ||
+                 slowness_measure(suspect, job, edges, transfers, &measures.slowness, finding);
     if (!failed) {
-        count_suspect(suspect, job, baseline, transfers, &tally);
+        count_by_tag(suspect, job, transfers, by_tag);
         finding->kind = suspect->kind;
         finding->rank = suspect->rank;
-        finding->tag = greatest_above_zero(tally.by_tag, job->tags.count + 1) - 1;
+        finding->tag = greatest_above_zero(by_tag, job->tags.count + 1) - 1;
         if (finding->tag < -1)
             finding->tag = -1;
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
         finding->slow_ns = suspect->total_ns;
-        failed = suspect->kind == FINDING_NETWORK &&
-                 finding_measure_drain(finding, job, baseline, &measures.drain);
-        finding->confidence = confidence_of(suspects, suspect, &measures, job, baseline, options, off);
+        failed = finding_measure_drain(finding, job, baseline, &measures.drain);
+        finding->confidence = confidence_of(suspect, &measures, job, baseline, transfers, options, off);
         finding->rule_results = suspect->rule_results;
-        finding->shows_earlier = suspect->shows_earlier;
         finding->shows_later = suspect->shows_later;
-        finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
-        int32_t position = greatest_above_zero(tally.by_position, tally.positions);
-        if (!failed)
-            failed = suspect->kind == FINDING_NETWORK
-                         ? slowness_append_pause(suspect, &measures.slowness, finding)
-                         : evidence_of_own(suspect, job, baseline, position, finding);
+        finding->lost_ns = cost_of(suspect, &measures.lengthening, job, finding->confidence);
+        failed = failed || slowness_append_pause(suspect, &measures.slowness, finding);
     }
-    free(tally.by_tag);
-    free(tally.by_position);
-    return failed;
+    free(by_tag);
+    return failed ? -1 : 0;
 }
 
 static int is_told(const struct suspect *suspect, const struct baseline *baseline,
@@ -271,6 +236,7 @@ int smallest_fault_measure(struct smallest_fault *smallest, const struct job *jo
             max_of(place_ns, confidence_least_alone_ns(baseline, options, late_ns[count - 1]));
         smallest->three_steps_ns = max_of(max_of(place_ns, beyond_rows(late_ns, count)),
                                           confidence_least_of_several_ns(baseline, options));
+        smallest->three_steps_ns = max_of(smallest->three_steps_ns, findings->three_steps_ns);
         if (all_ns != TIME_UNKNOWN)
             smallest->every_step_ns = max_of(all_ns, confidence_least_of_all_ns(baseline, options));
     }

@@ -39,8 +39,8 @@ struct search {
 };
 
 /*
- * Finds the ranks that may be late and the slow transfers, and with them what exceeds the baseline. The
- * caller releases the results, also after an error.
+ * Finds the slow transfers, and with them what exceeds the baseline. The caller releases the results, also
+ * after an error.
  */
 static int find_candidates(const struct search *search, struct suspects *suspects, struct edges *edges,
                            struct error *error)
@@ -51,7 +51,7 @@ static int find_candidates(const struct search *search, struct suspects *suspect
     *search->transfers = transfers_new(job);
     int failed = !*search->transfers ? error_no_memory(error) : 0;
     failed = failed || edges_init(edges, job, baseline, options->sigmas, error) ||
-             suspect_own(suspects, job, baseline, options, error) ||
+             (baseline_count_hidden(baseline, job) && error_no_memory(error)) ||
              suspect_network(suspects, job, baseline, edges, *search->transfers, options, error);
     baseline_forget_hidden(baseline);
     return failed;
@@ -61,7 +61,6 @@ static void suspects_release(struct suspects *suspects)
 {
     free(suspects->items);
     free(suspects->cost_ns);
-    free(suspects->common_lateness_ns);
 }
 
 static int find_longer(struct search *search, struct error *error)
@@ -75,14 +74,6 @@ static int find_longer(struct search *search, struct error *error)
     struct replay replay = {0}, *timed = job->timed_operations ? &replay : NULL;
     int failed = find_candidates(search, &suspects, &edges, error);
     struct transfer_excess *transfers = *search->transfers;
-    if (!failed) {
-        suspects_check(&suspects, job, baseline, &edges, transfers);
-        suspects_check_unrecorded(&suspects, job, baseline);
-    }
-    if (!failed &&
-        (suspects_join_hidden_sends(&suspects, job) || suspects_check_exchanges(&suspects, job, baseline) ||
-         suspects_check_common_lateness(&suspects, job, baseline)))
-        failed = error_no_memory(error);
     failed = failed || (timed && replay_init(timed, job, &baseline->excess, transfers, error));
     if (!failed && (suspects_compute_gain(&suspects, job, baseline, transfers, timed) ||
                     suspects_sum_costs(&suspects, baseline->step_count)))

@@ -200,7 +200,7 @@ int warnings_append(const struct table *table, struct buffer *text);
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 
-/* Warns if most ranks looked slow at the same time (diagnose/rules_lateness.c). */
+/* Warns if most ranks looked slow at the same time (diagnose/rules_common_cause.c). */
 int caution_common_slowdown(const struct common_slowdown *slowdown, const struct job *job,
                             struct table *table, struct error *error);
 

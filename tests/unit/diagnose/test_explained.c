@@ -38,7 +38,7 @@ static void design(void **state)
 }
 
 /* What the recorder of the job leaves out; and the end of a tree, whose leaf is rank 5. */
-enum leaves_out { NOTHING, PAIRS, UNFINISHED, UNFINISHED_AND_END_OF_LEAF };
+enum leaves_out { NOTHING, PAIRS, A_FILE, A_PROCESS, ENDS, UNFINISHED, UNFINISHED_AND_END_OF_LEAF };
 
 /* The kernel of the leaf stops before the others, by this much. */
 enum { EARLIER_NS = 900 };
@@ -64,6 +64,10 @@ static void take_of(struct slow_job *played, const struct slow_ranks *slow, int 
     slow_job_init(played, slow);
     played->job.blind_to_pairs = leaves_out == PAIRS;
     played->job.finished_only = leaves_out >= UNFINISHED;
+    played->ranks[2].may_lack_file = leaves_out == A_FILE;
+    played->ranks[2].is_part = leaves_out == A_PROCESS;
+    for (size_t i = 0; leaves_out == ENDS && i < played->job.operation_count; i++)
+        played->operations[i].ends = ENDS_ESTIMATED;
     if (leaves_out == UNFINISHED_AND_END_OF_LEAF)
         end_early(played, 5);
     for (int32_t step = 0; !longer && step + 1 < STEPS; step++)
@@ -120,60 +124,6 @@ static void a_block_is_one_finding(void **state)
     slow_job_release(&played);
 }
 
-/* Findings on each of the recurring steps, one in three of which is between these. */
-static void what_recurs_takes_in_its_steps(void **state)
-{
-    struct slow_ranks slow = {.is_hosts = 1};
-    struct slow_job played;
-    struct findings findings = {0};
-    slow_ranks_add(&slow, 2, 1, 3, 23, 5, 2000);
-    for (int step = 3; step <= 23; step += 5)
-        *findings_add(&findings) = (struct finding){.kind = FINDING_HOST,
-                                                    .rank = 2,
-                                                    .confidence = CONFIDENCE_LOW,
-                                                    .first_step = step,
-                                                    .last_step = step};
-    *findings_add(&findings) = (struct finding){
-        .kind = FINDING_HOST, .rank = 2, .confidence = CONFIDENCE_LOW, .first_step = 5, .last_step = 6};
-    *findings_add(&findings) = (struct finding){
-        .kind = FINDING_HOST, .rank = 1, .confidence = CONFIDENCE_LOW, .first_step = 8, .last_step = 8};
-    take(&played, &slow, &findings);
-    assert_int_equal(findings.count, 3);
-    assert_int_equal(findings.items[0].first_step, 5);
-    assert_int_equal(findings.items[1].rank, 1);
-    assert_int_equal(findings.items[2].period, 5);
-    assert_int_equal(findings.items[2].first_step, 3);
-    assert_int_equal(findings.items[2].last_step, 23);
-    findings_release(&findings);
-    slow_job_release(&played);
-}
-
-/*
- * The record cannot distinguish it from an unrecorded operation, so confidence stays low, however certain it
- * is.
- */
-static void doubts_about_the_record_hold(void **state)
-{
-    for (int is_doubted = 0; is_doubted < 2; is_doubted++) {
-        struct slow_ranks slow = {.is_hosts = 0};
-        struct slow_job played;
-        struct findings findings = {0};
-        slow_ranks_add(&slow, 2, 1, 9, 13, 1, 2000);
-        struct finding *said = findings_add(&findings);
-        *said = (struct finding){.kind = FINDING_COMPUTE,
-                                 .rank = 2,
-                                 .confidence = CONFIDENCE_LOW,
-                                 .first_step = 9,
-                                 .last_step = 13};
-        rule_results_add(&said->rule_results, FINDING_COMPUTE, RULE_EXCHANGE, is_doubted ? 1 : 0);
-        take(&played, &slow, &findings);
-        assert_int_equal(findings.count, 1);
-        assert_int_equal(findings.items[0].confidence == CONFIDENCE_LOW, is_doubted);
-        findings_release(&findings);
-        slow_job_release(&played);
-    }
-}
-
 /* At one place of the step only, but the last of eight ranks of its role there, in every step. */
 static void no_design_makes_one_rank_the_last(void **state)
 {
@@ -185,8 +135,96 @@ static void no_design_makes_one_rank_the_last(void **state)
     take(&played, &slow, &findings);
     assert_int_equal(findings.count, 1);
     assert_int_equal(findings.items[0].rank, 5);
-    assert_int_equal(findings.items[0].confidence, CONFIDENCE_MEDIUM);
+    assert_int_equal(findings.items[0].confidence, CONFIDENCE_HIGH);
     assert_false(findings.items[0].rule_results.asked[RULE_ONE_PLACE]);
+    assert_false(findings.items[0].rule_results.asked[RULE_STEADY]);
+    findings_release(&findings);
+    slow_job_release(&played);
+}
+
+/*
+ * Rank 2 is slow, in some steps or in all: what the record lacks limits the confidence, whatever the
+ * certainty. Clocks that are off by as much in each step make ends that are estimated too early in each.
+ */
+static void what_the_record_lacks(void **state)
+{
+    static const struct {
+        enum leaves_out leaves_out;
+        enum rule_id rule;
+        enum confidence most;
+        int last;
+    } cases[] = {{A_FILE, RULE_LOST_RECORDS, CONFIDENCE_LOW, 13},
+                 {A_PROCESS, RULE_SHARED_PROCESS, CONFIDENCE_LOW, 13},
+                 {ENDS, RULE_ESTIMATED, CONFIDENCE_MEDIUM, 13},
+                 {ENDS, RULE_ESTIMATED_STEADY, CONFIDENCE_LOW, STEPS - 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int lacks = 0; lacks < 2; lacks++) {
+            struct slow_ranks slow = {.is_hosts = 0};
+            struct slow_job played;
+            struct findings findings = {0};
+            slow_ranks_add(&slow, 2, 1, cases[i].last < STEPS - 1 ? 9 : 0, cases[i].last, 1, 2000);
+            take_of(&played, &slow, 1, lacks ? cases[i].leaves_out : NOTHING, &findings);
+            assert_int_equal(findings.count, 1);
+            assert_int_equal(rule_results_fail(&findings.items[0].rule_results, cases[i].rule), lacks);
+            assert_int_equal(findings.items[0].confidence, lacks ? cases[i].most : CONFIDENCE_HIGH);
+            findings_release(&findings);
+            slow_job_release(&played);
+        }
+}
+
+static void limits_of_the_record(void **state)
+{
+    struct rule_results one = of(RULE_SHARED_PROCESS, 1), none = of(RULE_SHARED_PROCESS, 0);
+    struct rule_results more = of(RULE_LOST_RECORDS, 0.51), half = of(RULE_LOST_RECORDS, 0.5);
+    struct rule_results all = of(RULE_ESTIMATED_STEADY, 1), fewer = of(RULE_ESTIMATED_STEADY, 0.99);
+    struct rule_results most = of(RULE_ESTIMATED, 1), few = of(RULE_ESTIMATED, 0);
+    assert_speaks(&one, RULE_SHARED_PROCESS);
+    assert_quiet(&none, RULE_SHARED_PROCESS);
+    assert_speaks(&more, RULE_LOST_RECORDS);
+    assert_quiet(&half, RULE_LOST_RECORDS);
+    assert_speaks(&all, RULE_ESTIMATED_STEADY);
+    assert_quiet(&fewer, RULE_ESTIMATED_STEADY);
+    assert_speaks(&most, RULE_ESTIMATED);
+    assert_quiet(&few, RULE_ESTIMATED);
+    struct rule_results receive = of(RULE_HIDDEN_RECEIVE, 0.51), rest = of(RULE_HIDDEN_RECEIVE, 0.5);
+    assert_speaks(&receive, RULE_HIDDEN_RECEIVE);
+    assert_quiet(&rest, RULE_HIDDEN_RECEIVE);
+    assert_limit(LIMIT_HIDDEN_PAIR, 3);
+    assert_limit(LIMIT_RANKS_OF_ROLE, 3);
+    assert_limit(LIMIT_AHEAD_MANY, 5);
+}
+
+/* One rank is far later than all others in a step here and there. */
+static void single_steps(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 1};
+    struct slow_job played;
+    struct findings findings = {0};
+    slow_ranks_add(&slow, 2, 1, 5, 5, 1, 4000);
+    slow_ranks_add(&slow, 2, 1, 16, 17, 1, 4000);
+    take(&played, &slow, &findings);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.items[0].rank, 2);
+    assert_int_equal(findings.items[0].kind, FINDING_HOST);
+    assert_int_equal(findings.items[0].confidence, CONFIDENCE_HIGH);
+    assert_int_equal(findings.items[0].step_count, 3);
+    assert_true(finding_has_step(&findings.items[0], 16));
+    assert_false(finding_has_step(&findings.items[0], 6));
+    findings_release(&findings);
+    slow_job_release(&played);
+}
+
+/* In the steps of a greater fault, what another rank shows may be an effect. */
+static void single_steps_of_a_fault(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 1};
+    struct slow_job played;
+    struct findings findings = {0};
+    slow_ranks_add(&slow, 2, 1, 10, 16, 1, 8000);
+    slow_ranks_add(&slow, 5, 1, 12, 12, 1, 4000);
+    take(&played, &slow, &findings);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.items[0].rank, 2);
     findings_release(&findings);
     slow_job_release(&played);
 }
@@ -229,7 +267,7 @@ static void finished_operations_only(void **state)
         take_of(&played, &slow, 1, is_leaf ? UNFINISHED_AND_END_OF_LEAF : UNFINISHED, &findings);
         assert_int_equal(findings.count, 1);
         assert_int_equal(findings.items[0].rank, 5);
-        assert_int_equal(findings.items[0].confidence, is_leaf ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM);
+        assert_int_equal(findings.items[0].confidence, is_leaf ? CONFIDENCE_LOW : CONFIDENCE_HIGH);
         if (is_leaf)
             assert_speaks(&findings.items[0].rule_results, RULE_LEAF_OF_TREE);
         else
@@ -245,9 +283,11 @@ int main(void)
                                        cmocka_unit_test(design),
                                        cmocka_unit_test(a_block_is_one_finding),
                                        cmocka_unit_test(its_steps_have_to_be_longer),
-                                       cmocka_unit_test(what_recurs_takes_in_its_steps),
-                                       cmocka_unit_test(doubts_about_the_record_hold),
                                        cmocka_unit_test(no_design_makes_one_rank_the_last),
+                                       cmocka_unit_test(what_the_record_lacks),
+                                       cmocka_unit_test(limits_of_the_record),
+                                       cmocka_unit_test(single_steps),
+                                       cmocka_unit_test(single_steps_of_a_fault),
                                        cmocka_unit_test(several_that_vary_together),
                                        cmocka_unit_test(finished_operations_only)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,11 +9,11 @@ static void the_strictest_that_speaks(void **state)
 {
     struct rule_results rule_results = {0};
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_HIGH);
-    rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 1);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 0);
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_HIGH);
     rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 1);
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_MEDIUM);
-    rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 2);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 2);
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_LOW);
 }
 
@@ -21,21 +21,21 @@ static void the_strictest_that_speaks(void **state)
 static void who_is_asked(void **state)
 {
     struct rule_results rule_results = {0};
-    rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, NOT_ASKED);
-    rule_results_add(&rule_results, FINDING_NETWORK, RULE_TWINS, 9);
-    assert_not_asked(&rule_results, RULE_TWINS);
-    rule_results_add(&rule_results, FINDING_COMPUTE, RULE_TWINS, 9);
-    assert_speaks(&rule_results, RULE_TWINS);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, NOT_ASKED);
+    rule_results_add(&rule_results, FINDING_NETWORK, RULE_SHARED_PROCESS, 9);
+    assert_not_asked(&rule_results, RULE_SHARED_PROCESS);
+    rule_results_add(&rule_results, FINDING_COMPUTE, RULE_SHARED_PROCESS, 9);
+    assert_speaks(&rule_results, RULE_SHARED_PROCESS);
 }
 
 static void rules_that_are_off(void **state)
 {
     struct rule_results rule_results = {0};
-    const struct rule_set off = {.has = {[RULE_TWINS] = 1}};
-    rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 2);
+    const struct rule_set off = {.has = {[RULE_SHARED_PROCESS] = 1}};
+    rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 2);
     rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 1);
     rule_results_remove(&rule_results, &off);
-    assert_not_asked(&rule_results, RULE_TWINS);
+    assert_not_asked(&rule_results, RULE_SHARED_PROCESS);
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_MEDIUM);
 }
 

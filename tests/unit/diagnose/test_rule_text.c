@@ -9,14 +9,15 @@ static void in_json(void **state)
 {
     struct rule_results rule_results = {0};
     struct buffer json = BUFFER_INIT;
-    rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 3);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 1);
     rule_results_add(&rule_results, FINDING_HOST, RULE_WORTH, 1.25);
     rule_results_add(&rule_results, FINDING_HOST, RULE_WORTH_SURE, INFINITY);
     assert_int_equal(buffer_append_byte(&json, '{'), 0);
     assert_int_equal(rule_results_add_json(&rule_results, &json), 0);
     assert_string_equal(
         json.data,
-        "{\"rules\":[{\"name\":\"twins\",\"reading\":3,\"limit\":2,\"at_most\":\"low\",\"speaks\":true},"
+        "{\"rules\":[{\"name\":\"shared-process\",\"reading\":1,\"limit\":1,\"at_most\":\"low\",\"speaks\":"
+        "true},"
         "{\"name\":\"worth\",\"reading\":1.25,\"limit\":1,\"at_most\":\"low\",\"speaks\":false},"
         "{\"name\":\"worth-sure\",\"reading\":null,\"limit\":2,\"at_most\":\"medium\",\"speaks\":false}]");
     buffer_release(&json);
@@ -27,7 +28,7 @@ static void in_words(void **state)
 {
     struct rule_results rule_results = {0};
     struct buffer text = BUFFER_INIT;
-    rule_results_add(&rule_results, FINDING_HOST, RULE_TWINS, 0);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 0);
     rule_results_add(&rule_results, FINDING_HOST, RULE_WORTH, 0.5);
     rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 4);
     assert_int_equal(rule_results_explain(&rule_results, &text), 0);
@@ -37,7 +38,7 @@ static void in_words(void **state)
                         "    limits to medium  lost-events: the trace has lost events, which leave room for "
                         "another explanation: "
                         "4 (at most medium if more than 0)\n"
-                        "    passed  twins: 0 (at most low if at least 2)\n");
+                        "    passed  shared-process: 0 (at most low if at least 1)\n");
     buffer_release(&text);
 }
 

@@ -17,10 +17,10 @@ static struct rule_results read_of(enum finding_kind kind, int32_t steps, int64_
 /* Three consecutive steps, as strong as any other single step. */
 static void a_row(void **state)
 {
-    struct rule_results rare = read_of(FINDING_COMPUTE, 3, 300, 0.05, 1),
-                        common = read_of(FINDING_COMPUTE, 3, 300, 0.051, 1),
-                        sure = read_of(FINDING_COMPUTE, 3, 300, 0.005, 1),
-                        unsure = read_of(FINDING_COMPUTE, 3, 300, 0.0051, 1);
+    struct rule_results rare = read_of(FINDING_NETWORK, 3, 300, 0.05, 1),
+                        common = read_of(FINDING_NETWORK, 3, 300, 0.051, 1),
+                        sure = read_of(FINDING_NETWORK, 3, 300, 0.005, 1),
+                        unsure = read_of(FINDING_NETWORK, 3, 300, 0.0051, 1);
     assert_quiet(&rare, RULE_CHANCE);
     assert_speaks(&common, RULE_CHANCE);
     assert_quiet(&sure, RULE_CHANCE_SURE);
@@ -31,8 +31,8 @@ static void a_row(void **state)
 /* Another single step was stronger than its weakest. */
 static void a_row_behind_another_step(void **state)
 {
-    struct rule_results rare = read_of(FINDING_HOST, 3, 300, 0.0002, 0.99),
-                        common = read_of(FINDING_HOST, 3, 300, 0.00021, 0.99);
+    struct rule_results rare = read_of(FINDING_NETWORK, 3, 300, 0.0002, 0.99),
+                        common = read_of(FINDING_NETWORK, 3, 300, 0.00021, 0.99);
     assert_quiet(&rare, RULE_CHANCE_BEHIND);
     assert_speaks(&common, RULE_CHANCE_BEHIND);
     assert_not_asked(&common, RULE_CHANCE);
@@ -46,10 +46,10 @@ static void a_row_behind_another_step(void **state)
 
 static void a_step_alone(void **state)
 {
-    struct rule_results rare = read_of(FINDING_HOST, 1, 60, 0.01, 24),
-                        common = read_of(FINDING_HOST, 1, 60, 0.011, 24),
-                        sure = read_of(FINDING_HOST, 1, 60, 0.001, 249),
-                        unsure = read_of(FINDING_HOST, 1, 60, 0.0011, 249);
+    struct rule_results rare = read_of(FINDING_NETWORK, 1, 60, 0.01, 24),
+                        common = read_of(FINDING_NETWORK, 1, 60, 0.011, 24),
+                        sure = read_of(FINDING_NETWORK, 1, 60, 0.001, 249),
+                        unsure = read_of(FINDING_NETWORK, 1, 60, 0.0011, 249);
     assert_quiet(&rare, RULE_CHANCE_ALONE);
     assert_speaks(&common, RULE_CHANCE_ALONE);
     assert_quiet(&sure, RULE_CHANCE_ALONE_SURE);
@@ -61,48 +61,18 @@ static void a_step_far_ahead(void **state)
 {
     assert_limit(LIMIT_FAR_AHEAD, 25);
     assert_limit(LIMIT_SURE, 0.1);
-    struct rule_results far = read_of(FINDING_HOST, 1, 60, 0.5, 25),
-                        less = read_of(FINDING_HOST, 1, 60, 0.5, 24.9),
-                        sure = read_of(FINDING_HOST, 1, 60, 0.5, 250),
-                        unsure = read_of(FINDING_HOST, 1, 60, 0.5, 249);
+    struct rule_results far = read_of(FINDING_NETWORK, 1, 60, 0.5, 25),
+                        less = read_of(FINDING_NETWORK, 1, 60, 0.5, 24.9),
+                        sure = read_of(FINDING_NETWORK, 1, 60, 0.5, 250),
+                        unsure = read_of(FINDING_NETWORK, 1, 60, 0.5, 249);
     assert_not_asked(&far, RULE_CHANCE_ALONE);
     assert_speaks(&less, RULE_CHANCE_ALONE);
     assert_not_asked(&sure, RULE_CHANCE_ALONE_SURE);
     assert_speaks(&unsure, RULE_CHANCE_ALONE_SURE);
 }
 
-/* Hosts and GPUs have no moments that are so long and so far ahead. */
-static void late_enough_alone(void **state)
-{
-    assert_limit(LIMIT_LATE_ALONE, 0.25);
-    assert_limit(LIMIT_AHEAD_MANY, 5);
-    struct rule_results host = read_of(FINDING_HOST, 1, 250, 0.5, 5),
-                        shorter = read_of(FINDING_HOST, 1, 249, 0.5, 5),
-                        nearer = read_of(FINDING_HOST, 1, 250, 0.5, 4.9);
-    assert_not_asked(&host, RULE_CHANCE_ALONE);
-    assert_speaks(&shorter, RULE_CHANCE_ALONE);
-    assert_speaks(&nearer, RULE_CHANCE_ALONE);
-    assert_limit(LIMIT_LATE_GPU, 0.1);
-    assert_limit(LIMIT_AHEAD_GPU, 3);
-    struct rule_results gpu = read_of(FINDING_COMPUTE, 1, 100, 0.5, 3),
-                        less = read_of(FINDING_COMPUTE, 1, 99, 0.5, 3),
-                        close = read_of(FINDING_COMPUTE, 1, 100, 0.5, 2.9);
-    assert_not_asked(&gpu, RULE_CHANCE_ALONE);
-    assert_speaks(&less, RULE_CHANCE_ALONE);
-    assert_speaks(&close, RULE_CHANCE_ALONE);
-    /* But not for high confidence. */
-    assert_speaks(&gpu, RULE_CHANCE_ALONE_SURE);
-}
-
 static void two_steps(void **state)
 {
-    assert_limit(LIMIT_LITTLE_TWO, 0.06);
-    struct rule_results little = read_of(FINDING_HOST, 2, 118, 0.01, 1.5),
-                        less = read_of(FINDING_HOST, 2, 118, 0.01, 1.49),
-                        enough = read_of(FINDING_HOST, 2, 120, 0.01, 1.49);
-    assert_quiet(&little, RULE_AHEAD_LITTLE_TWO);
-    assert_speaks(&less, RULE_AHEAD_LITTLE_TWO);
-    assert_not_asked(&enough, RULE_AHEAD_LITTLE_TWO);
     struct rule_results network = read_of(FINDING_NETWORK, 2, 600, 0.01, 3),
                         nearer = read_of(FINDING_NETWORK, 2, 600, 0.01, 2.9),
                         longer = read_of(FINDING_NETWORK, 2, 1500, 0.01, 2.9);
@@ -168,16 +138,13 @@ static void slow_for_long(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row),
-        cmocka_unit_test(a_row_behind_another_step),
-        cmocka_unit_test(a_step_alone),
-        cmocka_unit_test(a_step_far_ahead),
-        cmocka_unit_test(late_enough_alone),
-        cmocka_unit_test(two_steps),
-        cmocka_unit_test(a_pause_of_a_network),
-        cmocka_unit_test(slow_for_a_moment),
-        cmocka_unit_test(slow_for_long),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_row),
+                                       cmocka_unit_test(a_row_behind_another_step),
+                                       cmocka_unit_test(a_step_alone),
+                                       cmocka_unit_test(a_step_far_ahead),
+                                       cmocka_unit_test(two_steps),
+                                       cmocka_unit_test(a_pause_of_a_network),
+                                       cmocka_unit_test(slow_for_a_moment),
+                                       cmocka_unit_test(slow_for_long)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,9 +239,72 @@ static void noise_that_is_not_related(void **state)
     assert_true(related_score(&set, LENGTH, ROWS) == 80);
 }
 
+/* Noise spreads the mean of eight steps by one: a mean of six says more than the steps as one, not more than
+ * all. */
+static void a_mean_is_one_value(void **state)
+{
+    const struct step_set set = {.score = 8, .size = 12, .first = 10, .last = 17, .period = 1};
+    double two = related_score_of(2, &set, LENGTH, ROWS), six = related_score_of(6, &set, LENGTH, ROWS);
+    assert_true(six > two && six <= 8);
+    assert_true(six > related_score_of(6, &set, LENGTH, 3));
+}
+
+/* One value of e times the greatest of the others: odds of e to the power of the tail. */
+static void a_single_step(void **state)
+{
+    double row[STEPS] = {0}, greatest = 3;
+    unsigned char marks[STEPS];
+    struct step_set set;
+    row[7] = greatest * exp(1);
+    assert_float_equal(scan_peaks(row, STEPS, greatest, 8, TAIL, marks, &set), TAIL, 1e-9);
+    assert_set(set, 7, 7, 1);
+    assert_int_equal(step_set_count(&set), 1);
+    row[7] = greatest;
+    assert_float_equal(scan_peaks(row, STEPS, greatest, 8, TAIL, marks, &set), 0, 0);
+}
+
+/*
+ * Two separate steps: the sum of both excesses is exceeded with a chance of e^-x (1 + x), and both are of one
+ * of eight rows with a chance of 1 / 8. A step beside another one counts once.
+ */
+static void separate_steps(void **state)
+{
+    double row[STEPS] = {0}, greatest = 3, x = 2 * TAIL;
+    unsigned char marks[STEPS];
+    struct step_set set;
+    row[7] = row[20] = greatest * exp(1);
+    double two = scan_peaks(row, STEPS, greatest, 8, TAIL, marks, &set);
+    assert_float_equal(two, x - log(1 + x) + log(8), 1e-9);
+    assert_set(set, 7, 20, 1);
+    assert_int_equal(step_set_count(&set), 2);
+    assert_false(step_set_has(&set, 8));
+    row[8] = row[7];
+    assert_float_equal(scan_peaks(row, STEPS, greatest, 8, TAIL, marks, &set), two, 1e-9);
+    assert_int_equal(step_set_count(&set), 3);
+    row[8] = NAN;
+    assert_float_equal(scan_peaks(row, STEPS, greatest, 8, TAIL, marks, &set), two, 1e-9);
+}
+
+/* The terms of a long sum are greater than any number. */
+static void very_many_steps(void **state)
+{
+    enum { MANY = 4000 };
+    static double row[MANY];
+    static unsigned char marks[MANY];
+    struct step_set set;
+    for (int step = 0; step < MANY; step += 2)
+        row[step] = 30;
+    double odds = scan_peaks(row, MANY, 3, 8, TAIL, marks, &set);
+    assert_true(isfinite(odds) && odds > 2000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_interval),
+                                       cmocka_unit_test(a_mean_is_one_value),
+                                       cmocka_unit_test(a_single_step),
+                                       cmocka_unit_test(separate_steps),
+                                       cmocka_unit_test(very_many_steps),
                                        cmocka_unit_test(a_period_and_its_phase),
                                        cmocka_unit_test(a_period_goes_by_numbers),
                                        cmocka_unit_test(three_occurrences),

@@ -13,7 +13,7 @@ static void nothing_strong(void **state)
     struct strength strength = start(RANKS);
     put(&strength, 3, 5, LEAST - 1);
     put(&strength, 3, 0, 1000 * LEAST); /* warm-up */
-    struct suspects suspects = find(&strength, FINDING_COMPUTE);
+    struct suspects suspects = find(&strength);
     assert_int_equal(suspects.count, 0);
     free(suspects.items);
 }
@@ -24,10 +24,10 @@ static void a_run(void **state)
     put(&strength, 3, 5, 200);
     put(&strength, 3, 6, 150);
     put(&strength, 3, 7, 400);
-    struct suspects suspects = find(&strength, FINDING_COMPUTE);
+    struct suspects suspects = find(&strength);
     assert_int_equal(suspects.count, 1);
     const struct suspect *run = &suspects.items[0];
-    assert_int_equal(run->kind, FINDING_COMPUTE);
+    assert_int_equal(run->kind, FINDING_NETWORK);
     assert_int_equal(run->rank, 3);
     assert_int_equal(run->first_step, 5);
     assert_int_equal(run->last_step, 7);
@@ -43,7 +43,7 @@ static void a_weak_step_does_not_end_a_run(void **state)
     struct strength strength = start(RANKS);
     for (int step = 4; step <= 9; step++)
         put(&strength, 0, step, step == 7 ? 20 : 300);
-    struct suspects suspects = find(&strength, FINDING_COMPUTE);
+    struct suspects suspects = find(&strength);
     assert_int_equal(suspects.count, 1);
     assert_int_equal(suspects.items[0].first_step, 4);
     assert_int_equal(suspects.items[0].last_step, 9);
@@ -56,46 +56,11 @@ static void two_weak_steps_end_it(void **state)
     struct strength strength = start(RANKS);
     for (int step = 4; step <= 10; step++)
         put(&strength, 0, step, step == 7 || step == 8 ? 20 : 300);
-    struct suspects suspects = find(&strength, FINDING_COMPUTE);
+    struct suspects suspects = find(&strength);
     assert_int_equal(suspects.count, 2);
     assert_int_equal(suspects.items[0].last_step, 6);
     assert_int_equal(suspects.items[1].first_step, 9);
     free(suspects.items);
-}
-
-/* A rank that was late in the step between, although no rank waited because another was later, continues. */
-static void a_masked_step_does_not_end_a_run(void **state)
-{
-    for (int masked = 0; masked < 2; masked++) {
-        struct strength strength = start(RANKS);
-        strength.unbounded_ns = calloc(RANKS * (STEPS + 1), sizeof *strength.unbounded_ns);
-        assert_non_null(strength.unbounded_ns);
-        put(&strength, 2, 5, 400);
-        put(&strength, 2, 7, 500);
-        strength.unbounded_ns[2 * STEPS + 6] = masked ? 200 : 199;
-        struct suspects suspects = find(&strength, FINDING_COMPUTE);
-        assert_int_equal(suspects.count, masked ? 1 : 2);
-        free(suspects.items);
-    }
-}
-
-/* Strong in steps 5 and 7; step 6 is unknown, which is no evidence. */
-static void a_step_of_which_nothing_is_known(void **state)
-{
-    for (int blank = 0; blank <= 1; blank++) {
-        struct strength strength = start(RANKS);
-        strength.blank = calloc(RANKS * (STEPS + 1), 1);
-        strength.blank[3 * STEPS + 6] = (unsigned char)blank;
-        put(&strength, 3, 5, 400);
-        put(&strength, 3, 7, 300);
-        struct suspects suspects = find(&strength, FINDING_COMPUTE);
-        assert_int_equal(suspects.count, blank ? 1 : 2);
-        assert_int_equal(suspects.items[0].last_step, blank ? 7 : 5);
-        assert_int_equal(suspects.items[0].counted_steps, blank ? 2 : 1);
-        /* N (1/N)^2: two steps, not three. */
-        assert_true(!blank || fabs(suspects.items[0].chance - 1 / CELLS) < 1e-12);
-        free(suspects.items);
-    }
 }
 
 /*
@@ -108,7 +73,7 @@ static void weak_ends_are_dropped(void **state)
     put(&strength, 3, 6, 1000);
     put(&strength, 3, 7, 900);
     put(&strength, 3, 8, 249);
-    struct suspects suspects = find(&strength, FINDING_COMPUTE);
+    struct suspects suspects = find(&strength);
     assert_int_equal(suspects.count, 1);
     assert_int_equal(suspects.items[0].first_step, 6);
     assert_int_equal(suspects.items[0].last_step, 7);
@@ -134,7 +99,7 @@ static void several_weak_ends_are_a_run(void **state)
     put(&strength, 3, 7, 5000);
     for (int step = 8; step <= 10; step++)
         put(&strength, 3, step, 300);
-    struct suspects suspects = find(&strength, FINDING_COMPUTE);
+    struct suspects suspects = find(&strength);
     assert_int_equal(suspects.count, 3);
     is_run(&suspects.items[0], 5, 6, 410);
     is_run(&suspects.items[1], 7, 7, 5000);
@@ -150,7 +115,7 @@ static void an_end_behind_a_weak_step(void **state)
     put(&strength, 3, 6, 4000);
     put(&strength, 3, 8, 300);
     put(&strength, 3, 9, 300);
-    struct suspects suspects = find(&strength, FINDING_COMPUTE);
+    struct suspects suspects = find(&strength);
     assert_int_equal(suspects.count, 2);
     is_run(&suspects.items[0], 5, 6, 9000);
     is_run(&suspects.items[1], 8, 9, 600);
@@ -159,16 +124,12 @@ static void an_end_behind_a_weak_step(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_strong),
-        cmocka_unit_test(a_run),
-        cmocka_unit_test(a_weak_step_does_not_end_a_run),
-        cmocka_unit_test(a_step_of_which_nothing_is_known),
-        cmocka_unit_test(two_weak_steps_end_it),
-        cmocka_unit_test(a_masked_step_does_not_end_a_run),
-        cmocka_unit_test(weak_ends_are_dropped),
-        cmocka_unit_test(several_weak_ends_are_a_run),
-        cmocka_unit_test(an_end_behind_a_weak_step),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_strong),
+                                       cmocka_unit_test(a_run),
+                                       cmocka_unit_test(a_weak_step_does_not_end_a_run),
+                                       cmocka_unit_test(two_weak_steps_end_it),
+                                       cmocka_unit_test(weak_ends_are_dropped),
+                                       cmocka_unit_test(several_weak_ends_are_a_run),
+                                       cmocka_unit_test(an_end_behind_a_weak_step)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,23 +4,15 @@
 #include "job/job.h"
 #include "support/cmocka_all.h"
 
-/* A late operation of the rank in its steps, or a transfer for which the rank is blamed; nothing else. */
+/* A transfer in its steps for which the rank is blamed, and nothing else. */
 static void what_a_suspicion_has(void **state)
 {
-    const struct suspect late = {.kind = FINDING_HOST, .rank = 1, .first_step = 3, .last_step = 5},
-                         slow = {.kind = FINDING_NETWORK, .rank = 1, .first_step = 3, .last_step = 5};
+    const struct suspect slow = {.kind = FINDING_NETWORK, .rank = 1, .first_step = 3, .last_step = 5};
     for (int32_t step = 2; step <= 6; step++) {
-        const struct job_operation operation = {.rank = 1, .step = step};
         const struct job_instance instance = {.step = step};
         const struct transfer_excess transfer = {.culprit = 1, .slow_ns = 1};
-        int is_its = step >= 3 && step <= 5;
-        assert_int_equal(suspect_has_operation(&late, &operation, 1), is_its);
-        assert_int_equal(suspect_has_instance(&slow, &instance, &transfer), is_its);
-        assert_false(suspect_has_operation(&slow, &operation, 1));
-        assert_false(suspect_has_instance(&late, &instance, &transfer));
+        assert_int_equal(suspect_has_instance(&slow, &instance, &transfer), step >= 3 && step <= 5);
     }
-    assert_false(suspect_has_operation(&late, &(struct job_operation){.rank = 1, .step = 4}, 0));
-    assert_false(suspect_has_operation(&late, &(struct job_operation){.rank = 2, .step = 4}, 1));
     const struct job_instance instance = {.step = 4};
     assert_false(suspect_has_instance(&slow, &instance, &(struct transfer_excess){.culprit = 1}));
     assert_false(

@@ -40,18 +40,16 @@ static struct suspect two_steps(enum finding_kind kind, int64_t gain_ns)
 /* Some rule limits it to low confidence. */
 static void doubt(struct suspect *suspect)
 {
-    suspect_ask(suspect, RULE_WAITED_FOR_OTHER, 1);
+    suspect_ask(suspect, RULE_SHARED_NETWORK, 1);
 }
 
 /* Half of 3 % of two steps; or the wait of partners for it. */
 static void what_is_worth_saying(void **state)
 {
-    struct suspect suspect = two_steps(FINDING_COMPUTE, 30);
+    struct suspect suspect = two_steps(FINDING_NETWORK, 30);
     assert_int_equal(count_told(suspect), 1);
     suspect.gain_ns = 29;
     assert_int_equal(count_told(suspect), 0);
-    suspect.margin_ns = 30;
-    assert_int_equal(count_told(suspect), 1);
 }
 
 /*
@@ -60,7 +58,7 @@ static void what_is_worth_saying(void **state)
  */
 static void what_noise_does(void **state)
 {
-    struct suspect suspect = two_steps(FINDING_COMPUTE, 600);
+    struct suspect suspect = two_steps(FINDING_NETWORK, 600);
     suspect.chance = 1;
     suspect.ahead = 4.9;
     assert_int_equal(count_told(suspect), 0);
@@ -74,13 +72,12 @@ static void what_noise_does(void **state)
 /* The gain, 600, but at most the excess of its two steps; and no less, if it is believed. */
 static void what_it_cost(void **state)
 {
-    struct suspect suspect = two_steps(FINDING_COMPUTE, 600);
+    struct suspect suspect = two_steps(FINDING_NETWORK, 600);
     assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 600);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1300}).lost_ns, 600);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 800);
     /* Only a network delays operations that are not recorded. */
-    suspect.hides_pairs = 1;
     assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 600);
     doubt(&suspect);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 600);
@@ -90,116 +87,10 @@ static void what_it_cost(void **state)
 /* Its two steps were longer by more than five times its excess of 160, or by no more. */
 static void a_little_of_what_made_steps_longer(void **state)
 {
-    struct suspect suspect = two_steps(FINDING_COMPUTE, 100);
+    struct suspect suspect = two_steps(FINDING_NETWORK, 100);
     suspect.total_ns = 160;
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1402}).lost_ns, 100);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 800);
-}
-
-/*
- * Partners waited 600, the replay gains 100: it does not know how the wait propagates. The step times show
- * it.
- */
-static void what_it_cost_where_pairs_are_not_recorded(void **state)
-{
-    struct suspect suspect = two_steps(FINDING_HOST, 100);
-    suspect.margin_ns = 600;
-    assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1}).lost_ns, 600);
-    assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 100);
-    assert_int_equal(told(two_steps(FINDING_HOST, 700), &(struct besides){.blind_to_pairs = 1}).lost_ns, 700);
-    assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1, .suspects_steps_ns = 1200}).lost_ns,
-                     400);
-    doubt(&suspect);
-    assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1}).lost_ns, 100);
-}
-
-/*
- * Its two steps were longer by 200 each, within 82: two standard errors, from the median distance of 20 of
- * the others from 1000, times 1.4826, rounded to 29. Partners waited 600, which another stage may have
- * hidden.
- */
-static void what_it_cost_between_stages(void **state)
-{
-    struct besides besides = {.blind_to_pairs = 1, .suspects_steps_ns = 1200, .uneven_ns = 20};
-    struct suspect suspect = two_steps(FINDING_HOST, 100);
-    suspect.margin_ns = 600;
-    assert_int_equal(told(suspect, &besides).lost_ns, 482);
-    besides.in_stages = 1;
-    assert_int_equal(told(suspect, &besides).lost_ns, 400);
-    /*
-     * If everything on which ranks wait is recorded, the replay gives the cost, as far as steps may have been
-     * longer.
-     */
-    suspect.gain_ns = 600;
-    besides.blind_to_pairs = 0;
-    assert_int_equal(told(suspect, &besides).lost_ns, 482);
-    /* No step was longer, and none is known to have been. */
-    besides =
-        (struct besides){.blind_to_pairs = 1, .in_stages = 1, .suspects_steps_ns = 990, .uneven_ns = 20};
-    suspect.gain_ns = 100;
-    suspect.margin_ns = 200;
-    assert_int_equal(told(suspect, &besides).lost_ns, 0);
-    besides.suspects_steps_ns = 0;
-    assert_int_equal(told(suspect, &besides).lost_ns, 200);
-}
-
-/*
- * Its two steps were longer by 200 each, with most hosts late by 150 in each of them: if it is believed, the
- * others may have been late because of it; if not, the rest may be its cost.
- */
-static void what_it_cost_where_all_hosts_were_late(void **state)
-{
-    const struct besides besides = {.suspects_steps_ns = 1200, .hosts_late_ns = 150};
-    struct suspect suspect = two_steps(FINDING_HOST, 400);
-    assert_int_equal(told(suspect, &besides).lost_ns, 400);
-    doubt(&suspect);
-    assert_int_equal(told(suspect, &besides).lost_ns, 100);
-    assert_int_equal(told(suspect, &(struct besides){.hosts_late_ns = 150}).lost_ns, 400);
-}
-
-/* If the replay does not know it, more than half of the wait of partners must show as its own. */
-static void whether_steps_show_it_where_all_hosts_were_late(void **state)
-{
-    struct suspect suspect = two_steps(FINDING_HOST, 0);
-    suspect.margin_ns = 600;
-    struct besides besides = {.blind_to_pairs = 1, .missing_of_100 = 3, .suspects_steps_ns = 1200};
-    assert_int_not_equal(told(suspect, &besides).confidence, CONFIDENCE_LOW);
-    besides.hosts_late_ns = 50;
-    assert_int_not_equal(told(suspect, &besides).confidence, CONFIDENCE_LOW);
-    besides.hosts_late_ns = 51;
-    assert_int_equal(told(suspect, &besides).confidence, CONFIDENCE_LOW);
-}
-
-/* The cost of a network of 1500, reported together with another suspicion of 250. */
-static int64_t cost_beside(struct suspect other)
-{
-    struct findings findings = {0};
-    judge_suspect(two_steps(FINDING_NETWORK, 1500), &(struct besides){.other = &other}, &findings);
-    assert_int_equal(findings.count, 2);
-    int64_t lost_ns = findings.items[0].lost_ns;
-    assert_true(findings.items[0].confidence != CONFIDENCE_LOW);
-    findings_release(&findings);
-    return lost_ns;
-}
-
-/* Unrecorded sends of the same rank that it delayed belong to it, too. */
-static void what_a_network_cost_beside_its_hidden_sends(void **state)
-{
-    struct suspect held = two_steps(FINDING_COMPUTE, 250);
-    held.rank = 1;
-    doubt(&held);
-    held.hides_pairs = 1;
-    assert_int_equal(cost_beside(held), 1750);
-    held.first_step = 5;
-    held.last_step = 8;
-    assert_int_equal(cost_beside(held), 1500);
-    held.first_step = 4;
-    held.last_step = 5;
-    held.rank = 2;
-    assert_int_equal(cost_beside(held), 1500);
-    held.rank = 1;
-    held.hides_pairs = 0;
-    assert_int_equal(cost_beside(held), 1500);
 }
 
 /* Its receives are slow if more than half of the wait is on links over which it receives. */
@@ -288,7 +179,7 @@ static void slow_for_some_members(void **state)
  */
 static int64_t cost_of_twin(int64_t gain_ns, const struct suspect *other)
 {
-    struct suspect suspect = two_steps(FINDING_COMPUTE, gain_ns);
+    struct suspect suspect = two_steps(FINDING_NETWORK, gain_ns);
     struct findings findings = {0};
     suspect.total_ns = 1000;
     judge_suspect(suspect, &(struct besides){.suspects_steps_ns = 2500, .other = other}, &findings);
@@ -299,7 +190,7 @@ static int64_t cost_of_twin(int64_t gain_ns, const struct suspect *other)
 
 static void its_part_of_what_no_gain_explains(void **state)
 {
-    const struct suspect other = two_steps(FINDING_COMPUTE, 500);
+    const struct suspect other = two_steps(FINDING_NETWORK, 500);
     assert_int_equal(cost_of_twin(500, &other), 500 + 1000);
     assert_int_equal(cost_of_twin(1500, &other), 1500 + 750);
     assert_int_equal(cost_of_twin(500, NULL), 3000);
@@ -323,14 +214,13 @@ static void what_it_was_slow_by(void **state)
  * Two suspicions, of which the second was not replayed: if it is believed, it counts with the wait of
  * partners, or otherwise with its whole excess.
  */
-static size_t not_replayed(int64_t margin_ns, int64_t total_ns, size_t count)
+static size_t not_replayed(int64_t total_ns, size_t count)
 {
-    struct suspect other = two_steps(FINDING_COMPUTE, 0);
+    struct suspect other = two_steps(FINDING_NETWORK, 0);
     struct findings findings = {0};
     other.rank = 2;
-    other.margin_ns = margin_ns;
     other.total_ns = total_ns;
-    judge_suspect(two_steps(FINDING_COMPUTE, 600), &(struct besides){.other = &other, .not_replayed = count},
+    judge_suspect(two_steps(FINDING_NETWORK, 600), &(struct besides){.other = &other, .not_replayed = count},
                   &findings);
     size_t not_replayed = findings.not_replayed;
     findings_release(&findings);
@@ -339,33 +229,25 @@ static size_t not_replayed(int64_t margin_ns, int64_t total_ns, size_t count)
 
 static void what_was_not_weighed(void **state)
 {
-    assert_int_equal(not_replayed(0, 60, 1), 1);
-    assert_int_equal(not_replayed(60, 60, 1), 1);
+    assert_int_equal(not_replayed(60, 1), 1);
     /* Too little in any case. */
-    assert_int_equal(not_replayed(0, 59, 1), 0);
-    assert_int_equal(not_replayed(0, 60, 0), 0);
+    assert_int_equal(not_replayed(59, 1), 0);
+    assert_int_equal(not_replayed(60, 0), 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_worth_saying),
-        cmocka_unit_test(what_noise_does),
-        cmocka_unit_test(what_it_cost),
-        cmocka_unit_test(a_little_of_what_made_steps_longer),
-        cmocka_unit_test(what_it_cost_where_pairs_are_not_recorded),
-        cmocka_unit_test(what_it_cost_between_stages),
-        cmocka_unit_test(what_it_cost_where_all_hosts_were_late),
-        cmocka_unit_test(whether_steps_show_it_where_all_hosts_were_late),
-        cmocka_unit_test(what_a_network_cost_beside_its_hidden_sends),
-        cmocka_unit_test(whether_it_receives),
-        cmocka_unit_test(slow_for_some_members),
-        cmocka_unit_test(what_it_was_slow_by),
-        cmocka_unit_test(its_part_of_what_no_gain_explains),
-        cmocka_unit_test(whose_other_ends),
-        cmocka_unit_test(what_that_direction_waited),
-        cmocka_unit_test(whose_other_ends_waited),
-        cmocka_unit_test(what_was_not_weighed),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_worth_saying),
+                                       cmocka_unit_test(what_noise_does),
+                                       cmocka_unit_test(what_it_cost),
+                                       cmocka_unit_test(a_little_of_what_made_steps_longer),
+                                       cmocka_unit_test(whether_it_receives),
+                                       cmocka_unit_test(slow_for_some_members),
+                                       cmocka_unit_test(what_it_was_slow_by),
+                                       cmocka_unit_test(its_part_of_what_no_gain_explains),
+                                       cmocka_unit_test(whose_other_ends),
+                                       cmocka_unit_test(what_that_direction_waited),
+                                       cmocka_unit_test(whose_other_ends_waited),
+                                       cmocka_unit_test(what_was_not_weighed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

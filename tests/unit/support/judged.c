@@ -104,13 +104,8 @@ static void judge(struct suspect *items, const struct besides *besides, struct j
                   const struct transfer_excess *transfers, struct findings *findings)
 {
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
-    int64_t common_lateness_ns[STEPS * RANKS];
-    struct suspects suspects = {.items = items,
-                                .count = besides->other ? 2 : 1,
-                                .not_replayed = besides->not_replayed,
-                                .common_lateness_ns = common_lateness_ns};
-    for (int i = 0; i < STEPS * RANKS; i++)
-        common_lateness_ns[i] = besides->hosts_late_ns;
+    struct suspects suspects = {
+        .items = items, .count = besides->other ? 2 : 1, .not_replayed = besides->not_replayed};
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(job, &error), 0);
     job->operation_count = 100;
@@ -172,7 +167,7 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     }
     suspect.rank = SUSPECT;
     if (!suspect.total_ns)
-        suspect.total_ns = suspect.gain_ns > suspect.margin_ns ? suspect.gain_ns : suspect.margin_ns;
+        suspect.total_ns = suspect.gain_ns;
     struct suspect items[2] = {suspect};
     if (besides->other)
         items[1] = *besides->other;

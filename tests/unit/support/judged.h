@@ -34,7 +34,6 @@ struct besides {
     size_t not_replayed;       /* of these two, the last ones: the replay did not compute their cost */
     int64_t suspects_steps_ns; /* the duration of its steps, all others 1000; 0: no duration is known */
     int64_t uneven_ns;         /* the other durations in turn: 1000, and less and more by this */
-    int64_t hosts_late_ns;     /* the median of the other hosts, in every step */
     int finished_only;
     int blind_to_pairs;
     int in_stages;

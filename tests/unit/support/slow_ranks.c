@@ -83,7 +83,9 @@ static void play_all(struct slow_job *played, const struct slow_ranks *slow)
 
 static void describe(struct slow_job *played, const struct slow_ranks *slow)
 {
-    played->world = (struct job_communicator){.size = RANKS,
+    static char label[] = "world";
+    played->world = (struct job_communicator){.label = label,
+                                              .size = RANKS,
                                               .hash = 1,
                                               .member_list = played->member_list,
                                               .member_list_count = RANKS,

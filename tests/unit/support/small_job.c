@@ -121,24 +121,10 @@ void small_in_stages(struct small *small)
     assert_int_equal(job_find_stages(&small->job), 0);
 }
 
-struct suspect small_suspicion(struct small *small, size_t count)
-{
-    struct error error = ERROR_INIT;
-    struct suspects suspects = {0};
-    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
-    assert_int_equal(suspect_own(&suspects, &small->job, &small->baseline, &options, &error), 0);
-    assert_int_equal(suspects.count, count);
-    struct suspect suspect = count ? suspects.items[0] : (struct suspect){0};
-    free(suspects.items);
-    small_release(small);
-    return suspect;
-}
-
 const struct rule_results *small_read(struct small *small, struct suspect *suspects, size_t count)
 {
-    struct suspects all = {.items = suspects, .count = count};
     suspects[0].rule_results = (struct rule_results){0};
-    suspects_check(&all, &small->job, &small->baseline, &small->edges, small->transfers);
+    suspect_ask_record(&suspects[0], &small->job, &small->baseline, small->transfers);
     return &suspects[0].rule_results;
 }
 

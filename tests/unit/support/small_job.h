@@ -65,13 +65,7 @@ void small_group(struct small *small, uint8_t function, uint8_t ends);
 /* Ranks 0 and 1 share a communicator, rank 2 is another stage; sends between them are not recorded. */
 void small_in_stages(struct small *small);
 
-/*
- * Returns the first of `count` suspicions of late ranks, with a step of 10000, a minimum gain of 3 %, and
- * step 0 as the warm-up. Releases the job.
- */
-struct suspect small_suspicion(struct small *small, size_t count);
-
-/* The values that the rules of suspects_check measured for the first suspicion. */
+/* The values that suspect_ask_record measured for the first suspicion. */
 const struct rule_results *small_read(struct small *small, struct suspect *suspects, size_t count);
 
 /* Whether a rule limits the first suspicion; resets it. */

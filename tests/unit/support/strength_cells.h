@@ -15,6 +15,6 @@ struct strength start(size_t rank_count);
 void put(struct strength *strength, int rank, int step, int64_t excess_ns);
 
 /* Releases the cells; the caller frees the items of the result. */
-struct suspects find(struct strength *strength, enum finding_kind kind);
+struct suspects find(struct strength *strength);
 
 #endif
