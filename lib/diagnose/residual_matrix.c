@@ -16,7 +16,7 @@
 struct sums {
     int64_t *apart_ns; /* [unit * steps + step]: own time minus that of the others, sum over all places */
     int32_t *known;    /* same index: number of places that count for single steps */
-    int64_t *spare_ns; /* same index: lateness of the host that no excess of the step has shown yet */
+    int64_t *shift_ns; /* same index: greatest lateness of the host so far, while places are added */
     int64_t *list;     /* scratch: one value per step or per unit */
 };
 
@@ -26,16 +26,16 @@ static int sums_init(struct sums *sums, const struct place_matrix *matrix)
     size_t longest = matrix->units > matrix->steps ? matrix->units : matrix->steps;
     *sums = (struct sums){.apart_ns = array_new(cells, sizeof *sums->apart_ns),
                           .known = array_new(cells, sizeof *sums->known),
-                          .spare_ns = array_new(cells, sizeof *sums->spare_ns),
+                          .shift_ns = array_new(cells, sizeof *sums->shift_ns),
                           .list = array_new(longest, sizeof *sums->list)};
-    return sums->apart_ns && sums->known && sums->spare_ns && sums->list ? 0 : -1;
+    return sums->apart_ns && sums->known && sums->shift_ns && sums->list ? 0 : -1;
 }
 
 static void sums_release(struct sums *sums)
 {
     free(sums->apart_ns);
     free(sums->known);
-    free(sums->spare_ns);
+    free(sums->shift_ns);
     free(sums->list);
 }
 
@@ -75,20 +75,17 @@ void residual_matrix_release(struct residual_matrix *residuals)
 }
 
 /*
- * The part of an excess that is the host's. A host that is late delays all GPU work that follows, which may
- * show after a later operation that is already queued: what the lateness exceeds the excess by explains later
- * excess of the step.
+ * The part of an excess that is the host's. A host that is late delays all GPU work that follows in the step.
+ * Ranks that wait for it in an operation compute in the meantime, so that the same delay shows again before
+ * later operations that were queued in time: `shift_ns` is the greatest lateness of the step so far.
  */
 static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns,
-                            int64_t *spare_ns)
+                            int64_t *shift_ns)
 {
-    int64_t part_ns = *spare_ns < excess_ns ? *spare_ns : excess_ns;
-    if (place_matrix_lateness_is(matrix, late_ns, excess_ns)) {
-        part_ns = excess_ns;
-        *spare_ns += late_ns > excess_ns ? late_ns - excess_ns : 0;
-    } else
-        *spare_ns -= part_ns;
-    return part_ns;
+    if (!place_matrix_lateness_is(matrix, late_ns, excess_ns))
+        return *shift_ns < excess_ns ? *shift_ns : excess_ns;
+    *shift_ns = late_ns > *shift_ns ? late_ns : *shift_ns;
+    return excess_ns;
 }
 
 static int64_t lead_in(const struct place_matrix *matrix, size_t unit, size_t step)
@@ -120,7 +117,7 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
                 continue;
             residuals->more[cell] += beyond_ns;
             residuals->host[cell] +=
-                part_of_host(matrix, matrix->late_more[cell], beyond_ns, &sums->spare_ns[cell]);
+                part_of_host(matrix, matrix->late_more[cell], beyond_ns, &sums->shift_ns[cell]);
         }
 }
 
@@ -164,7 +161,7 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
             continue;
         level->more_ns += apart_ns;
         level->host_ns +=
-            part_of_host(matrix, usual_of(matrix, matrix->late_more, NULL, unit), apart_ns, &level->spare_ns);
+            part_of_host(matrix, usual_of(matrix, matrix->late_more, NULL, unit), apart_ns, &level->shift_ns);
     }
 }
 

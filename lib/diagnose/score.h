@@ -383,7 +383,7 @@ struct level {
     int64_t quiet_ns;       /* apart per step, lower quartile over steps */
     int64_t more_ns;        /* apart_ns, only places where it is positive */
     int64_t host_ns;        /* part of more_ns before operations that were enqueued later than the others' */
-    int64_t spare_ns;       /* lateness of its hosts beyond host_ns, while places are added */
+    int64_t shift_ns;       /* greatest lateness of its hosts, while places are added */
     int64_t widest_ns;      /* own time of the others at the place where it is longest */
     int64_t widest_more_ns; /* own time of the unit at that place, minus that of the others */
     int widest_is_slower;   /* the unit is slower there (SLOWER) */
