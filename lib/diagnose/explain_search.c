@@ -31,11 +31,6 @@ static const double KINDS = 3;
 static const double SEVERAL_COUNT = 2;
 
 /*
- * Minimum number of other units, to compare a unit that was slow in all steps with.
- */
-enum { OTHERS_TO_COMPARE = 3 };
-
-/*
  * With at most this many others, the median distance is not reliable; the largest distance is used instead.
  */
 enum { FEW_OTHERS = 4 };

@@ -51,11 +51,14 @@ static int residual_matrix_init(struct residual_matrix *residuals, const struct 
                                           .beyond = array_new(cells, sizeof *residuals->beyond),
                                           .more = array_new(cells, sizeof *residuals->more),
                                           .host = array_new(cells, sizeof *residuals->host),
+                                          .late = array_new(cells, sizeof *residuals->late),
                                           .lead = array_new(cells, sizeof *residuals->lead),
                                           .level = array_new(matrix->units, sizeof *residuals->level),
-                                          .middles = array_new(middles, sizeof *residuals->middles)};
-    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->lead ||
-        !residuals->level || !residuals->middles)
+                                          .middles = array_new(middles, sizeof *residuals->middles),
+                                          .late_middles =
+                                              array_new(middles, sizeof *residuals->late_middles)};
+    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->late || !residuals->lead ||
+        !residuals->level || !residuals->middles || !residuals->late_middles)
         return -1;
     for (size_t unit = 0; unit < matrix->units; unit++)
         residuals->unit[unit] = matrix->unit[unit];
@@ -68,9 +71,11 @@ void residual_matrix_release(struct residual_matrix *residuals)
     free(residuals->beyond);
     free(residuals->more);
     free(residuals->host);
+    free(residuals->late);
     free(residuals->lead);
     free(residuals->level);
     free(residuals->middles);
+    free(residuals->late_middles);
     *residuals = (struct residual_matrix){0};
 }
 
@@ -85,7 +90,23 @@ static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, 
     if (!place_matrix_lateness_is(matrix, late_ns, excess_ns))
         return *shift_ns < excess_ns ? *shift_ns : excess_ns;
     *shift_ns = late_ns > *shift_ns ? late_ns : *shift_ns;
-    return excess_ns;
+    return matrix->times->within || late_ns > excess_ns ? excess_ns : late_ns;
+}
+
+/*
+ * The part of an excess over the others that lies before the operation was enqueued and that others waited
+ * for: what a rank inherits from the last one to arrive, and what delays nobody, is not its own. It keeps its
+ * sign so that noise cancels.
+ */
+static int64_t late_launch(const struct place_matrix *matrix, size_t unit, size_t step)
+{
+    size_t cell = unit * matrix->steps + step;
+    int64_t apart_ns = matrix->value[cell] - matrix->others[cell], late_ns = matrix->late_more[cell];
+    if (late_ns <= 0)
+        return late_ns > apart_ns ? late_ns : apart_ns < 0 ? apart_ns : 0;
+    int64_t most_ns = matrix->waited[cell] < apart_ns ? matrix->waited[cell] : apart_ns;
+    late_ns = late_ns < most_ns ? late_ns : most_ns;
+    return late_ns > 0 ? late_ns : 0;
 }
 
 static int64_t lead_in(const struct place_matrix *matrix, size_t unit, size_t step)
@@ -113,6 +134,7 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
             sums->known[cell]++;
             residuals->beyond[cell] += apart_ns;
             residuals->lead[cell] += lead_in(matrix, unit, step);
+            residuals->late[cell] += late_launch(matrix, unit, step);
             if (beyond_ns <= 0)
                 continue;
             residuals->more[cell] += beyond_ns;
@@ -222,10 +244,31 @@ static void take_off_usual(struct residual_matrix *residuals, struct sums *sums,
     free(middles);
 }
 
+/*
+ * Late launches are known where the residual is. With few others, a host that differs from them by design
+ * cannot be told from a late one: then its quiet steps are subtracted, too.
+ */
+static void settle_late(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t unit)
+{
+    size_t count = 0;
+    for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++) {
+        if (residuals->beyond[cell] == TIME_UNKNOWN)
+            residuals->late[cell] = TIME_UNKNOWN;
+        else
+            sums->list[count++] = residuals->late[cell];
+    }
+    int64_t quiet_ns = residuals->units <= OTHERS_TO_COMPARE ? pick_baseline_quantile(sums->list, count) : 0;
+    for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
+        if (residuals->late[cell] != TIME_UNKNOWN)
+            residuals->late[cell] -= quiet_ns;
+}
+
 static void settle(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t first_step)
 {
-    for (size_t unit = 0; unit < residuals->units; unit++)
+    for (size_t unit = 0; unit < residuals->units; unit++) {
         settle_unit(residuals, sums, steps, first_step, unit);
+        settle_late(residuals, sums, steps, unit);
+    }
     /* A single unit has no others to tell noise from a fault in most steps. */
     if (residuals->units > 1)
         take_off_usual(residuals, sums, steps);
@@ -279,7 +322,8 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
             if (!residual_matrices[i].is_compared)
                 continue;
             place_matrix_measure(&work.place_matrices[i], source, role,
-                                 &residual_matrices[i].middles[(size_t)position * steps]);
+                                 &residual_matrices[i].middles[(size_t)position * steps],
+                                 &residual_matrices[i].late_middles[(size_t)position * steps]);
             add_steps(&residual_matrices[i], &work.sums[i], &work.place_matrices[i]);
             add_levels(&residual_matrices[i], &work.place_matrices[i]);
         }
@@ -384,6 +428,17 @@ static struct usual usual_at(const struct fault *fault, struct place_matrix *mat
     return usual;
 }
 
+/* By how much a member was late by its host in a cell. */
+static int64_t late_at(const struct place_matrix *matrix, size_t cell)
+{
+    size_t step = cell % matrix->steps;
+    int64_t late_ns = matrix->times->late[cell] - matrix->others_late[step],
+            apart_ns = matrix->times->own[cell] - matrix->others[step];
+    late_ns = late_ns < apart_ns ? late_ns : apart_ns;
+    late_ns = late_ns < matrix->bound[cell] ? late_ns : matrix->bound[cell];
+    return late_ns > 0 ? late_ns : 0;
+}
+
 /* By how much an own time is too long in a step. */
 static int64_t too_long(const struct fault *fault, const struct place_matrix *matrix,
                         const struct usual *usual, int64_t own_ns, int64_t pace_ns, size_t step)
@@ -402,6 +457,8 @@ static int64_t fault_at(const struct fault *fault, const struct place_matrix *ma
                         const struct usual *usual, size_t cell)
 {
     size_t step = cell % matrix->steps;
+    if (fault->is_late)
+        return late_at(matrix, cell);
     int64_t fault_ns =
         too_long(fault, matrix, usual, matrix->times->own[cell], matrix->times->pace[cell], step);
     int64_t common_ns = too_long(fault, matrix, usual, matrix->value[step], matrix->unit_pace[step], step);
@@ -438,7 +495,8 @@ static int take_role(const struct fault *fault, const struct place_matrix_source
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&times, source, role, position);
         place_matrix_measure_alone(&matrix, source, role,
-                                   &residuals->middles[(size_t)position * times.steps]);
+                                   &residuals->middles[(size_t)position * times.steps],
+                                   &residuals->late_middles[(size_t)position * times.steps]);
         take_place(fault, source, &matrix, role, position, take, context);
     }
     place_matrix_release(&matrix);

@@ -313,6 +313,7 @@ struct place_matrix {
     int64_t *middle;     /* owned: median of the members that are not explained */
     int64_t *others;     /* owned: median of the other units */
     int64_t *late_more;  /* owned: lateness minus that of the others */
+    int64_t *others_late; /* owned: median lateness of the other units */
     int64_t *waited;     /* owned: lower quartile of the members' bounds */
     int64_t *quiet;      /* owned: [unit], own time minus that of the others in its quiet steps */
     int64_t *quiet_pace; /* owned: [unit], pace in its quiet steps */
@@ -330,13 +331,15 @@ void place_matrix_release(struct place_matrix *matrix);
 
 /*
  * Measures all units of a role against each other at the place that `times` was last filled for. Stores in
- * `middles`, one per step, what place_matrix_measure_alone needs.
+ * `middles` (of own time) and `late_middles` (of lateness), one per step, what place_matrix_measure_alone
+ * needs.
  */
 void place_matrix_measure(struct place_matrix *matrix, const struct place_matrix_source *source, size_t role,
-                          struct middles *middles);
-/* Same for a matrix of only one unit, against the stored `middles`. Lateness is not compared. */
+                          struct middles *middles, struct middles *late_middles);
+/* Same for a matrix of only one unit, against the stored middles. */
 void place_matrix_measure_alone(struct place_matrix *matrix, const struct place_matrix_source *source,
-                                size_t role, const struct middles *middles);
+                                size_t role, const struct middles *middles,
+                                const struct middles *late_middles);
 
 /*
  * Returns by how much a unit took longer than the others in a step; TIME_UNKNOWN. What exceeds its quiet
@@ -370,12 +373,20 @@ struct residual_matrix {
                                 TIME_UNKNOWN */
     int64_t *more;           /* sum over the places with an excess beyond the quiet steps */
     int64_t *host;           /* part of `more` before operations that were enqueued late */
+    int64_t *late; /* part of the excess over the others that lies before operations were enqueued and that
+                      others waited for; TIME_UNKNOWN where `beyond` is */
     int64_t *lead;           /* single ranks only, else 0: excess over the others by which the rank arrived
                                 after all other members of its operations; at most one member of each
                                 operation has any, and what the rank computed while it waited does not count */
     struct level *level;     /* owned: [unit of the role] */
     struct middles *middles; /* owned: [position * steps + step], what fault_each() compares a unit with */
+    struct middles *late_middles; /* owned: same, of lateness */
 };
+
+/*
+ * Minimum number of other units, to compare a unit that was slow in all steps with.
+ */
+enum { OTHERS_TO_COMPARE = 3 };
 
 /* How far a unit is from the others over all steps: sums, over places, of medians over steps. */
 struct level {
@@ -419,6 +430,7 @@ struct fault {
     size_t apart;
     const unsigned char *steps;
     int is_steady;
+    int is_late;      /* only what lies before operations were enqueued is removed */
     double most_part; /* the largest part of an own time that may be removed */
 };
 
