@@ -45,20 +45,23 @@ static int residual_matrix_init(struct residual_matrix *residuals, const struct 
     size_t cells = matrix->units * matrix->steps;
     int is_compared = place_matrix_is_compared(matrix, source);
     size_t middles = is_compared ? (size_t)positions * matrix->steps : 0;
-    *residuals = (struct residual_matrix){.units = matrix->units,
-                                          .is_compared = is_compared,
-                                          .unit = array_new(matrix->units, sizeof *residuals->unit),
-                                          .beyond = array_new(cells, sizeof *residuals->beyond),
-                                          .more = array_new(cells, sizeof *residuals->more),
-                                          .host = array_new(cells, sizeof *residuals->host),
-                                          .late = array_new(cells, sizeof *residuals->late),
-                                          .lead = array_new(cells, sizeof *residuals->lead),
-                                          .level = array_new(matrix->units, sizeof *residuals->level),
-                                          .middles = array_new(middles, sizeof *residuals->middles),
-                                          .late_middles =
-                                              array_new(middles, sizeof *residuals->late_middles)};
-    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->late || !residuals->lead ||
-        !residuals->level || !residuals->middles || !residuals->late_middles)
+    *residuals =
+        (struct residual_matrix){.units = matrix->units,
+                                 .is_compared = is_compared,
+                                 .unit = array_new(matrix->units, sizeof *residuals->unit),
+                                 .beyond = array_new(cells, sizeof *residuals->beyond),
+                                 .more = array_new(cells, sizeof *residuals->more),
+                                 .host = array_new(cells, sizeof *residuals->host),
+                                 .late = array_new(cells, sizeof *residuals->late),
+                                 .late_sigma = array_new(matrix->units, sizeof *residuals->late_sigma),
+                                 .late_beyond = array_new(cells, sizeof *residuals->late_beyond),
+                                 .lead = array_new(cells, sizeof *residuals->lead),
+                                 .level = array_new(matrix->units, sizeof *residuals->level),
+                                 .middles = array_new(middles, sizeof *residuals->middles),
+                                 .late_middles = array_new(middles, sizeof *residuals->late_middles)};
+    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->late ||
+        !residuals->late_sigma || !residuals->late_beyond || !residuals->lead || !residuals->level ||
+        !residuals->middles || !residuals->late_middles)
         return -1;
     for (size_t unit = 0; unit < matrix->units; unit++)
         residuals->unit[unit] = matrix->unit[unit];
@@ -72,6 +75,8 @@ void residual_matrix_release(struct residual_matrix *residuals)
     free(residuals->more);
     free(residuals->host);
     free(residuals->late);
+    free(residuals->late_sigma);
+    free(residuals->late_beyond);
     free(residuals->lead);
     free(residuals->level);
     free(residuals->middles);
@@ -104,7 +109,10 @@ static int64_t late_launch(const struct place_matrix *matrix, size_t unit, size_
     int64_t apart_ns = matrix->value[cell] - matrix->others[cell], late_ns = matrix->late_more[cell];
     if (late_ns <= 0)
         return late_ns > apart_ns ? late_ns : apart_ns < 0 ? apart_ns : 0;
-    int64_t most_ns = matrix->waited[cell] < apart_ns ? matrix->waited[cell] : apart_ns;
+    int64_t waited_ns = matrix->waited[cell];
+    if (matrix->partition->kind == UNIT_RANK)
+        waited_ns = matrix->times->lead[(size_t)matrix->member[matrix->first[unit]] * matrix->steps + step];
+    int64_t most_ns = waited_ns < apart_ns ? waited_ns : apart_ns;
     late_ns = late_ns < most_ns ? late_ns : most_ns;
     return late_ns > 0 ? late_ns : 0;
 }
@@ -244,9 +252,13 @@ static void take_off_usual(struct residual_matrix *residuals, struct sums *sums,
     free(middles);
 }
 
+/* Of a normal distribution: its lower quartile and its lowest twentieth, in standard deviations. */
+static const double QUARTILE = 0.67, TWENTIETH = 1.64;
+
 /*
- * Late launches are known where the residual is. With few others, a host that differs from them by design
- * cannot be told from a late one: then its quiet steps are subtracted, too.
+ * Late launches are known where the residual is. The launches of one host vary more than those of another, so
+ * each is compared with its own quiet steps, whose median and spread follow from its lowest quarter: a fault
+ * may last for most of the steps.
  */
 static void settle_late(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t unit)
 {
@@ -257,10 +269,13 @@ static void settle_late(struct residual_matrix *residuals, struct sums *sums, si
         else
             sums->list[count++] = residuals->late[cell];
     }
-    int64_t quiet_ns = residuals->units <= OTHERS_TO_COMPARE ? pick_baseline_quantile(sums->list, count) : 0;
+    int64_t quarter_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
+    int64_t least_ns = count ? pick_quantile(sums->list, count, 0.05) : 0;
+    residuals->late_sigma[unit] = scale(quarter_ns - least_ns, 1 / (TWENTIETH - QUARTILE));
+    int64_t quiet_ns = quarter_ns + scale(residuals->late_sigma[unit], QUARTILE);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-        if (residuals->late[cell] != TIME_UNKNOWN)
-            residuals->late[cell] -= quiet_ns;
+        residuals->late_beyond[cell] =
+            residuals->late[cell] == TIME_UNKNOWN ? TIME_UNKNOWN : residuals->late[cell] - quiet_ns;
 }
 
 static void settle(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t first_step)
@@ -428,7 +443,7 @@ static struct usual usual_at(const struct fault *fault, struct place_matrix *mat
     return usual;
 }
 
-/* By how much a member was late by its host in a cell. */
+/* By how much a member was late by its host in a cell, at most what its unit shows. */
 static int64_t late_at(const struct place_matrix *matrix, size_t cell)
 {
     size_t step = cell % matrix->steps;
@@ -436,6 +451,7 @@ static int64_t late_at(const struct place_matrix *matrix, size_t cell)
             apart_ns = matrix->times->own[cell] - matrix->others[step];
     late_ns = late_ns < apart_ns ? late_ns : apart_ns;
     late_ns = late_ns < matrix->bound[cell] ? late_ns : matrix->bound[cell];
+    late_ns = late_ns < matrix->late_more[step] ? late_ns : matrix->late_more[step];
     return late_ns > 0 ? late_ns : 0;
 }
 
@@ -494,8 +510,7 @@ static int take_role(const struct fault *fault, const struct place_matrix_source
                  place_matrix_init(&matrix, source, fault->partition, &times, role);
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&times, source, role, position);
-        place_matrix_measure_alone(&matrix, source, role,
-                                   &residuals->middles[(size_t)position * times.steps],
+        place_matrix_measure_alone(&matrix, source, role, &residuals->middles[(size_t)position * times.steps],
                                    &residuals->late_middles[(size_t)position * times.steps]);
         take_place(fault, source, &matrix, role, position, take, context);
     }
