@@ -99,17 +99,17 @@ static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, 
 }
 
 /*
- * The part of an excess over the others that lies before the operation was enqueued and that others waited
- * for: what a rank inherits from the last one to arrive, and what delays nobody, is not its own. It keeps its
- * sign so that noise cancels.
+ * The part of an excess over the others (and over `quiet_ns`) that lies before the operation was enqueued and
+ * that others waited for: what a rank inherits from the last one to arrive, and what delays nobody, is not
+ * its own. Where it was enqueued earlier than the others, it is negative, so that noise cancels.
  */
-static int64_t late_launch(const struct place_matrix *matrix, size_t unit, size_t step)
+static int64_t late_launch(const struct place_matrix *matrix, size_t unit, size_t step, int64_t quiet_ns)
 {
     size_t cell = unit * matrix->steps + step;
-    int64_t apart_ns = matrix->value[cell] - matrix->others[cell], late_ns = matrix->late_more[cell];
+    int64_t apart_ns = matrix->value[cell] - matrix->others[cell] - quiet_ns,
+            late_ns = matrix->late_more[cell], waited_ns = matrix->waited[cell];
     if (late_ns <= 0)
-        return late_ns > apart_ns ? late_ns : apart_ns < 0 ? apart_ns : 0;
-    int64_t waited_ns = matrix->waited[cell];
+        return late_ns;
     if (matrix->partition->kind == UNIT_RANK)
         waited_ns = matrix->times->lead[(size_t)matrix->member[matrix->first[unit]] * matrix->steps + step];
     int64_t most_ns = waited_ns < apart_ns ? waited_ns : apart_ns;
@@ -142,7 +142,8 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
             sums->known[cell]++;
             residuals->beyond[cell] += apart_ns;
             residuals->lead[cell] += lead_in(matrix, unit, step);
-            residuals->late[cell] += late_launch(matrix, unit, step);
+            residuals->late[cell] += late_launch(matrix, unit, step, 0);
+            residuals->late_beyond[cell] += late_launch(matrix, unit, step, matrix->quiet[unit]);
             if (beyond_ns <= 0)
                 continue;
             residuals->more[cell] += beyond_ns;
@@ -265,17 +266,17 @@ static void settle_late(struct residual_matrix *residuals, struct sums *sums, si
     size_t count = 0;
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++) {
         if (residuals->beyond[cell] == TIME_UNKNOWN)
-            residuals->late[cell] = TIME_UNKNOWN;
+            residuals->late[cell] = residuals->late_beyond[cell] = TIME_UNKNOWN;
         else
-            sums->list[count++] = residuals->late[cell];
+            sums->list[count++] = residuals->late_beyond[cell];
     }
     int64_t quarter_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
     int64_t least_ns = count ? pick_quantile(sums->list, count, 0.05) : 0;
     residuals->late_sigma[unit] = scale(quarter_ns - least_ns, 1 / (TWENTIETH - QUARTILE));
     int64_t quiet_ns = quarter_ns + scale(residuals->late_sigma[unit], QUARTILE);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-        residuals->late_beyond[cell] =
-            residuals->late[cell] == TIME_UNKNOWN ? TIME_UNKNOWN : residuals->late[cell] - quiet_ns;
+        if (residuals->late_beyond[cell] != TIME_UNKNOWN)
+            residuals->late_beyond[cell] -= quiet_ns;
 }
 
 static void settle(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t first_step)
@@ -444,11 +445,12 @@ static struct usual usual_at(const struct fault *fault, struct place_matrix *mat
 }
 
 /* By how much a member was late by its host in a cell, at most what its unit shows. */
-static int64_t late_at(const struct place_matrix *matrix, size_t cell)
+static int64_t late_at(const struct fault *fault, const struct place_matrix *matrix, size_t cell)
 {
     size_t step = cell % matrix->steps;
     int64_t late_ns = matrix->times->late[cell] - matrix->others_late[step],
-            apart_ns = matrix->times->own[cell] - matrix->others[step];
+            apart_ns =
+                matrix->times->own[cell] - matrix->others[step] - (fault->is_steady ? 0 : matrix->quiet[0]);
     late_ns = late_ns < apart_ns ? late_ns : apart_ns;
     late_ns = late_ns < matrix->bound[cell] ? late_ns : matrix->bound[cell];
     late_ns = late_ns < matrix->late_more[step] ? late_ns : matrix->late_more[step];
@@ -474,7 +476,7 @@ static int64_t fault_at(const struct fault *fault, const struct place_matrix *ma
 {
     size_t step = cell % matrix->steps;
     if (fault->is_late)
-        return late_at(matrix, cell);
+        return late_at(fault, matrix, cell);
     int64_t fault_ns =
         too_long(fault, matrix, usual, matrix->times->own[cell], matrix->times->pace[cell], step);
     int64_t common_ns = too_long(fault, matrix, usual, matrix->value[step], matrix->unit_pace[step], step);
