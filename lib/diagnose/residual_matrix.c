@@ -253,8 +253,8 @@ static void take_off_usual(struct residual_matrix *residuals, struct sums *sums,
     free(middles);
 }
 
-/* Of a normal distribution: its lower quartile and its lowest twentieth, in standard deviations. */
-static const double QUARTILE = 0.67, TWENTIETH = 1.64;
+/* Of a normal distribution: its lower quartile and its lowest tenth, in standard deviations. */
+static const double QUARTILE = 0.67, TENTH = 1.28;
 
 /*
  * Late launches are known where the residual is. The launches of one host vary more than those of another, so
@@ -271,8 +271,8 @@ static void settle_late(struct residual_matrix *residuals, struct sums *sums, si
             sums->list[count++] = residuals->late_beyond[cell];
     }
     int64_t quarter_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
-    int64_t least_ns = count ? pick_quantile(sums->list, count, 0.05) : 0;
-    residuals->late_sigma[unit] = scale(quarter_ns - least_ns, 1 / (TWENTIETH - QUARTILE));
+    int64_t least_ns = count ? pick_quantile(sums->list, count, 0.1) : 0;
+    residuals->late_sigma[unit] = scale(quarter_ns - least_ns, 1 / (TENTH - QUARTILE));
     int64_t quiet_ns = quarter_ns + scale(residuals->late_sigma[unit], QUARTILE);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
         if (residuals->late_beyond[cell] != TIME_UNKNOWN)
