@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
 #include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
@@ -29,6 +30,9 @@ static const double KINDS = 3;
 
 /* What three of four ranks of a unit show counts as much as this many ranks. */
 static const double SEVERAL_COUNT = 2;
+
+/* A quantile, and where it lies in a normal distribution, in standard deviations. */
+static const double UPPER = 0.7, UPPER_SIGMA = 0.524;
 
 /*
  * With at most this many others, the median distance is not reliable; the largest distance is used instead.
@@ -58,13 +62,14 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     it->dirty = array_new(roles, 1);
     it->row = array_new(steps + 1, sizeof *it->row);
     it->by_role = array_new(roles + 1, sizeof *it->by_role);
+    it->scores = array_new(job->rank_count + 1, sizeof *it->scores);
     it->list = array_new(job->rank_count * steps + 1, sizeof *it->list);
     it->marked = array_new(steps + 1, 1);
     for (size_t i = 0; i < it->found->partitions.count; i++)
         if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
             return -1;
     if (!it->explained || !it->stays || !it->growth || !it->residual_matrices || !it->dirty || !it->row ||
-        !it->by_role || !it->list || !it->marked)
+        !it->by_role || !it->scores || !it->list || !it->marked)
         return -1;
     memset(it->dirty, 1, roles);
     if (explained)
@@ -113,6 +118,7 @@ void explanation_search_release(struct explanation_search *it)
     free(it->others);
     free(it->residuals);
     free(it->by_role);
+    free(it->scores);
     free(it->list);
     free(it->marked);
     explanation_search_commit_removed(it);
@@ -143,7 +149,11 @@ const int64_t *explanation_search_values(const struct residual_matrix *residuals
                                      : residuals->late;
 }
 
-/* The spread of residuals about their median, without explained cells. */
+/*
+ * The spread of residuals about their median, without explained cells. Late launches are never below 0, and 0
+ * where a rank is not the last: an upper quantile tells their spread, as long as no more ranks are at fault
+ * than lie beyond it.
+ */
 static int64_t sigma_of(struct explanation_search *it, const struct residual_matrix *residuals,
                         enum measure measure, const struct partition *partition)
 {
@@ -155,8 +165,10 @@ static int64_t sigma_of(struct explanation_search *it, const struct residual_mat
             if (values[unit * steps + step] != TIME_UNKNOWN &&
                 !is_explained(it, partition, (size_t)residuals->unit[unit], step))
                 it->list[count++] = values[unit * steps + step];
-    int64_t middle = count ? pick_quantile(it->list, count, 0.5) : 0;
-    int64_t sigma = count ? sigma_about(it->list, count, middle) : 0;
+    int64_t middle = count && measure == MEASURE_OWN ? pick_quantile(it->list, count, 0.5) : 0;
+    int64_t sigma = !count                   ? 0
+                    : measure == MEASURE_OWN ? sigma_about(it->list, count, middle)
+                                             : scale(pick_quantile(it->list, count, UPPER), 1 / UPPER_SIGMA);
     int64_t least = scale(baseline->median_step_ns, LEAST_SIGMA);
     return sigma > least ? sigma : least > 0 ? least : 1;
 }
@@ -395,12 +407,59 @@ static int scan_units(struct explanation_search *it, size_t number, enum measure
     return 0;
 }
 
+/*
+ * The hosts of some jobs are late in turn, for a few steps each: the median of the best scores of the other
+ * ranks, divided by what it should be. (Genomic control: Devlin and Roeder, 1999.)
+ */
+static double deflation_of(const struct explanation_search *it, const struct partition *partition,
+                           size_t unit)
+{
+    const struct partition *ranks = &it->found->partitions.items[0];
+    size_t count = 0;
+    for (size_t rank = 0; rank < ranks->count; rank++)
+        if (partition->unit_of[ranks->ranks[ranks->first[rank]]] != (int32_t)unit)
+            it->scores[count++] = it->sets[MEASURE_LATE][0][rank].score;
+    sort_reals(it->scores, count);
+    int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
+    return count ? fmax(it->scores[(count - 1) / 2] / scan_expected(steps), 1) : 1;
+}
+
+static double mean_of(const double *row, size_t steps)
+{
+    double sum = 0, known = 0;
+    for (size_t step = 0; step < steps; step++)
+        if (!isnan(row[step])) {
+            sum += row[step];
+            known++;
+        }
+    return known > 0 ? sum / known : 0;
+}
+
+/* Whether a unit is late in all steps by far more than any other rank: hosts differ by design, too. */
+static int is_latest(struct explanation_search *it, const struct explanation *fault)
+{
+    const struct partition *ranks = &it->found->partitions.items[0];
+    size_t steps = (size_t)it->source.baseline->step_count;
+    double greatest = 0;
+    for (size_t i = 0; i < it->sampled_count; i++)
+        if (fault->partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)fault->unit)
+            greatest = fmax(greatest, mean_of(it->rows[MEASURE_ALWAYS_LATE] + i * steps, steps));
+    return mean_of(it->row, steps) >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+}
+
 /* Computes the certainty of a set of steps that was scored. -1 when memory runs out. */
 static int rate_set(struct explanation_search *it, struct explanation *fault)
 {
     int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
     if (relate(it, fault->partition, fault->unit, fault->measure, &fault->steps))
         return -1;
+    if (fault->measure == MEASURE_ALWAYS_LATE && !is_latest(it, fault))
+        fault->steps.score = 0;
+    if (fault->measure == MEASURE_LATE) {
+        if (scan_units(it, 0, MEASURE_LATE))
+            return -1;
+        fault->steps.score /= deflation_of(it, fault->partition, fault->unit);
+    }
     /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
     double weight =
         fault->is_steady && !fault->partition->is_host ? 1 : weight_of(it, fault->partition, fault->unit);

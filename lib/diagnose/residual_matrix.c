@@ -108,8 +108,6 @@ static int64_t late_launch(const struct place_matrix *matrix, size_t unit, size_
     size_t cell = unit * matrix->steps + step;
     int64_t apart_ns = matrix->value[cell] - matrix->others[cell] - quiet_ns,
             late_ns = matrix->late_more[cell], waited_ns = matrix->waited[cell];
-    if (late_ns <= 0)
-        return late_ns;
     if (matrix->partition->kind == UNIT_RANK)
         waited_ns = matrix->times->lead[(size_t)matrix->member[matrix->first[unit]] * matrix->steps + step];
     int64_t most_ns = waited_ns < apart_ns ? waited_ns : apart_ns;
@@ -253,6 +251,22 @@ static void take_off_usual(struct residual_matrix *residuals, struct sums *sums,
     free(middles);
 }
 
+/* Every operation has a rank that arrives last: subtracts what is usual among the others in the same step. */
+static void compare_launches(const struct residual_matrix *residuals, int64_t *late, size_t steps,
+                             size_t step, int64_t *list)
+{
+    size_t count = 0;
+    for (size_t unit = 0; unit < residuals->units; unit++)
+        if (residuals->beyond[unit * steps + step] != TIME_UNKNOWN)
+            list[count++] = late[unit * steps + step];
+    if (count < 2)
+        return;
+    const struct middles middles = middles_of(list, count);
+    for (size_t unit = 0; unit < residuals->units; unit++)
+        if (residuals->beyond[unit * steps + step] != TIME_UNKNOWN)
+            late[unit * steps + step] -= median_of_others(&middles, late[unit * steps + step]);
+}
+
 /* Of a normal distribution: its lower quartile and its lowest tenth, in standard deviations. */
 static const double QUARTILE = 0.67, TENTH = 1.28;
 
@@ -281,10 +295,14 @@ static void settle_late(struct residual_matrix *residuals, struct sums *sums, si
 
 static void settle(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t first_step)
 {
-    for (size_t unit = 0; unit < residuals->units; unit++) {
+    for (size_t unit = 0; unit < residuals->units; unit++)
         settle_unit(residuals, sums, steps, first_step, unit);
-        settle_late(residuals, sums, steps, unit);
+    for (size_t step = first_step; step < steps; step++) {
+        compare_launches(residuals, residuals->late, steps, step, sums->list);
+        compare_launches(residuals, residuals->late_beyond, steps, step, sums->list);
     }
+    for (size_t unit = 0; unit < residuals->units; unit++)
+        settle_late(residuals, sums, steps, unit);
     /* A single unit has no others to tell noise from a fault in most steps. */
     if (residuals->units > 1)
         take_off_usual(residuals, sums, steps);

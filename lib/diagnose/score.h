@@ -492,6 +492,7 @@ struct explanation_search {
     double *residuals; /* owned: scratch */
     size_t residual_room;
     double *by_role;       /* owned: scratch, [role] */
+    double *scores;        /* owned: scratch, [rank] */
     int64_t *list;         /* owned: scratch, [rank * steps + step] */
     unsigned char *marked; /* owned: scratch, [step] */
     int64_t **kept_ns; /* owned: own times to restore in the replay after an attempt, [rank][operation of it];
