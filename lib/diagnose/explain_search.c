@@ -408,20 +408,30 @@ static int scan_units(struct explanation_search *it, size_t number, enum measure
 }
 
 /*
- * The hosts of some jobs are late in turn, for a few steps each: the median of the best scores of the other
- * ranks, divided by what it should be. (Genomic control: Devlin and Roeder, 1999.)
+ * By how much the best scores of the other ranks exceed what they should be (the median over ranks), or that
+ * of the same unit in other steps: the hosts of some jobs are late in turn, now and then. (Genomic control:
+ * Devlin and Roeder, 1999.) Returns -1 when memory runs out.
  */
-static double deflation_of(const struct explanation_search *it, const struct partition *partition,
-                           size_t unit)
+static double deflation_of(struct explanation_search *it, const struct explanation *fault)
 {
-    const struct partition *ranks = &it->found->partitions.items[0];
+    const struct partition *partition = fault->partition, *ranks = &it->found->partitions.items[0];
+    int32_t steps = it->source.baseline->step_count;
     size_t count = 0;
+    struct step_set rest;
+    if (scan_units(it, 0, MEASURE_LATE) ||
+        fill_row(it, (size_t)(partition - ranks), fault->unit, MEASURE_LATE) < 0)
+        return -1;
     for (size_t rank = 0; rank < ranks->count; rank++)
-        if (partition->unit_of[ranks->ranks[ranks->first[rank]]] != (int32_t)unit)
+        if (partition->unit_of[ranks->ranks[ranks->first[rank]]] != (int32_t)fault->unit)
             it->scores[count++] = it->sets[MEASURE_LATE][0][rank].score;
     sort_reals(it->scores, count);
-    int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
-    return count ? fmax(it->scores[(count - 1) / 2] / scan_expected(steps), 1) : 1;
+    for (int32_t step = 0; step < steps; step++)
+        if (step_set_has(&fault->steps, step))
+            it->row[step] = NAN;
+    if (scan_row(it->row, it->source.job->step_numbers, steps, SCAN_TAIL_OWN, &rest))
+        return -1;
+    double of_others = count ? it->scores[(count - 1) / 2] : 0;
+    return fmax(fmax(of_others, rest.score) / scan_expected(steps - it->source.baseline->first_step), 1);
 }
 
 static double mean_of(const double *row, size_t steps)
@@ -455,11 +465,10 @@ static int rate_set(struct explanation_search *it, struct explanation *fault)
         return -1;
     if (fault->measure == MEASURE_ALWAYS_LATE && !is_latest(it, fault))
         fault->steps.score = 0;
-    if (fault->measure == MEASURE_LATE) {
-        if (scan_units(it, 0, MEASURE_LATE))
-            return -1;
-        fault->steps.score /= deflation_of(it, fault->partition, fault->unit);
-    }
+    double deflation = fault->measure == MEASURE_LATE ? deflation_of(it, fault) : 1;
+    if (deflation < 0)
+        return -1;
+    fault->steps.score /= deflation;
     /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
     double weight =
         fault->is_steady && !fault->partition->is_host ? 1 : weight_of(it, fault->partition, fault->unit);
@@ -693,6 +702,12 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
     }
 }
 
+/* What makes launches late lies in one process or in one host. */
+static int may_be_late(const struct partition *partition)
+{
+    return partition->kind == UNIT_RANK || partition->is_host;
+}
+
 /* Whether enough other units have a role of the unit, to compare it with them in all steps. */
 static int has_enough_peers(const struct explanation_search *it, size_t number, size_t unit)
 {
@@ -717,9 +732,10 @@ static int propose_late(struct explanation_search *it, size_t number, size_t uni
         .slower_part = 1,
         .most_part = 1,
         .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
-    int is_filled = it->mostly[number][unit] || !has_enough_peers(it, number, unit)
-                        ? 0
-                        : fill_row(it, number, unit, MEASURE_ALWAYS_LATE);
+    int is_filled =
+        it->mostly[number][unit] || !may_be_late(next.partition) || !has_enough_peers(it, number, unit)
+            ? 0
+            : fill_row(it, number, unit, MEASURE_ALWAYS_LATE);
     if (is_filled <= 0)
         return is_filled;
     scan_set(it->row, SCAN_TAIL_OWN, &next.steps);
@@ -748,7 +764,10 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
         *fault = steady;
         return 0;
     }
-    int is_filled = fill_row(it, number, unit, fault->measure);
+    int is_filled = fault->measure == MEASURE_LATE && !may_be_late(fault->partition)
+                        ? 0
+                        : fill_row(it, number, unit, fault->measure);
+    fault->certainty = is_filled > 0 ? fault->certainty : 0;
     if (is_filled <= 0)
         return is_filled;
     scan_set(it->row, SCAN_TAIL_OWN, &fault->steps);
@@ -778,7 +797,8 @@ int explanation_search_best(struct explanation_search *it, struct explanation *b
         return 1;
     for (size_t i = 0; i < it->found->partitions.count; i++)
         for (int measure = MEASURE_OWN; measure <= MEASURE_LATE; measure++)
-            if (propose_sets(it, i, (enum measure)measure, best))
+            if ((measure == MEASURE_OWN || may_be_late(&it->found->partitions.items[i])) &&
+                propose_sets(it, i, (enum measure)measure, best))
                 return -1;
     return best->partition != NULL;
 }
