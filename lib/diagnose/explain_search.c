@@ -445,8 +445,19 @@ static double mean_of(const double *row, size_t steps)
     return known > 0 ? sum / known : 0;
 }
 
-/* Whether a unit is late in all steps by far more than any other rank: hosts differ by design, too. */
-static int is_latest(struct explanation_search *it, const struct explanation *fault)
+/* Whether more than half of the steps of the row are late by more than its spread: fewer are another set. */
+static int is_throughout(const double *row, size_t steps)
+{
+    size_t known = 0, late = 0;
+    for (size_t step = 0; step < steps; step++) {
+        known += !isnan(row[step]);
+        late += row[step] > 1;
+    }
+    return late * 2 > known;
+}
+
+/* Whether a unit is late in all steps, by far more than any other rank: hosts differ by design, too. */
+static int is_always_late(const struct explanation_search *it, const struct explanation *fault)
 {
     const struct partition *ranks = &it->found->partitions.items[0];
     size_t steps = (size_t)it->source.baseline->step_count;
@@ -454,7 +465,7 @@ static int is_latest(struct explanation_search *it, const struct explanation *fa
     for (size_t i = 0; i < it->sampled_count; i++)
         if (fault->partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)fault->unit)
             greatest = fmax(greatest, mean_of(it->rows[MEASURE_ALWAYS_LATE] + i * steps, steps));
-    return mean_of(it->row, steps) >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+    return is_throughout(it->row, steps) && mean_of(it->row, steps) >= limit_of(LIMIT_AHEAD_MANY) * greatest;
 }
 
 /* Computes the certainty of a set of steps that was scored. -1 when memory runs out. */
@@ -463,7 +474,7 @@ static int rate_set(struct explanation_search *it, struct explanation *fault)
     int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
     if (relate(it, fault->partition, fault->unit, fault->measure, &fault->steps))
         return -1;
-    if (fault->measure == MEASURE_ALWAYS_LATE && !is_latest(it, fault))
+    if (fault->measure == MEASURE_ALWAYS_LATE && !is_always_late(it, fault))
         fault->steps.score = 0;
     double deflation = fault->measure == MEASURE_LATE ? deflation_of(it, fault) : 1;
     if (deflation < 0)
@@ -774,14 +785,24 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
     return rate_set(it, fault);
 }
 
-static int propose_all_steady(struct explanation_search *it, size_t number, struct explanation *best)
+static void propose_all_steady(struct explanation_search *it, size_t number, struct explanation *best)
 {
-    for (size_t unit = 0; unit < it->found->partitions.items[number].count; unit++) {
+    for (size_t unit = 0; unit < it->found->partitions.items[number].count; unit++)
         propose_steady(it, number, unit, best);
+}
+
+/* Steps in which a unit was slow, or its host late. */
+static int propose_all_sets(struct explanation_search *it, size_t number, struct explanation *best)
+{
+    const struct partition *partition = &it->found->partitions.items[number];
+    if (propose_sets(it, number, MEASURE_OWN, best))
+        return -1;
+    if (!may_be_late(partition))
+        return 0;
+    for (size_t unit = 0; unit < partition->count; unit++)
         if (propose_late(it, number, unit, best))
             return -1;
-    }
-    return 0;
+    return propose_sets(it, number, MEASURE_LATE, best);
 }
 
 int explanation_search_best(struct explanation_search *it, struct explanation *best)
@@ -791,14 +812,9 @@ int explanation_search_best(struct explanation_search *it, struct explanation *b
         return -1;
 
     for (size_t i = 0; i < it->found->partitions.count; i++)
-        if (propose_all_steady(it, i, best))
+        propose_all_steady(it, i, best);
+    for (size_t i = 0; !best->partition && i < it->found->partitions.count; i++)
+        if (propose_all_sets(it, i, best))
             return -1;
-    if (best->partition)
-        return 1;
-    for (size_t i = 0; i < it->found->partitions.count; i++)
-        for (int measure = MEASURE_OWN; measure <= MEASURE_LATE; measure++)
-            if ((measure == MEASURE_OWN || may_be_late(&it->found->partitions.items[i])) &&
-                propose_sets(it, i, (enum measure)measure, best))
-                return -1;
     return best->partition != NULL;
 }
