@@ -456,6 +456,9 @@ static int is_throughout(const double *row, size_t steps)
     return late * 2 > known;
 }
 
+/* Hosts of healthy jobs differ by less, in standard deviations. */
+static const double LEAST_ALWAYS = 3;
+
 /* Whether a unit is late in all steps, by far more than any other rank: hosts differ by design, too. */
 static int is_always_late(const struct explanation_search *it, const struct explanation *fault)
 {
@@ -465,7 +468,9 @@ static int is_always_late(const struct explanation_search *it, const struct expl
     for (size_t i = 0; i < it->sampled_count; i++)
         if (fault->partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)fault->unit)
             greatest = fmax(greatest, mean_of(it->rows[MEASURE_ALWAYS_LATE] + i * steps, steps));
-    return is_throughout(it->row, steps) && mean_of(it->row, steps) >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+    double mean = mean_of(it->row, steps);
+    return is_throughout(it->row, steps) && mean >= LEAST_ALWAYS &&
+           mean >= limit_of(LIMIT_AHEAD_MANY) * greatest;
 }
 
 /* Computes the certainty of a set of steps that was scored. -1 when memory runs out. */
