@@ -310,7 +310,7 @@ static unsigned char *mark_late_notices(const struct findings *findings, const s
 
 /*
  * A late host of so many steps rests on their number, which proves less where noise is related from step to
- * step: the speed of a host wanders, that of a GPU hardly does. The score finds those (MEASURE_LATE).
+ * step: the speed of a host wanders, that of a GPU hardly does.
  */
 enum { SEVERAL_STEPS = 3 };
 
@@ -318,6 +318,97 @@ static int rests_on_steps(const struct finding *finding)
 {
     return finding->kind == FINDING_HOST && finding->first_step >= 0 && !finding->notice_ns &&
            finding->last_step - finding->first_step + 1 >= SEVERAL_STEPS;
+}
+
+/* The lateness of hosts (struct baseline), as rows of the score. */
+struct lateness {
+    const struct job *job;
+    const struct baseline *baseline;
+    double sigma;  /* spread of all ranks and steps */
+    int64_t *list; /* owned: scratch, [step] */
+    double *row;   /* owned: scratch, [step] */
+    double *rows;  /* owned: scratch, [MOST_SAMPLED][step], and as much again */
+};
+
+/* The least spread, as a part of a step: the resolution of clocks. */
+static const double LEAST_SPREAD = 0.002;
+
+/* The quiet steps of a host are its quarter with the least lateness. */
+static const double QUIET_PART = 0.25;
+
+static int lateness_init(struct lateness *lateness, const struct job *job, const struct baseline *baseline)
+{
+    size_t steps = (size_t)baseline->step_count, count = 0;
+    int64_t *list = array_new(job->rank_count * steps + 1, sizeof *list);
+    *lateness = (struct lateness){.job = job,
+                                  .baseline = baseline,
+                                  .list = array_new(steps + 1, sizeof *lateness->list),
+                                  .row = array_new(steps + 1, sizeof *lateness->row),
+                                  .rows = array_new(MOST_SAMPLED * steps * 2 + 1, sizeof *lateness->rows)};
+    for (size_t rank = 0; list && rank < job->rank_count; rank++)
+        for (size_t step = (size_t)baseline->first_step; step < steps; step++)
+            list[count++] = baseline->late_ns[rank * steps + step];
+    int64_t middle = count ? pick_quantile(list, count, 0.5) : 0;
+    int64_t sigma = count ? sigma_about(list, count, middle) : 0,
+            least = scale(baseline->median_step_ns, LEAST_SPREAD);
+    sigma = sigma > least ? sigma : least;
+    lateness->sigma = sigma > 0 ? (double)sigma : 1;
+    free(list);
+    return list && lateness->list && lateness->row && lateness->rows ? 0 : -1;
+}
+
+static void lateness_release(struct lateness *lateness)
+{
+    free(lateness->list);
+    free(lateness->row);
+    free(lateness->rows);
+}
+
+/* Above its baseline or, for a rank that was late in most of its steps, above its quiet steps. */
+static void read_lateness(const struct lateness *lateness, size_t rank, int is_mostly_late, double *row)
+{
+    const struct baseline *baseline = lateness->baseline;
+    size_t steps = (size_t)baseline->step_count, first = (size_t)baseline->first_step;
+    const int64_t *late_ns = &baseline->late_ns[rank * steps];
+    memcpy(lateness->list, late_ns + first, (steps - first) * sizeof *late_ns);
+    int64_t quiet_ns = is_mostly_late ? pick_quantile(lateness->list, steps - first, QUIET_PART) : 0;
+    quiet_ns = quiet_ns < 0 ? quiet_ns : 0;
+    for (size_t step = 0; step < steps; step++)
+        row[step] = step < first ? NAN : (double)(late_ns[step] - quiet_ns) / lateness->sigma;
+}
+
+/* How certain it is that a host was late in these steps, among the lateness of other hosts: log odds. */
+static double rate_lateness(const struct lateness *lateness, const struct finding *finding)
+{
+    const struct baseline *baseline = lateness->baseline;
+    size_t ranks = lateness->job->rank_count, steps = (size_t)baseline->step_count, others = 0;
+    size_t stride = (ranks + MOST_SAMPLED - 1) / MOST_SAMPLED;
+    struct step_set set = {.first = finding->first_step,
+                           .last = finding->last_step,
+                           .period = 1,
+                           .numbers = lateness->job->step_numbers};
+    int is_mostly_late = step_set_count(&set) * 2 > baseline->step_count - baseline->first_step;
+    read_lateness(lateness, (size_t)finding->rank, is_mostly_late, lateness->row);
+    scan_set(lateness->row, SCAN_TAIL_OWN, &set);
+    for (size_t rank = 0; rank < ranks; rank += stride)
+        if (rank != (size_t)finding->rank)
+            read_lateness(lateness, rank, 0, lateness->rows + others++ * steps);
+    double score = scan_related_score(lateness->row, &set, lateness->rows, others, (int32_t)steps,
+                                      SCAN_TAIL_OWN, lateness->rows + MOST_SAMPLED * steps);
+    return score - scan_sets(baseline->step_count - baseline->first_step) - log((double)ranks);
+}
+
+/* Asks findings that rest on their number of steps how certain they are. -1 when memory runs out. */
+static int ask_late_hosts(struct findings *findings, const struct job *job, const struct baseline *baseline)
+{
+    struct lateness lateness;
+    int failed = lateness_init(&lateness, job, baseline);
+    for (size_t i = 0; !failed && i < findings->count; i++)
+        if (rests_on_steps(&findings->items[i]))
+            finding_ask(findings, &findings->items[i], RULE_CERTAINTY,
+                        rate_lateness(&lateness, &findings->items[i]) - log(job_selection_ratio(job)));
+    lateness_release(&lateness);
+    return failed;
 }
 
 int findings_take_explanations(struct findings *findings, const struct suspects *suspects,
@@ -335,9 +426,8 @@ int findings_take_explanations(struct findings *findings, const struct suspects 
         .least_ns = scale(baseline->median_step_ns, options->min_gain * limit_of(LIMIT_NO_GAIN))};
     if (!replay)
         return 0;
-    for (size_t i = findings->count; i-- > 0;)
-        if (rests_on_steps(&findings->items[i]))
-            findings_remove(findings, i);
+    if (ask_late_hosts(findings, job, baseline))
+        return error_no_memory(error);
     unsigned char *explained = mark_late_notices(findings, job);
     int failed = explained ? explanations_find(&explanations, job, baseline, edges, transfers, replay,
                                                explained, &acceptance, error)
