@@ -87,14 +87,16 @@ void residual_matrix_release(struct residual_matrix *residuals)
 /*
  * The part of an excess that is the host's. A host that is late delays all GPU work that follows in the step.
  * Ranks that wait for it in an operation compute in the meantime, so that the same delay shows again before
- * later operations that were queued in time: `shift_ns` is the greatest lateness of the step so far.
+ * later operations that were queued in time: `shift_ns` is the greatest lateness of the step so far for which
+ * others waited.
  */
-static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns,
-                            int64_t *shift_ns)
+static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t waited_ns,
+                            int64_t excess_ns, int64_t *shift_ns)
 {
     if (!place_matrix_lateness_is(matrix, late_ns, excess_ns))
         return *shift_ns < excess_ns ? *shift_ns : excess_ns;
-    *shift_ns = late_ns > *shift_ns ? late_ns : *shift_ns;
+    waited_ns = late_ns < waited_ns ? late_ns : waited_ns;
+    *shift_ns = waited_ns > *shift_ns ? waited_ns : *shift_ns;
     return matrix->times->within || late_ns > excess_ns ? excess_ns : late_ns;
 }
 
@@ -145,8 +147,8 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
             if (beyond_ns <= 0)
                 continue;
             residuals->more[cell] += beyond_ns;
-            residuals->host[cell] +=
-                part_of_host(matrix, matrix->late_more[cell], beyond_ns, &sums->shift_ns[cell]);
+            residuals->host[cell] += part_of_host(matrix, matrix->late_more[cell], matrix->waited[cell],
+                                                  beyond_ns, &sums->shift_ns[cell]);
         }
 }
 
@@ -190,7 +192,8 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
             continue;
         level->more_ns += apart_ns;
         level->host_ns +=
-            part_of_host(matrix, usual_of(matrix, matrix->late_more, NULL, unit), apart_ns, &level->shift_ns);
+            part_of_host(matrix, usual_of(matrix, matrix->late_more, NULL, unit),
+                         usual_of(matrix, matrix->waited, NULL, unit), apart_ns, &level->shift_ns);
     }
 }
 
