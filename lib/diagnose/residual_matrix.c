@@ -270,6 +270,19 @@ static void compare_launches(const struct residual_matrix *residuals, int64_t *l
             late[unit * steps + step] -= median_of_others(&middles, late[unit * steps + step]);
 }
 
+/*
+ * A host that waits for its slow GPU at the end of a step launches late in the next one: what the GPU took
+ * longer in the step before is no lateness of the host.
+ */
+static void subtract_gpu(const struct residual_matrix *residuals, int64_t *late, size_t steps, size_t unit)
+{
+    for (size_t cell = unit * steps + 1; cell < (unit + 1) * steps; cell++) {
+        int64_t gpu_ns = residuals->more[cell - 1] - residuals->host[cell - 1];
+        if (late[cell] > 0)
+            late[cell] = late[cell] > gpu_ns ? late[cell] - gpu_ns : 0;
+    }
+}
+
 /* Of a normal distribution: its lower quartile and its lowest tenth, in standard deviations. */
 static const double QUARTILE = 0.67, TENTH = 1.28;
 
@@ -298,8 +311,11 @@ static void settle_late(struct residual_matrix *residuals, struct sums *sums, si
 
 static void settle(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t first_step)
 {
-    for (size_t unit = 0; unit < residuals->units; unit++)
+    for (size_t unit = 0; unit < residuals->units; unit++) {
         settle_unit(residuals, sums, steps, first_step, unit);
+        subtract_gpu(residuals, residuals->late, steps, unit);
+        subtract_gpu(residuals, residuals->late_beyond, steps, unit);
+    }
     for (size_t step = first_step; step < steps; step++) {
         compare_launches(residuals, residuals->late, steps, step, sums->list);
         compare_launches(residuals, residuals->late_beyond, steps, step, sums->list);
