@@ -150,9 +150,8 @@ const int64_t *explanation_search_values(const struct residual_matrix *residuals
 }
 
 /*
- * The spread of residuals about their median, without explained cells. Late launches are never below 0, and 0
- * where a rank is not the last: an upper quantile tells their spread, as long as no more ranks are at fault
- * than lie beyond it.
+ * The spread of residuals about their median, without explained cells. Of late launches, most are 0: an upper
+ * quantile tells their spread, as long as no more ranks are at fault than lie beyond it.
  */
 static int64_t sigma_of(struct explanation_search *it, const struct residual_matrix *residuals,
                         enum measure measure, const struct partition *partition)
@@ -408,16 +407,16 @@ static int scan_units(struct explanation_search *it, size_t number, enum measure
 }
 
 /*
- * By how much the best scores of the other ranks exceed what they should be (the median over ranks), or that
- * of the same unit in other steps: the hosts of some jobs are late in turn, now and then. (Genomic control:
- * Devlin and Roeder, 1999.) Returns -1 when memory runs out.
+ * By how much the best scores of the other ranks (the median), or that of the unit in other steps, exceed
+ * what they should be: hosts of some jobs are late in turn. (Genomic control: Devlin and Roeder, 1999.) -1:
+ * no memory
  */
 static double deflation_of(struct explanation_search *it, const struct explanation *fault)
 {
     const struct partition *partition = fault->partition, *ranks = &it->found->partitions.items[0];
     int32_t steps = it->source.baseline->step_count;
-    size_t count = 0;
     struct step_set rest;
+    size_t count = 0;
     if (scan_units(it, 0, MEASURE_LATE) ||
         fill_row(it, (size_t)(partition - ranks), fault->unit, MEASURE_LATE) < 0)
         return -1;
@@ -434,49 +433,45 @@ static double deflation_of(struct explanation_search *it, const struct explanati
     return fmax(fmax(of_others, rest.score) / scan_expected(steps - it->source.baseline->first_step), 1);
 }
 
-static double mean_of(const double *row, size_t steps)
+/* The mean of a row, and the part of its steps that are beyond 0 by more than their spread. */
+static double mean_of(const double *row, size_t steps, double *part)
 {
-    double sum = 0, known = 0;
+    double sum = 0, known = 0, late = 0;
     for (size_t step = 0; step < steps; step++)
         if (!isnan(row[step])) {
             sum += row[step];
+            late += row[step] > 1;
             known++;
         }
+    *part = known > 0 ? late / known : 0;
     return known > 0 ? sum / known : 0;
-}
-
-/* Whether more than half of the steps of the row are late by more than its spread: fewer are another set. */
-static int is_throughout(const double *row, size_t steps)
-{
-    size_t known = 0, late = 0;
-    for (size_t step = 0; step < steps; step++) {
-        known += !isnan(row[step]);
-        late += row[step] > 1;
-    }
-    return late * 2 > known;
 }
 
 /* Hosts of healthy jobs differ by less, in standard deviations. */
 static const double LEAST_ALWAYS = 3;
 
-/* Whether a unit is late in all steps, by far more than any other rank: hosts differ by design, too. */
+/* Whether a unit is late in more than half of all steps, and by far more than any other rank is by design. */
 static int is_always_late(const struct explanation_search *it, const struct explanation *fault)
 {
     const struct partition *ranks = &it->found->partitions.items[0];
     size_t steps = (size_t)it->source.baseline->step_count;
-    double greatest = 0;
+    double greatest = 0, part, ignored, mean = mean_of(it->row, steps, &part);
     for (size_t i = 0; i < it->sampled_count; i++)
         if (fault->partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)fault->unit)
-            greatest = fmax(greatest, mean_of(it->rows[MEASURE_ALWAYS_LATE] + i * steps, steps));
-    double mean = mean_of(it->row, steps);
-    return is_throughout(it->row, steps) && mean >= LEAST_ALWAYS &&
-           mean >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+            greatest = fmax(greatest, mean_of(it->rows[MEASURE_ALWAYS_LATE] + i * steps, steps, &ignored));
+    return part > 0.5 && mean >= LEAST_ALWAYS && mean >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+}
+
+static double certainty_of(const struct explanation_search *it, const struct explanation *fault)
+{
+    int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
+    return fault->steps.score * weight_of(it, fault->partition, fault->unit) -
+           (fault->is_steady ? 0 : scan_sets(steps)) - log(unit_count(it) * KINDS);
 }
 
 /* Computes the certainty of a set of steps that was scored. -1 when memory runs out. */
 static int rate_set(struct explanation_search *it, struct explanation *fault)
 {
-    int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
     if (relate(it, fault->partition, fault->unit, fault->measure, &fault->steps))
         return -1;
     if (fault->measure == MEASURE_ALWAYS_LATE && !is_always_late(it, fault))
@@ -485,34 +480,23 @@ static int rate_set(struct explanation_search *it, struct explanation *fault)
     if (deflation < 0)
         return -1;
     fault->steps.score /= deflation;
-    /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
-    double weight =
-        fault->is_steady && !fault->partition->is_host ? 1 : weight_of(it, fault->partition, fault->unit);
-    fault->certainty =
-        fault->steps.score * weight - (fault->is_steady ? 0 : scan_sets(steps)) - log(unit_count(it) * KINDS);
+    fault->certainty = certainty_of(it, fault);
     return 0;
 }
 
 static int propose_sets(struct explanation_search *it, size_t number, enum measure measure,
                         struct explanation *proposal)
 {
-    const struct baseline *baseline = it->source.baseline;
     const struct partition *partition = &it->found->partitions.items[number];
-    int32_t steps = baseline->step_count - baseline->first_step;
     if (scan_units(it, number, measure))
         return -1;
     const struct step_set *best = it->sets[measure][number];
     for (size_t unit = 0; unit < partition->count; unit++) {
-        struct explanation next = {.partition = partition,
-                                   .unit = unit,
-                                   .steps = best[unit],
-                                   .measure = measure,
-                                   .slower_part = 1,
-                                   .most_part = 1};
+        struct explanation next = {.partition = partition, .unit = unit, .steps = best[unit]};
+        next.measure = measure;
         if (best[unit].score <= 0)
             continue;
-        double penalty = scan_sets(steps) + log(unit_count(it) * KINDS);
-        next.certainty = best[unit].score * weight_of(it, partition, unit) - penalty;
+        next.certainty = certainty_of(it, &next);
         if (next.certainty <= proposal->certainty || is_idle(it, &next))
             continue;
         if (rate_set(it, &next))
@@ -746,12 +730,10 @@ static int propose_late(struct explanation_search *it, size_t number, size_t uni
         .is_steady = 1,
         .measure = MEASURE_ALWAYS_LATE,
         .slower_part = 1,
-        .most_part = 1,
         .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
-    int is_filled =
-        it->mostly[number][unit] || !may_be_late(next.partition) || !has_enough_peers(it, number, unit)
-            ? 0
-            : fill_row(it, number, unit, MEASURE_ALWAYS_LATE);
+    if (it->mostly[number][unit] || !may_be_late(next.partition) || !has_enough_peers(it, number, unit))
+        return 0;
+    int is_filled = fill_row(it, number, unit, MEASURE_ALWAYS_LATE);
     if (is_filled <= 0)
         return is_filled;
     scan_set(it->row, SCAN_TAIL_OWN, &next.steps);
@@ -780,20 +762,13 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
         *fault = steady;
         return 0;
     }
-    int is_filled = fault->measure == MEASURE_LATE && !may_be_late(fault->partition)
-                        ? 0
-                        : fill_row(it, number, unit, fault->measure);
-    fault->certainty = is_filled > 0 ? fault->certainty : 0;
+    int is_asked = fault->measure == MEASURE_OWN || may_be_late(fault->partition);
+    int is_filled = is_asked ? fill_row(it, number, unit, fault->measure) : 0;
+    fault->certainty = 0;
     if (is_filled <= 0)
         return is_filled;
     scan_set(it->row, SCAN_TAIL_OWN, &fault->steps);
     return rate_set(it, fault);
-}
-
-static void propose_all_steady(struct explanation_search *it, size_t number, struct explanation *best)
-{
-    for (size_t unit = 0; unit < it->found->partitions.items[number].count; unit++)
-        propose_steady(it, number, unit, best);
 }
 
 /* Steps in which a unit was slow, or its host late. */
@@ -802,12 +777,10 @@ static int propose_all_sets(struct explanation_search *it, size_t number, struct
     const struct partition *partition = &it->found->partitions.items[number];
     if (propose_sets(it, number, MEASURE_OWN, best))
         return -1;
-    if (!may_be_late(partition))
-        return 0;
     for (size_t unit = 0; unit < partition->count; unit++)
         if (propose_late(it, number, unit, best))
             return -1;
-    return propose_sets(it, number, MEASURE_LATE, best);
+    return may_be_late(partition) ? propose_sets(it, number, MEASURE_LATE, best) : 0;
 }
 
 int explanation_search_best(struct explanation_search *it, struct explanation *best)
@@ -815,9 +788,9 @@ int explanation_search_best(struct explanation_search *it, struct explanation *b
     *best = (struct explanation){.certainty = it->acceptance_limits->certainty};
     if (measure_residual_matrices(it))
         return -1;
-
     for (size_t i = 0; i < it->found->partitions.count; i++)
-        propose_all_steady(it, i, best);
+        for (size_t unit = 0; unit < it->found->partitions.items[i].count; unit++)
+            propose_steady(it, i, unit, best);
     for (size_t i = 0; !best->partition && i < it->found->partitions.count; i++)
         if (propose_all_sets(it, i, best))
             return -1;
