@@ -118,6 +118,7 @@ static struct fault fault_of(const struct explanation_search *it, const struct e
                           .apart = partitions->count,
                           .steps = it->marked,
                           .is_steady = explanation->is_steady,
+                          .is_late = explanation->measure != MEASURE_OWN,
                           .most_part = explanation->most_part};
 }
 
@@ -177,10 +178,12 @@ static int32_t slowest_of(const struct explanation_search *it, const struct expl
         const struct residual_matrix *residuals =
             role >= 0 ? explanation_search_residual_matrix(it, (size_t)role, 0) : NULL;
         int32_t at = residuals && residuals->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
-        int64_t slow_ns = at >= 0 && fault->is_steady ? residuals->level[at].apart_ns : 0;
-        for (size_t step = 0; at >= 0 && !fault->is_steady && step < steps; step++)
-            if (it->marked[step] && residuals->beyond[(size_t)at * steps + step] != TIME_UNKNOWN)
-                slow_ns += residuals->beyond[(size_t)at * steps + step];
+        int by_level = fault->is_steady && fault->measure == MEASURE_OWN;
+        int64_t slow_ns = at >= 0 && by_level ? residuals->level[at].apart_ns : 0;
+        const int64_t *values = residuals ? explanation_search_values(residuals, fault->measure) : NULL;
+        for (size_t step = 0; at >= 0 && !by_level && step < steps; step++)
+            if (it->marked[step] && values[(size_t)at * steps + step] != TIME_UNKNOWN)
+                slow_ns += values[(size_t)at * steps + step];
         if (at >= 0 && slow_ns > most_ns) {
             most_ns = slow_ns;
             slowest = rank;
@@ -244,6 +247,7 @@ static double measure_common(const struct explanation_search *it, const struct e
 /* Measures the excess of an explanation from the residuals that it was found in. */
 static void explaining_measure(struct explanation_search *it, struct explanation *explanation)
 {
+    int64_t late_ns = 0;
     explanation->slow_ns = explanation->more_ns = explanation->host_ns = 0;
     explanation->has_no_peers = 1;
     explaining_mark(it, explanation);
@@ -269,6 +273,16 @@ static void explaining_measure(struct explanation_search *it, struct explanation
                 explanation->more_ns += residuals->more[(size_t)at * steps + step];
                 explanation->host_ns += residuals->host[(size_t)at * steps + step];
             }
+        const int64_t *values = explanation_search_values(residuals, explanation->measure);
+        for (size_t step = 0; explanation->measure != MEASURE_OWN && step < steps; step++)
+            if (it->marked[step] && values[(size_t)at * steps + step] != TIME_UNKNOWN)
+                late_ns += values[(size_t)at * steps + step];
+    }
+    /* Sizes that differ from step to step exceed the medians of a level. */
+    if (late_ns > explanation->host_ns) {
+        explanation->more_ns += late_ns - explanation->host_ns;
+        explanation->slow_ns = explanation->slow_ns > late_ns ? explanation->slow_ns : late_ns;
+        explanation->host_ns = late_ns;
     }
     explanation->slow_ns /= (int64_t)(roles ? roles : 1);
     explanation->more_ns /= (int64_t)(roles ? roles : 1);

@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/finding.h"
 #include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
@@ -30,10 +31,8 @@ static const double KINDS = 3;
 /* What three of four ranks of a unit show counts as much as this many ranks. */
 static const double SEVERAL_COUNT = 2;
 
-/*
- * Minimum number of other units, to compare a unit that was slow in all steps with.
- */
-enum { OTHERS_TO_COMPARE = 3 };
+/* A quantile, and where it lies in a normal distribution, in standard deviations. */
+static const double UPPER = 0.7, UPPER_SIGMA = 0.524;
 
 /*
  * With at most this many others, the median distance is not reliable; the largest distance is used instead.
@@ -57,18 +56,21 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     it->growth = measure_growth(job, baseline);
     it->source = (struct place_matrix_source){job, baseline, transfers, it->explained, it->stays, it->growth};
     it->residual_matrices = array_new(residual_matrices, sizeof *it->residual_matrices);
-    it->sigma_ns = array_new(residual_matrices, sizeof *it->sigma_ns);
+    for (int measure = 0; measure < MEASURES; measure++)
+        if (!(it->sigma_ns[measure] = array_new(residual_matrices, sizeof **it->sigma_ns)))
+            return -1;
     it->dirty = array_new(roles, 1);
     it->row = array_new(steps + 1, sizeof *it->row);
     it->by_role = array_new(roles + 1, sizeof *it->by_role);
+    it->scores = array_new(job->rank_count + 1, sizeof *it->scores);
     it->list = array_new(job->rank_count * steps + 1, sizeof *it->list);
     it->marked = array_new(steps + 1, 1);
     it->peak_marks = array_new(it->found->partitions.count * steps + 1, 1);
     for (size_t i = 0; i < it->found->partitions.count; i++)
         if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
             return -1;
-    if (!it->explained || !it->stays || !it->growth || !it->residual_matrices || !it->sigma_ns ||
-        !it->dirty || !it->row || !it->by_role || !it->list || !it->marked || !it->peak_marks)
+    if (!it->explained || !it->stays || !it->growth || !it->residual_matrices || !it->dirty || !it->row ||
+        !it->by_role || !it->scores || !it->list || !it->marked || !it->peak_marks)
         return -1;
     memset(it->dirty, 1, roles);
     if (explained)
@@ -78,13 +80,17 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
 
 static void forget_sets(struct explanation_search *it)
 {
-    free(it->rows);
-    it->rows = NULL;
     for (size_t i = 0; i < MOST_PARTITIONS; i++) {
-        free(it->sets[i]);
-        it->sets[i] = NULL;
         free(it->peaks[i]);
         it->peaks[i] = NULL;
+    }
+    for (int measure = 0; measure < MEASURES; measure++) {
+        free(it->rows[measure]);
+        it->rows[measure] = NULL;
+        for (size_t i = 0; i < MOST_PARTITIONS; i++) {
+            free(it->sets[measure][i]);
+            it->sets[measure][i] = NULL;
+        }
     }
 }
 
@@ -109,13 +115,15 @@ void explanation_search_release(struct explanation_search *it)
     free(it->stays);
     free(it->growth);
     free(it->residual_matrices);
-    free(it->sigma_ns);
+    for (int measure = 0; measure < MEASURES; measure++)
+        free(it->sigma_ns[measure]);
     free(it->dirty);
     free(it->row);
     free(it->sampled);
     free(it->others);
     free(it->residuals);
     free(it->by_role);
+    free(it->scores);
     free(it->list);
     free(it->marked);
     free(it->peak_marks);
@@ -140,19 +148,32 @@ static int is_explained(const struct explanation_search *it, const struct partit
     return 0;
 }
 
-/* The spread of residuals about their median, without explained cells. */
-static int64_t sigma_of(struct explanation_search *it, const struct residual_matrix *residuals,
-                        const struct partition *partition)
+const int64_t *explanation_search_values(const struct residual_matrix *residuals, enum measure measure)
 {
+    return measure == MEASURE_OWN    ? residuals->beyond
+           : measure == MEASURE_LATE ? residuals->late_beyond
+                                     : residuals->late;
+}
+
+/*
+ * The spread of residuals about their median, without explained cells. Of late launches, most are 0: an upper
+ * quantile tells their spread, as long as no more ranks are at fault than lie beyond it.
+ */
+static int64_t sigma_of(struct explanation_search *it, const struct residual_matrix *residuals,
+                        enum measure measure, const struct partition *partition)
+{
+    const int64_t *values = explanation_search_values(residuals, measure);
     const struct baseline *baseline = it->source.baseline;
     size_t steps = (size_t)baseline->step_count, count = 0;
     for (size_t unit = 0; unit < residuals->units; unit++)
         for (size_t step = (size_t)baseline->first_step; step < steps; step++)
-            if (residuals->beyond[unit * steps + step] != TIME_UNKNOWN &&
+            if (values[unit * steps + step] != TIME_UNKNOWN &&
                 !is_explained(it, partition, (size_t)residuals->unit[unit], step))
-                it->list[count++] = residuals->beyond[unit * steps + step];
-    int64_t middle = count ? pick_quantile(it->list, count, 0.5) : 0;
-    int64_t sigma = count ? sigma_about(it->list, count, middle) : 0;
+                it->list[count++] = values[unit * steps + step];
+    int64_t middle = count && measure == MEASURE_OWN ? pick_quantile(it->list, count, 0.5) : 0;
+    int64_t sigma = !count                   ? 0
+                    : measure == MEASURE_OWN ? sigma_about(it->list, count, middle)
+                                             : scale(pick_quantile(it->list, count, UPPER), 1 / UPPER_SIGMA);
     int64_t least = scale(baseline->median_step_ns, LEAST_SIGMA);
     return sigma > least ? sigma : least > 0 ? least : 1;
 }
@@ -183,9 +204,13 @@ static int measure_residual_matrices(struct explanation_search *it)
         if (residual_matrices_init(explanation_search_residual_matrix(it, role, 0), &it->source, partitions,
                                    role))
             return -1;
-        for (size_t i = 0; i < partitions->count; i++)
-            it->sigma_ns[role * partitions->count + i] =
-                sigma_of(it, explanation_search_residual_matrix(it, role, i), &partitions->items[i]);
+        for (size_t i = 0; i < partitions->count * MEASURES; i++) {
+            size_t number = i / MEASURES;
+            enum measure measure = (enum measure)(i % MEASURES);
+            it->sigma_ns[measure][role * partitions->count + number] =
+                sigma_of(it, explanation_search_residual_matrix(it, role, number), measure,
+                         &partitions->items[number]);
+        }
         it->dirty[role] = 0;
         forget_sets(it);
     }
@@ -204,7 +229,7 @@ int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t uni
  * Reads the residuals of a unit, in sigma, for each role of its ranks: [role * steps + step]. Returns the
  * number of roles; -1 when memory runs out.
  */
-static int read_residuals(struct explanation_search *it, size_t number, size_t unit)
+static int read_residuals(struct explanation_search *it, size_t number, size_t unit, enum measure measure)
 {
     size_t roles = 0, steps = (size_t)it->source.baseline->step_count;
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
@@ -215,9 +240,11 @@ static int read_residuals(struct explanation_search *it, size_t number, size_t u
         if (array_reserve((void **)&it->residuals, &it->residual_room, (roles + 1) * steps,
                           sizeof *it->residuals))
             return -1;
-        double sigma = (double)it->sigma_ns[role * it->found->partitions.count + number];
+        double sigma = (double)it->sigma_ns[measure][role * it->found->partitions.count + number];
+        if (measure == MEASURE_LATE)
+            sigma = fmax(sigma, (double)residuals->late_sigma[at]);
         for (size_t step = 0; step < steps; step++) {
-            int64_t beyond_ns = residuals->beyond[(size_t)at * steps + step];
+            int64_t beyond_ns = explanation_search_values(residuals, measure)[(size_t)at * steps + step];
             it->residuals[roles * steps + step] = beyond_ns == TIME_UNKNOWN ? NAN : (double)beyond_ns / sigma;
         }
         roles++;
@@ -240,11 +267,11 @@ static double middle_residual(struct explanation_search *it, size_t roles, size_
 }
 
 /* Fills in the residuals of a unit. Returns whether there are any; -1 when memory runs out. */
-static int fill_row(struct explanation_search *it, size_t number, size_t unit)
+static int fill_row(struct explanation_search *it, size_t number, size_t unit, enum measure measure)
 {
     const struct baseline *baseline = it->source.baseline;
     const struct partition *partition = &it->found->partitions.items[number];
-    int roles = read_residuals(it, number, unit);
+    int roles = read_residuals(it, number, unit, measure);
     for (size_t step = 0; roles >= 0 && step < (size_t)baseline->step_count; step++)
         it->row[step] = step < (size_t)baseline->first_step || is_explained(it, partition, unit, step)
                             ? NAN
@@ -262,27 +289,27 @@ static int is_idle(const struct explanation_search *it, const struct explanation
 }
 
 /* Reads the residuals of single ranks, of all or of a sample that is spread over the job. */
-static int sample_rows(struct explanation_search *it)
+static int sample_rows(struct explanation_search *it, enum measure measure)
 {
     size_t ranks = it->found->partitions.items[0].count, steps = (size_t)it->source.baseline->step_count;
     size_t stride = (ranks + MOST_SAMPLED - 1) / MOST_SAMPLED;
-    if (it->rows)
+    if (it->rows[measure])
         return 0;
-    it->rows = array_new(MOST_SAMPLED * steps + 1, sizeof *it->rows);
+    it->rows[measure] = array_new(MOST_SAMPLED * steps + 1, sizeof **it->rows);
     if (!it->sampled)
         it->sampled = array_new(MOST_SAMPLED, sizeof *it->sampled);
     if (!it->others)
         it->others = array_new(MOST_SAMPLED * steps * 2 + 1, sizeof *it->others);
-    if (!it->sampled || !it->others || !it->rows)
+    if (!it->sampled || !it->others || !it->rows[measure])
         return -1;
     it->sampled_count = 0;
     for (size_t unit = 0; unit < ranks; unit += stride) {
-        int is_filled = fill_row(it, 0, unit);
+        int is_filled = fill_row(it, 0, unit, measure);
         if (is_filled < 0)
             return -1;
         if (!is_filled)
             continue;
-        memcpy(it->rows + it->sampled_count * steps, it->row, steps * sizeof *it->row);
+        memcpy(it->rows[measure] + it->sampled_count * steps, it->row, steps * sizeof *it->row);
         it->sampled[it->sampled_count++] = (int32_t)unit;
     }
     return 0;
@@ -322,17 +349,17 @@ static int has_peers(const struct explanation_search *it, const struct partition
  * when memory runs out.
  */
 static int relate(struct explanation_search *it, const struct partition *partition, size_t unit,
-                  struct step_set *set)
+                  enum measure measure, struct step_set *set)
 {
     size_t count = 0, steps = (size_t)it->source.baseline->step_count;
     const struct partition *ranks = &it->found->partitions.items[0];
     if (!has_peers(it, partition, unit))
         return 0;
-    if (sample_rows(it) || fill_row(it, (size_t)(partition - ranks), unit) < 0)
+    if (sample_rows(it, measure) || fill_row(it, (size_t)(partition - ranks), unit, measure) < 0)
         return -1;
     for (size_t i = 0; i < it->sampled_count; i++)
         if (partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)unit)
-            memcpy(it->others + count++ * steps, it->rows + i * steps, steps * sizeof *it->rows);
+            memcpy(it->others + count++ * steps, it->rows[measure] + i * steps, steps * sizeof **it->rows);
     if (count > 1)
         remove_common(it->others, count, steps);
     set->score = scan_related_score(it->row, set, it->others, count, (int32_t)steps, SCAN_TAIL_OWN,
@@ -384,22 +411,23 @@ static void note_peaks(struct explanation_search *it, size_t number, size_t unit
 }
 
 /* Finds the best set of each unit of a partition. */
-static int scan_units(struct explanation_search *it, size_t number)
+static int scan_units(struct explanation_search *it, size_t number, enum measure measure)
 {
     const struct partition *partition = &it->found->partitions.items[number];
-    if (it->sets[number])
+    if (it->sets[measure][number])
         return 0;
-    it->sets[number] = array_new(partition->count, sizeof **it->sets);
-    it->peaks[number] = array_new((size_t)it->source.baseline->step_count + 1, sizeof **it->peaks);
-    if (!it->sets[number] || !it->peaks[number])
+    it->sets[measure][number] = array_new(partition->count, sizeof ***it->sets);
+    if (measure == MEASURE_OWN)
+        it->peaks[number] = array_new((size_t)it->source.baseline->step_count + 1, sizeof **it->peaks);
+    if (!it->sets[measure][number] || (measure == MEASURE_OWN && !it->peaks[number]))
         return -1;
     for (size_t unit = 0; unit < partition->count; unit++) {
-        int is_filled = fill_row(it, number, unit);
+        int is_filled = fill_row(it, number, unit, measure);
         if (is_filled < 0 ||
             (is_filled && scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count,
-                                   SCAN_TAIL_OWN, &it->sets[number][unit])))
+                                   SCAN_TAIL_OWN, &it->sets[measure][number][unit])))
             return -1;
-        if (is_filled)
+        if (is_filled && measure == MEASURE_OWN)
             note_peaks(it, number, unit);
     }
     return 0;
@@ -455,7 +483,7 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
     size_t steps = (size_t)baseline->step_count;
     unsigned char *marks = &it->peak_marks[number * steps];
     double greatest = 1;
-    if (fill_row(it, number, unit) < 0)
+    if (fill_row(it, number, unit, MEASURE_OWN) < 0)
         return -1;
     for (size_t step = 0; step < steps; step++) {
         const struct peak *peak = &it->peaks[number][step];
@@ -492,7 +520,7 @@ static int propose_peaks(struct explanation_search *it, size_t number, struct ex
     struct explanation next = {.partition = NULL};
     if (!has_peaks(&it->found->partitions.items[number]))
         return 0;
-    if (scan_units(it, number))
+    if (scan_units(it, number, MEASURE_OWN))
         return -1;
     int32_t unit = unit_of_peak(it, number);
     if (unit < 0)
@@ -503,25 +531,101 @@ static int propose_peaks(struct explanation_search *it, size_t number, struct ex
     return 0;
 }
 
-static int propose_sets(struct explanation_search *it, size_t number, struct explanation *proposal)
+/*
+ * By how much the best scores of the other ranks (the median), or that of the unit in other steps, exceed
+ * what they should be: hosts of some jobs are late in turn. (Genomic control: Devlin and Roeder, 1999.) -1:
+ * no memory
+ */
+static double deflation_of(struct explanation_search *it, const struct explanation *fault)
 {
-    const struct baseline *baseline = it->source.baseline;
-    const struct partition *partition = &it->found->partitions.items[number];
-    int32_t steps = baseline->step_count - baseline->first_step;
-    if (scan_units(it, number))
+    const struct partition *partition = fault->partition, *ranks = &it->found->partitions.items[0];
+    int32_t steps = it->source.baseline->step_count;
+    struct step_set rest;
+    size_t count = 0;
+    if (scan_units(it, 0, MEASURE_LATE) ||
+        fill_row(it, (size_t)(partition - ranks), fault->unit, MEASURE_LATE) < 0)
         return -1;
-    const struct step_set *best = it->sets[number];
+    for (size_t rank = 0; rank < ranks->count; rank++)
+        if (partition->unit_of[ranks->ranks[ranks->first[rank]]] != (int32_t)fault->unit)
+            it->scores[count++] = it->sets[MEASURE_LATE][0][rank].score;
+    sort_reals(it->scores, count);
+    for (int32_t step = 0; step < steps; step++)
+        if (step_set_has(&fault->steps, step))
+            it->row[step] = NAN;
+    if (scan_row(it->row, it->source.job->step_numbers, steps, SCAN_TAIL_OWN, &rest))
+        return -1;
+    double of_others = count ? it->scores[(count - 1) / 2] : 0;
+    return fmax(fmax(of_others, rest.score) / scan_expected(steps - it->source.baseline->first_step), 1);
+}
+
+/* The mean of a row, and the part of its steps that are beyond 0 by more than their spread. */
+static double mean_of(const double *row, size_t steps, double *part)
+{
+    double sum = 0, known = 0, late = 0;
+    for (size_t step = 0; step < steps; step++)
+        if (!isnan(row[step])) {
+            sum += row[step];
+            late += row[step] > 1;
+            known++;
+        }
+    *part = known > 0 ? late / known : 0;
+    return known > 0 ? sum / known : 0;
+}
+
+/* Hosts of healthy jobs differ by less, in standard deviations. */
+static const double LEAST_ALWAYS = 3;
+
+/* Whether a unit is late in more than half of all steps, and by far more than any other rank is by design. */
+static int is_always_late(const struct explanation_search *it, const struct explanation *fault)
+{
+    const struct partition *ranks = &it->found->partitions.items[0];
+    size_t steps = (size_t)it->source.baseline->step_count;
+    double greatest = 0, part, ignored, mean = mean_of(it->row, steps, &part);
+    for (size_t i = 0; i < it->sampled_count; i++)
+        if (fault->partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)fault->unit)
+            greatest = fmax(greatest, mean_of(it->rows[MEASURE_ALWAYS_LATE] + i * steps, steps, &ignored));
+    return part > 0.5 && mean >= LEAST_ALWAYS && mean >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+}
+
+static double certainty_of(const struct explanation_search *it, const struct explanation *fault)
+{
+    int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
+    return fault->steps.score * weight_of(it, fault->partition, fault->unit) -
+           (fault->is_steady ? 0 : scan_sets(steps)) - log(unit_count(it) * KINDS);
+}
+
+/* Computes the certainty of a set of steps that was scored. -1 when memory runs out. */
+static int rate_set(struct explanation_search *it, struct explanation *fault)
+{
+    if (relate(it, fault->partition, fault->unit, fault->measure, &fault->steps))
+        return -1;
+    if (fault->measure == MEASURE_ALWAYS_LATE && !is_always_late(it, fault))
+        fault->steps.score = 0;
+    double deflation = fault->measure == MEASURE_LATE ? deflation_of(it, fault) : 1;
+    if (deflation < 0)
+        return -1;
+    fault->steps.score /= deflation;
+    fault->certainty = certainty_of(it, fault);
+    return 0;
+}
+
+static int propose_sets(struct explanation_search *it, size_t number, enum measure measure,
+                        struct explanation *proposal)
+{
+    const struct partition *partition = &it->found->partitions.items[number];
+    if (scan_units(it, number, measure))
+        return -1;
+    const struct step_set *best = it->sets[measure][number];
     for (size_t unit = 0; unit < partition->count; unit++) {
         struct explanation next = {.partition = partition, .unit = unit, .steps = best[unit]};
+        next.measure = measure;
         if (best[unit].score <= 0)
             continue;
-        double penalty = scan_sets(steps) + log(unit_count(it) * KINDS);
-        next.certainty = best[unit].score * weight_of(it, partition, unit) - penalty;
+        next.certainty = certainty_of(it, &next);
         if (next.certainty <= proposal->certainty || is_idle(it, &next))
             continue;
-        if (relate(it, partition, unit, &next.steps))
+        if (rate_set(it, &next))
             return -1;
-        next.certainty = next.steps.score * weight_of(it, partition, unit) - penalty;
         propose(it, &next, proposal);
     }
     return 0;
@@ -595,7 +699,8 @@ static double level_likelihood(struct explanation_search *it, size_t role, size_
     if (others == 1)
         middle = 0;
     double steps = it->source.baseline->step_count > 1 ? it->source.baseline->step_count : 1;
-    int64_t of_noise = scale(it->sigma_ns[role * it->found->partitions.count + number], 1 / sqrt(steps));
+    int64_t of_noise =
+        scale(it->sigma_ns[MEASURE_OWN][role * it->found->partitions.count + number], 1 / sqrt(steps));
     int64_t of_level = scale(level->others_ns, LEAST_LEVEL_SIGMA);
     spread = spread > of_ranks ? spread : of_ranks;
     spread = spread > of_level ? spread : of_level;
@@ -722,40 +827,89 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
     }
 }
 
+/* What makes launches late lies in one process or in one host. */
+static int may_be_late(const struct partition *partition)
+{
+    return partition->kind == UNIT_RANK || partition->is_host;
+}
+
+/* Whether enough other units have a role of the unit, to compare it with them in all steps. */
+static int has_enough_peers(const struct explanation_search *it, size_t number, size_t unit)
+{
+    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+        if (residual_matrix_unit(residuals, unit) >= 0 && residuals->units <= OTHERS_TO_COMPARE)
+            return 0;
+    }
+    return 1;
+}
+
+/* A host that is late in all steps, by other times in each of them. -1 when memory runs out. */
+static int propose_late(struct explanation_search *it, size_t number, size_t unit,
+                        struct explanation *proposal)
+{
+    const struct baseline *baseline = it->source.baseline;
+    struct explanation next = {
+        .partition = &it->found->partitions.items[number],
+        .unit = unit,
+        .is_steady = 1,
+        .measure = MEASURE_ALWAYS_LATE,
+        .slower_part = 1,
+        .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
+    if (it->mostly[number][unit] || !may_be_late(next.partition) || !has_enough_peers(it, number, unit))
+        return 0;
+    int is_filled = fill_row(it, number, unit, MEASURE_ALWAYS_LATE);
+    if (is_filled <= 0)
+        return is_filled;
+    scan_set(it->row, SCAN_TAIL_OWN, &next.steps);
+    if (rate_set(it, &next))
+        return -1;
+    propose(it, &next, proposal);
+    return 0;
+}
+
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
                             struct explanation *fault)
 {
-    int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
-    int is_filled = 0;
-    const struct partition *partition = &it->found->partitions.items[number];
     struct explanation steady = {.certainty = 0};
-    if (fault->steps.marks && (fault->partition != partition || fault->unit != unit))
+    if (fault->steps.marks && (fault->partition != &it->found->partitions.items[number] || fault->unit != unit))
         fault->certainty = 0;
-    fault->partition = partition;
+    fault->partition = &it->found->partitions.items[number];
     fault->unit = unit;
     if (fault->steps.marks)
         return 0;
     if (fault->is_steady) {
-        propose_steady(it, number, unit, &steady);
-        steady.partition = partition;
+        if (fault->measure == MEASURE_OWN)
+            propose_steady(it, number, unit, &steady);
+        else if (propose_late(it, number, unit, &steady))
+            return -1;
+        steady.partition = fault->partition;
         steady.unit = unit;
         steady.is_steady = 1;
+        steady.measure = fault->measure;
         steady.steps = fault->steps;
         *fault = steady;
-    } else if ((is_filled = fill_row(it, number, unit)) > 0) {
-        scan_set(it->row, SCAN_TAIL_OWN, &fault->steps);
-        if (relate(it, partition, unit, &fault->steps))
-            return -1;
-        fault->certainty = fault->steps.score * weight_of(it, partition, unit) - scan_sets(steps) -
-                           log(unit_count(it) * KINDS);
+        return 0;
     }
-    return is_filled < 0 ? -1 : 0;
+    int is_asked = fault->measure == MEASURE_OWN || may_be_late(fault->partition);
+    int is_filled = is_asked ? fill_row(it, number, unit, fault->measure) : 0;
+    fault->certainty = 0;
+    if (is_filled <= 0)
+        return is_filled;
+    scan_set(it->row, SCAN_TAIL_OWN, &fault->steps);
+    return rate_set(it, fault);
 }
 
-static void propose_all_steady(struct explanation_search *it, size_t number, struct explanation *best)
+/* Steps in which a unit was slow, or its host late. */
+static int propose_all_sets(struct explanation_search *it, size_t number, struct explanation *best)
 {
-    for (size_t unit = 0; unit < it->found->partitions.items[number].count; unit++)
-        propose_steady(it, number, unit, best);
+    const struct partition *partition = &it->found->partitions.items[number];
+    if (propose_sets(it, number, MEASURE_OWN, best))
+        return -1;
+    for (size_t unit = 0; unit < partition->count; unit++)
+        if (propose_late(it, number, unit, best))
+            return -1;
+    return may_be_late(partition) ? propose_sets(it, number, MEASURE_LATE, best) : 0;
 }
 
 int64_t explanation_search_least(const struct explanation_search *it, int32_t counted)
@@ -763,7 +917,7 @@ int64_t explanation_search_least(const struct explanation_search *it, int32_t co
     const struct baseline *baseline = it->source.baseline;
     int64_t sigma_ns = 0;
     for (size_t role = 0; role < baseline->role_count; role++) {
-        int64_t here_ns = it->sigma_ns[role * it->found->partitions.count];
+        int64_t here_ns = it->sigma_ns[MEASURE_OWN][role * it->found->partitions.count];
         sigma_ns = here_ns > sigma_ns ? here_ns : sigma_ns;
     }
     double needed = it->acceptance_limits->certainty +
@@ -777,11 +931,11 @@ int explanation_search_best(struct explanation_search *it, struct explanation *b
     *best = (struct explanation){.certainty = it->acceptance_limits->certainty};
     if (measure_residual_matrices(it))
         return -1;
-
     for (size_t i = 0; i < it->found->partitions.count; i++)
-        propose_all_steady(it, i, best);
+        for (size_t unit = 0; unit < it->found->partitions.items[i].count; unit++)
+            propose_steady(it, i, unit, best);
     for (size_t i = 0; !best->partition && i < it->found->partitions.count; i++)
-        if (propose_sets(it, i, best))
+        if (propose_all_sets(it, i, best))
             return -1;
     for (size_t i = 0; !best->partition && i < it->found->partitions.count; i++)
         if (propose_peaks(it, i, best))

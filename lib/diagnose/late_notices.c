@@ -31,6 +31,13 @@ enum { KINDS = 2 };
  */
 static const double FLOOR_NS = 100000, SPREAD = 0.15;
 static const double NS_PER_MS = 1e6;
+/*
+ * A thread that gets too little time also takes longer to send what its GPU has produced, and to notice that
+ * it has produced something, on all links of its rank: SendWait and SendGpuWait both grow. A slow network
+ * makes the first grow, a slow GPU or another rank the second. Logarithms of ratios to the rank's median
+ * step; those of steps without a fault differ by this much.
+ */
+static const double SERVICE_SPREAD = 0.5, SERVICE_TIMES = 2;
 /* More groups at once than this cannot be told apart, and each takes two replays. */
 enum { MOST_GROUPS = 12 };
 
@@ -67,7 +74,10 @@ struct late_search {
     struct partitions partitions;
     double *rows; /* owned: [rank * steps + step], mean notice beyond that of the other ranks, in SPREAD_NS;
                      NAN: unknown, warm-up, or explained */
-    double *list; /* owned: scratch, [rank] */
+    double
+        *services; /* owned: same index, growth of both services of the sends, in SERVICE_SPREAD; at least 0
+                    */
+    double *list;  /* owned: scratch, [rank] or [step] */
     struct late_ranks found;
     struct savings own;     /* by operation */
     struct savings shorter; /* by instance */
@@ -112,6 +122,32 @@ static int are_prompt(const struct late_search *it)
     return prompt * 2 > steps;
 }
 
+/* The median over steps of the services of a rank: SendWait, or SendGpuWait. */
+static double usual_service(const struct late_search *it, size_t rank, int of_produce)
+{
+    const struct job_service *services = &it->job->services[rank * (size_t)it->job->step_count];
+    size_t count = 0;
+    for (int32_t step = it->baseline->first_step; step < it->job->step_count; step++)
+        it->list[count++] = (double)(of_produce ? services[step].produce_ns : services[step].send_ns);
+    sort_reals(it->list, count);
+    return count ? it->list[(count - 1) / 2] : 0;
+}
+
+static void fill_services(struct late_search *it)
+{
+    for (size_t rank = 0; rank < it->job->rank_count; rank++) {
+        double sent_ns = usual_service(it, rank, 0), produced_ns = usual_service(it, rank, 1);
+        for (int32_t step = it->baseline->first_step; step < it->job->step_count; step++) {
+            size_t cell = rank * (size_t)it->job->step_count + (size_t)step;
+            const struct job_service *service = &it->job->services[cell];
+            double times = sent_ns > 0 && produced_ns > 0 ? fmin((double)service->send_ns / sent_ns,
+                                                                 (double)service->produce_ns / produced_ns)
+                                                          : 1;
+            it->services[cell] = times > 1 ? log(times) / SERVICE_SPREAD : 0;
+        }
+    }
+}
+
 /* A rank is compared with the lower median of the others. */
 static void fill_rows(struct late_search *it)
 {
@@ -124,7 +160,8 @@ static void fill_rows(struct late_search *it)
             double others_ns = count < 2                    ? NAN
                                : it->list[middle] < mean_ns ? it->list[middle]
                                                             : it->list[middle + 1];
-            row_of(it, rank)[step] = log((mean_ns + FLOOR_NS) / (others_ns + FLOOR_NS)) / SPREAD;
+            row_of(it, rank)[step] = log((mean_ns + FLOOR_NS) / (others_ns + FLOOR_NS)) / SPREAD +
+                                     it->services[rank * (size_t)it->job->step_count + (size_t)step];
         }
     }
 }
@@ -146,19 +183,27 @@ static void keep_best(struct late_search *it, size_t rank, int is_steady, const 
     it->found.rank = (int32_t)rank;
 }
 
-/* How many known steps a row has, and how many of them are late by the limit. */
+/* Whether both services of the sends of a rank took several times as long as usual. */
+static int has_slow_services(const struct late_search *it, size_t rank, int32_t step)
+{
+    return it->services[rank * (size_t)it->job->step_count + (size_t)step] >=
+           log(SERVICE_TIMES) / SERVICE_SPREAD;
+}
+
+/* How many known steps a row has, and how many of them are late by the limit, or slow in both services. */
 struct late_steps {
     int32_t known;
     int32_t late;
 };
 
-static struct late_steps count_late(const struct late_search *it, const double *row)
+static struct late_steps count_late(const struct late_search *it, size_t rank)
 {
+    const double *row = row_of(it, rank);
     struct late_steps steps = {0, 0};
     double least = log(1 + limit_of(LIMIT_SLICE) * NS_PER_MS / FLOOR_NS) / SPREAD;
     for (int32_t step = 0; step < it->job->step_count; step++) {
         steps.known += !isnan(row[step]);
-        steps.late += row[step] >= least;
+        steps.late += row[step] >= least || (!isnan(row[step]) && has_slow_services(it, rank, step));
     }
     return steps;
 }
@@ -175,7 +220,7 @@ static int find_best(struct late_search *it)
         const double *row = row_of(it, rank);
         struct step_set best,
             all = {.first = it->baseline->first_step, .last = job->step_count - 1, .period = 1};
-        struct late_steps steps = count_late(it, row);
+        struct late_steps steps = count_late(it, rank);
         if (steps.late < LEAST_STEPS)
             continue;
         if (scan_row(row, job->step_numbers, job->step_count, TAIL, &best))
@@ -447,6 +492,24 @@ static int ask_steps(const struct late_search *it, int64_t gain_ns, struct findi
     return 0;
 }
 
+/*
+ * Whether the services of the sends show it in most steps, and the notices at all: a thread that sends all
+ * the time has few other moments in which it could be late.
+ */
+static int is_shown_by_services(const struct late_search *it)
+{
+    int32_t known = 0, slow = 0;
+    for (size_t rank = 0; rank < it->job->rank_count; rank++)
+        for (int32_t step = it->found.steps.first; it->found.has[rank] && step <= it->found.steps.last;
+             step++)
+            if (step_set_has(&it->found.steps, step)) {
+                known++;
+                slow += has_slow_services(it, rank, step);
+            }
+    return slow * 2 > known &&
+           log((notice_of(it, 0) + FLOOR_NS) / (notice_of(it, 1) + FLOOR_NS)) / SPREAD >= LEAST_SPREADS;
+}
+
 static void ask(const struct late_search *it, struct finding *finding)
 {
     const struct findings *findings = it->findings;
@@ -454,7 +517,8 @@ static void ask(const struct late_search *it, struct finding *finding)
     double worth =
         ratio_of(finding->lost_ns, it->baseline->median_step_ns) / step_set_count(&it->found.steps);
     worth = it->options->min_gain > 0 ? worth / it->options->min_gain : worth > 0 ? 2 : 0;
-    finding_ask(findings, finding, RULE_NOTICES, (double)finding->notice_ns / NS_PER_MS);
+    finding_ask(findings, finding, RULE_NOTICES,
+                is_shown_by_services(it) ? NOT_ASKED : (double)finding->notice_ns / NS_PER_MS);
     finding_ask(findings, finding, RULE_CERTAINTY, certainty);
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
@@ -570,10 +634,13 @@ static int search_init(struct late_search *it, const struct edges *edges)
 {
     size_t ranks = it->job->rank_count, steps = (size_t)it->job->step_count;
     it->rows = array_new(ranks * steps, sizeof *it->rows);
-    it->list = array_new(ranks, sizeof *it->list);
+    it->services = array_new(ranks * steps, sizeof *it->services);
+    it->list = array_new(ranks > steps ? ranks : steps, sizeof *it->list);
     it->found.has = array_new(ranks, sizeof *it->found.has);
-    if (!it->rows || !it->list || !it->found.has || partitions_init(&it->partitions, it->job, edges))
+    if (!it->rows || !it->services || !it->list || !it->found.has ||
+        partitions_init(&it->partitions, it->job, edges))
         return -1;
+    fill_services(it);
     fill_rows(it);
     return 0;
 }
@@ -582,6 +649,7 @@ static void search_release(struct late_search *it)
 {
     partitions_release(&it->partitions);
     free(it->rows);
+    free(it->services);
     free(it->list);
     free(it->found.has);
     free(it->own.items);

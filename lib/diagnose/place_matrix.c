@@ -44,8 +44,8 @@ static int make_room(struct place_matrix *matrix)
 {
     size_t cells = matrix->units * matrix->steps, ranks = matrix->times->ranks;
     size_t longest = ranks > matrix->steps ? ranks : matrix->steps;
-    int64_t **const by_unit[] = {&matrix->value,  &matrix->unit_pace, &matrix->middle,
-                                 &matrix->others, &matrix->late_more, &matrix->waited};
+    int64_t **const by_unit[] = {&matrix->value,     &matrix->unit_pace,   &matrix->middle, &matrix->others,
+                                 &matrix->late_more, &matrix->others_late, &matrix->waited};
     int failed = 0;
     for (size_t i = 0; i < sizeof by_unit / sizeof *by_unit; i++)
         failed |= !(*by_unit[i] = array_new(cells, sizeof **by_unit[i]));
@@ -88,6 +88,7 @@ void place_matrix_release(struct place_matrix *matrix)
     free(matrix->middle);
     free(matrix->others);
     free(matrix->late_more);
+    free(matrix->others_late);
     free(matrix->waited);
     free(matrix->quiet);
     free(matrix->quiet_pace);
@@ -198,12 +199,12 @@ static struct middles find_middles(struct place_matrix *matrix, const int64_t *v
 }
 
 /* Stores the median of the others for each unit. */
-static void take_others(struct place_matrix *matrix, const int64_t *values, size_t step,
+static void take_others(struct place_matrix *matrix, const int64_t *values, int64_t *others, size_t step,
                         const struct middles *middles)
 {
     for (size_t unit = 0; unit < matrix->units; unit++) {
         size_t cell = unit * matrix->steps + step;
-        matrix->others[cell] =
+        others[cell] =
             matrix->middle[cell] == TIME_UNKNOWN ? middles->all : median_of_others(middles, values[cell]);
     }
 }
@@ -240,14 +241,13 @@ static void take_bounds(struct place_matrix *matrix, const struct role *role)
 }
 
 /* By how much later than the others each unit was enqueued. */
-static void compare_lateness(struct place_matrix *matrix, size_t step)
+static void compare_lateness(struct place_matrix *matrix, size_t step, const struct middles *middles)
 {
-    struct middles middles = find_middles(matrix, matrix->late_more, step);
-    take_others(matrix, matrix->late_more, step, &middles);
+    take_others(matrix, matrix->late_more, matrix->others_late, step, middles);
     for (size_t unit = 0; unit < matrix->units; unit++) {
         size_t cell = unit * matrix->steps + step;
-        if (matrix->value[cell] != TIME_UNKNOWN && matrix->others[cell] != TIME_UNKNOWN)
-            matrix->late_more[cell] -= matrix->others[cell];
+        if (matrix->value[cell] != TIME_UNKNOWN && matrix->others_late[cell] != TIME_UNKNOWN)
+            matrix->late_more[cell] -= matrix->others_late[cell];
     }
 }
 
@@ -272,7 +272,7 @@ static int64_t find_past(struct place_matrix *matrix, const struct place_matrix_
  * other roles compute no longer than usual, either: otherwise the work has grown.
  */
 static void compare_with_past(struct place_matrix *matrix, const struct place_matrix_source *source,
-                              size_t role, struct middles *middles)
+                              size_t role, struct middles *middles, struct middles *late_middles)
 {
     const double *growth = &source->growth[role * matrix->steps];
     int64_t past_ns = find_past(matrix, source, matrix->middle, growth);
@@ -280,6 +280,7 @@ static void compare_with_past(struct place_matrix *matrix, const struct place_ma
     for (size_t step = 0; step < matrix->steps; step++) {
         int64_t others_ns = past_ns == TIME_UNKNOWN ? TIME_UNKNOWN : scale(past_ns, growth[step]);
         middles[step] = (struct middles){others_ns, others_ns, others_ns};
+        late_middles[step] = (struct middles){late_ns, late_ns, late_ns};
         matrix->others[step] = others_ns;
         if (matrix->late_more[step] != TIME_UNKNOWN && late_ns != TIME_UNKNOWN)
             matrix->late_more[step] -= late_ns;
@@ -287,28 +288,32 @@ static void compare_with_past(struct place_matrix *matrix, const struct place_ma
 }
 
 void place_matrix_measure(struct place_matrix *matrix, const struct place_matrix_source *source, size_t role,
-                          struct middles *middles)
+                          struct middles *middles, struct middles *late_middles)
 {
     take_bounds(matrix, &source->baseline->roles[role]);
     measure_units(matrix, source, role);
     if (matrix->units == 1)
-        compare_with_past(matrix, source, role, middles);
+        compare_with_past(matrix, source, role, middles, late_middles);
     for (size_t step = 0; matrix->units > 1 && step < matrix->steps; step++) {
-        compare_lateness(matrix, step);
+        late_middles[step] = find_middles(matrix, matrix->late_more, step);
+        compare_lateness(matrix, step, &late_middles[step]);
         middles[step] = find_middles(matrix, matrix->middle, step);
-        take_others(matrix, matrix->middle, step, &middles[step]);
+        take_others(matrix, matrix->middle, matrix->others, step, &middles[step]);
     }
     for (size_t unit = 0; unit < matrix->units; unit++)
         measure_quiet(matrix, source, unit);
 }
 
 void place_matrix_measure_alone(struct place_matrix *matrix, const struct place_matrix_source *source,
-                                size_t role, const struct middles *middles)
+                                size_t role, const struct middles *middles,
+                                const struct middles *late_middles)
 {
     take_bounds(matrix, &source->baseline->roles[role]);
     measure_units(matrix, source, role);
-    for (size_t step = 0; step < matrix->steps; step++)
-        take_others(matrix, matrix->middle, step, &middles[step]);
+    for (size_t step = 0; step < matrix->steps; step++) {
+        compare_lateness(matrix, step, &late_middles[step]);
+        take_others(matrix, matrix->middle, matrix->others, step, &middles[step]);
+    }
     for (size_t unit = 0; unit < matrix->units; unit++)
         measure_quiet(matrix, source, unit);
 }
@@ -522,7 +527,7 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     times->own[cell] =
         without_load(source->baseline, at, idle_ns < operation->own_ns ? idle_ns : operation->own_ns);
     times->pace[cell] = times->own[cell] + beside_ns(job, operation);
-    times->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
+    times->late[cell] = late_ns == TIME_UNKNOWN || job_is_own_estimated(job, operation) ? 0 : late_ns;
     times->bound[cell] = bound_of(source, at);
     times->lead[cell] = lead_of(source, at, times->bound[cell]);
     times->communicator[cell] = operation->communicator;

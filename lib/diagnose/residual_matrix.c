@@ -16,7 +16,7 @@
 struct sums {
     int64_t *apart_ns; /* [unit * steps + step]: own time minus that of the others, sum over all places */
     int32_t *known;    /* same index: number of places that count for single steps */
-    int64_t *spare_ns; /* same index: lateness of the host that no excess of the step has shown yet */
+    int64_t *shift_ns; /* same index: greatest lateness of the host so far, while places are added */
     int64_t *list;     /* scratch: one value per step or per unit */
 };
 
@@ -26,16 +26,16 @@ static int sums_init(struct sums *sums, const struct place_matrix *matrix)
     size_t longest = matrix->units > matrix->steps ? matrix->units : matrix->steps;
     *sums = (struct sums){.apart_ns = array_new(cells, sizeof *sums->apart_ns),
                           .known = array_new(cells, sizeof *sums->known),
-                          .spare_ns = array_new(cells, sizeof *sums->spare_ns),
+                          .shift_ns = array_new(cells, sizeof *sums->shift_ns),
                           .list = array_new(longest, sizeof *sums->list)};
-    return sums->apart_ns && sums->known && sums->spare_ns && sums->list ? 0 : -1;
+    return sums->apart_ns && sums->known && sums->shift_ns && sums->list ? 0 : -1;
 }
 
 static void sums_release(struct sums *sums)
 {
     free(sums->apart_ns);
     free(sums->known);
-    free(sums->spare_ns);
+    free(sums->shift_ns);
     free(sums->list);
 }
 
@@ -45,17 +45,23 @@ static int residual_matrix_init(struct residual_matrix *residuals, const struct 
     size_t cells = matrix->units * matrix->steps;
     int is_compared = place_matrix_is_compared(matrix, source);
     size_t middles = is_compared ? (size_t)positions * matrix->steps : 0;
-    *residuals = (struct residual_matrix){.units = matrix->units,
-                                          .is_compared = is_compared,
-                                          .unit = array_new(matrix->units, sizeof *residuals->unit),
-                                          .beyond = array_new(cells, sizeof *residuals->beyond),
-                                          .more = array_new(cells, sizeof *residuals->more),
-                                          .host = array_new(cells, sizeof *residuals->host),
-                                          .lead = array_new(cells, sizeof *residuals->lead),
-                                          .level = array_new(matrix->units, sizeof *residuals->level),
-                                          .middles = array_new(middles, sizeof *residuals->middles)};
-    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->lead ||
-        !residuals->level || !residuals->middles)
+    *residuals =
+        (struct residual_matrix){.units = matrix->units,
+                                 .is_compared = is_compared,
+                                 .unit = array_new(matrix->units, sizeof *residuals->unit),
+                                 .beyond = array_new(cells, sizeof *residuals->beyond),
+                                 .more = array_new(cells, sizeof *residuals->more),
+                                 .host = array_new(cells, sizeof *residuals->host),
+                                 .late = array_new(cells, sizeof *residuals->late),
+                                 .late_sigma = array_new(matrix->units, sizeof *residuals->late_sigma),
+                                 .late_beyond = array_new(cells, sizeof *residuals->late_beyond),
+                                 .lead = array_new(cells, sizeof *residuals->lead),
+                                 .level = array_new(matrix->units, sizeof *residuals->level),
+                                 .middles = array_new(middles, sizeof *residuals->middles),
+                                 .late_middles = array_new(middles, sizeof *residuals->late_middles)};
+    if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->late ||
+        !residuals->late_sigma || !residuals->late_beyond || !residuals->lead || !residuals->level ||
+        !residuals->middles || !residuals->late_middles)
         return -1;
     for (size_t unit = 0; unit < matrix->units; unit++)
         residuals->unit[unit] = matrix->unit[unit];
@@ -68,27 +74,47 @@ void residual_matrix_release(struct residual_matrix *residuals)
     free(residuals->beyond);
     free(residuals->more);
     free(residuals->host);
+    free(residuals->late);
+    free(residuals->late_sigma);
+    free(residuals->late_beyond);
     free(residuals->lead);
     free(residuals->level);
     free(residuals->middles);
+    free(residuals->late_middles);
     *residuals = (struct residual_matrix){0};
 }
 
 /*
- * The part of an excess that is the host's. A host that is late delays all GPU work that follows, which may
- * show after a later operation that is already queued: what the lateness exceeds the excess by explains later
- * excess of the step.
+ * The part of an excess that is the host's. A host that is late delays all GPU work that follows in the step.
+ * Ranks that wait for it in an operation compute in the meantime, so that the same delay shows again before
+ * later operations that were queued in time: `shift_ns` is the greatest lateness of the step so far for which
+ * others waited.
  */
-static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns,
-                            int64_t *spare_ns)
+static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t waited_ns,
+                            int64_t excess_ns, int64_t *shift_ns)
 {
-    int64_t part_ns = *spare_ns < excess_ns ? *spare_ns : excess_ns;
-    if (place_matrix_lateness_is(matrix, late_ns, excess_ns)) {
-        part_ns = excess_ns;
-        *spare_ns += late_ns > excess_ns ? late_ns - excess_ns : 0;
-    } else
-        *spare_ns -= part_ns;
-    return part_ns;
+    if (!place_matrix_lateness_is(matrix, late_ns, excess_ns))
+        return *shift_ns < excess_ns ? *shift_ns : excess_ns;
+    waited_ns = late_ns < waited_ns ? late_ns : waited_ns;
+    *shift_ns = waited_ns > *shift_ns ? waited_ns : *shift_ns;
+    return matrix->times->within || late_ns > excess_ns ? excess_ns : late_ns;
+}
+
+/*
+ * The part of an excess over the others (and over `quiet_ns`) that lies before the operation was enqueued and
+ * that others waited for: what a rank inherits from the last one to arrive, and what delays nobody, is not
+ * its own. Where it was enqueued earlier than the others, it is negative, so that noise cancels.
+ */
+static int64_t late_launch(const struct place_matrix *matrix, size_t unit, size_t step, int64_t quiet_ns)
+{
+    size_t cell = unit * matrix->steps + step;
+    int64_t apart_ns = matrix->value[cell] - matrix->others[cell] - quiet_ns,
+            late_ns = matrix->late_more[cell], waited_ns = matrix->waited[cell];
+    if (matrix->partition->kind == UNIT_RANK)
+        waited_ns = matrix->times->lead[(size_t)matrix->member[matrix->first[unit]] * matrix->steps + step];
+    int64_t most_ns = waited_ns < apart_ns ? waited_ns : apart_ns;
+    late_ns = late_ns < most_ns ? late_ns : most_ns;
+    return late_ns > 0 ? late_ns : 0;
 }
 
 static int64_t lead_in(const struct place_matrix *matrix, size_t unit, size_t step)
@@ -116,11 +142,13 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
             sums->known[cell]++;
             residuals->beyond[cell] += apart_ns;
             residuals->lead[cell] += lead_in(matrix, unit, step);
+            residuals->late[cell] += late_launch(matrix, unit, step, 0);
+            residuals->late_beyond[cell] += late_launch(matrix, unit, step, matrix->quiet[unit]);
             if (beyond_ns <= 0)
                 continue;
             residuals->more[cell] += beyond_ns;
-            residuals->host[cell] +=
-                part_of_host(matrix, matrix->late_more[cell], beyond_ns, &sums->spare_ns[cell]);
+            residuals->host[cell] += part_of_host(matrix, matrix->late_more[cell], matrix->waited[cell],
+                                                  beyond_ns, &sums->shift_ns[cell]);
         }
 }
 
@@ -164,7 +192,8 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
             continue;
         level->more_ns += apart_ns;
         level->host_ns +=
-            part_of_host(matrix, usual_of(matrix, matrix->late_more, NULL, unit), apart_ns, &level->spare_ns);
+            part_of_host(matrix, usual_of(matrix, matrix->late_more, NULL, unit),
+                         usual_of(matrix, matrix->waited, NULL, unit), apart_ns, &level->shift_ns);
     }
 }
 
@@ -225,10 +254,74 @@ static void take_off_usual(struct residual_matrix *residuals, struct sums *sums,
     free(middles);
 }
 
+/* Every operation has a rank that arrives last: subtracts what is usual among the others in the same step. */
+static void compare_launches(const struct residual_matrix *residuals, int64_t *late, size_t steps,
+                             size_t step, int64_t *list)
+{
+    size_t count = 0;
+    for (size_t unit = 0; unit < residuals->units; unit++)
+        if (residuals->beyond[unit * steps + step] != TIME_UNKNOWN)
+            list[count++] = late[unit * steps + step];
+    if (count < 2)
+        return;
+    const struct middles middles = middles_of(list, count);
+    for (size_t unit = 0; unit < residuals->units; unit++)
+        if (residuals->beyond[unit * steps + step] != TIME_UNKNOWN)
+            late[unit * steps + step] -= median_of_others(&middles, late[unit * steps + step]);
+}
+
+/*
+ * A host that waits for its slow GPU at the end of a step launches late in the next one: what the GPU took
+ * longer in the step before is no lateness of the host.
+ */
+static void subtract_gpu(const struct residual_matrix *residuals, int64_t *late, size_t steps, size_t unit)
+{
+    for (size_t cell = unit * steps + 1; cell < (unit + 1) * steps; cell++) {
+        int64_t gpu_ns = residuals->more[cell - 1] - residuals->host[cell - 1];
+        if (late[cell] > 0)
+            late[cell] = late[cell] > gpu_ns ? late[cell] - gpu_ns : 0;
+    }
+}
+
+/* Of a normal distribution: its lower quartile and its lowest tenth, in standard deviations. */
+static const double QUARTILE = 0.67, TENTH = 1.28;
+
+/*
+ * Late launches are known where the residual is. The launches of one host vary more than those of another, so
+ * each is compared with its own quiet steps, whose median and spread follow from its lowest quarter: a fault
+ * may last for most of the steps.
+ */
+static void settle_late(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t unit)
+{
+    size_t count = 0;
+    for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++) {
+        if (residuals->beyond[cell] == TIME_UNKNOWN)
+            residuals->late[cell] = residuals->late_beyond[cell] = TIME_UNKNOWN;
+        else
+            sums->list[count++] = residuals->late_beyond[cell];
+    }
+    int64_t quarter_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
+    int64_t least_ns = count ? pick_quantile(sums->list, count, 0.1) : 0;
+    residuals->late_sigma[unit] = scale(quarter_ns - least_ns, 1 / (TENTH - QUARTILE));
+    int64_t quiet_ns = quarter_ns + scale(residuals->late_sigma[unit], QUARTILE);
+    for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
+        if (residuals->late_beyond[cell] != TIME_UNKNOWN)
+            residuals->late_beyond[cell] -= quiet_ns;
+}
+
 static void settle(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t first_step)
 {
-    for (size_t unit = 0; unit < residuals->units; unit++)
+    for (size_t unit = 0; unit < residuals->units; unit++) {
         settle_unit(residuals, sums, steps, first_step, unit);
+        subtract_gpu(residuals, residuals->late, steps, unit);
+        subtract_gpu(residuals, residuals->late_beyond, steps, unit);
+    }
+    for (size_t step = first_step; step < steps; step++) {
+        compare_launches(residuals, residuals->late, steps, step, sums->list);
+        compare_launches(residuals, residuals->late_beyond, steps, step, sums->list);
+    }
+    for (size_t unit = 0; unit < residuals->units; unit++)
+        settle_late(residuals, sums, steps, unit);
     /* A single unit has no others to tell noise from a fault in most steps. */
     if (residuals->units > 1)
         take_off_usual(residuals, sums, steps);
@@ -282,7 +375,8 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
             if (!residual_matrices[i].is_compared)
                 continue;
             place_matrix_measure(&work.place_matrices[i], source, role,
-                                 &residual_matrices[i].middles[(size_t)position * steps]);
+                                 &residual_matrices[i].middles[(size_t)position * steps],
+                                 &residual_matrices[i].late_middles[(size_t)position * steps]);
             add_steps(&residual_matrices[i], &work.sums[i], &work.place_matrices[i]);
             add_levels(&residual_matrices[i], &work.place_matrices[i]);
         }
@@ -392,6 +486,19 @@ static struct usual usual_at(const struct fault *fault, struct place_matrix *mat
     return usual;
 }
 
+/* By how much a member was late by its host in a cell, at most what its unit shows. */
+static int64_t late_at(const struct fault *fault, const struct place_matrix *matrix, size_t cell)
+{
+    size_t step = cell % matrix->steps;
+    int64_t late_ns = matrix->times->late[cell] - matrix->others_late[step],
+            apart_ns =
+                matrix->times->own[cell] - matrix->others[step] - (fault->is_steady ? 0 : matrix->quiet[0]);
+    late_ns = late_ns < apart_ns ? late_ns : apart_ns;
+    late_ns = late_ns < matrix->bound[cell] ? late_ns : matrix->bound[cell];
+    late_ns = late_ns < matrix->late_more[step] ? late_ns : matrix->late_more[step];
+    return late_ns > 0 ? late_ns : 0;
+}
+
 /* By how much an own time is too long in a step. */
 static int64_t too_long(const struct fault *fault, const struct place_matrix *matrix,
                         const struct usual *usual, int64_t own_ns, int64_t pace_ns, size_t step)
@@ -410,6 +517,8 @@ static int64_t fault_at(const struct fault *fault, const struct place_matrix *ma
                         const struct usual *usual, size_t cell)
 {
     size_t step = cell % matrix->steps;
+    if (fault->is_late)
+        return late_at(fault, matrix, cell);
     int64_t fault_ns =
         too_long(fault, matrix, usual, matrix->times->own[cell], matrix->times->pace[cell], step);
     int64_t common_ns = too_long(fault, matrix, usual, matrix->value[step], matrix->unit_pace[step], step);
@@ -445,8 +554,8 @@ static int take_role(const struct fault *fault, const struct place_matrix_source
                  place_matrix_init(&matrix, source, fault->partition, &times, role);
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&times, source, role, position);
-        place_matrix_measure_alone(&matrix, source, role,
-                                   &residuals->middles[(size_t)position * times.steps]);
+        place_matrix_measure_alone(&matrix, source, role, &residuals->middles[(size_t)position * times.steps],
+                                   &residuals->late_middles[(size_t)position * times.steps]);
         take_place(fault, source, &matrix, role, position, take, context);
     }
     place_matrix_release(&matrix);

@@ -157,17 +157,24 @@ static inline size_t unit_size(const struct partition *partition, size_t unit)
 
 /* -------------------- explain.c -------------------- */
 
+/*
+ * What residuals are of: own time, or the part of it that had passed when the operation was enqueued (beyond
+ * the quiet steps of the unit, or beyond the others alone).
+ */
+enum measure { MEASURE_OWN, MEASURE_LATE, MEASURE_ALWAYS_LATE, MEASURES };
+
 /* A hypothesis (explain.c): which unit was slow, in which steps, how certain that is and what it costs. */
 struct explanation {
     const struct partition *partition; /* one of explanations.partitions */
     size_t unit;
     struct step_set steps;
-    int32_t counted;    /* number of steps */
-    int is_steady;      /* slow in all steps: compared with other units, not with its own past */
-    int has_no_peers;   /* its ranks have their roles alone, and are compared with their past */
-    int is_last;        /* its rank is certain to arrive after all others in all steps */
-    double slower_part; /* share of the others' own time that lies at places where the unit takes longer: 1
-                           for a slow clock, less for a heavier load by design */
+    int32_t counted;      /* number of steps */
+    int is_steady;        /* slow in all steps: compared with other units, not with its own past */
+    enum measure measure; /* it was found in */
+    int has_no_peers;     /* its ranks have their roles alone, and are compared with their past */
+    int is_last;          /* its rank is certain to arrive after all others in all steps */
+    double slower_part;   /* share of the others' own time that lies at places where the unit takes longer: 1
+                             for a slow clock, less for a heavier load by design */
     double common_part; /* of several ranks, what they have in common of their variation from step to step; 1
                            for one rank, or where it cannot be determined */
     double hidden_part; /* the part of it that may be receives from other stages, which are not recorded */
@@ -324,15 +331,16 @@ struct place_matrix {
     int64_t *bound;  /* owned: bounds of these ranks; INT64_MAX also where all ranks of an operation belong to
                         the unit, so that any rank that waits does so later */
     int64_t *value;  /* owned: [unit * steps + step], as are those below */
-    int64_t *unit_pace;  /* owned: lower quartile of the members' pace */
-    int64_t *middle;     /* owned: median of the members that are not explained */
-    int64_t *others;     /* owned: median of the other units */
-    int64_t *late_more;  /* owned: lateness minus that of the others */
-    int64_t *waited;     /* owned: lower quartile of the members' bounds */
-    int64_t *quiet;      /* owned: [unit], own time minus that of the others in its quiet steps */
-    int64_t *quiet_pace; /* owned: [unit], pace in its quiet steps */
-    int64_t *list;       /* owned: scratch, as is `known` */
-    size_t *known;       /* owned: cells of the times */
+    int64_t *unit_pace;   /* owned: lower quartile of the members' pace */
+    int64_t *middle;      /* owned: median of the members that are not explained */
+    int64_t *others;      /* owned: median of the other units */
+    int64_t *late_more;   /* owned: lateness minus that of the others */
+    int64_t *others_late; /* owned: median lateness of the other units */
+    int64_t *waited;      /* owned: lower quartile of the members' bounds */
+    int64_t *quiet;       /* owned: [unit], own time minus that of the others in its quiet steps */
+    int64_t *quiet_pace;  /* owned: [unit], pace in its quiet steps */
+    int64_t *list;        /* owned: scratch, as is `known` */
+    size_t *known;        /* owned: cells of the times */
 };
 
 /* Whether there is something to compare its units with: each other, or for one host its past. */
@@ -345,13 +353,15 @@ void place_matrix_release(struct place_matrix *matrix);
 
 /*
  * Measures all units of a role against each other at the place that `times` was last filled for. Stores in
- * `middles`, one per step, what place_matrix_measure_alone needs.
+ * `middles` (of own time) and `late_middles` (of lateness), one per step, what place_matrix_measure_alone
+ * needs.
  */
 void place_matrix_measure(struct place_matrix *matrix, const struct place_matrix_source *source, size_t role,
-                          struct middles *middles);
-/* Same for a matrix of only one unit, against the stored `middles`. Lateness is not compared. */
+                          struct middles *middles, struct middles *late_middles);
+/* Same for a matrix of only one unit, against the stored middles. */
 void place_matrix_measure_alone(struct place_matrix *matrix, const struct place_matrix_source *source,
-                                size_t role, const struct middles *middles);
+                                size_t role, const struct middles *middles,
+                                const struct middles *late_middles);
 
 /*
  * Returns by how much a unit took longer than the others in a step; TIME_UNKNOWN. What exceeds its quiet
@@ -381,16 +391,26 @@ struct residual_matrix {
                       */
     int32_t *unit;   /* owned: their numbers in the partition */
     /* Owned: [unit of the role * steps + step]. */
-    int64_t *beyond;         /* beyond the others and beyond its quiet steps, about 0 where nothing is wrong;
-                                TIME_UNKNOWN */
-    int64_t *more;           /* sum over the places with an excess beyond the quiet steps */
-    int64_t *host;           /* part of `more` before operations that were enqueued late */
+    int64_t *beyond; /* beyond the others and beyond its quiet steps, about 0 where nothing is wrong;
+                        TIME_UNKNOWN */
+    int64_t *more;   /* sum over the places with an excess beyond the quiet steps */
+    int64_t *host;   /* part of `more` before operations that were enqueued late */
+    int64_t *late;   /* part of the excess over the others that lies before operations were enqueued and that
+                        others waited for; TIME_UNKNOWN where `beyond` is */
+    int64_t *late_beyond;    /* same, beyond its quiet steps */
+    int64_t *late_sigma;     /* owned: [unit of the role], standard deviation of `late` in its quiet steps */
     int64_t *lead;           /* single ranks only, else 0: excess over the others by which the rank arrived
                                 after all other members of its operations; at most one member of each
                                 operation has any, and what the rank computed while it waited does not count */
     struct level *level;     /* owned: [unit of the role] */
     struct middles *middles; /* owned: [position * steps + step], what fault_each() compares a unit with */
+    struct middles *late_middles; /* owned: same, of lateness */
 };
+
+/*
+ * Minimum number of other units, to compare a unit that was slow in all steps with.
+ */
+enum { OTHERS_TO_COMPARE = 3 };
 
 /* How far a unit is from the others over all steps: sums, over places, of medians over steps. */
 struct level {
@@ -398,7 +418,7 @@ struct level {
     int64_t quiet_ns;       /* apart per step, lower quartile over steps */
     int64_t more_ns;        /* apart_ns, only places where it is positive */
     int64_t host_ns;        /* part of more_ns before operations that were enqueued later than the others' */
-    int64_t spare_ns;       /* lateness of its hosts beyond host_ns, while places are added */
+    int64_t shift_ns;       /* greatest lateness of its hosts, while places are added */
     int64_t widest_ns;      /* own time of the others at the place where it is longest */
     int64_t widest_more_ns; /* own time of the unit at that place, minus that of the others */
     int widest_is_slower;   /* the unit is slower there (SLOWER) */
@@ -434,6 +454,7 @@ struct fault {
     size_t apart;
     const unsigned char *steps;
     int is_steady;
+    int is_late;      /* only what lies before operations were enqueued is removed */
     double most_part; /* the largest part of an own time that may be removed */
 };
 
@@ -477,23 +498,24 @@ struct explanation_search {
     struct idle idle[MOST_IDLE];
     int idle_count;
     struct place_matrix_source source;
-    unsigned char *explained;                  /* owned: [rank * steps + step] */
-    struct stays *stays;                       /* owned */
-    double *growth;                            /* owned */
-    struct residual_matrix *residual_matrices; /* owned: [role * partitions + partition] */
-    int64_t *sigma_ns;                         /* owned: same; standard deviation of the residuals */
-    unsigned char *dirty;                      /* owned: [role], matrices to be measured again */
-    unsigned char *mostly[MOST_PARTITIONS];    /* owned: [unit], explained in most steps */
-    struct step_set *sets[MOST_PARTITIONS];    /* owned: [unit], its best set; NULL: not computed */
-    struct peak *peaks[MOST_PARTITIONS];       /* owned: [step], same */
-    double *row;                               /* owned: scratch, [step] */
-    double *rows;     /* owned: [rank of `sampled`][step], residuals of single ranks; NULL: not read yet */
-    int32_t *sampled; /* owned: units of the partition of single ranks that `rows` has */
+    unsigned char *explained;                         /* owned: [rank * steps + step] */
+    struct stays *stays;                              /* owned */
+    double *growth;                                   /* owned */
+    struct residual_matrix *residual_matrices;        /* owned: [role * partitions + partition] */
+    int64_t *sigma_ns[MEASURES];                      /* owned: same; standard deviation of the residuals */
+    unsigned char *dirty;                             /* owned: [role], matrices to be measured again */
+    unsigned char *mostly[MOST_PARTITIONS];           /* owned: [unit], explained in most steps */
+    struct step_set *sets[MEASURES][MOST_PARTITIONS]; /* owned: [unit], its best set; NULL: not computed */
+    struct peak *peaks[MOST_PARTITIONS];              /* owned: [step], same, of MEASURE_OWN */
+    double *row;                                      /* owned: scratch, [step] */
+    double *rows[MEASURES]; /* owned: [rank of `sampled`][step], residuals of single ranks; NULL: not read */
+    int32_t *sampled;       /* owned: units of the partition of single ranks that `rows` has */
     size_t sampled_count;
     double *others; /* owned: scratch, the part of `rows` that a unit is compared with, and as much again */
     double *residuals; /* owned: scratch */
     size_t residual_room;
     double *by_role;           /* owned: scratch, [role] */
+    double *scores;            /* owned: scratch, [rank] */
     int64_t *list;             /* owned: scratch, [rank * steps + step] */
     unsigned char *marked;     /* owned: scratch, [step] */
     unsigned char *peak_marks; /* owned: [partition * steps + step], the steps of proposals of single steps */
@@ -518,6 +540,7 @@ void explanation_search_commit_removed(struct explanation_search *it);
 /* Returns the residuals of a role by the units of a partition; below, the index of a unit in these, or -1. */
 struct residual_matrix *explanation_search_residual_matrix(const struct explanation_search *it, size_t role,
                                                            size_t partition);
+const int64_t *explanation_search_values(const struct residual_matrix *residuals, enum measure measure);
 int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t unit);
 
 /*

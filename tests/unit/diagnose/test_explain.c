@@ -190,6 +190,26 @@ static void one_of_a_block_of_roles(void **state)
     release(&played, &found);
 }
 
+/* A data loader: late in every step, each time by another time; its cost is the sum of these. */
+static void a_host_that_is_always_late(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 1};
+    struct slow_job played;
+    struct explanations found;
+    int64_t sum_ns = 0;
+    for (int step = 0; step < STEPS; step++) {
+        slow.first_ns[6][step] = 300 + step * step % 11 * 400;
+        sum_ns += step ? slow.first_ns[6][step] : 0;
+    }
+    explain(&slow, &played, &found, 1);
+    assert_true(explanation_has_rank(&found.items[0], 6));
+    assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), 1);
+    assert_int_equal(found.items[0].measure, MEASURE_ALWAYS_LATE);
+    assert_true(explanation_is_hosts(&found.items[0]));
+    assert_gains(&found.items[0], sum_ns * 9 / 10, sum_ns * 11 / 10);
+    release(&played, &found);
+}
+
 /* Whether hosts are late does not depend on the number of roles of their ranks. */
 static void a_block_of_roles(void **state)
 {
@@ -290,15 +310,23 @@ static void all_at_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_on_noise),        cmocka_unit_test(an_interval),
-        cmocka_unit_test(what_recurs_is_one),      cmocka_unit_test(through_all_steps),
-        cmocka_unit_test(heavier_at_one_place),    cmocka_unit_test(a_block_of_ranks),
-        cmocka_unit_test(one_of_a_block_of_roles), cmocka_unit_test(a_block_of_roles),
-        cmocka_unit_test(one_of_a_block),          cmocka_unit_test(two_faults),
-        cmocka_unit_test(what_costs_little),       cmocka_unit_test(all_at_once),
-        cmocka_unit_test(last_in_all_steps),       cmocka_unit_test(last_by_turns),
-        cmocka_unit_test(a_host_that_is_a_stage),  cmocka_unit_test(stages_with_more_work),
-        cmocka_unit_test(a_stage_without_a_past)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_on_noise),
+                                       cmocka_unit_test(an_interval),
+                                       cmocka_unit_test(what_recurs_is_one),
+                                       cmocka_unit_test(through_all_steps),
+                                       cmocka_unit_test(heavier_at_one_place),
+                                       cmocka_unit_test(a_block_of_ranks),
+                                       cmocka_unit_test(one_of_a_block_of_roles),
+                                       cmocka_unit_test(a_block_of_roles),
+                                       cmocka_unit_test(a_host_that_is_always_late),
+                                       cmocka_unit_test(one_of_a_block),
+                                       cmocka_unit_test(two_faults),
+                                       cmocka_unit_test(what_costs_little),
+                                       cmocka_unit_test(all_at_once),
+                                       cmocka_unit_test(last_in_all_steps),
+                                       cmocka_unit_test(last_by_turns),
+                                       cmocka_unit_test(a_host_that_is_a_stage),
+                                       cmocka_unit_test(stages_with_more_work),
+                                       cmocka_unit_test(a_stage_without_a_past)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,36 @@ static void lateness_that_shows_later(void **state)
     }
 }
 
+/* Only what lies before the launch, beyond what is usual: with and without the past of the rank. */
+static void late_launches(void **state)
+{
+    for (int is_hosts = 0; is_hosts <= 1; is_hosts++) {
+        struct measured measured;
+        measure(&measured, is_hosts, FIRST, LAST);
+        const struct residual_matrix *residual_matrix = &measured.residual_matrices[0];
+        for (int rank = 0; rank < RANKS; rank++)
+            for (int step = 1; step < STEPS; step++) {
+                int is_late = is_hosts && rank == SLOW && step >= FIRST && step <= LAST;
+                assert_near(residual_matrix->late[rank * STEPS + step], is_late ? SLOW_NS : 0);
+                assert_near(residual_matrix->late_beyond[rank * STEPS + step], is_late ? SLOW_NS : 0);
+            }
+        assert_int_equal(residual_matrix->late[SLOW * STEPS], TIME_UNKNOWN);
+        release(&measured);
+    }
+}
+
+/* A rank that is late in all steps: its own past hides it, its peers show it. */
+static void late_in_all_steps(void **state)
+{
+    struct measured measured;
+    measure(&measured, 1, 0, STEPS - 1);
+    for (int step = 1; step < STEPS; step++) {
+        assert_near(measured.residual_matrices[0].late[SLOW * STEPS + step], SLOW_NS);
+        assert_near(measured.residual_matrices[0].late_beyond[SLOW * STEPS + step], 0);
+    }
+    release(&measured);
+}
+
 /* Half of a pair, a quarter of four: three of the four ranks would have to be slow. */
 static void one_of_several_is_none_of_theirs(void **state)
 {
@@ -194,6 +224,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_fault_is_the_residual),
                                        cmocka_unit_test(the_hosts_part),
                                        cmocka_unit_test(lateness_that_shows_later),
+                                       cmocka_unit_test(late_launches),
+                                       cmocka_unit_test(late_in_all_steps),
                                        cmocka_unit_test(one_of_several_is_none_of_theirs),
                                        cmocka_unit_test(slow_in_all_steps),
                                        cmocka_unit_test(the_fault_is_what_is_taken),

@@ -34,6 +34,7 @@ struct place_of_five {
     int32_t unit_of[RANKS];
     int32_t within[2]; /* of both communicators */
     struct middles middles[STEPS];
+    struct middles late_middles[STEPS];
     struct place_matrix place_matrix;
 };
 
@@ -75,7 +76,7 @@ static void measure(struct place_of_five *five)
 {
     assert_int_equal(place_matrix_init(&five->place_matrix, &five->source, &five->partition, &five->times, 0),
                      0);
-    place_matrix_measure(&five->place_matrix, &five->source, 0, five->middles);
+    place_matrix_measure(&five->place_matrix, &five->source, 0, five->middles, five->late_middles);
 }
 
 static int64_t others_of(const struct place_of_five *five, size_t unit, size_t step)
@@ -228,10 +229,11 @@ static void alone_it_is_the_same(void **state)
             own.place += first;
             own.own += first * STEPS;
             own.pace += first * STEPS;
+            own.late += first * STEPS;
             own.bound += first * STEPS;
             own.communicator += first * STEPS;
             assert_int_equal(place_matrix_init(&alone, &five.source, &five.partition, &own, 0), 0);
-            place_matrix_measure_alone(&alone, &five.source, 0, five.middles);
+            place_matrix_measure_alone(&alone, &five.source, 0, five.middles, five.late_middles);
             assert_int_equal(alone.units, 1);
             for (size_t step = 1; step < STEPS; step++) {
                 assert_int_equal(alone.others[step], others_of(&five, unit, step));
