@@ -73,12 +73,10 @@ static double robust_spread(double *values, size_t count)
 {
     if (!count)
         return 0;
-    sort_reals(values, count);
-    double middle = values[count / 2];
+    double middle = select_real(values, count, count / 2);
     for (size_t i = 0; i < count; i++)
         values[i] = fabs(values[i] - middle);
-    sort_reals(values, count);
-    return SIGMA_OF_DISTANCE * values[count / 2];
+    return SIGMA_OF_DISTANCE * select_real(values, count, count / 2);
 }
 
 static double spread_of_means(const double *rows, size_t count, int32_t steps, int32_t length, double *list)
@@ -209,18 +207,18 @@ static const double COARSE = 4;
  */
 static double explained_by_any(double value, double tail)
 {
-    double sum = 0, size = LEAST_SIZE;
+    double power = (tail + 1) / 2, without = power * log1p(value * value / tail), sum = 0, size = LEAST_SIZE;
     int count = 0;
     if (value > COARSE) {
-        double density = tgamma((tail + 1) / 2) / (sqrt(tail * M_PI) * tgamma(tail / 2));
-        return (tail + 1) / 2 * log1p(value * value / tail) - log(density * value * log(MOST_SIZE));
+        double density = tgamma(power) / (sqrt(tail * M_PI) * tgamma(tail / 2));
+        return without - log(density * value * log(MOST_SIZE));
     }
     while (size < MOST_SIZE) {
-        sum += exp(explained_by(value, size, tail));
+        sum += pow(1 + (value - size) * (value - size) / tail, -power);
         size *= SIZE_STEP;
         count++;
     }
-    return log(sum / count);
+    return without + log(sum / count);
 }
 
 static void measure_ratios(const struct scan *scan)
