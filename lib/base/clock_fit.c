@@ -148,9 +148,9 @@ static struct align_visit *scale_visits(const struct align_problem *problem, con
     for (size_t i = 0; visits && i < count; i++) {
         const struct align_visit *visit = &problem->visits[i];
         const struct align_clock *clock = &clocks[visit->clock];
-        visits[i] = (struct align_visit){visit->clock,
-                                         align_scaled(clock->scale, clock->origin_ns, visit->come_ns),
-                                         align_scaled(clock->scale, clock->origin_ns, visit->leave_ns)};
+        visits[i] =
+            (struct align_visit){visit->clock, align_scaled(clock->scale, clock->origin_ns, visit->come_ns),
+                                 align_scaled(clock->scale, clock->origin_ns, visit->leave_ns)};
     }
     return visits;
 }
@@ -174,9 +174,8 @@ static int solve_with_scales(struct solver *solver, struct align_clock *clocks, 
 int align_solve(const struct align_problem *problem, struct align_clock *clocks, struct error *error)
 {
     size_t count = (size_t)problem->clock_count;
-    struct solver solver = {.problem = problem,
-                            .visits = problem->visits,
-                            .distance = array_new(count, sizeof *solver.distance)};
+    struct solver solver = {
+        .problem = problem, .visits = problem->visits, .distance = array_new(count, sizeof *solver.distance)};
     int64_t *greatest = array_new(count, sizeof *greatest);
     int agreed = -1;
     if (solver.distance && greatest) {

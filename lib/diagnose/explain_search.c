@@ -58,6 +58,7 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     it->source = (struct place_matrix_source){job, baseline, transfers, it->explained, it->stays, it->growth};
     it->residual_matrices = array_new(residual_matrices, sizeof *it->residual_matrices);
     it->sigma_ns = array_new(residual_matrices, sizeof *it->sigma_ns);
+    it->leads = array_new(roles * steps + 1, sizeof *it->leads);
     it->dirty = array_new(roles, 1);
     it->row = array_new(steps + 1, sizeof *it->row);
     it->by_role = array_new(roles + 1, sizeof *it->by_role);
@@ -67,7 +68,7 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
         if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
             return -1;
     if (!it->explained || !it->stays || !it->growth || !it->residual_matrices || !it->sigma_ns ||
-        !it->dirty || !it->row || !it->by_role || !it->list || !it->marked)
+        !it->leads || !it->dirty || !it->row || !it->by_role || !it->list || !it->marked)
         return -1;
     memset(it->dirty, 1, roles);
     if (explained)
@@ -107,6 +108,7 @@ void explanation_search_release(struct explanation_search *it)
     free(it->growth);
     free(it->residual_matrices);
     free(it->sigma_ns);
+    free(it->leads);
     free(it->dirty);
     free(it->row);
     free(it->sampled);
@@ -166,6 +168,27 @@ static void mark_mostly_explained(struct explanation_search *it, size_t number)
     }
 }
 
+static void measure_step_leads(struct explanation_search *it, size_t role)
+{
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, 0);
+    size_t steps = (size_t)it->source.baseline->step_count;
+    for (size_t step = 0; step < steps; step++) {
+        struct step_leads leads = {.squares = 0};
+        for (size_t unit = 0; unit < residuals->units; unit++) {
+            int64_t lead_ns = residuals->lead[unit * steps + step];
+            if (it->mostly[0][residuals->unit[unit]])
+                continue;
+            leads.squares += (double)lead_ns * (double)lead_ns;
+            if (lead_ns > leads.greatest_ns) {
+                leads.second_ns = leads.greatest_ns;
+                leads.greatest_ns = lead_ns;
+            } else if (lead_ns > leads.second_ns)
+                leads.second_ns = lead_ns;
+        }
+        it->leads[role * steps + step] = leads;
+    }
+}
+
 static int measure_residual_matrices(struct explanation_search *it)
 {
     const struct partitions *partitions = &it->found->partitions;
@@ -182,6 +205,7 @@ static int measure_residual_matrices(struct explanation_search *it)
         for (size_t i = 0; i < partitions->count; i++)
             it->sigma_ns[role * partitions->count + i] =
                 sigma_of(it, explanation_search_residual_matrix(it, role, i), &partitions->items[i]);
+        measure_step_leads(it, role);
         it->dirty[role] = 0;
         forget_sets(it);
     }
@@ -493,39 +517,27 @@ struct leads {
     double others_ns; /* root mean square of the peers' leads in a step */
 };
 
-static int64_t greatest_of_peers(const struct explanation_search *it, const struct residual_matrix *residuals,
-                                 size_t at, size_t step, struct leads *leads)
+static struct leads measure_leads(struct explanation_search *it, size_t role, size_t at)
 {
-    size_t steps = (size_t)it->source.baseline->step_count;
-    int64_t greatest_ns = 0;
-    for (size_t unit = 0; unit < residuals->units; unit++) {
-        int64_t lead_ns = residuals->lead[unit * steps + step];
-        if (unit == at || it->mostly[0][residuals->unit[unit]])
-            continue;
-        greatest_ns = lead_ns > greatest_ns ? lead_ns : greatest_ns;
-        leads->others_ns += (double)lead_ns * (double)lead_ns;
-    }
-    return greatest_ns;
-}
-
-static struct leads measure_leads(struct explanation_search *it, const struct residual_matrix *residuals,
-                                  size_t at)
-{
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, 0);
     struct leads leads = {.peers = 0};
     size_t steps = (size_t)it->source.baseline->step_count;
+    double squares = 0;
     for (size_t unit = 0; unit < residuals->units; unit++)
         leads.peers += unit != at && !it->mostly[0][residuals->unit[unit]];
     for (size_t step = (size_t)it->source.baseline->first_step; step < steps; step++) {
+        const struct step_leads *all = &it->leads[role * steps + step];
         int64_t lead_ns = residuals->lead[at * steps + step];
         if (residuals->beyond[at * steps + step] == TIME_UNKNOWN)
             continue;
-        leads.greatest += lead_ns > greatest_of_peers(it, residuals, at, step, &leads);
+        leads.greatest += lead_ns == all->greatest_ns && lead_ns > all->second_ns;
+        squares += fmax(all->squares - (double)lead_ns * (double)lead_ns, 0);
         it->list[leads.known++] = lead_ns;
     }
     leads.usual_ns = leads.known ? pick_quantile(it->list, leads.known, 0.5) : 0;
     leads.quiet_ns = leads.known ? pick_quantile(it->list, leads.known, 0.25) : 0;
     if (leads.known && leads.peers)
-        leads.others_ns = sqrt(leads.others_ns / (double)(leads.known * leads.peers));
+        leads.others_ns = sqrt(squares / (double)(leads.known * leads.peers));
     return leads;
 }
 
@@ -544,7 +556,7 @@ static double likelihood_of_order(const struct leads *leads)
 static double lead_likelihood(struct explanation_search *it, size_t role, size_t at)
 {
     const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, 0);
-    const struct leads leads = measure_leads(it, residuals, at);
+    const struct leads leads = measure_leads(it, role, at);
     if (leads.peers < OTHERS_TO_COMPARE || !leads.known || leads.usual_ns <= 0 ||
         (double)leads.quiet_ns < THROUGHOUT * (double)leads.usual_ns)
         return 0;
@@ -569,35 +581,34 @@ static double most_part_of(const struct level *level)
     return (double)level->widest_more_ns / whole;
 }
 
-static void propose_steady(struct explanation_search *it, size_t number, size_t unit,
+/* Proposes that a unit, one of those of a role, was slow in all steps. */
+static void propose_steady(struct explanation_search *it, size_t number, size_t role, size_t at,
                            struct explanation *proposal)
 {
     const struct baseline *baseline = it->source.baseline;
     const struct partition *partition = &it->found->partitions.items[number];
-    for (size_t role = 0; role < baseline->role_count; role++) {
-        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, unit) : -1;
-        if (at < 0 || it->mostly[number][unit])
-            continue;
-        const struct level *level = &residuals->level[at];
-        double by_level = level_likelihood(it, role, number, (size_t)at);
-        double by_lead = number == 0 ? lead_likelihood(it, role, (size_t)at) : 0;
-        if (by_level <= 0 && by_lead <= 0)
-            continue;
-        struct explanation next = {
-            .partition = partition,
-            .unit = unit,
-            .is_steady = 1,
-            .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
-        /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
-        double weight = partition->is_host ? weight_of(it, partition, unit) : 1;
-        double hypotheses = log(unit_count(it) * KINDS);
-        next.certainty = fmax(by_level * weight, by_lead) - hypotheses;
-        next.is_last = by_lead - hypotheses > it->acceptance_limits->certainty;
-        next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
-        next.most_part = most_part_of(level);
-        propose(it, &next, proposal);
-    }
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+    const struct level *level = &residuals->level[at];
+    size_t unit = (size_t)residuals->unit[at];
+    if (it->mostly[number][unit])
+        return;
+    double by_level = level_likelihood(it, role, number, at);
+    double by_lead = number == 0 ? lead_likelihood(it, role, at) : 0;
+    if (by_level <= 0 && by_lead <= 0)
+        return;
+    struct explanation next = {
+        .partition = partition,
+        .unit = unit,
+        .is_steady = 1,
+        .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
+    /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
+    double weight = partition->is_host ? weight_of(it, partition, unit) : 1;
+    double hypotheses = log(unit_count(it) * KINDS);
+    next.certainty = fmax(by_level * weight, by_lead) - hypotheses;
+    next.is_last = by_lead - hypotheses > it->acceptance_limits->certainty;
+    next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
+    next.most_part = most_part_of(level);
+    propose(it, &next, proposal);
 }
 
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
@@ -610,7 +621,12 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
     fault->partition = partition;
     fault->unit = unit;
     if (fault->is_steady) {
-        propose_steady(it, number, unit, &steady);
+        for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+            const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+            int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, unit) : -1;
+            if (at >= 0)
+                propose_steady(it, number, role, (size_t)at, &steady);
+        }
         steady.partition = partition;
         steady.unit = unit;
         steady.is_steady = 1;
@@ -628,8 +644,11 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
 
 static void propose_all_steady(struct explanation_search *it, size_t number, struct explanation *best)
 {
-    for (size_t unit = 0; unit < it->found->partitions.items[number].count; unit++)
-        propose_steady(it, number, unit, best);
+    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+        for (size_t at = 0; residuals->is_compared && at < residuals->units; at++)
+            propose_steady(it, number, role, at, best);
+    }
 }
 
 int explanation_search_best(struct explanation_search *it, struct explanation *best)

@@ -449,6 +449,13 @@ struct idle {
     int32_t last;
 };
 
+/* The leads of the ranks of a role in one step, without those that are mostly explained. */
+struct step_leads {
+    int64_t greatest_ns;
+    int64_t second_ns;
+    double squares; /* sum, ns^2 */
+};
+
 struct explanation_search {
     struct explanations *found;
     const struct acceptance_limits *acceptance_limits;
@@ -460,6 +467,7 @@ struct explanation_search {
     double *growth;                            /* owned */
     struct residual_matrix *residual_matrices; /* owned: [role * partitions + partition] */
     int64_t *sigma_ns;                         /* owned: same; standard deviation of the residuals */
+    struct step_leads *leads;                  /* owned: [role * steps + step] */
     unsigned char *dirty;                      /* owned: [role], matrices to be measured again */
     unsigned char *mostly[MOST_PARTITIONS];    /* owned: [unit], explained in most steps */
     struct step_set *sets[MOST_PARTITIONS];    /* owned: [unit], its best set; NULL: not computed */
