@@ -487,9 +487,12 @@ struct longer_steps {
     struct loss_part undetermined[LOSS_REASONS];
 };
 
-/* Fills in `longer`. Needs the results of findings_find. -1 when memory runs out: release it anyway. */
+/*
+ * Fills in `longer`, and fits the costs of findings. Needs findings_detail. -1 when memory runs out: release
+ * it anyway.
+ */
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
-                      const struct findings *findings, const struct diagnose_options *options);
+                      struct findings *findings, const struct diagnose_options *options);
 void longer_steps_release(struct longer_steps *longer);
 
 /* Adds the blocks and the sums of a later round of the same run. -1 when memory runs out. */
@@ -508,10 +511,25 @@ const struct longer_row *longer_steps_unexplained(const struct longer_steps *lon
  */
 int longer_steps_alarm(const struct longer_steps *longer);
 
+/*
+ * The noise of consecutive step times, which it overwrites: sigma of their differences, divided by the square
+ * root of two, because a difference of two values varies more than one. A fault that lasts adds only two
+ * large differences, however many steps it fills.
+ */
+int64_t longer_noise_ns(int64_t *lengths, size_t count);
+
 /* How much longer than the baseline a step must be to count as longer. */
 int64_t longer_least_ns(int64_t noise_ns, int64_t usual_ns, const struct diagnose_options *options);
 
 /* -------------------- account.c -------------------- */
+
+/*
+ * Changes the cost of findings of medium and high confidence where the durations of their steps show by more
+ * than noise that they cost more or less (struct shown). Needs longer->usual and findings_detail. -1 when
+ * memory runs out.
+ */
+int findings_fit_costs(struct findings *findings, const struct longer_steps *longer,
+                       const struct baseline *baseline, const struct diagnose_options *options);
 
 /*
  * Fills in the account of `longer`, whose other members are known, and the account_ns of each finding, and

@@ -105,12 +105,7 @@ static size_t lengths_of(const struct usual_steps *usual, const struct baseline 
     return count;
 }
 
-/*
- * The noise of step times: sigma of the differences between consecutive steps, divided by the square root of
- * two, because a difference of two values varies more than one. A fault that lasts adds only two large
- * differences, however many steps it fills.
- */
-static int64_t noise_of(int64_t *lengths, size_t count)
+int64_t longer_noise_ns(int64_t *lengths, size_t count)
 {
     for (size_t i = 0; i + 1 < count; i++)
         lengths[i] -= lengths[i + 1];
@@ -123,7 +118,7 @@ static void measure_usual(struct usual_steps *usual, const struct baseline *base
     size_t count = lengths_of(usual, baseline, load, list);
     if (count < STEPS_OF_LOAD)
         return;
-    int64_t noise_ns = noise_of(list, count);
+    int64_t noise_ns = longer_noise_ns(list, count);
     lengths_of(usual, baseline, load, list);
     int64_t quiet_ns = baseline_quantile(list, count);
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
@@ -431,17 +426,18 @@ static int add_lasting(const struct longer_steps *longer, const struct baseline 
 }
 
 static int find_longer(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
-                       const struct findings *findings, const struct diagnose_options *options)
+                       struct findings *findings, const struct diagnose_options *options)
 {
     int64_t *over_ns = array_new((size_t)baseline->step_count, sizeof *over_ns);
-    if (!over_ns || usual_steps_init(&longer->usual, job, baseline)) {
+    longer->started_step = baseline->started_step;
+    if (!over_ns || usual_steps_init(&longer->usual, job, baseline) ||
+        findings_fit_costs(findings, longer, baseline, options)) {
         free(over_ns);
         return -1;
     }
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         over_ns[step] = longer_ns(longer, baseline, step, options);
     longer->period = period_of(job, over_ns, baseline->step_count);
-    longer->started_step = baseline->started_step;
     int failed = add_lasting(longer, baseline, findings, over_ns) ||
                  find_rows(longer, job, baseline, findings, over_ns);
     free(over_ns);
@@ -449,7 +445,7 @@ static int find_longer(struct longer_steps *longer, const struct job *job, const
 }
 
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
-                      const struct findings *findings, const struct diagnose_options *options)
+                      struct findings *findings, const struct diagnose_options *options)
 {
     *longer = (struct longer_steps){.measured_by_calls = baseline->steps_are_measured_by_calls};
     if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
