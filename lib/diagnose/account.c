@@ -182,19 +182,30 @@ static struct shown shown_by(const struct claims *claims, const struct finding *
 }
 
 /*
+ * A finding that explains half of what its steps were longer explains it all (findings_explain). Otherwise it
+ * explains no more than its ranks or their transfers were late by, which is not known of proxy threads.
+ */
+static int64_t most_explained(const struct finding *finding, int64_t longer_ns)
+{
+    int64_t most_ns = finding_excess_ns(finding);
+    if (finding->notice_ns > 0 || finding->lost_ns >= longer_ns / 2)
+        return longer_ns;
+    most_ns = finding->slow_ns > most_ns ? finding->slow_ns : most_ns;
+    most_ns = finding->lost_ns > most_ns ? finding->lost_ns : most_ns;
+    return longer_ns < most_ns ? longer_ns : most_ns;
+}
+
+/*
  * The cost of a finding by the duration of its steps, where it differs from that of the replay by more than
- * noise. A replay knows only the dependencies that are recorded, so a fault may cost more: at most what its
- * ranks or their transfers were late by. And it cannot cost more than its steps were longer.
+ * noise. A replay knows only the dependencies that are recorded, so a fault may cost more. And it cannot cost
+ * more than its steps were longer.
  */
 static int64_t fitted_cost(const struct shown *shown, const struct finding *finding,
                            const struct diagnose_options *options)
 {
-    int64_t excess_ns = finding_excess_ns(finding);
-    int64_t most_ns = excess_ns > finding->slow_ns ? excess_ns : finding->slow_ns;
     int64_t more_ns = shown->over_ns - shown->cost_ns, less_ns = shown->alone_ns - shown->over_alone_ns;
-    most_ns = most_ns > finding->lost_ns ? most_ns - finding->lost_ns : 0;
     if ((double)more_ns > options->sigmas * sqrt(shown->variance))
-        return finding->lost_ns + (more_ns < most_ns ? more_ns : most_ns);
+        return most_explained(finding, finding->lost_ns + more_ns);
     if (shown->alone_ns > 0 && (double)less_ns > options->sigmas * sqrt(shown->variance_alone))
         return scale(finding->lost_ns,
                      shown->over_alone_ns > 0 ? ratio_of(shown->over_alone_ns, shown->alone_ns) : 0);
