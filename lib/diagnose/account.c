@@ -187,11 +187,11 @@ static struct shown shown_by(const struct claims *claims, const struct finding *
  */
 static int64_t most_explained(const struct finding *finding, int64_t longer_ns)
 {
-    int64_t most_ns = finding_excess_ns(finding);
+    int64_t excess_ns = finding_excess_ns(finding);
+    int64_t most_ns = finding->slow_ns > excess_ns ? finding->slow_ns : excess_ns;
+    most_ns = most_ns > finding->lost_ns ? most_ns : finding->lost_ns;
     if (finding->notice_ns > 0 || finding->lost_ns >= longer_ns / 2)
         return longer_ns;
-    most_ns = finding->slow_ns > most_ns ? finding->slow_ns : most_ns;
-    most_ns = finding->lost_ns > most_ns ? finding->lost_ns : most_ns;
     return longer_ns < most_ns ? longer_ns : most_ns;
 }
 
@@ -229,8 +229,8 @@ static int claims_find(struct claims *claims, const struct longer_steps *longer,
     return 0;
 }
 
-int findings_fit_costs(struct findings *findings, const struct longer_steps *longer,
-                       const struct baseline *baseline, const struct diagnose_options *options)
+int claims_fit_costs(struct findings *findings, const struct longer_steps *longer,
+                     const struct baseline *baseline, const struct diagnose_options *options)
 {
     struct claims claims = {0};
     int32_t step_count = baseline->step_count;

@@ -488,11 +488,15 @@ struct longer_steps {
 };
 
 /*
- * Fills in `longer`, and fits the costs of findings. Needs findings_detail. -1 when memory runs out: release
- * it anyway.
+ * Changes the costs of findings of medium and high confidence where the durations of their steps show by more
+ * than noise that they cost more or less (account.c). -1 when memory runs out.
  */
+int findings_fit_costs(struct findings *findings, const struct job *job, const struct baseline *baseline,
+                       const struct diagnose_options *options);
+
+/* Fills in `longer`. Needs the results of findings_find. -1 when memory runs out: release it anyway. */
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
-                      struct findings *findings, const struct diagnose_options *options);
+                      const struct findings *findings, const struct diagnose_options *options);
 void longer_steps_release(struct longer_steps *longer);
 
 /* Adds the blocks and the sums of a later round of the same run. -1 when memory runs out. */
@@ -523,13 +527,9 @@ int64_t longer_least_ns(int64_t noise_ns, int64_t usual_ns, const struct diagnos
 
 /* -------------------- account.c -------------------- */
 
-/*
- * Changes the cost of findings of medium and high confidence where the durations of their steps show by more
- * than noise that they cost more or less (struct shown). Needs longer->usual and findings_detail. -1 when
- * memory runs out.
- */
-int findings_fit_costs(struct findings *findings, const struct longer_steps *longer,
-                       const struct baseline *baseline, const struct diagnose_options *options);
+/* Called by findings_fit_costs. Needs longer->usual and longer->started_step. */
+int claims_fit_costs(struct findings *findings, const struct longer_steps *longer,
+                     const struct baseline *baseline, const struct diagnose_options *options);
 
 /*
  * Fills in the account of `longer`, whose other members are known, and the account_ns of each finding, and

@@ -426,12 +426,11 @@ static int add_lasting(const struct longer_steps *longer, const struct baseline 
 }
 
 static int find_longer(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
-                       struct findings *findings, const struct diagnose_options *options)
+                       const struct findings *findings, const struct diagnose_options *options)
 {
     int64_t *over_ns = array_new((size_t)baseline->step_count, sizeof *over_ns);
     longer->started_step = baseline->started_step;
-    if (!over_ns || usual_steps_init(&longer->usual, job, baseline) ||
-        findings_fit_costs(findings, longer, baseline, options)) {
+    if (!over_ns || usual_steps_init(&longer->usual, job, baseline)) {
         free(over_ns);
         return -1;
     }
@@ -444,11 +443,28 @@ static int find_longer(struct longer_steps *longer, const struct job *job, const
     return failed;
 }
 
+static int has_lengths(const struct baseline *baseline)
+{
+    return baseline->step_ns && baseline->median_step_ns && baseline_is_regular(baseline);
+}
+
+int findings_fit_costs(struct findings *findings, const struct job *job, const struct baseline *baseline,
+                       const struct diagnose_options *options)
+{
+    struct longer_steps longer = {.started_step = baseline->started_step};
+    if (!findings->count || !has_lengths(baseline))
+        return 0;
+    int failed = usual_steps_init(&longer.usual, job, baseline) ||
+                 claims_fit_costs(findings, &longer, baseline, options);
+    longer_steps_release(&longer);
+    return failed ? -1 : 0;
+}
+
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
-                      struct findings *findings, const struct diagnose_options *options)
+                      const struct findings *findings, const struct diagnose_options *options)
 {
     *longer = (struct longer_steps){.measured_by_calls = baseline->steps_are_measured_by_calls};
-    if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
+    if (!has_lengths(baseline))
         return 0;
     return find_longer(longer, job, baseline, findings, options);
 }

@@ -104,6 +104,7 @@ static const struct longer_steps *look(struct steps *steps)
     struct findings findings = {.items = both, .count = (size_t)steps->has_finding};
     longer_steps_release(&steps->longer);
     assert_int_equal(job_index_steps(&job, &error), 0);
+    assert_int_equal(findings_fit_costs(&findings, &job, &baseline, &options), 0);
     assert_int_equal(longer_steps_find(&steps->longer, &job, &baseline, &findings, &options), 0);
     assert_int_equal(longer_steps_account(&steps->longer, &job, &baseline, &findings, &options), 0);
     check_sum(&steps->longer, &findings);
