@@ -229,8 +229,8 @@ static int claims_find(struct claims *claims, const struct longer_steps *longer,
     return 0;
 }
 
-int claims_fit_costs(struct findings *findings, const struct longer_steps *longer,
-                     const struct baseline *baseline, const struct diagnose_options *options)
+static int claims_fit_costs(struct findings *findings, const struct longer_steps *longer,
+                            const struct baseline *baseline, const struct diagnose_options *options)
 {
     struct claims claims = {0};
     int32_t step_count = baseline->step_count;
@@ -248,6 +248,18 @@ int claims_fit_costs(struct findings *findings, const struct longer_steps *longe
     }
     claims_release(&claims);
     return failed;
+}
+
+int findings_fit_costs(struct findings *findings, const struct job *job, const struct baseline *baseline,
+                       const struct diagnose_options *options)
+{
+    struct longer_steps longer = {.started_step = baseline->started_step};
+    if (!findings->count || !baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
+        return 0;
+    int failed = usual_steps_init(&longer.usual, job, baseline) ||
+                 claims_fit_costs(findings, &longer, baseline, options);
+    usual_steps_release(&longer.usual);
+    return failed ? -1 : 0;
 }
 
 /* Steps that became longer together, for no known reason, count from any length on: each may be noise. */

@@ -487,12 +487,9 @@ struct longer_steps {
     struct loss_part undetermined[LOSS_REASONS];
 };
 
-/*
- * Changes the costs of findings of medium and high confidence where the durations of their steps show by more
- * than noise that they cost more or less (account.c). -1 when memory runs out.
- */
-int findings_fit_costs(struct findings *findings, const struct job *job, const struct baseline *baseline,
-                       const struct diagnose_options *options);
+/* Needs job_index_steps and baseline_measure_steps. -1 when memory runs out: release it anyway. */
+int usual_steps_init(struct usual_steps *usual, const struct job *job, const struct baseline *baseline);
+void usual_steps_release(struct usual_steps *usual);
 
 /* Fills in `longer`. Needs the results of findings_find. -1 when memory runs out: release it anyway. */
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
@@ -527,9 +524,12 @@ int64_t longer_least_ns(int64_t noise_ns, int64_t usual_ns, const struct diagnos
 
 /* -------------------- account.c -------------------- */
 
-/* Called by findings_fit_costs. Needs longer->usual and longer->started_step. */
-int claims_fit_costs(struct findings *findings, const struct longer_steps *longer,
-                     const struct baseline *baseline, const struct diagnose_options *options);
+/*
+ * Changes the costs of findings of medium and high confidence where the durations of their steps show by more
+ * than noise that they cost more or less. Needs findings_detail. -1 when memory runs out.
+ */
+int findings_fit_costs(struct findings *findings, const struct job *job, const struct baseline *baseline,
+                       const struct diagnose_options *options);
 
 /*
  * Fills in the account of `longer`, whose other members are known, and the account_ns of each finding, and

@@ -151,8 +151,7 @@ static int find_loads(struct usual_steps *usual, const struct job *job, const st
     return 0;
 }
 
-/* Needs job_index_steps and baseline_measure_steps. -1 when memory runs out: release it anyway. */
-static int usual_steps_init(struct usual_steps *usual, const struct job *job, const struct baseline *baseline)
+int usual_steps_init(struct usual_steps *usual, const struct job *job, const struct baseline *baseline)
 {
     size_t steps = (size_t)baseline->step_count;
     int64_t *list = array_new(steps, sizeof *list);
@@ -170,7 +169,7 @@ static int usual_steps_init(struct usual_steps *usual, const struct job *job, co
     return failed ? -1 : 0;
 }
 
-static void usual_steps_release(struct usual_steps *usual)
+void usual_steps_release(struct usual_steps *usual)
 {
     free(usual->usual_ns);
     free(usual->noise_ns);
@@ -443,28 +442,11 @@ static int find_longer(struct longer_steps *longer, const struct job *job, const
     return failed;
 }
 
-static int has_lengths(const struct baseline *baseline)
-{
-    return baseline->step_ns && baseline->median_step_ns && baseline_is_regular(baseline);
-}
-
-int findings_fit_costs(struct findings *findings, const struct job *job, const struct baseline *baseline,
-                       const struct diagnose_options *options)
-{
-    struct longer_steps longer = {.started_step = baseline->started_step};
-    if (!findings->count || !has_lengths(baseline))
-        return 0;
-    int failed = usual_steps_init(&longer.usual, job, baseline) ||
-                 claims_fit_costs(findings, &longer, baseline, options);
-    longer_steps_release(&longer);
-    return failed ? -1 : 0;
-}
-
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                       const struct findings *findings, const struct diagnose_options *options)
 {
     *longer = (struct longer_steps){.measured_by_calls = baseline->steps_are_measured_by_calls};
-    if (!has_lengths(baseline))
+    if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
         return 0;
     return find_longer(longer, job, baseline, findings, options);
 }
