@@ -336,6 +336,7 @@ void sort_reals(double *values, size_t count);
  * values. O(n) on average, O(n log n) in the worst case.
  */
 int64_t select_integer(int64_t *values, size_t count, size_t rank);
+double select_real(double *values, size_t count, size_t rank); /* the same; the values must not contain NaN */
 
 /*
  * The most frequent value. The values must be sorted. Of two equally frequent values the smaller; 0 for no

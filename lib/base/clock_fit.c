@@ -11,19 +11,14 @@ static const int64_t FAR = INT64_MAX / 4;
 
 struct solver {
     const struct align_problem *problem;
-    const struct align_clock *clocks;
-    int64_t *distance; /* [clock] */
-    int64_t slack_ns;  /* struct align_problem, or more */
+    const struct align_visit *visits; /* those of the problem, with scaled times */
+    int64_t *distance;                /* [clock] */
+    int64_t slack_ns;                 /* struct align_problem, or more */
 };
 
 int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns)
 {
     return scale == 1 ? local_ns : origin_ns + llround(scale * (double)(local_ns - origin_ns));
-}
-
-static int64_t scaled(const struct solver *solver, int32_t clock, int64_t local_ns)
-{
-    return align_scaled(solver->clocks[clock].scale, solver->clocks[clock].origin_ns, local_ns);
 }
 
 /*
@@ -37,19 +32,17 @@ static int relax(struct solver *solver, int backward)
     int improved = 0;
     for (size_t i = 0; i < problem->meeting_count; i++) {
         const struct align_meeting *meeting = &problem->meetings[i];
-        const struct align_visit *visits = problem->visits + meeting->first;
+        const struct align_visit *visits = solver->visits + meeting->first;
         int64_t time = FAR;
         for (size_t j = 0; j < meeting->count; j++) {
             int64_t distance = solver->distance[visits[j].clock];
-            int64_t at = backward ? -(scaled(solver, visits[j].clock, visits[j].come_ns) - solver->slack_ns)
-                                  : scaled(solver, visits[j].clock, visits[j].leave_ns);
+            int64_t at = backward ? solver->slack_ns - visits[j].come_ns : visits[j].leave_ns;
             if (distance < FAR && distance + at < time)
                 time = distance + at;
         }
         for (size_t j = 0; time < FAR && j < meeting->count; j++) {
             int64_t *distance = &solver->distance[visits[j].clock];
-            int64_t at = backward ? scaled(solver, visits[j].clock, visits[j].leave_ns)
-                                  : -(scaled(solver, visits[j].clock, visits[j].come_ns) - solver->slack_ns);
+            int64_t at = backward ? visits[j].leave_ns : solver->slack_ns - visits[j].come_ns;
             if (time + at < *distance) {
                 *distance = time + at;
                 improved = 1;
@@ -162,6 +155,22 @@ static void drop_unlikely_scales(struct align_clock *clocks, size_t count)
         clocks[i].scale = 1;
 }
 
+/* The visits with scaled times. The caller frees them; NULL when memory runs out. */
+static struct align_visit *scale_visits(const struct align_problem *problem, const struct align_clock *clocks)
+{
+    const struct align_meeting *last = problem->meetings + problem->meeting_count - 1;
+    size_t count = problem->meeting_count ? last->first + last->count : 0;
+    struct align_visit *visits = array_new(count, sizeof *visits);
+    for (size_t i = 0; visits && i < count; i++) {
+        const struct align_visit *visit = &problem->visits[i];
+        const struct align_clock *clock = &clocks[visit->clock];
+        visits[i] =
+            (struct align_visit){visit->clock, align_scaled(clock->scale, clock->origin_ns, visit->come_ns),
+                                 align_scaled(clock->scale, clock->origin_ns, visit->leave_ns)};
+    }
+    return visits;
+}
+
 /*
  * A host that records an arrival may have been busy when it happened, for several time slices of its
  * scheduler. The slack grows until all meetings are consistent.
@@ -169,34 +178,56 @@ static void drop_unlikely_scales(struct align_clock *clocks, size_t count)
 static const int64_t LEAST_SLACK_NS = 20000, MOST_SLACK_NS = 5000000;
 enum { SLACK_STEP = 2 };
 
+/* Solves with the scales of the clocks, and with more slack up to `most_ns`. As solve; -1: no memory. */
+static int solve_scaled(struct solver *solver, struct align_clock *clocks, int64_t most_ns, int64_t *greatest)
+{
+    struct align_visit *visits = scale_visits(solver->problem, clocks);
+    if (!visits)
+        return -1;
+    solver->visits = visits;
+    int agreed = solve(solver, clocks, greatest);
+    while (!agreed && solver->slack_ns < most_ns) {
+        solver->slack_ns = solver->slack_ns ? solver->slack_ns * SLACK_STEP : LEAST_SLACK_NS;
+        agreed = solve(solver, clocks, greatest);
+    }
+    free(visits);
+    return agreed;
+}
+
+/* Returns 1 if the meetings are consistent with scales, or with slack; 0 if not, -1 when memory runs out. */
+static int solve_roughly(struct solver *solver, struct align_clock *clocks, int64_t *greatest)
+{
+    size_t count = (size_t)solver->problem->clock_count;
+    struct line *lines = array_new(count, sizeof *lines);
+    if (!lines)
+        return -1;
+    fit_scales(solver->problem, clocks, lines);
+    free(lines);
+    int agreed = solve_scaled(solver, clocks, 0, greatest);
+    if (agreed)
+        return agreed;
+    drop_unlikely_scales(clocks, count);
+    return solve_scaled(solver, clocks, MOST_SLACK_NS, greatest);
+}
+
 int align_solve(const struct align_problem *problem, struct align_clock *clocks, struct error *error)
 {
     size_t count = (size_t)problem->clock_count;
     struct solver solver = {.problem = problem,
-                            .clocks = clocks,
-                            .distance = array_new(count, sizeof(int64_t)),
+                            .visits = problem->visits,
+                            .distance = array_new(count, sizeof *solver.distance),
                             .slack_ns = problem->slack_ns};
     int64_t *greatest = array_new(count, sizeof *greatest);
-    struct line *lines = array_new(count, sizeof *lines);
-    int failed = !solver.distance || !greatest || !lines;
-    if (!failed) {
+    int agreed = -1;
+    if (solver.distance && greatest) {
         place_origins(problem, clocks);
-        int agreed = solve(&solver, clocks, greatest);
-        if (!agreed) {
-            fit_scales(problem, clocks, lines);
-            agreed = solve(&solver, clocks, greatest);
-        }
+        agreed = solve(&solver, clocks, greatest);
         if (!agreed)
-            drop_unlikely_scales(clocks, count);
-        while (!agreed && solver.slack_ns < MOST_SLACK_NS) {
-            solver.slack_ns = solver.slack_ns ? solver.slack_ns * SLACK_STEP : LEAST_SLACK_NS;
-            agreed = solve(&solver, clocks, greatest);
-        }
+            agreed = solve_roughly(&solver, clocks, greatest);
         for (size_t i = 0; !agreed && i < count; i++)
             clocks[i].state = ALIGN_CONTRADICTORY;
     }
     free(solver.distance);
     free(greatest);
-    free(lines);
-    return failed ? error_no_memory(error) : 0;
+    return agreed < 0 ? error_no_memory(error) : 0;
 }

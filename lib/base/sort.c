@@ -172,6 +172,45 @@ void sort_reals(double *values, size_t count)
     array_sort(values, count, sizeof *values, by_size);
 }
 
+static double middle_real(double a, double b, double c)
+{
+    return a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+}
+
+/* Like divide(), for reals. */
+static size_t divide_reals(double *values, size_t count)
+{
+    double middle = middle_real(values[0], values[count / 2], values[count - 1]);
+    size_t low = 0, high = count - 1;
+    for (;; low++, high--) {
+        while (values[low] < middle)
+            low++;
+        while (values[high] > middle)
+            high--;
+        if (low >= high)
+            return high + 1 < count ? high + 1 : high;
+        double greater = values[low];
+        values[low] = values[high];
+        values[high] = greater;
+    }
+}
+
+double select_real(double *values, size_t count, size_t rank)
+{
+    for (int depth = count > FEW ? allowed_depth(count) : 0; count > FEW && depth > 0; depth--) {
+        size_t first = divide_reals(values, count);
+        if (rank < first) {
+            count = first;
+            continue;
+        }
+        values += first;
+        count -= first;
+        rank -= first;
+    }
+    sort_reals(values, count);
+    return values[rank];
+}
+
 /* The index just past the ascending run that begins at `at`. */
 static size_t run_end(const struct sort_entry *items, size_t at, size_t count)
 {

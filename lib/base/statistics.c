@@ -16,9 +16,13 @@ int64_t quantile_of(int64_t *values, size_t count, double part)
 
 int64_t pick_quantile(int64_t *values, size_t count, double part)
 {
-    if (!count)
-        return INT64_MIN;
-    return count == 1 ? values[0] : select_integer(values, count, (size_t)((double)(count - 1) * part));
+    size_t rank = count ? (size_t)((double)(count - 1) * part) : 0;
+    if (rank)
+        return select_integer(values, count, rank);
+    int64_t least = count ? values[0] : INT64_MIN;
+    for (size_t i = 1; i < count; i++)
+        least = values[i] < least ? values[i] : least;
+    return least;
 }
 
 enum { BASELINE_PART = 10, BASELINE_LEAST = 2 };

@@ -24,6 +24,8 @@ struct claims {
     int64_t *doubted_ns; /* the costs of findings of low confidence */
     int64_t *joint_ns;   /* what the findings explain together */
     int64_t *over_ns;    /* duration above that of a step without a finding; TIME_UNKNOWN */
+    int64_t *middle_ns;  /* the same for the median of the steps without a finding; TIME_UNKNOWN: too few */
+    int64_t *noise_ns;   /* of steps without a finding, as in struct usual_steps */
     int64_t *least_ns;   /* how much longer a step must be to count */
     int64_t *rest_ns;    /* time lost that the findings do not explain */
     int64_t *inside_ns;  /* time in transfers of operations, mean over the ranks; TIME_UNKNOWN */
@@ -32,9 +34,9 @@ struct claims {
 
 static int claims_init(struct claims *claims, size_t steps)
 {
-    int64_t **const arrays[] = {&claims->sum_ns,   &claims->most_ns,   &claims->doubted_ns,
-                                &claims->joint_ns, &claims->over_ns,   &claims->least_ns,
-                                &claims->rest_ns,  &claims->inside_ns, &claims->list};
+    int64_t **const arrays[] = {&claims->sum_ns,  &claims->most_ns,   &claims->doubted_ns, &claims->joint_ns,
+                                &claims->over_ns, &claims->middle_ns, &claims->noise_ns,   &claims->least_ns,
+                                &claims->rest_ns, &claims->inside_ns, &claims->list};
     int failed = 0;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         *arrays[i] = array_new(steps + 1, sizeof **arrays[i]);
@@ -50,6 +52,8 @@ static void claims_release(struct claims *claims)
     free(claims->doubted_ns);
     free(claims->joint_ns);
     free(claims->over_ns);
+    free(claims->middle_ns);
+    free(claims->noise_ns);
     free(claims->least_ns);
     free(claims->rest_ns);
     free(claims->inside_ns);
@@ -94,6 +98,23 @@ static size_t list_steps(const struct claims *claims, const struct longer_steps 
     return count;
 }
 
+/* The noise of the steps of a load, and how much longer the median of those without a finding is than
+ * `quiet_ns`. */
+static void measure_noise(struct claims *claims, const struct longer_steps *longer,
+                          const struct baseline *baseline, int32_t load, int64_t quiet_ns)
+{
+    size_t count = list_steps(claims, longer, baseline, load, 1);
+    int is_known = count >= STEPS_WITHOUT_FINDING;
+    int64_t noise_ns = is_known ? longer_noise_ns(claims->list, count) : 0;
+    count = list_steps(claims, longer, baseline, load, 1);
+    int64_t middle_ns = is_known ? median_of(claims->list, count) - quiet_ns : TIME_UNKNOWN;
+    for (int32_t step = longer->started_step; step < baseline->step_count; step++)
+        if (longer->usual.load[step] == load) {
+            claims->noise_ns[step] = is_known ? noise_ns : longer->usual.noise_ns[step];
+            claims->middle_ns[step] = middle_ns;
+        }
+}
+
 /*
  * How much longer each step is than a step of its load without a finding. A fault in all steps makes no step
  * longer than others: where too few steps are without a finding, its cost is subtracted.
@@ -108,14 +129,137 @@ static void measure_over(struct claims *claims, const struct longer_steps *longe
         if (count < STEPS_WITHOUT_FINDING)
             continue;
         int64_t quiet_ns = baseline_quantile(claims->list, count);
+        measure_noise(claims, longer, baseline, load, quiet_ns);
         for (int32_t step = longer->started_step; step < baseline->step_count; step++) {
             if (longer->usual.load[step] != load || baseline->step_ns[step] == TIME_UNKNOWN)
                 continue;
             claims->over_ns[step] = baseline->step_ns[step] - quiet_ns;
             claims->least_ns[step] =
-                longer_least_ns(longer->usual.noise_ns[step], quiet_ns > 0 ? quiet_ns : 0, options);
+                longer_least_ns(claims->noise_ns[step], quiet_ns > 0 ? quiet_ns : 0, options);
         }
     }
+}
+
+/* What the steps of a finding show of its cost. */
+struct shown {
+    int64_t cost_ns;       /* its cost in those of its steps whose duration is known */
+    int64_t alone_ns;      /* same, in those that no other finding has */
+    int64_t over_ns;       /* by how much its steps were longer than others and than other findings explain */
+    int64_t over_alone_ns; /* same, in the steps that no other finding has, and beside them */
+    double variance;
+    double variance_alone;
+};
+
+static void show_step(struct shown *shown, const struct claims *claims, const struct finding *finding,
+                      int32_t step, int32_t step_count)
+{
+    if (step < 0 || step >= step_count || claims->over_ns[step] == TIME_UNKNOWN ||
+        claims->middle_ns[step] == TIME_UNKNOWN)
+        return;
+    int64_t cost_ns = finding_cost_in_step(finding, step), others_ns = claims->sum_ns[step] - cost_ns;
+    double noise_ns = (double)claims->noise_ns[step];
+    if (!others_ns) {
+        shown->alone_ns += cost_ns;
+        shown->over_alone_ns += claims->over_ns[step];
+        shown->variance_alone += noise_ns * noise_ns;
+    }
+    if (finding_has_step(finding, step)) {
+        shown->cost_ns += cost_ns;
+        shown->over_ns += claims->over_ns[step] - claims->middle_ns[step] - others_ns;
+        shown->variance += noise_ns * noise_ns;
+    }
+}
+
+/* A host that runs ahead shows a delay in the step after or before it. */
+static struct shown shown_by(const struct claims *claims, const struct finding *finding, int32_t step_count)
+{
+    struct shown shown = {0};
+    for (int32_t step = finding->first_step - 1; step <= finding->last_step + 1; step++)
+        if (finding_has_step(finding, step - 1) || finding_has_step(finding, step) ||
+            finding_has_step(finding, step + 1))
+            show_step(&shown, claims, finding, step, step_count);
+    return shown;
+}
+
+/*
+ * A finding that explains half of what its steps were longer explains it all (findings_explain). Otherwise it
+ * explains no more than its ranks or their transfers were late by, which is not known of proxy threads.
+ */
+static int64_t most_explained(const struct finding *finding, int64_t longer_ns)
+{
+    int64_t excess_ns = finding_excess_ns(finding);
+    int64_t most_ns = finding->slow_ns > excess_ns ? finding->slow_ns : excess_ns;
+    most_ns = most_ns > finding->lost_ns ? most_ns : finding->lost_ns;
+    if (finding->notice_ns > 0 || finding->lost_ns >= longer_ns / 2)
+        return longer_ns;
+    return longer_ns < most_ns ? longer_ns : most_ns;
+}
+
+/*
+ * The cost of a finding by the duration of its steps, where it differs from that of the replay by more than
+ * noise. A replay knows only the dependencies that are recorded, so a fault may cost more. And it cannot cost
+ * more than its steps were longer.
+ */
+static int64_t fitted_cost(const struct shown *shown, const struct finding *finding,
+                           const struct diagnose_options *options)
+{
+    int64_t more_ns = shown->over_ns - shown->cost_ns, less_ns = shown->alone_ns - shown->over_alone_ns;
+    if ((double)more_ns > options->sigmas * sqrt(shown->variance))
+        return most_explained(finding, finding->lost_ns + more_ns);
+    if (shown->alone_ns > 0 && (double)less_ns > options->sigmas * sqrt(shown->variance_alone))
+        return scale(finding->lost_ns,
+                     shown->over_alone_ns > 0 ? ratio_of(shown->over_alone_ns, shown->alone_ns) : 0);
+    return finding->lost_ns;
+}
+
+static int claims_find(struct claims *claims, const struct longer_steps *longer,
+                       const struct baseline *baseline, const struct findings *findings,
+                       const struct diagnose_options *options)
+{
+    int32_t step_count = baseline->step_count;
+    if (claims_init(claims, (size_t)step_count))
+        return -1;
+    for (int32_t step = 0; step < step_count; step++)
+        claims->over_ns[step] = claims->middle_ns[step] = claims->inside_ns[step] = TIME_UNKNOWN;
+    for (size_t i = 0; i < findings->count; i++)
+        if (has_steps(&findings->items[i], step_count))
+            add_claim(claims, &findings->items[i]);
+    if (longer->usual.usual_ns)
+        measure_over(claims, longer, baseline, options);
+    return 0;
+}
+
+static int claims_fit_costs(struct findings *findings, const struct longer_steps *longer,
+                            const struct baseline *baseline, const struct diagnose_options *options)
+{
+    struct claims claims = {0};
+    int32_t step_count = baseline->step_count;
+    int failed = claims_find(&claims, longer, baseline, findings, options);
+    for (size_t i = 0; !failed && i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        if (!is_counted(finding) || !has_steps(finding, step_count))
+            continue;
+        struct shown shown = shown_by(&claims, finding, step_count);
+        for (int32_t step = finding->first_step; step <= finding->last_step + 1; step++)
+            claims.sum_ns[step] -= finding_cost_in_step(finding, step);
+        finding->lost_ns = fitted_cost(&shown, finding, options);
+        for (int32_t step = finding->first_step; step <= finding->last_step + 1; step++)
+            claims.sum_ns[step] += finding_cost_in_step(finding, step);
+    }
+    claims_release(&claims);
+    return failed;
+}
+
+int findings_fit_costs(struct findings *findings, const struct job *job, const struct baseline *baseline,
+                       const struct diagnose_options *options)
+{
+    struct longer_steps longer = {.started_step = baseline->started_step};
+    if (!findings->count || !baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
+        return 0;
+    int failed = usual_steps_init(&longer.usual, job, baseline) ||
+                 claims_fit_costs(findings, &longer, baseline, options);
+    usual_steps_release(&longer.usual);
+    return failed ? -1 : 0;
 }
 
 /* Steps that became longer together, for no known reason, count from any length on: each may be noise. */
@@ -153,14 +297,14 @@ static int64_t shown_of(const struct claims *claims, int32_t step, int32_t step_
  * Whether findings delayed the job at the same time: their steps were less long than the sum of their costs
  * by more than noise, and by more than a tenth.
  */
-static int are_simultaneous(const struct claims *claims, const struct longer_steps *longer,
-                            int32_t step_count, const struct diagnose_options *options)
+static int are_simultaneous(const struct claims *claims, int32_t step_count,
+                            const struct diagnose_options *options)
 {
     double sum_ns = 0, less_ns = 0, variance = 0;
     for (int32_t step = 0; step < step_count; step++) {
         if (claims->sum_ns[step] == claims->most_ns[step] || claims->over_ns[step] == TIME_UNKNOWN)
             continue;
-        double noise_ns = (double)longer->usual.noise_ns[step];
+        double noise_ns = (double)claims->noise_ns[step];
         sum_ns += (double)claims->sum_ns[step];
         less_ns += (double)(claims->sum_ns[step] - shown_of(claims, step, step_count));
         variance += noise_ns * noise_ns;
@@ -220,10 +364,9 @@ static void explain_other_steps(struct claims *claims, const struct finding *fin
  * What findings explain of a step together is the sum of their costs, unless they delayed the job at the same
  * time. Each alone costs what its replay says, so that the greatest is the least they cost.
  */
-static void compare(struct claims *claims, const struct longer_steps *longer, int32_t step_count,
-                    const struct diagnose_options *options)
+static void compare(struct claims *claims, int32_t step_count, const struct diagnose_options *options)
 {
-    int overlap = are_simultaneous(claims, longer, step_count, options);
+    int overlap = are_simultaneous(claims, step_count, options);
     for (int32_t step = 0; step < step_count; step++) {
         claims->joint_ns[step] = overlap ? shown_of(claims, step, step_count) : claims->sum_ns[step];
         if (claims->over_ns[step] == TIME_UNKNOWN)
@@ -428,17 +571,10 @@ int longer_steps_account(struct longer_steps *longer, const struct job *job, con
 {
     struct claims claims = {0};
     int32_t step_count = baseline->step_count;
-    int failed = claims_init(&claims, (size_t)step_count);
-    for (int32_t step = 0; !failed && step < step_count; step++)
-        claims.over_ns[step] = claims.inside_ns[step] = TIME_UNKNOWN;
-    for (size_t i = 0; !failed && i < findings->count; i++)
-        if (has_steps(&findings->items[i], step_count))
-            add_claim(&claims, &findings->items[i]);
+    int failed = claims_find(&claims, longer, baseline, findings, options);
     if (!failed) {
-        if (longer->usual.usual_ns)
-            measure_over(&claims, longer, baseline, options);
         count_lasting(&claims, longer);
-        compare(&claims, longer, step_count, options);
+        compare(&claims, step_count, options);
         for (size_t i = 0; i < findings->count; i++)
             if (is_counted(&findings->items[i]) && has_steps(&findings->items[i], step_count))
                 explain_other_steps(&claims, &findings->items[i]);

@@ -13,18 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Minimum for the noise of a step, as part of the step: smaller differences are below the resolution of
- * clocks and replays.
- */
-static const double LEAST_SIGMA = 0.002;
-
-/*
- * Minimum for the spread between GPUs, as part of own time: GPUs of the same model differ by at least this
- * much (Sinha et al., SC 2022: up to 8 %).
- */
-static const double LEAST_LEVEL_SIGMA = 0.005;
-
 /* Kinds of faults that a unit may have: own time of its hosts, own time of its GPUs, network. */
 static const double KINDS = 3;
 
@@ -33,17 +21,6 @@ static const double SEVERAL_COUNT = 2;
 
 /* A quantile, and where it lies in a normal distribution, in standard deviations. */
 static const double UPPER = 0.7, UPPER_SIGMA = 0.524;
-
-/*
- * With at most this many others, the median distance is not reliable; the largest distance is used instead.
- */
-enum { FEW_OTHERS = 4 };
-
-/*
- * A unit counts as slow in all steps if it is slow by at least this part of the median in three of four
- * steps.
- */
-static const double THROUGHOUT = 0.5;
 
 int explanation_search_init(struct explanation_search *it, const struct job *job,
                             const struct baseline *baseline, const struct transfer_excess *transfers,
@@ -59,6 +36,7 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     for (int measure = 0; measure < MEASURES; measure++)
         if (!(it->sigma_ns[measure] = array_new(residual_matrices, sizeof **it->sigma_ns)))
             return -1;
+    it->leads = array_new(roles * steps + 1, sizeof *it->leads);
     it->dirty = array_new(roles, 1);
     it->row = array_new(steps + 1, sizeof *it->row);
     it->by_role = array_new(roles + 1, sizeof *it->by_role);
@@ -69,8 +47,8 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     for (size_t i = 0; i < it->found->partitions.count; i++)
         if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
             return -1;
-    if (!it->explained || !it->stays || !it->growth || !it->residual_matrices || !it->dirty || !it->row ||
-        !it->by_role || !it->scores || !it->list || !it->marked || !it->peak_marks)
+    if (!it->explained || !it->stays || !it->growth || !it->residual_matrices || !it->leads || !it->dirty ||
+        !it->row || !it->by_role || !it->scores || !it->list || !it->marked || !it->peak_marks)
         return -1;
     memset(it->dirty, 1, roles);
     if (explained)
@@ -117,6 +95,7 @@ void explanation_search_release(struct explanation_search *it)
     free(it->residual_matrices);
     for (int measure = 0; measure < MEASURES; measure++)
         free(it->sigma_ns[measure]);
+    free(it->leads);
     free(it->dirty);
     free(it->row);
     free(it->sampled);
@@ -174,7 +153,7 @@ static int64_t sigma_of(struct explanation_search *it, const struct residual_mat
     int64_t sigma = !count                   ? 0
                     : measure == MEASURE_OWN ? sigma_about(it->list, count, middle)
                                              : scale(pick_quantile(it->list, count, UPPER), 1 / UPPER_SIGMA);
-    int64_t least = scale(baseline->median_step_ns, LEAST_SIGMA);
+    int64_t least = scale(baseline->median_step_ns, SCORE_LEAST_SIGMA);
     return sigma > least ? sigma : least > 0 ? least : 1;
 }
 
@@ -188,6 +167,27 @@ static void mark_mostly_explained(struct explanation_search *it, size_t number)
         for (size_t step = 0; step < steps; step++)
             count += is_explained(it, partition, unit, step) != 0;
         it->mostly[number][unit] = count * 2 > steps;
+    }
+}
+
+static void measure_step_leads(struct explanation_search *it, size_t role)
+{
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, 0);
+    size_t steps = (size_t)it->source.baseline->step_count;
+    for (size_t step = 0; step < steps; step++) {
+        struct step_leads leads = {.squares = 0};
+        for (size_t unit = 0; unit < residuals->units; unit++) {
+            int64_t lead_ns = residuals->lead[unit * steps + step];
+            if (it->mostly[0][residuals->unit[unit]])
+                continue;
+            leads.squares += (double)lead_ns * (double)lead_ns;
+            if (lead_ns > leads.greatest_ns) {
+                leads.second_ns = leads.greatest_ns;
+                leads.greatest_ns = lead_ns;
+            } else if (lead_ns > leads.second_ns)
+                leads.second_ns = lead_ns;
+        }
+        it->leads[role * steps + step] = leads;
     }
 }
 
@@ -211,6 +211,7 @@ static int measure_residual_matrices(struct explanation_search *it)
                 sigma_of(it, explanation_search_residual_matrix(it, role, number), measure,
                          &partitions->items[number]);
         }
+        measure_step_leads(it, role);
         it->dirty[role] = 0;
         forget_sets(it);
     }
@@ -367,23 +368,23 @@ static int relate(struct explanation_search *it, const struct partition *partiti
     return 0;
 }
 
-static void propose(const struct explanation_search *it, const struct explanation *proposal,
-                    struct explanation *best)
+void explanation_search_propose(const struct explanation_search *it, const struct explanation *proposal,
+                                struct explanation *best)
 {
     if (proposal->certainty > best->certainty && !is_idle(it, proposal))
         *best = *proposal;
 }
 
-static double unit_count(const struct explanation_search *it)
+double explanation_search_penalty(const struct explanation_search *it)
 {
     double units = 0;
     for (size_t i = 0; i < it->found->partitions.count; i++)
         units += (double)it->found->partitions.items[i].count;
-    return units;
+    return log(units * KINDS);
 }
 
-/* Ranks of several hosts have hardly anything in common that could make them slow. */
-static double weight_of(const struct explanation_search *it, const struct partition *partition, size_t unit)
+double explanation_search_weight(const struct explanation_search *it, const struct partition *partition,
+                                 size_t unit)
 {
     const struct partition *hosts = &it->found->partitions.items[1];
     int32_t first = partition->ranks[partition->first[unit]],
@@ -527,7 +528,7 @@ static int propose_peaks(struct explanation_search *it, size_t number, struct ex
         return 0;
     if (find_peaks(it, number, (size_t)unit, &next))
         return -1;
-    propose(it, &next, proposal);
+    explanation_search_propose(it, &next, proposal);
     return 0;
 }
 
@@ -590,8 +591,8 @@ static int is_always_late(const struct explanation_search *it, const struct expl
 static double certainty_of(const struct explanation_search *it, const struct explanation *fault)
 {
     int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
-    return fault->steps.score * weight_of(it, fault->partition, fault->unit) -
-           (fault->is_steady ? 0 : scan_sets(steps)) - log(unit_count(it) * KINDS);
+    return fault->steps.score * explanation_search_weight(it, fault->partition, fault->unit) -
+           (fault->is_steady ? 0 : scan_sets(steps)) - explanation_search_penalty(it);
 }
 
 /* Computes the certainty of a set of steps that was scored. -1 when memory runs out. */
@@ -626,205 +627,9 @@ static int propose_sets(struct explanation_search *it, size_t number, enum measu
             continue;
         if (rate_set(it, &next))
             return -1;
-        propose(it, &next, proposal);
+        explanation_search_propose(it, &next, proposal);
     }
     return 0;
-}
-
-/*
- * The spread of values above their median. Ranks that wait inside an operation compute in the meantime and
- * show less own time: those below the median may be victims, which do not make the others less alike.
- */
-static int64_t spread_above(int64_t *values, size_t count, int64_t middle)
-{
-    size_t above = 0;
-    for (size_t i = 0; i < count; i++)
-        if (values[i] >= middle)
-            values[above++] = values[i];
-    return sigma_about(values, above, middle);
-}
-
-/*
- * Measures the spread and the median of the levels of all units that are not part of `unit` (of `partition`)
- * and not explained. Returns their number.
- */
-static size_t spread_of_levels(struct explanation_search *it, const struct residual_matrix *residuals,
-                               const struct partition *of_residual_matrix, const struct partition *partition,
-                               size_t unit, int64_t *middle, int64_t *spread)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < residuals->units; i++) {
-        size_t other = (size_t)residuals->unit[i];
-        if (partition->unit_of[of_residual_matrix->ranks[of_residual_matrix->first[other]]] !=
-                (int32_t)unit &&
-            !it->mostly[of_residual_matrix - it->found->partitions.items][other])
-            it->list[count++] = residuals->level[i].apart_ns;
-    }
-    int64_t furthest_ns = count ? it->list[0] : 0;
-    for (size_t i = 1; i < count; i++)
-        furthest_ns = it->list[i] > furthest_ns ? it->list[i] : furthest_ns;
-    *middle = count ? pick_quantile(it->list, count, 0.5) : 0;
-    furthest_ns -= *middle;
-    *spread = count ? spread_above(it->list, count, *middle) : 0;
-    if (count <= FEW_OTHERS && furthest_ns > *spread)
-        *spread = furthest_ns;
-    return count;
-}
-
-/* The log likelihood ratio for a unit that is by `sigmas` beyond its peers. */
-static double likelihood_beyond(double sigmas, double freedom)
-{
-    return sigmas > 0 ? (freedom + 1) / 2 * log1p(sigmas * sigmas / freedom) : 0;
-}
-
-/*
- * For the distance of a unit from the others of its role, over all steps, divided by the spread of the others
- * and of their ranks. With two hosts, the ranks of the other host give the spread.
- */
-static double level_likelihood(struct explanation_search *it, size_t role, size_t number, size_t at)
-{
-    const struct partition *partitions = it->found->partitions.items, *partition = &partitions[number];
-    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number),
-                                 *ranks = explanation_search_residual_matrix(it, role, 0);
-    const struct level *level = &residuals->level[at];
-    size_t unit = (size_t)residuals->unit[at];
-    int64_t middle, spread, of_ranks, ignored;
-    if (level->apart_ns <= 0 || (double)level->quiet_ns < THROUGHOUT * (double)level->apart_ns)
-        return 0;
-    size_t others = spread_of_levels(it, residuals, partition, partition, unit, &middle, &spread);
-    size_t peers = spread_of_levels(it, ranks, &partitions[0], partition, unit, &ignored, &of_ranks);
-    if (!others || peers < OTHERS_TO_COMPARE)
-        return 0;
-    /* Of two units, each is as far from the other. */
-    if (others == 1)
-        middle = 0;
-    double steps = it->source.baseline->step_count > 1 ? it->source.baseline->step_count : 1;
-    int64_t of_noise =
-        scale(it->sigma_ns[MEASURE_OWN][role * it->found->partitions.count + number], 1 / sqrt(steps));
-    int64_t of_level = scale(level->others_ns, LEAST_LEVEL_SIGMA);
-    spread = spread > of_ranks ? spread : of_ranks;
-    spread = spread > of_level ? spread : of_level;
-    spread = spread > of_noise ? spread : of_noise;
-    /* What a host shows is the same on most of its ranks; what a rank or a block shows may be hidden work. */
-    double freedom = partition->is_host ? fmax((double)peers - 1, SCAN_TAIL_OWN) : SCAN_TAIL_OWN;
-    return likelihood_beyond((double)(level->apart_ns - middle) / (double)(spread > 0 ? spread : 1), freedom);
-}
-
-/* What the leads of a rank, and those of its peers, say about a fault in all steps. */
-struct leads {
-    size_t peers;
-    size_t known;     /* steps in which its lead is known */
-    size_t greatest;  /* steps in which it is greater than that of all peers */
-    int64_t usual_ns; /* median over steps */
-    int64_t quiet_ns; /* lower quartile over steps */
-    double others_ns; /* root mean square of the peers' leads in a step */
-};
-
-static int64_t greatest_of_peers(const struct explanation_search *it, const struct residual_matrix *residuals,
-                                 size_t at, size_t step, struct leads *leads)
-{
-    size_t steps = (size_t)it->source.baseline->step_count;
-    int64_t greatest_ns = 0;
-    for (size_t unit = 0; unit < residuals->units; unit++) {
-        int64_t lead_ns = residuals->lead[unit * steps + step];
-        if (unit == at || it->mostly[0][residuals->unit[unit]])
-            continue;
-        greatest_ns = lead_ns > greatest_ns ? lead_ns : greatest_ns;
-        leads->others_ns += (double)lead_ns * (double)lead_ns;
-    }
-    return greatest_ns;
-}
-
-static struct leads measure_leads(struct explanation_search *it, const struct residual_matrix *residuals,
-                                  size_t at)
-{
-    struct leads leads = {.peers = 0};
-    size_t steps = (size_t)it->source.baseline->step_count;
-    for (size_t unit = 0; unit < residuals->units; unit++)
-        leads.peers += unit != at && !it->mostly[0][residuals->unit[unit]];
-    for (size_t step = (size_t)it->source.baseline->first_step; step < steps; step++) {
-        int64_t lead_ns = residuals->lead[at * steps + step];
-        if (residuals->beyond[at * steps + step] == TIME_UNKNOWN)
-            continue;
-        leads.greatest += lead_ns > greatest_of_peers(it, residuals, at, step, &leads);
-        it->list[leads.known++] = lead_ns;
-    }
-    leads.usual_ns = leads.known ? pick_quantile(it->list, leads.known, 0.5) : 0;
-    leads.quiet_ns = leads.known ? pick_quantile(it->list, leads.known, 0.25) : 0;
-    if (leads.known && leads.peers)
-        leads.others_ns = sqrt(leads.others_ns / (double)(leads.known * leads.peers));
-    return leads;
-}
-
-/* If peers are alike, each is first in as many steps: the log likelihood ratio of a share that is greater. */
-static double likelihood_of_order(const struct leads *leads)
-{
-    double share = (double)leads->greatest / (double)leads->known, expected = 1 / (1 + (double)leads->peers);
-    double rest = share < 1 ? (1 - share) * log((1 - share) / (1 - expected)) : 0;
-    return share > expected ? (double)leads->known * (share * log(share / expected) + rest) : 0;
-}
-
-/*
- * For a rank that arrives after all others in all steps. Own times mislead where a rank computes while it
- * waits, or while transfers run: such time delays no other rank.
- */
-static double lead_likelihood(struct explanation_search *it, size_t role, size_t at)
-{
-    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, 0);
-    const struct leads leads = measure_leads(it, residuals, at);
-    if (leads.peers < OTHERS_TO_COMPARE || !leads.known || leads.usual_ns <= 0 ||
-        (double)leads.quiet_ns < THROUGHOUT * (double)leads.usual_ns)
-        return 0;
-    double of_level = (double)residuals->level[at].others_ns * LEAST_LEVEL_SIGMA;
-    double of_step = (double)it->source.baseline->median_step_ns * LEAST_SIGMA;
-    double spread = fmax(leads.others_ns, fmax(of_level, fmax(of_step, 1)));
-    /* The spread is known from the peers only, so their number decides how heavy the tails are. */
-    double freedom = fmax((double)leads.peers - 1, SCAN_TAIL_OWN);
-    return fmin(likelihood_beyond((double)leads.usual_ns / spread, freedom), likelihood_of_order(&leads));
-}
-
-/*
- * A slow clock multiplies own time by one factor, so the same part of every own time is too long. The factor
- * is read at the longest place: elsewhere, a rank that waits for the slow one computes in the meantime and
- * shows less own time than the work takes. If that place is not slower, what is slow is not the clock.
- */
-static double most_part_of(const struct level *level)
-{
-    double whole = (double)level->widest_ns + (double)level->widest_more_ns;
-    if (level->host_ns * 2 > level->more_ns || whole <= 0 || !level->widest_is_slower)
-        return 1;
-    return (double)level->widest_more_ns / whole;
-}
-
-static void propose_steady(struct explanation_search *it, size_t number, size_t unit,
-                           struct explanation *proposal)
-{
-    const struct baseline *baseline = it->source.baseline;
-    const struct partition *partition = &it->found->partitions.items[number];
-    for (size_t role = 0; role < baseline->role_count; role++) {
-        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, unit) : -1;
-        if (at < 0 || it->mostly[number][unit])
-            continue;
-        const struct level *level = &residuals->level[at];
-        double by_level = level_likelihood(it, role, number, (size_t)at);
-        double by_lead = number == 0 ? lead_likelihood(it, role, (size_t)at) : 0;
-        if (by_level <= 0 && by_lead <= 0)
-            continue;
-        struct explanation next = {
-            .partition = partition,
-            .unit = unit,
-            .is_steady = 1,
-            .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
-        /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
-        double weight = partition->is_host ? weight_of(it, partition, unit) : 1;
-        double hypotheses = log(unit_count(it) * KINDS);
-        next.certainty = fmax(by_level * weight, by_lead) - hypotheses;
-        next.is_last = by_lead - hypotheses > it->acceptance_limits->certainty;
-        next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
-        next.most_part = most_part_of(level);
-        propose(it, &next, proposal);
-    }
 }
 
 /* What makes launches late lies in one process or in one host. */
@@ -864,7 +669,7 @@ static int propose_late(struct explanation_search *it, size_t number, size_t uni
     scan_set(it->row, SCAN_TAIL_OWN, &next.steps);
     if (rate_set(it, &next))
         return -1;
-    propose(it, &next, proposal);
+    explanation_search_propose(it, &next, proposal);
     return 0;
 }
 
@@ -872,7 +677,8 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
                             struct explanation *fault)
 {
     struct explanation steady = {.certainty = 0};
-    if (fault->steps.marks && (fault->partition != &it->found->partitions.items[number] || fault->unit != unit))
+    if (fault->steps.marks &&
+        (fault->partition != &it->found->partitions.items[number] || fault->unit != unit))
         fault->certainty = 0;
     fault->partition = &it->found->partitions.items[number];
     fault->unit = unit;
@@ -880,7 +686,7 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
         return 0;
     if (fault->is_steady) {
         if (fault->measure == MEASURE_OWN)
-            propose_steady(it, number, unit, &steady);
+            explanation_search_propose_steady(it, number, unit, &steady);
         else if (propose_late(it, number, unit, &steady))
             return -1;
         steady.partition = fault->partition;
@@ -921,7 +727,7 @@ int64_t explanation_search_least(const struct explanation_search *it, int32_t co
         sigma_ns = here_ns > sigma_ns ? here_ns : sigma_ns;
     }
     double needed = it->acceptance_limits->certainty +
-                    scan_sets(baseline->step_count - baseline->first_step) + log(unit_count(it) * KINDS);
+                    scan_sets(baseline->step_count - baseline->first_step) + explanation_search_penalty(it);
     double each = needed / counted * 2 / (SCAN_TAIL_OWN + 1);
     return scale(sigma_ns, sqrt(SCAN_TAIL_OWN * expm1(each)));
 }
@@ -932,8 +738,7 @@ int explanation_search_best(struct explanation_search *it, struct explanation *b
     if (measure_residual_matrices(it))
         return -1;
     for (size_t i = 0; i < it->found->partitions.count; i++)
-        for (size_t unit = 0; unit < it->found->partitions.items[i].count; unit++)
-            propose_steady(it, i, unit, best);
+        explanation_search_propose_steady(it, i, ALL_UNITS, best);
     for (size_t i = 0; !best->partition && i < it->found->partitions.count; i++)
         if (propose_all_sets(it, i, best))
             return -1;

@@ -488,6 +488,10 @@ struct longer_steps {
     struct loss_part undetermined[LOSS_REASONS];
 };
 
+/* Needs job_index_steps and baseline_measure_steps. -1 when memory runs out: release it anyway. */
+int usual_steps_init(struct usual_steps *usual, const struct job *job, const struct baseline *baseline);
+void usual_steps_release(struct usual_steps *usual);
+
 /* Fills in `longer`. Needs the results of findings_find. -1 when memory runs out: release it anyway. */
 int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                       const struct findings *findings, const struct diagnose_options *options);
@@ -509,10 +513,24 @@ const struct longer_row *longer_steps_unexplained(const struct longer_steps *lon
  */
 int longer_steps_alarm(const struct longer_steps *longer);
 
+/*
+ * The noise of consecutive step times, which it overwrites: sigma of their differences, divided by the square
+ * root of two, because a difference of two values varies more than one. A fault that lasts adds only two
+ * large differences, however many steps it fills.
+ */
+int64_t longer_noise_ns(int64_t *lengths, size_t count);
+
 /* How much longer than the baseline a step must be to count as longer. */
 int64_t longer_least_ns(int64_t noise_ns, int64_t usual_ns, const struct diagnose_options *options);
 
 /* -------------------- account.c -------------------- */
+
+/*
+ * Changes the costs of findings of medium and high confidence where the durations of their steps show by more
+ * than noise that they cost more or less. Needs findings_detail. -1 when memory runs out.
+ */
+int findings_fit_costs(struct findings *findings, const struct job *job, const struct baseline *baseline,
+                       const struct diagnose_options *options);
 
 /*
  * Fills in the account of `longer`, whose other members are known, and the account_ns of each finding, and

@@ -105,12 +105,7 @@ static size_t lengths_of(const struct usual_steps *usual, const struct baseline 
     return count;
 }
 
-/*
- * The noise of step times: sigma of the differences between consecutive steps, divided by the square root of
- * two, because a difference of two values varies more than one. A fault that lasts adds only two large
- * differences, however many steps it fills.
- */
-static int64_t noise_of(int64_t *lengths, size_t count)
+int64_t longer_noise_ns(int64_t *lengths, size_t count)
 {
     for (size_t i = 0; i + 1 < count; i++)
         lengths[i] -= lengths[i + 1];
@@ -123,7 +118,7 @@ static void measure_usual(struct usual_steps *usual, const struct baseline *base
     size_t count = lengths_of(usual, baseline, load, list);
     if (count < STEPS_OF_LOAD)
         return;
-    int64_t noise_ns = noise_of(list, count);
+    int64_t noise_ns = longer_noise_ns(list, count);
     lengths_of(usual, baseline, load, list);
     int64_t quiet_ns = baseline_quantile(list, count);
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
@@ -156,8 +151,7 @@ static int find_loads(struct usual_steps *usual, const struct job *job, const st
     return 0;
 }
 
-/* Needs job_index_steps and baseline_measure_steps. -1 when memory runs out: release it anyway. */
-static int usual_steps_init(struct usual_steps *usual, const struct job *job, const struct baseline *baseline)
+int usual_steps_init(struct usual_steps *usual, const struct job *job, const struct baseline *baseline)
 {
     size_t steps = (size_t)baseline->step_count;
     int64_t *list = array_new(steps, sizeof *list);
@@ -175,7 +169,7 @@ static int usual_steps_init(struct usual_steps *usual, const struct job *job, co
     return failed ? -1 : 0;
 }
 
-static void usual_steps_release(struct usual_steps *usual)
+void usual_steps_release(struct usual_steps *usual)
 {
     free(usual->usual_ns);
     free(usual->noise_ns);
@@ -434,6 +428,7 @@ static int find_longer(struct longer_steps *longer, const struct job *job, const
                        const struct findings *findings, const struct diagnose_options *options)
 {
     int64_t *over_ns = array_new((size_t)baseline->step_count, sizeof *over_ns);
+    longer->started_step = baseline->started_step;
     if (!over_ns || usual_steps_init(&longer->usual, job, baseline)) {
         free(over_ns);
         return -1;
@@ -441,7 +436,6 @@ static int find_longer(struct longer_steps *longer, const struct job *job, const
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         over_ns[step] = longer_ns(longer, baseline, step, options);
     longer->period = period_of(job, over_ns, baseline->step_count);
-    longer->started_step = baseline->started_step;
     int failed = add_lasting(longer, baseline, findings, over_ns) ||
                  find_rows(longer, job, baseline, findings, over_ns);
     free(over_ns);

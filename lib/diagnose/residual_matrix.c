@@ -427,8 +427,8 @@ static double growth_beside(const struct baseline *baseline, size_t ranks, const
     for (size_t rank = 0; rank < ranks; rank++)
         if (baseline->role_of_rank[rank] >= 0 && baseline->role_of_rank[rank] != (int32_t)role)
             list[count++] = of_ranks[rank * steps + step];
-    sort_reals(list, count);
-    return count && list[(count - 1) / 2] > 1 ? list[(count - 1) / 2] : 1;
+    double middle = count ? select_real(list, count, (count - 1) / 2) : 1;
+    return middle > 1 ? middle : 1;
 }
 
 double *measure_growth(const struct job *job, const struct baseline *baseline)

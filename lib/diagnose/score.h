@@ -492,6 +492,13 @@ struct peak {
     int32_t unit;
 };
 
+/* The leads of the ranks of a role in one step, without those that are mostly explained. */
+struct step_leads {
+    int64_t greatest_ns;
+    int64_t second_ns;
+    double squares; /* sum, ns^2 */
+};
+
 struct explanation_search {
     struct explanations *found;
     const struct acceptance_limits *acceptance_limits;
@@ -503,6 +510,7 @@ struct explanation_search {
     double *growth;                                   /* owned */
     struct residual_matrix *residual_matrices;        /* owned: [role * partitions + partition] */
     int64_t *sigma_ns[MEASURES];                      /* owned: same; standard deviation of the residuals */
+    struct step_leads *leads;                         /* owned: [role * steps + step] */
     unsigned char *dirty;                             /* owned: [role], matrices to be measured again */
     unsigned char *mostly[MOST_PARTITIONS];           /* owned: [unit], explained in most steps */
     struct step_set *sets[MEASURES][MOST_PARTITIONS]; /* owned: [unit], its best set; NULL: not computed */
@@ -556,6 +564,34 @@ int64_t explanation_search_least(const struct explanation_search *it, int32_t co
 /* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
                             struct explanation *fault);
+
+/* Takes a hypothesis if it is more certain than `best` and not idle. */
+void explanation_search_propose(const struct explanation_search *it, const struct explanation *proposal,
+                                struct explanation *best);
+
+/* The logarithm of the number of hypotheses: units, and kinds of faults. */
+double explanation_search_penalty(const struct explanation_search *it);
+
+/*
+ * What several ranks show counts more than what one shows, unless they are on several hosts: then they have
+ * hardly anything in common that could make them slow.
+ */
+double explanation_search_weight(const struct explanation_search *it, const struct partition *partition,
+                                 size_t unit);
+
+/*
+ * Minimum for the noise of a step, as part of the step: smaller differences are below the resolution of
+ * clocks and replays.
+ */
+#define SCORE_LEAST_SIGMA 0.002
+
+/* -------------------- explain_steady.c -------------------- */
+
+#define ALL_UNITS SIZE_MAX
+
+/* Proposes that units of a partition, or only one, were slow in all steps. */
+void explanation_search_propose_steady(struct explanation_search *it, size_t number, size_t only,
+                                       struct explanation *best);
 
 /* -------------------- absent_waits.c -------------------- */
 

@@ -423,12 +423,40 @@ int loader_read_operations(struct loader *loader, struct error *error)
     return more;
 }
 
+/*
+ * Orders the instances by their first members. The store has them in the order in which the files were read,
+ * which may decide ties, and the sums of reals.
+ */
+static int order_instances(struct job *job)
+{
+    int32_t *number = array_new(job->instance_count, sizeof *number); /* plus 1; 0: none yet */
+    struct job_instance *ordered = array_new(job->instance_count, sizeof *ordered);
+    int32_t count = 0;
+    int failed = !number || !ordered;
+    for (size_t i = 0; !failed && i < job->operation_count; i++) {
+        int32_t instance = job->operations[i].instance;
+        if (!number[instance]) {
+            ordered[count++] = job->instances[instance];
+            number[instance] = count;
+        }
+        job->operations[i].instance = number[instance] - 1;
+    }
+    for (size_t i = 0; !failed && i < job->instance_count; i++)
+        if (!number[i])
+            ordered[count++] = job->instances[i];
+    free(number);
+    free(failed ? ordered : job->instances);
+    if (!failed)
+        job->instances = ordered;
+    return failed;
+}
+
 /* Counts the members again, since the number in the store may be damaged. */
 int loader_list_members(struct job *job)
 {
     size_t first = 0;
     job->instance_members = array_new(job->operation_count, sizeof *job->instance_members);
-    if (!job->instance_members)
+    if (!job->instance_members || order_instances(job))
         return -1;
     for (size_t i = 0; i < job->instance_count; i++)
         job->instances[i].members = 0;

@@ -15,6 +15,7 @@
 #include "schemas.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* "2 'sent, not delivered' (rank 1 to rank 2, and others)". */
 static int append_reading(const struct stalls *stalls, const struct pending_state_count *count,
@@ -292,6 +293,66 @@ static int caution_snapshot(const struct job *job, const struct findings *findin
     return 0;
 }
 
+/*
+ * What makes stragglers point at one rank: the others waited for its own delay for this share of the run, and
+ * this many times as long as for any other rank.
+ */
+static const double SHARE_OF_RUN = 0.03;
+enum { TIMES_OF_OTHERS = 2 };
+
+/* The rank whose own delay caused most wait time; -1: no rank is far ahead of the others. */
+static int32_t clear_straggler(const struct delay *delays, size_t ranks, int64_t whole_ns)
+{
+    int64_t most_ns = 0, second_ns = 0;
+    int32_t most = -1;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        if (delays[rank].caused_ns > most_ns) {
+            second_ns = most_ns;
+            most_ns = delays[rank].caused_ns;
+            most = (int32_t)rank;
+        } else if (delays[rank].caused_ns > second_ns)
+            second_ns = delays[rank].caused_ns;
+    }
+    double share = ratio_of(most_ns, whole_ns) / (double)(ranks > 1 ? ranks - 1 : 1);
+    return share >= SHARE_OF_RUN && second_ns <= most_ns / TIMES_OF_OTHERS ? most : -1;
+}
+
+static int has_finding_of(const struct findings *findings, int32_t rank, enum confidence confidence)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].confidence >= confidence &&
+            (rank < 0 || finding_has_rank(&findings->items[i], rank)))
+            return 1;
+    return 0;
+}
+
+/* Where no finding is certain although stragglers points at one rank, says why that rank is not named. */
+static int caution_straggler(const struct judgement *judgement, const struct findings *findings,
+                             const struct transfer_excess *transfers, struct table *table,
+                             struct error *error)
+{
+    const struct job *job = judgement->job;
+    int64_t whole_ns = judgement->longer.whole_ns;
+    if (whole_ns <= 0 || !transfers || findings_explain_stop(findings) ||
+        has_finding_of(findings, -1, CONFIDENCE_MEDIUM))
+        return 0;
+    struct delay *delays = delays_measure(job, &judgement->baseline->excess, transfers, error);
+    int32_t rank = delays ? clear_straggler(delays, job->rank_count, whole_ns) : -1;
+    int64_t each_ns = rank >= 0 ? delays[rank].caused_ns / (int64_t)(job->rank_count - 1) : 0;
+    int failed = !delays;
+    free(delays);
+    if (rank < 0)
+        return failed ? -1 : 0;
+    return table_add_warning(
+        table, error,
+        "run %lld: stragglers shows that each other rank waited %.3g ms for rank %s, at least %d times as "
+        "long as for any other rank, but %s",
+        (long long)job->run_id, (double)each_ns / 1e6, job->ranks[rank].name, TIMES_OF_OTHERS,
+        has_finding_of(findings, rank, CONFIDENCE_LOW)
+            ? "the finding of this rank has low confidence (diagnose --all --explain shows why)"
+            : "its own time is within what its peers vary by, or another rank may have delayed it");
+}
+
 int caution_run(const struct judgement *judgement, const struct findings *findings,
                 const struct transfer_excess *transfers, int is_told, struct table *table,
                 struct error *error)
@@ -310,7 +371,8 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
            caution_truncated_traces(job, findings, table, error) ||
            caution_snapshot(job, findings, table, error) ||
            (is_told && caution_scope(judgement, table, error)) ||
-           caution_longer_steps(job, judgement->baseline, transfers, &judgement->longer, table, error);
+           caution_longer_steps(job, judgement->baseline, transfers, &judgement->longer, table, error) ||
+           caution_straggler(judgement, findings, transfers, table, error);
 }
 
 static int append_united(struct statement *row, struct table *table, struct error *error)

@@ -155,7 +155,9 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     if (!failed && (find_ras_unresponsive(job, findings) || find_broken_transfers(job, findings) ||
                     find_unfinished_creations(job, findings) || find_reported_absence(job, findings) ||
                     find_reported_errors(job, findings) || find_late_starts(job, findings) ||
-                    findings_unite(findings, job) || note_steps(findings, job, baseline)))
+                    findings_unite(findings, job) || note_steps(findings, job, baseline) ||
+                    findings_detail(findings, job, baseline, *transfers) ||
+                    findings_fit_costs(findings, job, baseline, options)))
         failed = error_no_memory(error);
     return failed ? -1 : 0;
 }

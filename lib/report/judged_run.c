@@ -231,8 +231,7 @@ static int judge(struct judged_run *run, const struct diagnose_options *options,
         keep_faults_of_round(&run->findings, &run->job);
     run->operations = run->job.operation_count;
     run->timed_operations = run->job.timed_operations;
-    return findings_detail(&run->findings, &run->job, &run->baseline, run->transfers) ||
-                   judgement_init(&run->judgement, &run->job, &run->baseline, &run->findings, options)
+    return judgement_init(&run->judgement, &run->job, &run->baseline, &run->findings, options)
                ? error_no_memory(error)
                : 0;
 }

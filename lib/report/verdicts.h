@@ -77,7 +77,7 @@ struct judgement {
 int64_t judgement_waiting_ns(const struct judgement *judgement);
 
 /*
- * Needs findings_find and findings_detail; fills in the account_ns of the findings. Returns -1 when memory is
+ * Needs findings_find; fills in the account_ns of the findings. Returns -1 when memory is
  * out. Release the judgement in any case.
  */
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,

@@ -16,7 +16,9 @@ class ArrivalOrder(Case):
         return [self.run_program("--store", store, *command, "--format", "json").stdout for command in COMMANDS]
 
     def check(self, fixture):
-        files = sorted((TOP / "fixtures" / fixture).glob("*.json*"))
+        self.check_files(sorted((TOP / "fixtures" / fixture).glob("*.json*")))
+
+    def check_files(self, files):
         self.assertGreater(len(files), 1)
         for command, forwards, backwards in zip(COMMANDS, self.answers(files), self.answers(files[::-1])):
             self.assertEqual(forwards, backwards, command)
@@ -35,3 +37,9 @@ class ArrivalOrder(Case):
 
     def test_a_job_that_hangs(self):
         self.check("tp2dp2pp2-hang")
+
+    def test_transfers_alike(self):
+        """Pairs of several communicators were slow for the same time in one step, in microseconds."""
+        files, _ = self.simulate("--shape context --ranks 8 --per-node 4 --layers 2 --steps 30 --cp 4 --network-gbs 25 --nvlink-gbs 200 "
+                                 "--dialect inspector-2.30 --fault throttle:0:10:29:20 --seed 7")
+        self.check_files(files)

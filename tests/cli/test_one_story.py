@@ -32,6 +32,28 @@ class OneStory(Case):
         everybody = {(finding["run"], rank) for finding in findings for rank in accused(finding)}
         self.assertEqual({(row["run"], row["rank"]) for row in rows if row["kind"]}, everybody)
 
+    def check_clear_straggler(self, report, *options):
+        """A rank that caused more than 3 % of the run, and twice as much as any other, is named, or the report says why not."""
+        rows = self.json("stragglers", *options)["rows"]
+        caused = sorted(((row["caused_us"], row["rank"]) for row in rows), reverse=True)
+        steps_us = report["summary"]["steps_us"]
+        if len(caused) < 2 or not steps_us or any(finding["kind"] in STOPS for finding in report["findings"]):
+            return False
+        (most_us, rank), (second_us, _) = caused[:2]
+        if most_us < 0.03 * steps_us * (len(caused) - 1) or second_us > most_us / 2:
+            return False
+        sure = [finding for finding in report["findings"] if finding["confidence"] != "low"]
+        said = any("stragglers shows" in warning and f"for rank {rank}," in warning for warning in report["warnings"])
+        self.assertTrue(sure or said, (rank, report["warnings"]))
+        self.assertNotEqual(bool(sure), said)
+        return said
+
+    def test_says_why_a_straggler_is_not_named(self):
+        """If so large a gain is asked for, no finding is certain."""
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        for options, says in (((), False), (("--min-gain", "90"), True)):
+            self.assertEqual(self.check_clear_straggler(self.json("diagnose", *options), *options), says)
+
     def check_stalls(self, findings):
         for row in self.json("stalls")["rows"]:
             if row.get("reading"):
@@ -51,9 +73,12 @@ class OneStory(Case):
                 self.assertIn(row["finding"], [f"{finding['kind']}, rank {finding['process']}" for finding in covering])
 
     def check(self):
-        findings = told(self.json("diagnose", status=None)["findings"])
+        report = self.json("diagnose", status=None)
+        findings = told(report["findings"])
         if len({finding["run"] for finding in findings}) > 1:
             return None
+        if len(report["coverage"]) == 1:
+            self.check_clear_straggler(report)
         self.check_stragglers(findings)
         self.check_stalls(findings)
         self.check_steps(findings)

@@ -1,0 +1,224 @@
+/*
+ * Units that were slow in all steps: compared with other units of their role, by the level of their own time
+ * and, for single ranks, by how much they arrived after all others.
+ */
+#include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/score.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Minimum for the spread between GPUs, as part of own time: GPUs of the same model differ by at least this
+ * much (Sinha et al., SC 2022: up to 8 %).
+ */
+static const double LEAST_LEVEL_SIGMA = 0.005;
+
+/*
+ * With at most this many others, the median distance is not reliable; the largest distance is used instead.
+ */
+enum { FEW_OTHERS = 4 };
+
+/*
+ * A unit counts as slow in all steps if it is slow by at least this part of the median in three of four
+ * steps.
+ */
+static const double THROUGHOUT = 0.5;
+
+/*
+ * The spread of values above their median. Ranks that wait inside an operation compute in the meantime and
+ * show less own time: those below the median may be victims, which do not make the others less alike.
+ */
+static int64_t spread_above(int64_t *values, size_t count, int64_t middle)
+{
+    size_t above = 0;
+    for (size_t i = 0; i < count; i++)
+        if (values[i] >= middle)
+            values[above++] = values[i];
+    return sigma_about(values, above, middle);
+}
+
+/*
+ * Measures the spread and the median of the levels of all units that are not part of `unit` (of `partition`)
+ * and not explained. Returns their number.
+ */
+static size_t spread_of_levels(struct explanation_search *it, const struct residual_matrix *residuals,
+                               const struct partition *of_residual_matrix, const struct partition *partition,
+                               size_t unit, int64_t *middle, int64_t *spread)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < residuals->units; i++) {
+        size_t other = (size_t)residuals->unit[i];
+        if (partition->unit_of[of_residual_matrix->ranks[of_residual_matrix->first[other]]] !=
+                (int32_t)unit &&
+            !it->mostly[of_residual_matrix - it->found->partitions.items][other])
+            it->list[count++] = residuals->level[i].apart_ns;
+    }
+    int64_t furthest_ns = count ? it->list[0] : 0;
+    for (size_t i = 1; i < count; i++)
+        furthest_ns = it->list[i] > furthest_ns ? it->list[i] : furthest_ns;
+    *middle = count ? pick_quantile(it->list, count, 0.5) : 0;
+    furthest_ns -= *middle;
+    *spread = count ? spread_above(it->list, count, *middle) : 0;
+    if (count <= FEW_OTHERS && furthest_ns > *spread)
+        *spread = furthest_ns;
+    return count;
+}
+
+/* The log likelihood ratio for a unit that is by `sigmas` beyond its peers. */
+static double likelihood_beyond(double sigmas, double freedom)
+{
+    return sigmas > 0 ? (freedom + 1) / 2 * log1p(sigmas * sigmas / freedom) : 0;
+}
+
+/*
+ * For the distance of a unit from the others of its role, over all steps, divided by the spread of the others
+ * and of their ranks. With two hosts, the ranks of the other host give the spread.
+ */
+static double level_likelihood(struct explanation_search *it, size_t role, size_t number, size_t at)
+{
+    const struct partition *partitions = it->found->partitions.items, *partition = &partitions[number];
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number),
+                                 *ranks = explanation_search_residual_matrix(it, role, 0);
+    const struct level *level = &residuals->level[at];
+    size_t unit = (size_t)residuals->unit[at];
+    int64_t middle, spread, of_ranks, ignored;
+    if (level->apart_ns <= 0 || (double)level->quiet_ns < THROUGHOUT * (double)level->apart_ns)
+        return 0;
+    size_t others = spread_of_levels(it, residuals, partition, partition, unit, &middle, &spread);
+    size_t peers = spread_of_levels(it, ranks, &partitions[0], partition, unit, &ignored, &of_ranks);
+    if (!others || peers < OTHERS_TO_COMPARE)
+        return 0;
+    /* Of two units, each is as far from the other. */
+    if (others == 1)
+        middle = 0;
+    double steps = it->source.baseline->step_count > 1 ? it->source.baseline->step_count : 1;
+    int64_t of_noise =
+        scale(it->sigma_ns[MEASURE_OWN][role * it->found->partitions.count + number], 1 / sqrt(steps));
+    int64_t of_level = scale(level->others_ns, LEAST_LEVEL_SIGMA);
+    spread = spread > of_ranks ? spread : of_ranks;
+    spread = spread > of_level ? spread : of_level;
+    spread = spread > of_noise ? spread : of_noise;
+    /* What a host shows is the same on most of its ranks; what a rank or a block shows may be hidden work. */
+    double freedom = partition->is_host ? fmax((double)peers - 1, SCAN_TAIL_OWN) : SCAN_TAIL_OWN;
+    return likelihood_beyond((double)(level->apart_ns - middle) / (double)(spread > 0 ? spread : 1), freedom);
+}
+
+/* What the leads of a rank, and those of its peers, say about a fault in all steps. */
+struct leads {
+    size_t peers;
+    size_t known;     /* steps in which its lead is known */
+    size_t greatest;  /* steps in which it is greater than that of all peers */
+    int64_t usual_ns; /* median over steps */
+    int64_t quiet_ns; /* lower quartile over steps */
+    double others_ns; /* root mean square of the peers' leads in a step */
+};
+
+static struct leads measure_leads(struct explanation_search *it, size_t role, size_t at)
+{
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, 0);
+    struct leads leads = {.peers = 0};
+    size_t steps = (size_t)it->source.baseline->step_count;
+    double squares = 0;
+    for (size_t unit = 0; unit < residuals->units; unit++)
+        leads.peers += unit != at && !it->mostly[0][residuals->unit[unit]];
+    for (size_t step = (size_t)it->source.baseline->first_step; step < steps; step++) {
+        const struct step_leads *all = &it->leads[role * steps + step];
+        int64_t lead_ns = residuals->lead[at * steps + step];
+        if (residuals->beyond[at * steps + step] == TIME_UNKNOWN)
+            continue;
+        leads.greatest += lead_ns == all->greatest_ns && lead_ns > all->second_ns;
+        squares += fmax(all->squares - (double)lead_ns * (double)lead_ns, 0);
+        it->list[leads.known++] = lead_ns;
+    }
+    leads.usual_ns = leads.known ? pick_quantile(it->list, leads.known, 0.5) : 0;
+    leads.quiet_ns = leads.known ? pick_quantile(it->list, leads.known, 0.25) : 0;
+    if (leads.known && leads.peers)
+        leads.others_ns = sqrt(squares / (double)(leads.known * leads.peers));
+    return leads;
+}
+
+/* If peers are alike, each is first in as many steps: the log likelihood ratio of a share that is greater. */
+static double likelihood_of_order(const struct leads *leads)
+{
+    double share = (double)leads->greatest / (double)leads->known, expected = 1 / (1 + (double)leads->peers);
+    double rest = share < 1 ? (1 - share) * log((1 - share) / (1 - expected)) : 0;
+    return share > expected ? (double)leads->known * (share * log(share / expected) + rest) : 0;
+}
+
+/*
+ * For a rank that arrives after all others in all steps. Own times mislead where a rank computes while it
+ * waits, or while transfers run: such time delays no other rank.
+ */
+static double lead_likelihood(struct explanation_search *it, size_t role, size_t at)
+{
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, 0);
+    const struct leads leads = measure_leads(it, role, at);
+    if (leads.peers < OTHERS_TO_COMPARE || !leads.known || leads.usual_ns <= 0 ||
+        (double)leads.quiet_ns < THROUGHOUT * (double)leads.usual_ns)
+        return 0;
+    double of_level = (double)residuals->level[at].others_ns * LEAST_LEVEL_SIGMA;
+    double of_step = (double)it->source.baseline->median_step_ns * SCORE_LEAST_SIGMA;
+    double spread = fmax(leads.others_ns, fmax(of_level, fmax(of_step, 1)));
+    /* The spread is known from the peers only, so their number decides how heavy the tails are. */
+    double freedom = fmax((double)leads.peers - 1, SCAN_TAIL_OWN);
+    return fmin(likelihood_beyond((double)leads.usual_ns / spread, freedom), likelihood_of_order(&leads));
+}
+
+/*
+ * A slow clock multiplies own time by one factor, so the same part of every own time is too long. The factor
+ * is read at the longest place: elsewhere, a rank that waits for the slow one computes in the meantime and
+ * shows less own time than the work takes. If that place is not slower, what is slow is not the clock.
+ */
+static double most_part_of(const struct level *level)
+{
+    double whole = (double)level->widest_ns + (double)level->widest_more_ns;
+    if (level->host_ns * 2 > level->more_ns || whole <= 0 || !level->widest_is_slower)
+        return 1;
+    return (double)level->widest_more_ns / whole;
+}
+
+/* Proposes that a unit, one of those of a role, was slow in all steps. */
+static void propose_steady(struct explanation_search *it, size_t number, size_t role, size_t at,
+                           struct explanation *proposal)
+{
+    const struct baseline *baseline = it->source.baseline;
+    const struct partition *partition = &it->found->partitions.items[number];
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+    const struct level *level = &residuals->level[at];
+    size_t unit = (size_t)residuals->unit[at];
+    if (it->mostly[number][unit])
+        return;
+    double by_level = level_likelihood(it, role, number, at);
+    double by_lead = number == 0 ? lead_likelihood(it, role, at) : 0;
+    if (by_level <= 0 && by_lead <= 0)
+        return;
+    struct explanation next = {
+        .partition = partition,
+        .unit = unit,
+        .is_steady = 1,
+        .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
+    /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
+    double weight = partition->is_host ? explanation_search_weight(it, partition, unit) : 1;
+    double hypotheses = explanation_search_penalty(it);
+    next.certainty = fmax(by_level * weight, by_lead) - hypotheses;
+    next.is_last = by_lead - hypotheses > it->acceptance_limits->certainty;
+    next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
+    next.most_part = most_part_of(level);
+    explanation_search_propose(it, &next, proposal);
+}
+
+void explanation_search_propose_steady(struct explanation_search *it, size_t number, size_t only,
+                                       struct explanation *best)
+{
+    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+        for (size_t at = 0; residuals->is_compared && at < residuals->units; at++)
+            if (only == ALL_UNITS || (size_t)residuals->unit[at] == only)
+                propose_steady(it, number, role, at, best);
+    }
+}
