@@ -338,7 +338,8 @@ static int caution_straggler(const struct judgement *judgement, const struct fin
         return 0;
     struct delay *delays = delays_measure(job, &judgement->baseline->excess, transfers, error);
     int32_t rank = delays ? clear_straggler(delays, job->rank_count, whole_ns) : -1;
-    int64_t each_ns = rank >= 0 ? delays[rank].caused_ns / (int64_t)(job->rank_count - 1) : 0;
+    int64_t others = (int64_t)job->rank_count - 1;
+    int64_t each_ns = rank >= 0 && others > 0 ? delays[rank].caused_ns / others : 0;
     int failed = !delays;
     free(delays);
     if (rank < 0)
