@@ -15,7 +15,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-PAGE = "man/ncclprof-diagnosis.7"
+PAGE = "man/ncclprof-rules.7"
 COMPARE_PAGE = "man/ncclprof-compare.1"
 BEGIN = '.\\" TABLE: from here to "TABLE: end" written by tests/check/rules.py (make golden) from the source.\n'
 END = '.\\" TABLE: end\n'
@@ -46,7 +46,7 @@ def paragraph(rule, limits):
 
 
 def tables(table):
-    """The two sections of ncclprof-diagnosis(7)."""
+    """The two sections of ncclprof-rules(7)."""
     limits = {limit["name"]: limit for limit in table["limits"]}
     return (".Ss Checks that limit the confidence of a finding\n.Bl -tag -width Ds\n"
             + "".join(paragraph(rule, limits) for rule in table["rules"])
@@ -138,7 +138,7 @@ RULE = [
      lambda tables, name: tables.is_shown("assert_speaks", name)),
     ("tests/unit/", "must have an assert_quiet with it, on the other side of its limit",
      lambda tables, name: tables.is_shown("assert_quiet", name)),
-    ("man/ncclprof-diagnosis.7", "must have a paragraph on it (make golden)",
+    ("man/ncclprof-rules.7", "must have a paragraph on it (make golden)",
      lambda tables, name: tables.has_paragraph(name)),
 ]
 
@@ -147,7 +147,7 @@ LIMIT = [
     ("a rule in `rules`", "must use it as its limit, or name it", lambda tables, name: tables.is_in_rules(name)),
     ("tests/unit/", "must test a rule on both sides of this limit, or name the limit",
      lambda tables, name: tables.is_tested(name)),
-    ("man/ncclprof-diagnosis.7", "must have an entry for it (make golden)", lambda tables, name: tables.has_paragraph(name)),
+    ("man/ncclprof-rules.7", "must have an entry for it (make golden)", lambda tables, name: tables.has_paragraph(name)),
 ]
 
 

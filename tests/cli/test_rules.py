@@ -14,7 +14,7 @@ class Rules(Case):
 
     def table(self):
         """{rule: (side, at most)}, from the manual."""
-        page = (TOP / "man/ncclprof-diagnosis.7").read_text()
+        page = (TOP / "man/ncclprof-rules.7").read_text()
         rules = re.findall(r"^\.It Li ([\w-]+) Pq .*; at most (\w+)\n(?:(?!\.It|If (?:less|at|more)).*\n)*If (less than|at least|more than) ",
                            page, re.M)
         return {name: (side, at_most) for name, at_most, side in rules}
