@@ -13,12 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kinds of faults that a unit may have: own time of its hosts, own time of its GPUs, network. */
-static const double KINDS = 3;
-
-/* What three of four ranks of a unit show counts as much as this many ranks. */
-static const double SEVERAL_COUNT = 2;
-
 /* A quantile, and where it lies in a normal distribution, in standard deviations. */
 static const double UPPER = 0.7, UPPER_SIGMA = 0.524;
 
@@ -109,12 +103,6 @@ void explanation_search_release(struct explanation_search *it)
     explanation_search_commit_removed(it);
     free(it->kept_ns);
     free(it->path);
-}
-
-struct residual_matrix *explanation_search_residual_matrix(const struct explanation_search *it, size_t role,
-                                                           size_t partition)
-{
-    return &it->residual_matrices[role * it->found->partitions.count + partition];
 }
 
 /* Whether any rank of a unit is explained in a step. */
@@ -218,14 +206,6 @@ static int measure_residual_matrices(struct explanation_search *it)
     return 0;
 }
 
-int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t unit)
-{
-    for (size_t i = 0; i < residuals->units; i++)
-        if (residuals->unit[i] == (int32_t)unit)
-            return (int32_t)i;
-    return -1;
-}
-
 /*
  * Reads the residuals of a unit, in sigma, for each role of its ranks: [role * steps + step]. Returns the
  * number of roles; -1 when memory runs out.
@@ -278,15 +258,6 @@ static int fill_row(struct explanation_search *it, size_t number, size_t unit, e
                             ? NAN
                             : middle_residual(it, (size_t)roles, step);
     return roles > 0 ? 1 : roles;
-}
-
-static int is_idle(const struct explanation_search *it, const struct explanation *proposal)
-{
-    for (int i = 0; i < it->idle_count; i++)
-        if (it->idle[i].partition == proposal->partition && it->idle[i].unit == proposal->unit &&
-            it->idle[i].first <= proposal->steps.last && it->idle[i].last >= proposal->steps.first)
-            return 1;
-    return 0;
 }
 
 /* Reads the residuals of single ranks, of all or of a sample that is spread over the job. */
@@ -366,33 +337,6 @@ static int relate(struct explanation_search *it, const struct partition *partiti
     set->score = scan_related_score(it->row, set, it->others, count, (int32_t)steps, SCAN_TAIL_OWN,
                                     it->others + MOST_SAMPLED * steps);
     return 0;
-}
-
-void explanation_search_propose(const struct explanation_search *it, const struct explanation *proposal,
-                                struct explanation *best)
-{
-    if (proposal->certainty > best->certainty && !is_idle(it, proposal))
-        *best = *proposal;
-}
-
-double explanation_search_penalty(const struct explanation_search *it)
-{
-    double units = 0;
-    for (size_t i = 0; i < it->found->partitions.count; i++)
-        units += (double)it->found->partitions.items[i].count;
-    return log(units * KINDS);
-}
-
-double explanation_search_weight(const struct explanation_search *it, const struct partition *partition,
-                                 size_t unit)
-{
-    const struct partition *hosts = &it->found->partitions.items[1];
-    int32_t first = partition->ranks[partition->first[unit]],
-            last = partition->ranks[partition->first[unit + 1] - 1];
-    if (it->found->partitions.count > 1 && hosts->kind == UNIT_HOST &&
-        hosts->unit_of[first] != hosts->unit_of[last])
-        return 1;
-    return unit_size(partition, unit) > 1 ? SEVERAL_COUNT : 1;
 }
 
 /* Notes the values of a unit among the greatest of each step. */
@@ -623,7 +567,7 @@ static int propose_sets(struct explanation_search *it, size_t number, enum measu
         if (best[unit].score <= 0)
             continue;
         next.certainty = certainty_of(it, &next);
-        if (next.certainty <= proposal->certainty || is_idle(it, &next))
+        if (next.certainty <= proposal->certainty || explanation_search_is_idle(it, &next))
             continue;
         if (rate_set(it, &next))
             return -1;

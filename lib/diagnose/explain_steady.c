@@ -1,6 +1,6 @@
 /*
- * Units that were slow in all steps: compared with other units of their role, by the level of their own time
- * and, for single ranks, by how much they arrived after all others.
+ * How hypotheses compete, and those of units that were slow in all steps: compared with other units of their
+ * role, by the level of their own time and, for single ranks, by how much they arrived after all others.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -11,6 +11,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Kinds of faults that a unit may have: own time of its hosts, own time of its GPUs, network. */
+static const double KINDS = 3;
+
+/* What three of four ranks of a unit show counts as much as this many ranks. */
+static const double SEVERAL_COUNT = 2;
 
 /*
  * Minimum for the spread between GPUs, as part of own time: GPUs of the same model differ by at least this
@@ -28,6 +34,42 @@ enum { FEW_OTHERS = 4 };
  * steps.
  */
 static const double THROUGHOUT = 0.5;
+
+int explanation_search_is_idle(const struct explanation_search *it, const struct explanation *proposal)
+{
+    for (int i = 0; i < it->idle_count; i++)
+        if (it->idle[i].partition == proposal->partition && it->idle[i].unit == proposal->unit &&
+            it->idle[i].first <= proposal->steps.last && it->idle[i].last >= proposal->steps.first)
+            return 1;
+    return 0;
+}
+
+void explanation_search_propose(const struct explanation_search *it, const struct explanation *proposal,
+                                struct explanation *best)
+{
+    if (proposal->certainty > best->certainty && !explanation_search_is_idle(it, proposal))
+        *best = *proposal;
+}
+
+double explanation_search_penalty(const struct explanation_search *it)
+{
+    double units = 0;
+    for (size_t i = 0; i < it->found->partitions.count; i++)
+        units += (double)it->found->partitions.items[i].count;
+    return log(units * KINDS);
+}
+
+double explanation_search_weight(const struct explanation_search *it, const struct partition *partition,
+                                 size_t unit)
+{
+    const struct partition *hosts = &it->found->partitions.items[1];
+    int32_t first = partition->ranks[partition->first[unit]],
+            last = partition->ranks[partition->first[unit + 1] - 1];
+    if (it->found->partitions.count > 1 && hosts->kind == UNIT_HOST &&
+        hosts->unit_of[first] != hosts->unit_of[last])
+        return 1;
+    return unit_size(partition, unit) > 1 ? SEVERAL_COUNT : 1;
+}
 
 /*
  * The spread of values above their median. Ranks that wait inside an operation compute in the meantime and

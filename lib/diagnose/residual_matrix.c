@@ -583,3 +583,11 @@ int fault_each(const struct fault *fault, const struct place_matrix_source *sour
     }
     return 0;
 }
+
+int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t unit)
+{
+    for (size_t i = 0; i < residuals->units; i++)
+        if (residuals->unit[i] == (int32_t)unit)
+            return (int32_t)i;
+    return -1;
+}

@@ -432,6 +432,9 @@ struct level {
  */
 double *measure_growth(const struct job *job, const struct baseline *baseline);
 
+/* Returns the index of a unit of the partition in the residuals; -1: it has no rank in the role. */
+int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t unit);
+
 /*
  * Makes one matrix per partition for a role; `residual_matrices` has room for them. Returns -1 when memory
  * runs out; release them in that case too.
@@ -545,11 +548,14 @@ void explanation_search_release(struct explanation_search *it);
 /* Makes all removals from the replay permanent by dropping the own times kept to restore them. */
 void explanation_search_commit_removed(struct explanation_search *it);
 
-/* Returns the residuals of a role by the units of a partition; below, the index of a unit in these, or -1. */
-struct residual_matrix *explanation_search_residual_matrix(const struct explanation_search *it, size_t role,
-                                                           size_t partition);
+/* Returns the residuals of a role by the units of a partition. */
+static inline struct residual_matrix *explanation_search_residual_matrix(const struct explanation_search *it,
+                                                                         size_t role, size_t partition)
+{
+    return &it->residual_matrices[role * it->found->partitions.count + partition];
+}
+
 const int64_t *explanation_search_values(const struct residual_matrix *residuals, enum measure measure);
-int32_t residual_matrix_unit(const struct residual_matrix *residuals, size_t unit);
 
 /*
  * Finds the most certain hypothesis that is above the certainty limit and not idle. Units that are slow in
@@ -564,6 +570,11 @@ int64_t explanation_search_least(const struct explanation_search *it, int32_t co
 /* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
                             struct explanation *fault);
+
+/* -------------------- explain_steady.c -------------------- */
+
+/* Whether a hypothesis is one that was certain but did not gain enough, in steps that overlap. */
+int explanation_search_is_idle(const struct explanation_search *it, const struct explanation *proposal);
 
 /* Takes a hypothesis if it is more certain than `best` and not idle. */
 void explanation_search_propose(const struct explanation_search *it, const struct explanation *proposal,
@@ -584,8 +595,6 @@ double explanation_search_weight(const struct explanation_search *it, const stru
  * clocks and replays.
  */
 #define SCORE_LEAST_SIGMA 0.002
-
-/* -------------------- explain_steady.c -------------------- */
 
 #define ALL_UNITS SIZE_MAX
 

@@ -123,7 +123,7 @@ class Account(Case):
 
     def test_small_findings_take_one_line(self):
         """Only in the text, and not where they are asked for."""
-        report, _ = self.job("--steps 60 --seed 3 --fault compute:3:10:39:100% --fault compute:6:51:54:35%")
+        report, _ = self.job("--steps 130 --seed 3 --fault compute:3:10:39:100% --fault compute:6:51:54:35%")
         large, small = self.sure(report)
         self.assertEqual((large["rank"], small["rank"]), (3, 6))
         self.assertLess(small["lost_us"], report["summary"]["steps_us"] / 100)
