@@ -50,10 +50,15 @@ def tables(table):
     limits = {limit["name"]: limit for limit in table["limits"]}
     return (".Ss Checks that limit the confidence of a finding\n.Bl -tag -width Ds\n"
             + "".join(paragraph(rule, limits) for rule in table["rules"])
-            + ".El\n.Ss Limits\n.Bl -tag -width Ds\n"
-            + "".join(f".It Li {limit['name']} , {limit['value']:g}{unit_of(limit)}\n".replace("--", "\\-\\-")
-                      + prose(limit["found"]) for limit in table["limits"])
-            + ".El\n")
+            + ".El\n.Ss Limits\n.Bl -column ahead-network-two 0.0002\n.It Em limit Ta Em value Ta Em unit and origin\n"
+            + "".join(row(limit) for limit in table["limits"]) + ".El\n")
+
+
+def row(limit):
+    """A row of the table of limits: its name, value, unit and origin. No word of the text can be mistaken for a macro."""
+    said = (limit["unit"] + ". " if limit["unit"] else "") + limit["found"][0].upper() + limit["found"][1:] + "."
+    said = re.sub(r"\b([A-Z][a-z]{1,2})\b", r"\\&\1", said)
+    return f".It Li {limit['name']} Ta {limit['value']:g} Ta {said}\n".replace("--", "\\-\\-")
 
 
 def compared(rule):

@@ -80,6 +80,7 @@ class Readme(Case):
                 if before["rank"] == call["rank"] and call["step"]]
         slow = [gap for call, gap in gaps if (call["rank"], call["step"], call["tag"]) == (1, 5, "optimizer")]
         self.assertEqual(len(slow), 1)
+        others = [gap for call, gap in gaps if call["rank"] != 1 and (call["step"], call["tag"]) == (5, "optimizer")]
         last = [call for call in calls if call["step"] == 5 and call["tag"] == "optimizer"]
         queued = [call["begin_us"] - call["enqueue_begin_us"] for call in last if call["rank"] == 1]
         durations = sorted((call["duration_us"], call["rank"]) for call in last)
@@ -95,7 +96,7 @@ class Readme(Case):
         longer = [row["longer_us"] / 1e3 for row in self.json("steps")["rows"] if 4 <= row["step"] <= 7]
         worth = {rule["name"]: rule["reading"] for rule in finding["rules"]}["worth"]
         median = lengths[len(lengths) // 2] / 1e3
-        for said in (f"Rank 1 takes {slow[0] / 1e3:.1f} ms in step 5", f"On rank 1 that was {queued[0] / 1e3:.1f} ms before the kernel started",
+        for said in (f"Rank 1 takes {slow[0] / 1e3:.1f} ms, the others at most {max(others) / 1e3:.1f} ms", f"On rank 1 that was {queued[0] / 1e3:.1f} ms before the kernel started",
                      f"rank {durations[0][1]}, {durations[0][0] / 1e3:.2f} ms",
                      f"{(durations[1][0] - durations[0][0]) / 1e3:.1f} ms on rank {durations[1][1]}, "
                      f"{(durations[-1][0] - durations[0][0]) / 1e3:.1f} ms on rank {durations[-1][1]}",
