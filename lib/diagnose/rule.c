@@ -7,14 +7,14 @@
  * - its limit, if there is none with that meaning
  * - tests/unit/: assert_speaks and assert_quiet (tests/unit/support/spoken.h) with RULE_FOO, at its limit and
  *   beside it
- * - man/ncclprof-diagnosis.7: `make golden` writes its paragraph from the table
+ * - man/ncclprof-rules.7: `make golden` writes its paragraph from the table
  *
  * A new limit, LIMIT_FOO, takes a line in enum limit_id (lib/diagnose/rule.h), a row in `limits` below, and
  * - a rule in `rules` that uses it as its limit, or names it in `needs`, `measure` or `says`
  * - lib/: code that reads it by its name, unless a rule uses it as its limit
  * - tests/unit/: a test that names LIMIT_FOO and fixes its value, unless a rule that uses it has a test on
  *   both sides
- * - man/ncclprof-diagnosis.7: `make golden` writes its line from the table
+ * - man/ncclprof-rules.7: `make golden` writes its line from the table
  */
 #include "diagnose/finding.h"
 

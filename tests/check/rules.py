@@ -15,7 +15,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-PAGE = "man/ncclprof-diagnosis.7"
+PAGE = "man/ncclprof-rules.7"
 COMPARE_PAGE = "man/ncclprof-compare.1"
 BEGIN = '.\\" TABLE: from here to "TABLE: end" written by tests/check/rules.py (make golden) from the source.\n'
 END = '.\\" TABLE: end\n'
@@ -46,14 +46,19 @@ def paragraph(rule, limits):
 
 
 def tables(table):
-    """The two sections of ncclprof-diagnosis(7)."""
+    """The two sections of ncclprof-rules(7)."""
     limits = {limit["name"]: limit for limit in table["limits"]}
     return (".Ss Checks that limit the confidence of a finding\n.Bl -tag -width Ds\n"
             + "".join(paragraph(rule, limits) for rule in table["rules"])
-            + ".El\n.Ss Limits\n.Bl -tag -width Ds\n"
-            + "".join(f".It Li {limit['name']} , {limit['value']:g}{unit_of(limit)}\n".replace("--", "\\-\\-")
-                      + prose(limit["found"]) for limit in table["limits"])
-            + ".El\n")
+            + ".El\n.Ss Limits\n.Bl -column ahead-network-two 0.0002\n.It Em limit Ta Em value Ta Em unit and origin\n"
+            + "".join(row(limit) for limit in table["limits"]) + ".El\n")
+
+
+def row(limit):
+    """A row of the table of limits: its name, value, unit and origin. No word of the text can be mistaken for a macro."""
+    said = (limit["unit"] + ". " if limit["unit"] else "") + limit["found"][0].upper() + limit["found"][1:] + "."
+    said = re.sub(r"\b([A-Z][a-z]{1,2})\b", r"\\&\1", said)
+    return f".It Li {limit['name']} Ta {limit['value']:g} Ta {said}\n".replace("--", "\\-\\-")
 
 
 def compared(rule):
@@ -138,7 +143,7 @@ RULE = [
      lambda tables, name: tables.is_shown("assert_speaks", name)),
     ("tests/unit/", "must have an assert_quiet with it, on the other side of its limit",
      lambda tables, name: tables.is_shown("assert_quiet", name)),
-    ("man/ncclprof-diagnosis.7", "must have a paragraph on it (make golden)",
+    ("man/ncclprof-rules.7", "must have a paragraph on it (make golden)",
      lambda tables, name: tables.has_paragraph(name)),
 ]
 
@@ -147,7 +152,7 @@ LIMIT = [
     ("a rule in `rules`", "must use it as its limit, or name it", lambda tables, name: tables.is_in_rules(name)),
     ("tests/unit/", "must test a rule on both sides of this limit, or name the limit",
      lambda tables, name: tables.is_tested(name)),
-    ("man/ncclprof-diagnosis.7", "must have an entry for it (make golden)", lambda tables, name: tables.has_paragraph(name)),
+    ("man/ncclprof-rules.7", "must have an entry for it (make golden)", lambda tables, name: tables.has_paragraph(name)),
 ]
 
 

@@ -80,23 +80,33 @@ class Readme(Case):
                 if before["rank"] == call["rank"] and call["step"]]
         slow = [gap for call, gap in gaps if (call["rank"], call["step"], call["tag"]) == (1, 5, "optimizer")]
         self.assertEqual(len(slow), 1)
+        others = [gap for call, gap in gaps if call["rank"] != 1 and (call["step"], call["tag"]) == (5, "optimizer")]
         last = [call for call in calls if call["step"] == 5 and call["tag"] == "optimizer"]
         queued = [call["begin_us"] - call["enqueue_begin_us"] for call in last if call["rank"] == 1]
         durations = sorted((call["duration_us"], call["rank"]) for call in last)
         begins = [min(call["begin_us"] for call in calls if (call["rank"], call["step"]) == (1, step)) for step in range(1, 9)]
         lengths = sorted(after - before for before, after in zip(begins, begins[1:]))
         finding, = self.json("diagnose")["findings"]
-        steps = finding["last_step"] - finding["first_step"] + 1
-        cells = {(call["rank"], call["step"]) for call, _ in gaps}
+        cost = finding["lost_us"] / 1e3 / (finding["last_step"] - finding["first_step"] + 1)
         late = {(call["rank"], call["step"]) for call, gap in gaps if gap > 2000}
         self.assertEqual(late, {(1, step) for step in range(4, 9)})
-        worth = 26e3 / lengths[len(lengths) // 2]
-        for said in (f"In step 5 rank 1 takes {slow[0] / 1e3:.1f} ms", f"enqueued {queued[0] / 1e3:.1f} ms before its kernel started",
-                     f"rank {durations[0][1]} has {durations[0][0] / 1e3:.2f} ms and arrived last. The next to last has "
-                     f"{durations[1][0] / 1e3:.1f} ms, so it waited {(durations[1][0] - durations[0][0]) / 1e3:.1f} ms",
-                     f"Of {len(cells)} cells",
-                     f"{finding['lost_us'] / 1e3:.0f} ms in five steps are {finding['lost_us'] / 1e3 / steps:.0f} ms per step",
-                     f"The median step takes {lengths[len(lengths) // 2] / 1e3:.0f} ms, so the worth is {worth * 100:.0f} %"):
+        own = {(rank, step): sum(gap for call, gap in gaps if (call["rank"], call["step"]) == (rank, step)) / 1e3
+               for rank in range(4) for step in (2, 3, 5)}
+        middle = {step: sorted(own[rank, step] for rank in (0, 2, 3))[1] for step in (2, 3, 5)}
+        longer = [row["longer_us"] / 1e3 for row in self.json("steps")["rows"] if 4 <= row["step"] <= 7]
+        worth = {rule["name"]: rule["reading"] for rule in finding["rules"]}["worth"]
+        median = lengths[len(lengths) // 2] / 1e3
+        for said in (f"Rank 1 takes {slow[0] / 1e3:.1f} ms, the others at most {max(others) / 1e3:.1f} ms", f"On rank 1 that was {queued[0] / 1e3:.1f} ms before the kernel started",
+                     f"rank {durations[0][1]}, {durations[0][0] / 1e3:.2f} ms",
+                     f"{(durations[1][0] - durations[0][0]) / 1e3:.1f} ms on rank {durations[1][1]}, "
+                     f"{(durations[-1][0] - durations[0][0]) / 1e3:.1f} ms on rank {durations[-1][1]}",
+                     f"In step 5 rank 1 takes {own[1, 5]:.1f} ms and the median of its peers, ranks 0, 2 and 3, is {middle[5]:.1f} ms: "
+                     f"{own[1, 5] - middle[5]:.1f} ms more",
+                     f"In steps 2 and 3 it takes {middle[2] - own[1, 2]:.1f} and {middle[3] - own[1, 3]:.1f} ms less",
+                     f"has a certainty of {finding['certainty']:.0f}",
+                     f"Rank 1 was late by {finding['excess_us'] / 1e3:.0f} ms in total. {finding['lost_us'] / 1e3:.0f} ms of that delayed the job",
+                     f"longer by {min(longer):.1f} to {max(longer):.1f} ms, and the replay says {cost:.1f} ms",
+                     f"{worth * 0.03 * median:.0f} ms per step, {worth * 3:.0f} % of the median step of {median:.0f} ms: {worth:.1f} times"):
             self.assertIn(said, page)
         rows = {row["rank"]: row for row in self.json("stragglers")["rows"]}
         self.assertEqual(rows[0]["inherited_from"], "1")

@@ -6,6 +6,23 @@ from tests.cli.support import TOP, Case
 
 SURE = ["low", "medium", "high"]
 
+# Constants of the source that are no rows of the table of limits, and how the manual states them.
+CONSTANTS = [
+    ("lib/report/diagnose_notes.c", "SHARE_OF_RUN = 0.03", "wait for 3 % of the run or more on average"),
+    ("lib/report/diagnose_notes.c", "TIMES_OF_OTHERS = 2", "twice as long as the own time of any other rank did"),
+    ("lib/diagnose/account.c", "STEPS_WITHOUT_FINDING = 4", "without a finding, of which four are needed"),
+    ("lib/diagnose/account.c", "LEAST_SIMULTANEOUS = 0.1", "the sum of the costs, by a tenth and more than noise"),
+    ("lib/diagnose/explain.c", "ENOUGH_PART = 0.8", "without which the job gains four fifths of the maximum"),
+    ("lib/diagnose/explain_search.c", "LEAST_ALWAYS = 3", "by three standard deviations and ahead-many times"),
+    ("lib/diagnose/scan.c", "LEAST_STEPS = 3, MOST_PERIOD = 64", "every Nth step up to 64, with at least three steps"),
+    ("lib/diagnose/score.h", "SCAN_TAIL_OWN 2.0", "Student's t with two degrees of freedom"),
+    ("lib/diagnose/score.h", "OTHERS_TO_COMPARE = 3", "of which there must be three"),
+    ("lib/diagnose/cost.c", "WEIGHED = 64", "The 64 greatest suspicions are replayed"),
+    ("lib/diagnose/propagation.c", "DELAYS_REMEMBERED = 256, CAUSES_OF_A_WAIT = 32", "The last 256 delays of a rank are kept, and 32 causes"),
+    ("lib/diagnose/absent_waits.c", "FEWEST_SISTERS = 3", "the median of at least three sister operations"),
+    ("lib/diagnose/absent_ranks.c", "FAST_PART = 8", "an eighth of the transfers must be less than half as much longer"),
+]
+
 
 class Rules(Case):
     def ingest_fixture(self, name):
@@ -14,7 +31,7 @@ class Rules(Case):
 
     def table(self):
         """{rule: (side, at most)}, from the manual."""
-        page = (TOP / "man/ncclprof-diagnosis.7").read_text()
+        page = (TOP / "man/ncclprof-rules.7").read_text()
         rules = re.findall(r"^\.It Li ([\w-]+) Pq .*; at most (\w+)\n(?:(?!\.It|If (?:less|at|more)).*\n)*If (less than|at least|more than) ",
                            page, re.M)
         return {name: (side, at_most) for name, at_most, side in rules}
@@ -43,6 +60,12 @@ class Rules(Case):
                     self.check_confidence(finding, table)
                     seen.add(finding["confidence"])
         self.assertEqual(seen, set(SURE))
+
+    def test_the_manual_states_constants_as_they_are(self):
+        page = re.sub(r"\s+", " ", (TOP / "man/ncclprof-rules.7").read_text())
+        for path, constant, said in CONSTANTS:
+            self.assertRegex((TOP / path).read_text(), rf"\b{re.escape(constant)}[,; }}\n]", path)
+            self.assertIn(said, page)
 
     def test_explain_says_who_spoke_and_who_was_quiet(self):
         self.ingest_fixture("tp2dp2pp2-slow-rank")

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /*
- * Outstanding values at a place of the step: the definitions of ncclprof-diagnosis(7), computed in the
+ * Outstanding values at a place of the step: the definitions of ncclprof-rules(7), computed in the
  * simplest way.
  */
 
