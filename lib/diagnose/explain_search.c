@@ -16,9 +16,6 @@
 /* Kinds of faults that a unit may have: own time of its hosts, own time of its GPUs, network. */
 static const double KINDS = 3;
 
-/* What three of four ranks of a unit show counts as much as this many ranks. */
-static const double SEVERAL_COUNT = 2;
-
 /* A quantile, and where it lies in a normal distribution, in standard deviations. */
 static const double UPPER = 0.7, UPPER_SIGMA = 0.524;
 
@@ -383,16 +380,21 @@ double explanation_search_penalty(const struct explanation_search *it)
     return log(units * KINDS);
 }
 
-double explanation_search_weight(const struct explanation_search *it, const struct partition *partition,
-                                 size_t unit)
+int explanation_search_is_several(const struct explanation_search *it, const struct partition *partition,
+                                  size_t unit)
 {
     const struct partition *hosts = &it->found->partitions.items[1];
     int32_t first = partition->ranks[partition->first[unit]],
             last = partition->ranks[partition->first[unit + 1] - 1];
     if (it->found->partitions.count > 1 && hosts->kind == UNIT_HOST &&
         hosts->unit_of[first] != hosts->unit_of[last])
-        return 1;
-    return unit_size(partition, unit) > 1 ? SEVERAL_COUNT : 1;
+        return 0;
+    return unit_size(partition, unit) > 1;
+}
+
+static double tail_of(const struct explanation_search *it, const struct partition *partition, size_t unit)
+{
+    return explanation_search_is_several(it, partition, unit) ? SCAN_TAIL_SEVERAL : SCAN_TAIL_OWN;
 }
 
 /* Notes the values of a unit among the greatest of each step. */
@@ -426,7 +428,7 @@ static int scan_units(struct explanation_search *it, size_t number, enum measure
         int is_filled = fill_row(it, number, unit, measure);
         if (is_filled < 0 ||
             (is_filled && scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count,
-                                   SCAN_TAIL_OWN, &it->sets[measure][number][unit])))
+                                   tail_of(it, partition, unit), &it->sets[measure][number][unit])))
             return -1;
         if (is_filled && measure == MEASURE_OWN)
             note_peaks(it, number, unit);
@@ -591,8 +593,7 @@ static int is_always_late(const struct explanation_search *it, const struct expl
 static double certainty_of(const struct explanation_search *it, const struct explanation *fault)
 {
     int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
-    return fault->steps.score * explanation_search_weight(it, fault->partition, fault->unit) -
-           (fault->is_steady ? 0 : scan_sets(steps)) - explanation_search_penalty(it);
+    return fault->steps.score - (fault->is_steady ? 0 : scan_sets(steps)) - explanation_search_penalty(it);
 }
 
 /* Computes the certainty of a set of steps that was scored. -1 when memory runs out. */
@@ -666,7 +667,7 @@ static int propose_late(struct explanation_search *it, size_t number, size_t uni
     int is_filled = fill_row(it, number, unit, MEASURE_ALWAYS_LATE);
     if (is_filled <= 0)
         return is_filled;
-    scan_set(it->row, SCAN_TAIL_OWN, &next.steps);
+    scan_set(it->row, tail_of(it, next.partition, unit), &next.steps);
     if (rate_set(it, &next))
         return -1;
     explanation_search_propose(it, &next, proposal);
@@ -702,7 +703,7 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
     fault->certainty = 0;
     if (is_filled <= 0)
         return is_filled;
-    scan_set(it->row, SCAN_TAIL_OWN, &fault->steps);
+    scan_set(it->row, tail_of(it, fault->partition, unit), &fault->steps);
     return rate_set(it, fault);
 }
 

@@ -23,6 +23,9 @@ static const double LEAST_LEVEL_SIGMA = 0.005;
  */
 enum { FEW_OTHERS = 4 };
 
+/* What most ranks of a host show counts as much as this many ranks. */
+static const double SEVERAL_COUNT = 2;
+
 /*
  * A unit counts as slow in all steps if it is slow by at least this part of the median in three of four
  * steps.
@@ -203,7 +206,8 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
         .is_steady = 1,
         .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
     /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
-    double weight = partition->is_host ? explanation_search_weight(it, partition, unit) : 1;
+    double weight =
+        partition->is_host && explanation_search_is_several(it, partition, unit) ? SEVERAL_COUNT : 1;
     double hypotheses = explanation_search_penalty(it);
     next.certainty = fmax(by_level * weight, by_lead) - hypotheses;
     next.is_last = by_lead - hypotheses > it->acceptance_limits->certainty;
