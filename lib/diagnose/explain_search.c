@@ -313,19 +313,35 @@ static int sample_rows(struct explanation_search *it, enum measure measure)
     return 0;
 }
 
-/*
- * What all rows have in common is how other ranks respond to a fault, and no noise. Removes it, and makes up
- * for the spread that is lost by it.
- */
-static void remove_common(double *rows, size_t count, size_t steps)
+/* The median of all values of a sorted list but `value`, one of them. */
+static double median_without(const double *sorted, size_t count, double value)
 {
-    double restored = sqrt((double)count / (double)(count - 1));
+    size_t middle = count / 2;
+    if (count % 2 == 0)
+        return value < sorted[middle] ? sorted[middle] : sorted[middle - 1];
+    double below = value > sorted[middle - 1] ? sorted[middle - 1] : sorted[middle],
+           above = value < sorted[middle + 1] ? sorted[middle + 1] : sorted[middle];
+    return (below + above) / 2;
+}
+
+/*
+ * What all rows have in common is how other ranks respond to a fault, and no noise. Subtracts the median of
+ * the other rows, which does not contain another fault as their mean would, and takes off the spread that is
+ * gained by it. `list` has room for `count` values.
+ */
+static void remove_common(double *rows, size_t count, size_t steps, double *list)
+{
+    double restored = sqrt((double)(count - 1) / (double)count);
     for (size_t step = 0; step < steps; step++) {
-        double sum = 0;
+        size_t known = 0;
         for (size_t i = 0; i < count; i++)
-            sum += rows[i * steps + step];
-        for (size_t i = 0; i < count; i++)
-            rows[i * steps + step] = (rows[i * steps + step] - sum / (double)count) * restored;
+            if (!isnan(rows[i * steps + step]))
+                list[known++] = rows[i * steps + step];
+        sort_reals(list, known);
+        for (size_t i = 0; i < count; i++) {
+            double *value = &rows[i * steps + step];
+            *value = known > 1 ? (*value - median_without(list, known, *value)) * restored : NAN;
+        }
     }
 }
 
@@ -359,7 +375,7 @@ static int relate(struct explanation_search *it, const struct partition *partiti
         if (partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)unit)
             memcpy(it->others + count++ * steps, it->rows[measure] + i * steps, steps * sizeof **it->rows);
     if (count > 1)
-        remove_common(it->others, count, steps);
+        remove_common(it->others, count, steps, it->others + MOST_SAMPLED * steps);
     set->score = scan_related_score(it->row, set, it->others, count, (int32_t)steps, SCAN_TAIL_OWN,
                                     it->others + MOST_SAMPLED * steps);
     return 0;
