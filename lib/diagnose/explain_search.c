@@ -277,11 +277,20 @@ static int fill_row(struct explanation_search *it, size_t number, size_t unit, e
     return roles > 0 ? 1 : roles;
 }
 
+static int have_common_step(const struct step_set *a, const struct step_set *b)
+{
+    for (int32_t step = a->first; step <= a->last; step++)
+        if (step_set_has(a, step) && step_set_has(b, step))
+            return 1;
+    return 0;
+}
+
 static int is_idle(const struct explanation_search *it, const struct explanation *proposal)
 {
     for (int i = 0; i < it->idle_count; i++)
         if (it->idle[i].partition == proposal->partition && it->idle[i].unit == proposal->unit &&
-            it->idle[i].first <= proposal->steps.last && it->idle[i].last >= proposal->steps.first)
+            it->idle[i].is_steady == proposal->is_steady &&
+            have_common_step(&it->idle[i].steps, &proposal->steps))
             return 1;
     return 0;
 }

@@ -482,12 +482,15 @@ int fault_each(const struct fault *fault, const struct place_matrix_source *sour
  */
 enum { MOST_IDLE = 8 };
 
-/* A hypothesis that was certain but does not gain enough: it is not accepted and explains nothing. */
+/*
+ * A hypothesis that was certain but does not gain enough: it is not accepted and explains nothing. That a
+ * unit does not gain enough in all steps says nothing about a set of them.
+ */
 struct idle {
     const struct partition *partition;
     size_t unit;
-    int32_t first;
-    int32_t last;
+    int is_steady;
+    struct step_set steps; /* without marks */
 };
 
 /* The two greatest residuals of a step, in sigma, and the unit of the greatest. */
