@@ -593,8 +593,9 @@ static int has_reference(const struct explanation_search *it, const struct expla
 
 static void leave_idle(struct explanation_search *it, const struct explanation *proposal)
 {
-    it->idle[it->idle_count++] =
-        (struct idle){proposal->partition, proposal->unit, proposal->steps.first, proposal->steps.last};
+    struct idle *idle = &it->idle[it->idle_count++];
+    *idle = (struct idle){proposal->partition, proposal->unit, proposal->is_steady, proposal->steps};
+    idle->steps.marks = NULL;
 }
 
 static int explain(struct explanation_search *it, struct error *error)

@@ -287,19 +287,35 @@ static int sample_rows(struct explanation_search *it, enum measure measure)
     return 0;
 }
 
-/*
- * What all rows have in common is how other ranks respond to a fault, and no noise. Removes it, and makes up
- * for the spread that is lost by it.
- */
-static void remove_common(double *rows, size_t count, size_t steps)
+/* The median of all values of a sorted list but `value`, one of them. */
+static double median_without(const double *sorted, size_t count, double value)
 {
-    double restored = sqrt((double)count / (double)(count - 1));
+    size_t middle = count / 2;
+    if (count % 2 == 0)
+        return value < sorted[middle] ? sorted[middle] : sorted[middle - 1];
+    double below = value > sorted[middle - 1] ? sorted[middle - 1] : sorted[middle],
+           above = value < sorted[middle + 1] ? sorted[middle + 1] : sorted[middle];
+    return (below + above) / 2;
+}
+
+/*
+ * What all rows have in common is how other ranks respond to a fault, and no noise. Subtracts the median of
+ * the other rows, which does not contain another fault as their mean would, and takes off the spread that is
+ * gained by it. `list` has room for `count` values.
+ */
+static void remove_common(double *rows, size_t count, size_t steps, double *list)
+{
+    double restored = sqrt((double)(count - 1) / (double)count);
     for (size_t step = 0; step < steps; step++) {
-        double sum = 0;
+        size_t known = 0;
         for (size_t i = 0; i < count; i++)
-            sum += rows[i * steps + step];
-        for (size_t i = 0; i < count; i++)
-            rows[i * steps + step] = (rows[i * steps + step] - sum / (double)count) * restored;
+            if (!isnan(rows[i * steps + step]))
+                list[known++] = rows[i * steps + step];
+        sort_reals(list, known);
+        for (size_t i = 0; i < count; i++) {
+            double *value = &rows[i * steps + step];
+            *value = known > 1 ? (*value - median_without(list, known, *value)) * restored : NAN;
+        }
     }
 }
 
@@ -333,10 +349,15 @@ static int relate(struct explanation_search *it, const struct partition *partiti
         if (partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)unit)
             memcpy(it->others + count++ * steps, it->rows[measure] + i * steps, steps * sizeof **it->rows);
     if (count > 1)
-        remove_common(it->others, count, steps);
+        remove_common(it->others, count, steps, it->others + MOST_SAMPLED * steps);
     set->score = scan_related_score(it->row, set, it->others, count, (int32_t)steps, SCAN_TAIL_OWN,
                                     it->others + MOST_SAMPLED * steps);
     return 0;
+}
+
+static double tail_of(const struct explanation_search *it, const struct partition *partition, size_t unit)
+{
+    return explanation_search_is_several(it, partition, unit) ? SCAN_TAIL_SEVERAL : SCAN_TAIL_OWN;
 }
 
 /* Notes the values of a unit among the greatest of each step. */
@@ -370,7 +391,7 @@ static int scan_units(struct explanation_search *it, size_t number, enum measure
         int is_filled = fill_row(it, number, unit, measure);
         if (is_filled < 0 ||
             (is_filled && scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count,
-                                   SCAN_TAIL_OWN, &it->sets[measure][number][unit])))
+                                   tail_of(it, partition, unit), &it->sets[measure][number][unit])))
             return -1;
         if (is_filled && measure == MEASURE_OWN)
             note_peaks(it, number, unit);
@@ -535,8 +556,7 @@ static int is_always_late(const struct explanation_search *it, const struct expl
 static double certainty_of(const struct explanation_search *it, const struct explanation *fault)
 {
     int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
-    return fault->steps.score * explanation_search_weight(it, fault->partition, fault->unit) -
-           (fault->is_steady ? 0 : scan_sets(steps)) - explanation_search_penalty(it);
+    return fault->steps.score - (fault->is_steady ? 0 : scan_sets(steps)) - explanation_search_penalty(it);
 }
 
 /* Computes the certainty of a set of steps that was scored. -1 when memory runs out. */
@@ -610,7 +630,7 @@ static int propose_late(struct explanation_search *it, size_t number, size_t uni
     int is_filled = fill_row(it, number, unit, MEASURE_ALWAYS_LATE);
     if (is_filled <= 0)
         return is_filled;
-    scan_set(it->row, SCAN_TAIL_OWN, &next.steps);
+    scan_set(it->row, tail_of(it, next.partition, unit), &next.steps);
     if (rate_set(it, &next))
         return -1;
     explanation_search_propose(it, &next, proposal);
@@ -646,7 +666,7 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
     fault->certainty = 0;
     if (is_filled <= 0)
         return is_filled;
-    scan_set(it->row, SCAN_TAIL_OWN, &fault->steps);
+    scan_set(it->row, tail_of(it, fault->partition, unit), &fault->steps);
     return rate_set(it, fault);
 }
 

@@ -15,7 +15,7 @@
 /* Kinds of faults that a unit may have: own time of its hosts, own time of its GPUs, network. */
 static const double KINDS = 3;
 
-/* What three of four ranks of a unit show counts as much as this many ranks. */
+/* What most ranks of a host show counts as much as this many ranks. */
 static const double SEVERAL_COUNT = 2;
 
 /*
@@ -35,11 +35,20 @@ enum { FEW_OTHERS = 4 };
  */
 static const double THROUGHOUT = 0.5;
 
+static int have_common_step(const struct step_set *a, const struct step_set *b)
+{
+    for (int32_t step = a->first; step <= a->last; step++)
+        if (step_set_has(a, step) && step_set_has(b, step))
+            return 1;
+    return 0;
+}
+
 int explanation_search_is_idle(const struct explanation_search *it, const struct explanation *proposal)
 {
     for (int i = 0; i < it->idle_count; i++)
         if (it->idle[i].partition == proposal->partition && it->idle[i].unit == proposal->unit &&
-            it->idle[i].first <= proposal->steps.last && it->idle[i].last >= proposal->steps.first)
+            it->idle[i].is_steady == proposal->is_steady &&
+            have_common_step(&it->idle[i].steps, &proposal->steps))
             return 1;
     return 0;
 }
@@ -59,16 +68,16 @@ double explanation_search_penalty(const struct explanation_search *it)
     return log(units * KINDS);
 }
 
-double explanation_search_weight(const struct explanation_search *it, const struct partition *partition,
-                                 size_t unit)
+int explanation_search_is_several(const struct explanation_search *it, const struct partition *partition,
+                                  size_t unit)
 {
     const struct partition *hosts = &it->found->partitions.items[1];
     int32_t first = partition->ranks[partition->first[unit]],
             last = partition->ranks[partition->first[unit + 1] - 1];
     if (it->found->partitions.count > 1 && hosts->kind == UNIT_HOST &&
         hosts->unit_of[first] != hosts->unit_of[last])
-        return 1;
-    return unit_size(partition, unit) > 1 ? SEVERAL_COUNT : 1;
+        return 0;
+    return unit_size(partition, unit) > 1;
 }
 
 /*
@@ -245,7 +254,8 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
         .is_steady = 1,
         .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
     /* Ranks of one block may share a design, or wait for each other where the trace does not show it. */
-    double weight = partition->is_host ? explanation_search_weight(it, partition, unit) : 1;
+    double weight =
+        partition->is_host && explanation_search_is_several(it, partition, unit) ? SEVERAL_COUNT : 1;
     double hypotheses = explanation_search_penalty(it);
     next.certainty = fmax(by_level * weight, by_lead) - hypotheses;
     next.is_last = by_lead - hypotheses > it->acceptance_limits->certainty;

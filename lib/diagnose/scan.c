@@ -200,8 +200,16 @@ static double explained_by(double value, double size, double tail)
 /* From this value on, the sizes to try are further apart than the noise. */
 static const double COARSE = 4;
 
-/* With SCAN_TAIL_OWN: a root takes a fifth of the time of a power. */
+/* With SCAN_TAIL_OWN and SCAN_TAIL_SEVERAL: a root or a product takes a fifth of the time of a power. */
 #define POWER_OWN ((SCAN_TAIL_OWN + 1) / 2)
+#define POWER_SEVERAL ((SCAN_TAIL_SEVERAL + 1) / 2)
+
+static double to_power(double part, double power)
+{
+    return power == POWER_OWN       ? part * sqrt(part)
+           : power == POWER_SEVERAL ? part * part * sqrt(part)
+                                    : pow(part, power);
+}
 
 /*
  * The same for a fault whose size differs from step to step: the mean over all sizes, each factor being as
@@ -218,7 +226,7 @@ static double explained_by_any(double value, double tail)
     }
     while (size < MOST_SIZE) {
         double part = 1 + (value - size) * (value - size) / tail;
-        sum += power == POWER_OWN ? 1 / (part * sqrt(part)) : pow(part, -power);
+        sum += 1 / to_power(part, power);
         size *= SIZE_STEP;
         count++;
     }

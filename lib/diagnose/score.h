@@ -104,6 +104,11 @@ enum { MOST_SAMPLED = 64 };
  * square of the excess, by Hill's estimate.
  */
 #define SCAN_TAIL_OWN 2.0
+/*
+ * Of several ranks that are slow together: their median exceeds a value if half of them do, so its tail falls
+ * with the square of the chance for one rank.
+ */
+#define SCAN_TAIL_SEVERAL 4.0
 
 /* Returns the logarithm of the number of candidate sets in this many steps. */
 double scan_sets(int32_t steps);
@@ -480,12 +485,15 @@ int fault_each(const struct fault *fault, const struct place_matrix_source *sour
  */
 enum { MOST_IDLE = 8 };
 
-/* A hypothesis that was certain but does not gain enough: it is not accepted and explains nothing. */
+/*
+ * A hypothesis that was certain but does not gain enough: it is not accepted and explains nothing. That a
+ * unit does not gain enough in all steps says nothing about a set of them.
+ */
 struct idle {
     const struct partition *partition;
     size_t unit;
-    int32_t first;
-    int32_t last;
+    int is_steady;
+    struct step_set steps; /* without marks */
 };
 
 /* The two greatest residuals of a step, in sigma, and the unit of the greatest. */
@@ -584,11 +592,11 @@ void explanation_search_propose(const struct explanation_search *it, const struc
 double explanation_search_penalty(const struct explanation_search *it);
 
 /*
- * What several ranks show counts more than what one shows, unless they are on several hosts: then they have
- * hardly anything in common that could make them slow.
+ * Whether a unit is several ranks that are not on several hosts: those have hardly anything in common that
+ * could make them slow.
  */
-double explanation_search_weight(const struct explanation_search *it, const struct partition *partition,
-                                 size_t unit);
+int explanation_search_is_several(const struct explanation_search *it, const struct partition *partition,
+                                  size_t unit);
 
 /*
  * Minimum for the noise of a step, as part of the step: smaller differences are below the resolution of

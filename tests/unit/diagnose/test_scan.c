@@ -298,9 +298,27 @@ static void very_many_steps(void **state)
     assert_true(isfinite(odds) && odds > 2000);
 }
 
+/* Several ranks: a value far beyond the noise says more than that of one rank, many small values do not. */
+static void several_ranks_count_more_only_in_the_tail(void **state)
+{
+    double row[STEPS] = {0};
+    struct step_set one = {.first = 10, .last = 29, .period = 1}, several = one;
+    for (int step = 10; step < 30; step++)
+        row[step] = 1.2;
+    scan_set(row, SCAN_TAIL_OWN, &one);
+    scan_set(row, SCAN_TAIL_SEVERAL, &several);
+    assert_true(several.score < one.score * 1.1);
+    for (int step = 10; step < 30; step++)
+        row[step] = 50;
+    scan_set(row, SCAN_TAIL_OWN, &one);
+    scan_set(row, SCAN_TAIL_SEVERAL, &several);
+    assert_true(several.score > one.score * 1.4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_interval),
+                                       cmocka_unit_test(several_ranks_count_more_only_in_the_tail),
                                        cmocka_unit_test(a_mean_is_one_value),
                                        cmocka_unit_test(a_single_step),
                                        cmocka_unit_test(separate_steps),
