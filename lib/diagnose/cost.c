@@ -479,6 +479,8 @@ static void weigh_by_steps(struct suspects *suspects, const struct job *job, con
 int suspects_compute_gain(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                           const struct transfer_excess *transfers, struct replay *replay)
 {
+    if (!suspects->count)
+        return 0;
     if (!replay) {
         weigh_by_steps(suspects, job, baseline, transfers);
         return 0;

@@ -244,12 +244,6 @@ int64_t confidence_least_of_several_ns(const struct baseline *baseline,
                                        const struct diagnose_options *options);
 int64_t confidence_least_of_all_ns(const struct baseline *baseline, const struct diagnose_options *options);
 
-/*
- * The largest number of such blocks expected from noise that still passes, where single steps of other ranks
- * come near.
- */
-double confidence_most_chance(void);
-
 /* -------------------- cost.c -------------------- */
 
 /*
