@@ -167,9 +167,23 @@ static int by_size(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+static void sort_few_reals(double *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        double value = values[i];
+        size_t at = i;
+        for (; at > 0 && values[at - 1] > value; at--)
+            values[at] = values[at - 1];
+        values[at] = value;
+    }
+}
+
 void sort_reals(double *values, size_t count)
 {
-    array_sort(values, count, sizeof *values, by_size);
+    if (count <= FEW)
+        sort_few_reals(values, count);
+    else
+        array_sort(values, count, sizeof *values, by_size);
 }
 
 static double middle_real(double a, double b, double c)

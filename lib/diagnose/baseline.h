@@ -27,19 +27,12 @@ void excess_list_join(struct excess_list *list, struct excess_list *parts, size_
 /* Stores the excess of an operation. Sets list->failed if memory runs out. */
 void excess_list_put(struct excess_list *list, size_t operation, struct excess excess);
 
-/*
- * Returns the stored excess of an operation for changes; valid until another excess is stored. Returns NULL
- * and sets list->failed when memory runs out.
- */
-struct excess *excess_written(struct excess_list *list, size_t operation);
-
 static inline struct excess excess_list_get(const struct excess_list *list, size_t operation)
 {
     int32_t brief = list->brief[operation];
     if (brief >= EXCESS_WRITTEN)
         return list->written[brief - EXCESS_WRITTEN - list->base];
-    return (struct excess){.late_beyond_ns = TIME_UNKNOWN,
-                           .beyond_ns = brief == EXCESS_UNKNOWN ? TIME_UNKNOWN : brief};
+    return (struct excess){.beyond_ns = brief == EXCESS_UNKNOWN ? TIME_UNKNOWN : brief};
 }
 
 /* -------------------- baseline.c -------------------- */
@@ -56,7 +49,6 @@ struct place_limits {
 /* Lateness of unknown origin, of an operation whose own time is unknown. */
 struct hidden_lateness {
     int64_t hidden_ns; /* what others waited for it, above the baseline of its place; 0 if not above */
-    int stands_out;    /* stands out by itself from the spread of its place */
 };
 
 /* `operation` must be one of job->operations. */

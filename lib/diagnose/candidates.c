@@ -16,8 +16,8 @@
 
 /*
  * Ranks whose transfers were slow. The transfers that stand out have been found by comparison with the same
- * position of other steps and with other communicators, and each has been blamed on a rank: by its links
- * (blame_by_edges.c) or, without network steps, by which rank the slow transfers share (slow_transfers.c).
+ * position of other steps and with other communicators, and each has been blamed on a rank by its links
+ * (blame_by_edges.c).
  */
 
 static void candidates_network_gather(const struct job *job, const struct transfer_excess *transfers,
@@ -31,8 +31,8 @@ static void candidates_network_gather(const struct job *job, const struct transf
 }
 
 /*
- * Collects the noise of single steps: every transfer that took longer than its baseline, whether it stands
- * out or not; only those with network steps where any are recorded.
+ * Collects the noise of single steps: every transfer with network steps that took longer than its baseline,
+ * whether it stands out or not.
  */
 static int take_samples(const struct job *job, const struct edges *edges,
                         const struct transfer_excess *transfers, struct strength *strength)
@@ -41,7 +41,7 @@ static int take_samples(const struct job *job, const struct edges *edges,
     for (size_t i = 0; strength->samples && i < job->instance_count; i++) {
         int32_t step = job->instances[i].step;
         if (step <= strength->first_step || transfers[i].beyond_ns <= 0 ||
-            (edges->count && edges->first[i] == edges->first[i + 1]))
+            edges->first[i] == edges->first[i + 1])
             continue;
         strength->samples[strength->sample_count++] =
             (struct sample){transfers[i].beyond_ns, transfers[i].culprit, step};
@@ -135,11 +135,13 @@ int suspect_network(struct suspects *suspects, const struct job *job, const stru
 {
     struct strength strength = {0};
     size_t first = suspects->count;
-    int failed = transfers_find_slow(job, baseline, options->sigmas, transfers) ||
-                 strength_init(&strength, job, baseline);
-    if (!failed && edges->count) {
-        failed = transfers_find_slow_links(job, edges, transfers) || edges_blame(job, edges, transfers);
-    }
+    if (transfers_find_slow(job, baseline, options->sigmas, transfers))
+        return error_no_memory(error);
+    /* Without network steps, nothing shows whose links were slow. */
+    if (!edges->count)
+        return 0;
+    int failed = strength_init(&strength, job, baseline) ||
+                 transfers_find_slow_links(job, edges, transfers) || edges_blame(job, edges, transfers);
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     if (!failed)
         candidates_network_gather(job, transfers, &strength);

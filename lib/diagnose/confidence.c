@@ -159,8 +159,3 @@ int64_t confidence_least_alone_ns(const struct baseline *baseline, const struct 
             ahead_ns = scale(greatest_ns, limit_of(LIMIT_AHEAD_MANY));
     return cost_ns > ahead_ns ? cost_ns : ahead_ns;
 }
-
-double confidence_most_chance(void)
-{
-    return limit_of(LIMIT_CHANCE_BEHIND);
-}

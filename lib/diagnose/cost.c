@@ -203,9 +203,11 @@ int suspect_measure_steps(const struct suspects *suspects, const struct suspect 
     return 0;
 }
 
-static void ask_network(struct suspect *suspect, const struct lengthening *lengthening)
+void suspect_ask_steps(struct suspect *suspect, const struct lengthening *lengthening)
 {
     double some_ns = (double)lengthening->some_ns, error_ns = lengthening->error_ns;
+    if (!lengthening->is_known)
+        return;
     suspect_ask(suspect, RULE_NOT_IN_STEPS,
                 suspect->gain_ns > 0 ? some_ns / (double)suspect->gain_ns : NOT_ASKED);
     /*
@@ -218,18 +220,12 @@ static void ask_network(struct suspect *suspect, const struct lengthening *lengt
                               : NOT_ASKED);
 }
 
-void suspect_ask_steps(struct suspect *suspect, const struct lengthening *lengthening)
+double lengthening_of_late(const struct lengthening *lengthening, int64_t gain_ns)
 {
-    if (!lengthening->is_known)
-        return;
-    if (suspect->kind == FINDING_NETWORK) {
-        ask_network(suspect, lengthening);
-        return;
-    }
     double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns;
-    if (suspect->gain_ns > 0)
-        suspect_ask(suspect, RULE_NOT_IN_STEPS_OF_LATE,
-                    ((double)lengthening->some_ns + doubt) * lengthening->part / (double)suspect->gain_ns);
+    return lengthening->is_known && gain_ns > 0
+               ? ((double)lengthening->some_ns + doubt) * lengthening->part / (double)gain_ns
+               : NOT_ASKED;
 }
 
 /*
@@ -479,6 +475,8 @@ static void weigh_by_steps(struct suspects *suspects, const struct job *job, con
 int suspects_compute_gain(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                           const struct transfer_excess *transfers, struct replay *replay)
 {
+    if (!suspects->count)
+        return 0;
     if (!replay) {
         weigh_by_steps(suspects, job, baseline, transfers);
         return 0;

@@ -23,12 +23,10 @@ struct transfer_excess;
  * timeline.
  */
 struct excess {
-    int64_t late_beyond_ns; /* where excess_ns is not 0: lateness of its host (job_lateness) minus the
-                               baseline; TIME_UNKNOWN */
-    int64_t beyond_ns;      /* own time minus the baseline, negative where it is shorter; TIME_UNKNOWN */
+    int64_t beyond_ns; /* own time minus the baseline, negative where it is shorter; TIME_UNKNOWN */
     int64_t excess_ns; /* by how much the rank itself was late: own time that stands out, at most what other
                           ranks waited; 0 where nothing stands out. Where own time is unknown: the part of
-                          hidden_ns that candidates.c attributes to the rank */
+                          hidden_ns that excess.c attributes to the rank */
 };
 
 /*

@@ -70,7 +70,8 @@ void excess_list_join(struct excess_list *list, struct excess_list *parts, size_
     free(before);
 }
 
-struct excess *excess_written(struct excess_list *list, size_t operation)
+/* The stored excess of an operation for changes; NULL, with list->failed set, when memory runs out. */
+static struct excess *excess_written(struct excess_list *list, size_t operation)
 {
     int32_t brief = list->brief[operation];
     if (brief >= EXCESS_WRITTEN)
@@ -321,8 +322,7 @@ static void judge_own_time(const struct cells *cells, struct place *own, double 
         int stands_out = (double)own->value[i] > sigmas * (double)sigma;
         excess_list_put(
             cells->excess, (size_t)operation,
-            (struct excess){.late_beyond_ns = TIME_UNKNOWN,
-                            .beyond_ns = own->value[i],
+            (struct excess){.beyond_ns = own->value[i],
                             .excess_ns = stands_out ? bounded(cells->job, operation, own->value[i]) : 0});
     }
 }
@@ -355,12 +355,12 @@ static void judge_idle_time(const struct cells *cells, struct place *idle, const
 }
 
 /*
- * Hidden lateness is only added to an excess that stands out by itself elsewhere (candidates.c), so a lower
+ * Hidden lateness is only added to an excess that stands out by itself elsewhere, so a lower
  * limit is enough: noise beyond this many sigma is rare.
  */
 enum { HIDDEN_SIGMAS = 2 };
 
-static void judge_hidden_lateness(const struct cells *cells, struct place *place, double sigmas)
+static void judge_hidden_lateness(const struct cells *cells, struct place *place)
 {
     take_values(cells, place, hidden_lateness);
     int64_t sigma = place_measure(place, cells->role->rank_count, cells->baseline->first_step,
@@ -369,8 +369,7 @@ static void judge_hidden_lateness(const struct cells *cells, struct place *place
         int32_t operation = judged(cells, place, i);
         if (operation < 0 || place->value[i] <= HIDDEN_SIGMAS * sigma)
             continue;
-        cells->baseline->hidden[operation] = (struct hidden_lateness){
-            .hidden_ns = place->value[i], .stands_out = (double)place->value[i] > sigmas * (double)sigma};
+        cells->baseline->hidden[operation].hidden_ns = place->value[i];
     }
 }
 
@@ -380,11 +379,9 @@ static void judge_host_lateness(const struct cells *cells, struct place *place, 
     size_t steps = (size_t)cells->baseline->step_count;
     for (size_t i = 0; i < cells->count; i++) {
         int32_t operation = judged(cells, place, i);
-        if (operation < 0)
-            continue;
-        if (excess_ns_at(cells->excess, (size_t)operation))
-            excess_written(cells->excess, (size_t)operation)->late_beyond_ns = place->value[i];
-        cells->late_ns[(size_t)cells->job->operations[operation].rank * steps + i % steps] += place->apart[i];
+        if (operation >= 0)
+            cells->late_ns[(size_t)cells->job->operations[operation].rank * steps + i % steps] +=
+                place->apart[i];
     }
 }
 
@@ -402,7 +399,7 @@ static void judge_place(const struct cells *cells, struct place *own, struct pla
     judge_own_time(cells, own, sigmas, bounds);
     if (has_streams(cells->job, cells->role))
         judge_idle_time(cells, place, own, sigmas);
-    judge_hidden_lateness(cells, place, sigmas);
+    judge_hidden_lateness(cells, place);
     judge_host_lateness(cells, place, sigmas);
 }
 

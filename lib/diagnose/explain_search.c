@@ -541,16 +541,26 @@ static double mean_of(const double *row, size_t steps, double *part)
 /* Hosts of healthy jobs differ by less, in standard deviations. */
 static const double LEAST_ALWAYS = 3;
 
-/* Whether a unit is late in more than half of all steps, and by far more than any other rank is by design. */
+/* Whether a unit is late in more than half of all steps. */
+static int is_mostly_late(const struct explanation_search *it, double *mean)
+{
+    double part;
+    *mean = mean_of(it->row, (size_t)it->source.baseline->step_count, &part);
+    return part > 0.5 && *mean >= LEAST_ALWAYS;
+}
+
+/* Whether it is also late by far more than any other rank is by design. */
 static int is_always_late(const struct explanation_search *it, const struct explanation *fault)
 {
     const struct partition *ranks = &it->found->partitions.items[0];
     size_t steps = (size_t)it->source.baseline->step_count;
-    double greatest = 0, part, ignored, mean = mean_of(it->row, steps, &part);
+    double greatest = 0, ignored, mean;
+    if (!is_mostly_late(it, &mean))
+        return 0;
     for (size_t i = 0; i < it->sampled_count; i++)
         if (fault->partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)fault->unit)
             greatest = fmax(greatest, mean_of(it->rows[MEASURE_ALWAYS_LATE] + i * steps, steps, &ignored));
-    return part > 0.5 && mean >= LEAST_ALWAYS && mean >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+    return mean >= limit_of(LIMIT_AHEAD_MANY) * greatest;
 }
 
 static double certainty_of(const struct explanation_search *it, const struct explanation *fault)
@@ -625,11 +635,12 @@ static int propose_late(struct explanation_search *it, size_t number, size_t uni
         .measure = MEASURE_ALWAYS_LATE,
         .slower_part = 1,
         .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
+    double mean;
     if (it->mostly[number][unit] || !may_be_late(next.partition) || !has_enough_peers(it, number, unit))
         return 0;
     int is_filled = fill_row(it, number, unit, MEASURE_ALWAYS_LATE);
-    if (is_filled <= 0)
-        return is_filled;
+    if (is_filled <= 0 || !is_mostly_late(it, &mean))
+        return is_filled < 0 ? -1 : 0;
     scan_set(it->row, tail_of(it, next.partition, unit), &next.steps);
     if (rate_set(it, &next))
         return -1;

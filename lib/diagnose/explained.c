@@ -84,10 +84,8 @@ static int ask_steps(const struct findings *findings, struct finding *finding,
         return 0;
     if (suspect_measure_steps(suspects, &suspect, job, baseline, &lengthening))
         return -1;
-    suspect_ask_steps(&suspect, &lengthening);
-    if (suspect.rule_results.asked[RULE_NOT_IN_STEPS_OF_LATE])
-        finding_ask(findings, finding, RULE_NOT_IN_STEPS_OF_LATE,
-                    suspect.rule_results.values[RULE_NOT_IN_STEPS_OF_LATE]);
+    finding_ask(findings, finding, RULE_NOT_IN_STEPS_OF_LATE,
+                lengthening_of_late(&lengthening, suspect.gain_ns));
     return 0;
 }
 

@@ -485,10 +485,7 @@ static int ask_steps(const struct late_search *it, int64_t gain_ns, struct findi
         return -1;
     int64_t most_ns = lengthening.most_ns;
     finding->lost_ns = finding->lost_ns < most_ns ? finding->lost_ns : most_ns > 0 ? most_ns : 0;
-    suspect_ask_steps(&suspect, &lengthening);
-    if (suspect.rule_results.asked[RULE_NOT_IN_STEPS_OF_LATE])
-        finding_ask(it->findings, finding, RULE_NOT_IN_STEPS_OF_LATE,
-                    suspect.rule_results.values[RULE_NOT_IN_STEPS_OF_LATE]);
+    finding_ask(it->findings, finding, RULE_NOT_IN_STEPS_OF_LATE, lengthening_of_late(&lengthening, gain_ns));
     return 0;
 }
 

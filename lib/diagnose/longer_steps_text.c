@@ -13,26 +13,13 @@
 
 enum { PART_BEFORE, PART_INSIDE, PARTS };
 
-/* By how much operations of one rank became slower: the time before them, or their transfers. */
+/* What became slower in a block of longer steps, where it did most. */
 struct growth {
-    int64_t sum_ns;   /* over the positions of the step: difference of the means of the two sides */
-    int64_t most_ns;  /* the greatest of these differences */
-    int32_t position; /* where that is; -1: nowhere */
-    int32_t counts[FUNCTION_COUNT]; /* of the positions with at least a tenth of it */
-};
-
-/*
- * What became slower in a block of longer steps, on the rank that waits least for others: its time before and
- * inside operations grew most.
- */
-struct grown_operations {
-    int32_t rank; /* -1: nothing became slower */
-    struct growth parts[PARTS];
-    int32_t ranks;     /* ranks that have at least half of the greatest growth before an operation */
-    int32_t of_ranks;  /* ranks in the role */
-    int32_t last_rank; /* the rank that arrived last there most often; -1: not known */
-    int32_t times_last;
-    int32_t times; /* number of steps in which that is known */
+    int32_t rank;     /* whose time before and inside its operations grew most; -1: nothing became slower */
+    int64_t sum_ns;   /* by how much, over all positions of the step */
+    int32_t position; /* where it grew most; -1: nowhere */
+    int part;         /* before or inside this operation */
+    int64_t most_ns;  /* by how much there: difference of the means of the two sides */
 };
 
 /* The steps of a block, and the steps it is compared with: of the same load, of known duration, in no block.
@@ -181,120 +168,51 @@ static struct call_sequence_span positions_of(const struct job *job, const struc
 
 /* Sums up what became slower on a rank. */
 static struct growth growth_of(const struct sides *sides, const struct job *job,
-                               const struct baseline *baseline, struct call_sequence_span span, int32_t rank,
-                               int part)
+                               const struct baseline *baseline, const struct longer_row *row, int32_t rank)
 {
-    struct growth growth = {.position = -1};
-    for (int32_t position = span.begin; position < span.end; position++) {
-        struct spot spot = spot_of(baseline, rank, position);
-        int64_t ns = growth_at(sides, job, baseline, &spot, part);
-        growth.sum_ns += ns;
-        if (ns <= growth.most_ns)
-            continue;
-        growth.most_ns = ns;
-        growth.position = position;
-    }
+    struct call_sequence_span span = positions_of(job, baseline, row, rank);
+    struct growth growth = {.rank = rank, .position = -1};
+    for (int32_t position = span.begin; position < span.end; position++)
+        for (int part = 0; part < PARTS; part++) {
+            struct spot spot = spot_of(baseline, rank, position);
+            int64_t ns = growth_at(sides, job, baseline, &spot, part);
+            growth.sum_ns += ns;
+            if (ns <= growth.most_ns)
+                continue;
+            growth.most_ns = ns;
+            growth.position = position;
+            growth.part = part;
+        }
     return growth;
 }
 
-/* Counts, by function, the operations that have at least a tenth of the greatest growth. */
-static void count_operations(struct growth *growth, const struct sides *sides, const struct job *job,
-                             const struct baseline *baseline, const struct longer_row *row, int32_t rank,
-                             int part)
+static struct growth greatest_growth(const struct sides *sides, const struct job *job,
+                                     const struct baseline *baseline, const struct longer_row *row)
 {
-    struct call_sequence_span span = positions_of(job, baseline, row, rank);
-    for (int32_t position = span.begin; position < span.end && growth->position >= 0; position++) {
-        struct spot spot = spot_of(baseline, rank, position);
-        int64_t ns = growth_at(sides, job, baseline, &spot, part);
-        int32_t at = ns > 0 && ns >= growth->most_ns / 10 ? example_of(job, baseline, &spot, row) : -1;
-        if (at >= 0 && job->operations[at].function < FUNCTION_COUNT)
-            growth->counts[job->operations[at].function]++;
-    }
-}
-
-static void find_rank(struct grown_operations *grown, const struct sides *sides, const struct job *job,
-                      const struct baseline *baseline, const struct longer_row *row)
-{
+    struct growth greatest = {.rank = -1, .position = -1};
     for (int32_t rank = 0; rank < (int32_t)job->rank_count; rank++) {
         if (baseline->role_of_rank[rank] < 0)
             continue;
-        struct call_sequence_span span = positions_of(job, baseline, row, rank);
-        struct growth before = growth_of(sides, job, baseline, span, rank, PART_BEFORE),
-                      inside = growth_of(sides, job, baseline, span, rank, PART_INSIDE);
-        if (before.sum_ns + inside.sum_ns <=
-            grown->parts[PART_BEFORE].sum_ns + grown->parts[PART_INSIDE].sum_ns)
-            continue;
-        grown->parts[PART_BEFORE] = before;
-        grown->parts[PART_INSIDE] = inside;
-        grown->rank = rank;
+        struct growth growth = growth_of(sides, job, baseline, row, rank);
+        if (growth.sum_ns > greatest.sum_ns)
+            greatest = growth;
     }
+    return greatest;
 }
 
-static void count_ranks(struct grown_operations *grown, const struct sides *sides, const struct job *job,
-                        const struct baseline *baseline)
+/* The number of ranks of the role that became at least half as much slower there. */
+static int32_t count_ranks(const struct sides *sides, const struct job *job, const struct baseline *baseline,
+                           const struct growth *growth)
 {
-    const struct growth *before = &grown->parts[PART_BEFORE];
-    struct spot spot = spot_of(baseline, grown->rank, before->position);
-    grown->of_ranks = (int32_t)baseline->roles[spot.role].rank_count;
-    for (spot.rank = 0; before->position >= 0 && spot.rank < (size_t)grown->of_ranks; spot.rank++)
-        grown->ranks += growth_at(sides, job, baseline, &spot, PART_BEFORE) >= before->most_ns / 2;
-}
-
-static int count_last(struct grown_operations *grown, const struct job *job, const struct baseline *baseline,
-                      const struct longer_row *row, int32_t position)
-{
-    const struct spot spot = spot_of(baseline, grown->rank, position);
-    int32_t *times = array_new(job->rank_count, sizeof *times);
-    if (!times)
-        return -1;
-    for (int32_t step = row->first; step <= row->last; step++) {
-        int32_t at = cell_alike(job, baseline, &spot, step);
-        int32_t instance = at < 0 ? -1 : job->operations[at].instance;
-        int32_t at_last = instance < 0 ? -1 : arrival_last(job, &job->instances[instance]);
-        int32_t last = at_last < 0 ? -1 : job->operations[at_last].rank;
-        if (last < 0)
-            continue;
-        grown->times++;
-        if (++times[last] > grown->times_last) {
-            grown->times_last = times[last];
-            grown->last_rank = last;
-        }
-    }
-    free(times);
-    return 0;
+    struct spot spot = spot_of(baseline, growth->rank, growth->position);
+    int32_t count = 0;
+    for (spot.rank = 0; spot.rank < baseline->roles[spot.role].rank_count; spot.rank++)
+        count += growth_at(sides, job, baseline, &spot, growth->part) >= growth->most_ns / 2;
+    return count;
 }
 
 /* A growth below one part in PART_EXPLAINED of that of the step is not named. */
 enum { PART_EXPLAINED = 10 };
-
-/* The part with the greater growth. */
-static int leading_part(const struct grown_operations *grown)
-{
-    return grown->parts[PART_INSIDE].sum_ns > grown->parts[PART_BEFORE].sum_ns ? PART_INSIDE : PART_BEFORE;
-}
-
-/* -1 when memory runs out. */
-static int grown_operations_find(struct grown_operations *grown, const struct job *job,
-                                 const struct baseline *baseline, const struct longer_steps *longer,
-                                 const struct longer_row *row)
-{
-    struct sides sides;
-    *grown = (struct grown_operations){.rank = -1, .last_rank = -1};
-    int failed = sides_init(&sides, job, baseline, longer, row);
-    if (!failed)
-        find_rank(grown, &sides, job, baseline, row);
-    if (!failed && grown->rank >= 0 &&
-        grown->parts[leading_part(grown)].sum_ns < row->lost_ns / row->steps / PART_EXPLAINED)
-        grown->rank = -1;
-    if (!failed && grown->rank >= 0) {
-        for (int part = 0; part < PARTS; part++)
-            count_operations(&grown->parts[part], &sides, job, baseline, row, grown->rank, part);
-        count_ranks(grown, &sides, job, baseline);
-        failed = count_last(grown, job, baseline, row, grown->parts[leading_part(grown)].position);
-    }
-    sides_release(&sides);
-    return failed;
-}
 
 /* The cautions about steps that became longer. */
 
@@ -351,75 +269,44 @@ static int append_steps(const struct longer_steps *longer, const struct longer_r
     return failed || buffer_append_text(text, "; the cause cannot be determined from this trace");
 }
 
-/* Appends "12 operations (7 AllGather, 5 ReduceScatter)" or "12 operations (AllReduce)". */
-static int append_operations(const struct growth *growth, int32_t count, struct buffer *text)
+/*
+ * Appends ". Most of the increase: 5.8 ms before operation 3 of the step (AllReduce, ranks 0-7), phase
+ * backward, on 7 of 8 ranks"; "The largest increase" where it is less than half.
+ */
+static int append_growth(const struct sides *sides, const struct job *job, const struct baseline *baseline,
+                         const struct longer_row *row, const struct growth *growth, struct buffer *text)
 {
-    int first = 1;
-    if (buffer_printf(text, "%d operations (", (int)count))
-        return -1;
-    for (int function = 0; function < FUNCTION_COUNT; function++) {
-        if (!growth->counts[function])
-            continue;
-        if ((!first && buffer_append_text(text, ", ")) ||
-            (growth->counts[function] < count && buffer_printf(text, "%d ", (int)growth->counts[function])) ||
-            buffer_append_text(text, function_name((enum function)function)))
-            return -1;
-        first = 0;
-    }
-    return buffer_append_byte(text, ')');
-}
-
-/* Appends "5.8 ms before operation 3 of the step (AllReduce, ranks 0-7), phase backward, on 7 of 8 ranks". */
-static int append_growth(const struct job *job, const struct baseline *baseline, const struct longer_row *row,
-                         const struct grown_operations *grown, int part, struct buffer *text)
-{
-    const struct growth *growth = &grown->parts[part];
-    const struct spot spot = spot_of(baseline, grown->rank, growth->position);
+    const struct spot spot = spot_of(baseline, growth->rank, growth->position);
     const struct job_operation *operation = &job->operations[example_of(job, baseline, &spot, row)];
-    const char *where = part == PART_INSIDE ? " in the transfer time of " : " before ";
+    const struct role *role = &baseline->roles[spot.role];
     const char *tag = job_tag(job, operation->tag);
-    int32_t count = 0;
-    for (int function = 0; function < FUNCTION_COUNT; function++)
-        count += growth->counts[function];
-    if (text_time(text, count > 1 ? growth->sum_ns : growth->most_ns) || buffer_append_text(text, where))
-        return -1;
-    if (count > 1 &&
-        (append_operations(growth, count, text) || buffer_append_text(text, ", up to ") ||
-         text_time(text, growth->most_ns) || buffer_append_text(text, part == PART_INSIDE ? " in " : where)))
-        return -1;
-    /* Users count the operations of a step from its first. */
-    int32_t position = growth->position - role_sequence(&baseline->roles[spot.role], growth->position).begin;
-    if (text_place(text, position + 1, "the step", function_name(operation->function),
-                   &job->communicators[operation->communicator]) ||
+    int32_t ranks = count_ranks(sides, job, baseline, growth);
+    int is_most = growth->most_ns * 2 >= row->lost_ns / row->steps;
+    if (buffer_append_text(text, is_most ? ". Most of the increase: " : ". The largest increase: ") ||
+        text_time(text, growth->most_ns) ||
+        buffer_append_text(text, growth->part == PART_INSIDE ? " in the transfer time of " : " before ") ||
+        /* Users count the operations of a step from its first. */
+        text_place(text, growth->position - role_sequence(role, growth->position).begin + 1, "the step",
+                   function_name(operation->function), &job->communicators[operation->communicator]) ||
         (tag && (buffer_append_text(text, ", phase ") || buffer_append_text(text, tag))))
         return -1;
-    if (part == PART_INSIDE)
-        return 0;
-    return grown->ranks > 1
-               ? buffer_printf(text, ", on %d of %d ranks", (int)grown->ranks, (int)grown->of_ranks)
-               : buffer_printf(text, ", on rank %s", job->ranks[grown->rank].name);
+    return ranks > 1 ? buffer_printf(text, ", on %d of %d ranks", (int)ranks, (int)role->rank_count)
+                     : buffer_printf(text, ", on rank %s", job->ranks[growth->rank].name);
 }
 
-/* Appends what became slower, the greater part first. The other part follows if it is a tenth of the
- * difference. */
-static int append_grown(const struct job *job, const struct baseline *baseline, const struct longer_row *row,
-                        const struct grown_operations *grown, struct buffer *text)
+/* Appends the operation that became slower in most steps. */
+static int append_slower(const struct job *job, const struct baseline *baseline,
+                         const struct longer_steps *longer, const struct longer_row *row, struct buffer *text)
 {
-    int leading = leading_part(grown), other = leading == PART_INSIDE ? PART_BEFORE : PART_INSIDE;
-    if (buffer_append_text(text, ". Most of the increase: ") ||
-        append_growth(job, baseline, row, grown, leading, text))
-        return -1;
-    if (grown->parts[other].sum_ns < row->lost_ns / row->steps / PART_EXPLAINED)
-        return 0;
-    return buffer_append_text(text, "; and ") || append_growth(job, baseline, row, grown, other, text);
-}
-
-static int append_last(const struct job *job, const struct grown_operations *grown, struct buffer *text)
-{
-    return grown->last_rank < 0
-               ? 0
-               : buffer_printf(text, ". Rank %s arrived last there in %d of %d steps",
-                               job->ranks[grown->last_rank].name, (int)grown->times_last, (int)grown->times);
+    struct sides sides;
+    int failed = sides_init(&sides, job, baseline, longer, row);
+    if (!failed) {
+        struct growth growth = greatest_growth(&sides, job, baseline, row);
+        if (growth.position >= 0 && growth.most_ns >= row->lost_ns / row->steps / PART_EXPLAINED)
+            failed = append_growth(&sides, job, baseline, row, &growth, text);
+    }
+    sides_release(&sides);
+    return failed;
 }
 
 /*
@@ -430,14 +317,9 @@ static int append_cause(const struct job *job, const struct baseline *baseline,
                         const struct transfer_excess *transfers, const struct longer_steps *longer,
                         const struct longer_row *row, struct buffer *text)
 {
-    struct grown_operations grown;
     int32_t slowest = slowest_in(job, transfers, row);
-    if (slowest >= 0)
-        return append_slowest(job, transfers, slowest, text);
-    if (grown_operations_find(&grown, job, baseline, longer, row))
-        return -1;
-    return grown.rank < 0 ? 0
-                          : append_grown(job, baseline, row, &grown, text) || append_last(job, &grown, text);
+    return slowest >= 0 ? append_slowest(job, transfers, slowest, text)
+                        : append_slower(job, baseline, longer, row, text);
 }
 
 static int warn_of_row(const struct job *job, const struct baseline *baseline,
@@ -455,7 +337,7 @@ static int warn_of_row(const struct job *job, const struct baseline *baseline,
 }
 
 /* The first and the last step of a load, and their baseline. */
-struct longer_steps_text_stretch {
+struct load_steps {
     int32_t first;
     int32_t last;
     int64_t usual_ns;
@@ -463,20 +345,19 @@ struct longer_steps_text_stretch {
 };
 
 /* The steps of one load from `step` on, whether or not steps of other loads lie between them. */
-static struct longer_steps_text_stretch stretch_of(const struct longer_steps *longer, int32_t step_count,
-                                                   int32_t load)
+static struct load_steps steps_of(const struct longer_steps *longer, int32_t step_count, int32_t load)
 {
-    struct longer_steps_text_stretch stretch = {.first = -1};
+    struct load_steps found = {.first = -1};
     for (int32_t step = 0; step < step_count; step++) {
         if (longer->usual.load[step] != load || longer->usual.usual_ns[step] == TIME_UNKNOWN)
             continue;
-        if (stretch.first < 0)
-            stretch.first = step;
-        stretch.last = step;
-        stretch.usual_ns = longer->usual.usual_ns[step];
-        stretch.bytes = longer->usual.bytes[step];
+        if (found.first < 0)
+            found.first = step;
+        found.last = step;
+        found.usual_ns = longer->usual.usual_ns[step];
+        found.bytes = longer->usual.bytes[step];
     }
-    return stretch;
+    return found;
 }
 
 /* Steps count as longer with the load from this ratio on. */
@@ -487,8 +368,8 @@ static int caution_grown_load(const struct job *job, const struct longer_steps *
                               struct error *error)
 {
     for (int32_t load = 1; longer->usual.load && load < longer->usual.load_count; load++) {
-        struct longer_steps_text_stretch before = stretch_of(longer, job->step_count, load - 1),
-                                         after = stretch_of(longer, job->step_count, load);
+        struct load_steps before = steps_of(longer, job->step_count, load - 1),
+                          after = steps_of(longer, job->step_count, load);
         if (before.first < 0 || after.first < before.last || after.bytes <= before.bytes ||
             (double)after.usual_ns < GROWN * (double)before.usual_ns)
             continue;

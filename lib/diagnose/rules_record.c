@@ -13,7 +13,10 @@
 
 #include <stdlib.h>
 
-double job_gaps(const struct job *job)
+/*
+ * The share of operations that are missing from their sequences, except those that are missing on all ranks.
+ */
+static double job_gaps(const struct job *job)
 {
     return ratio_of(job->missing_sequence - job->left_out_by_all, (int64_t)job->operation_count);
 }

@@ -165,12 +165,12 @@ static void add_kind(const struct transfer_groups *groups, const struct transfer
 {
     for (size_t i = 0; i < count; i++)
         list[i] = mean_of(&transfers[i]);
-    sort_reals(list, count);
+    double quartile_ns = select_real(list, count, count / 4);
     for (size_t i = 0; i < count; i++) {
         size_t cell = (size_t)transfers[i].group * (size_t)groups->steps + (size_t)transfers[i].step;
         if (count >= LEAST_KNOWN) {
             sums->took_ns[cell] += transfers[i].total_ns;
-            sums->usual_ns[cell] += transfers[i].count * list[count / 4];
+            sums->usual_ns[cell] += transfers[i].count * quartile_ns;
         }
         if (!isnan(transfers[i].sisters_ns)) {
             sums->took_beside_ns[cell] += transfers[i].total_ns;
@@ -255,8 +255,7 @@ static double spread_at(const struct transfer_groups *groups, size_t first, size
             if (!isnan(row[step]) && !isnan(row[step - lag]))
                 list[known++] = fabs(row[step] - row[step - lag]);
     }
-    sort_reals(list, known);
-    return known ? SIGMA_OF_DISTANCE * list[known / 2] / sqrt(2) : INFINITY;
+    return known ? SIGMA_OF_DISTANCE * select_real(list, known, known / 2) / sqrt(2) : INFINITY;
 }
 
 /* Steps are compared with those up to this many before them. */
@@ -309,8 +308,7 @@ static double quartile_of(const double *row, int32_t steps, double *list)
     for (int32_t step = 0; step < steps; step++)
         if (!isnan(row[step]))
             list[known++] = row[step];
-    sort_reals(list, known);
-    return known >= LEAST_KNOWN ? list[known / 4] : NAN;
+    return known >= LEAST_KNOWN ? select_real(list, known, known / 4) : NAN;
 }
 
 /*
@@ -541,8 +539,7 @@ double transfer_groups_middle(const struct transfer_groups *groups, size_t group
     for (int32_t step = set->first; step <= set->last; step++)
         if (step_set_has(set, step) && !isnan(row[step]))
             list[known++] = row[step];
-    sort_reals(list, known);
-    return known ? list[(known - 1) / 2] : NAN;
+    return known ? select_real(list, known, (known - 1) / 2) : NAN;
 }
 
 /* Whether a group, with the log odds of its steps, is slow enough to be told. */

@@ -175,11 +175,6 @@ int suspect_is_noise(const struct suspect *suspect);
 
 /* -------------------- rules_record.c -------------------- */
 
-/*
- * The share of operations that are missing from their sequences, except those that are missing on all ranks.
- */
-double job_gaps(const struct job *job);
-
 /* Applies the rules about what the record of a suspect lacks. */
 void suspect_ask_record(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                         const struct transfer_excess *transfers);
@@ -212,10 +207,16 @@ int suspect_measure_steps(const struct suspects *suspects, const struct suspect 
                           struct lengthening *lengthening);
 
 /*
- * Applies the rules that compare the cost of a suspect with the duration of its steps. The cost of a slow
- * network must show there; the cost of a late rank only has to be possible.
+ * Applies the rules that compare the cost of a slow network with the duration of its steps: it must show
+ * there.
  */
 void suspect_ask_steps(struct suspect *suspect, const struct lengthening *lengthening);
+
+/*
+ * The measure of RULE_NOT_IN_STEPS_OF_LATE, for a late rank that costs `gain_ns`: the duration of its steps
+ * only has to allow that.
+ */
+double lengthening_of_late(const struct lengthening *lengthening, int64_t gain_ns);
 
 /* -------------------- confidence.c -------------------- */
 
@@ -243,12 +244,6 @@ int64_t confidence_least_alone_ns(const struct baseline *baseline, const struct 
 int64_t confidence_least_of_several_ns(const struct baseline *baseline,
                                        const struct diagnose_options *options);
 int64_t confidence_least_of_all_ns(const struct baseline *baseline, const struct diagnose_options *options);
-
-/*
- * The largest number of such blocks expected from noise that still passes, where single steps of other ranks
- * come near.
- */
-double confidence_most_chance(void);
 
 /* -------------------- cost.c -------------------- */
 

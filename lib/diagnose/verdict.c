@@ -107,9 +107,6 @@ int suspects_judge(struct suspects *suspects, const struct job *job, const struc
 /* The smallest fault is stated for this share of the positions in a step: some position is always noisy. */
 static const double PLACES = 0.9;
 
-/* This many consecutive steps support themselves. */
-enum { ROW = 3 };
-
 static int64_t max_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -161,43 +158,22 @@ static int64_t *lateness_by_cell(const struct job *job, const struct baseline *b
 }
 
 /*
- * The lateness of single steps, sorted: what lasts for several steps is no noise, whether found or not
- * (significance.c). NULL when memory runs out.
+ * The greatest lateness in a single step: what lasts for several steps is no noise, whether found or not. -1
+ * when memory runs out.
  */
-static int64_t *list_lateness(const struct job *job, const struct baseline *baseline,
-                              const struct findings *findings, int64_t least_ns, size_t *count)
+static int64_t greatest_lateness(const struct job *job, const struct baseline *baseline,
+                                 const struct findings *findings, int64_t least_ns)
 {
     size_t steps = (size_t)baseline->step_count, cells = job->rank_count * steps;
-    int64_t *late_ns = lateness_by_cell(job, baseline, findings);
-    int64_t *list = array_new(cells, sizeof *list);
-    *count = 0;
-    for (size_t i = 0; late_ns && list && i < cells; i++) {
+    int64_t *late_ns = lateness_by_cell(job, baseline, findings), greatest_ns = late_ns ? 0 : -1;
+    for (size_t i = 0; late_ns && i < cells; i++) {
         int goes_on = (i % steps > 0 && late_ns[i - 1] >= least_ns) ||
                       (i % steps + 1 < steps && late_ns[i + 1] >= least_ns);
-        if (late_ns[i] < least_ns || !goes_on)
-            list[(*count)++] = late_ns[i];
-    }
-    if (!late_ns) {
-        free(list);
-        list = NULL;
+        if ((late_ns[i] < least_ns || !goes_on) && late_ns[i] > greatest_ns)
+            greatest_ns = late_ns[i];
     }
     free(late_ns);
-    if (list)
-        sort_integers(list, *count);
-    return list;
-}
-
-/*
- * The excess that three consecutive steps must each exceed so that noise makes such a block rarely enough
- * (significance.c): of N cells, those with at least a given excess, a share p, make N p^3 such blocks.
- */
-static int64_t beyond_rows(const int64_t *sorted, size_t count)
-{
-    size_t others = 0;
-    while (others < count &&
-           (double)count * pow((double)(others + 2) / (double)count, ROW) <= confidence_most_chance())
-        others++;
-    return count ? sorted[count - 1 - (others < count ? others : count - 1)] : 0;
+    return greatest_ns;
 }
 
 /* A fault must be greater than anything that was seen and not believed. */
@@ -223,25 +199,18 @@ int smallest_fault_measure(struct smallest_fault *smallest, const struct job *jo
                            const struct baseline *baseline, const struct findings *findings,
                            const struct diagnose_options *options)
 {
-    size_t count;
-    int64_t place_ns, all_ns, least_ns = confidence_least_of_several_ns(baseline, options) / 2,
-                              *late_ns = list_lateness(job, baseline, findings, least_ns, &count);
+    int64_t place_ns, all_ns, least_ns = confidence_least_of_several_ns(baseline, options),
+                              late_ns = greatest_lateness(job, baseline, findings, least_ns / 2);
     *smallest = (struct smallest_fault){TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN};
-    if (!late_ns || limit_of_places(baseline, 0, &place_ns) || limit_of_places(baseline, 1, &all_ns)) {
-        free(late_ns);
+    if (late_ns < 0 || limit_of_places(baseline, 0, &place_ns) || limit_of_places(baseline, 1, &all_ns))
         return -1;
-    }
-    if (place_ns != TIME_UNKNOWN && count && baseline->median_step_ns) {
-        smallest->one_step_ns =
-            max_of(place_ns, confidence_least_alone_ns(baseline, options, late_ns[count - 1]));
-        smallest->three_steps_ns = max_of(max_of(place_ns, beyond_rows(late_ns, count)),
-                                          confidence_least_of_several_ns(baseline, options));
-        smallest->three_steps_ns = max_of(smallest->three_steps_ns, findings->three_steps_ns);
+    if (place_ns != TIME_UNKNOWN && baseline->median_step_ns) {
+        smallest->one_step_ns = max_of(place_ns, confidence_least_alone_ns(baseline, options, late_ns));
+        smallest->three_steps_ns = max_of(max_of(place_ns, findings->three_steps_ns), least_ns);
         if (all_ns != TIME_UNKNOWN)
             smallest->every_step_ns = max_of(all_ns, confidence_least_of_all_ns(baseline, options));
     }
     raise_to_doubted_findings(smallest, baseline, findings);
-    free(late_ns);
     return 0;
 }
 

@@ -28,24 +28,21 @@ static void assert_is(const struct excess_list *list, size_t at, struct excess e
     assert_true(excess.beyond_ns == expected.beyond_ns);
     assert_true(excess.excess_ns == expected.excess_ns);
     assert_true(excess_ns_at(list, at) == expected.excess_ns);
-    if (expected.excess_ns)
-        assert_true(excess.late_beyond_ns == expected.late_beyond_ns);
 }
 
 static void all_times_stay_exact(void **state)
 {
     (void)state;
-    for (size_t late = 0; late < 2; late++)
-        for (size_t excess = 0; excess < COUNT; excess++) {
-            struct excess_list list;
-            assert_int_equal(excess_list_init(&list, COUNT), 0);
-            for (size_t i = 0; i < COUNT; i++)
-                excess_list_put(&list, i, (struct excess){TIMES[late], TIMES[i], TIMES[excess]});
-            for (size_t i = 0; i < COUNT; i++)
-                assert_is(&list, i, (struct excess){TIMES[late], TIMES[i], TIMES[excess]});
-            assert_false(list.failed);
-            excess_list_release(&list);
-        }
+    for (size_t excess = 0; excess < COUNT; excess++) {
+        struct excess_list list;
+        assert_int_equal(excess_list_init(&list, COUNT), 0);
+        for (size_t i = 0; i < COUNT; i++)
+            excess_list_put(&list, i, (struct excess){TIMES[i], TIMES[excess]});
+        for (size_t i = 0; i < COUNT; i++)
+            assert_is(&list, i, (struct excess){TIMES[i], TIMES[excess]});
+        assert_false(list.failed);
+        excess_list_release(&list);
+    }
 }
 
 static void nothing_is_known_at_first(void **state)
@@ -53,7 +50,7 @@ static void nothing_is_known_at_first(void **state)
     (void)state;
     struct excess_list list;
     assert_int_equal(excess_list_init(&list, 2), 0);
-    assert_is(&list, 1, (struct excess){TIME_UNKNOWN, TIME_UNKNOWN, 0});
+    assert_is(&list, 1, (struct excess){TIME_UNKNOWN, 0});
     excess_list_release(&list);
 }
 
@@ -63,17 +60,16 @@ static void values_change(void **state)
     (void)state;
     struct excess_list list;
     assert_int_equal(excess_list_init(&list, 3), 0);
-    excess_list_put(&list, 0, (struct excess){TIME_UNKNOWN, 5, 0});
-    excess_list_put(&list, 1, (struct excess){TIME_UNKNOWN, 6, 0});
-    excess_list_put(&list, 0, (struct excess){TIME_UNKNOWN, 7, 9});
-    excess_written(&list, 0)->late_beyond_ns = 8;
-    assert_is(&list, 0, (struct excess){8, 7, 9});
-    excess_written(&list, 1)->excess_ns = 4;
-    assert_is(&list, 1, (struct excess){TIME_UNKNOWN, 6, 4});
-    excess_list_put(&list, 0, (struct excess){TIME_UNKNOWN, 3, 0});
-    assert_is(&list, 0, (struct excess){TIME_UNKNOWN, 3, 0});
-    assert_is(&list, 1, (struct excess){TIME_UNKNOWN, 6, 4});
-    assert_is(&list, 2, (struct excess){TIME_UNKNOWN, TIME_UNKNOWN, 0});
+    excess_list_put(&list, 0, (struct excess){5, 0});
+    excess_list_put(&list, 1, (struct excess){6, 0});
+    excess_list_put(&list, 0, (struct excess){7, 9});
+    assert_is(&list, 0, (struct excess){7, 9});
+    excess_list_put(&list, 1, (struct excess){6, 4});
+    assert_is(&list, 1, (struct excess){6, 4});
+    excess_list_put(&list, 0, (struct excess){3, 0});
+    assert_is(&list, 0, (struct excess){3, 0});
+    assert_is(&list, 1, (struct excess){6, 4});
+    assert_is(&list, 2, (struct excess){TIME_UNKNOWN, 0});
     excess_list_release(&list);
 }
 
@@ -84,7 +80,7 @@ static void what_does_not_stand_out_takes_no_more(void **state)
     struct excess_list list;
     assert_int_equal(excess_list_init(&list, 100), 0);
     for (size_t i = 0; i < 100; i++)
-        excess_list_put(&list, i, (struct excess){TIME_UNKNOWN, (int64_t)i - 50, 0});
+        excess_list_put(&list, i, (struct excess){(int64_t)i - 50, 0});
     assert_int_equal(list.count, 0);
     excess_list_release(&list);
 }
@@ -101,20 +97,18 @@ static void parts_are_joined(void **state)
     for (size_t i = 0; i < 3; i++)
         parts[i] = excess_list_part(&list, i, 3);
     for (size_t i = 0; i < 99; i++) {
-        struct excess excess = {TIME_UNKNOWN, (int64_t)i * 7, i % 4 ? (int64_t)i : 0};
+        struct excess excess = {(int64_t)i * 7, i % 4 ? (int64_t)i : 0};
         excess_list_put(&parts[i % 3], i, excess);
         excess_list_put(&whole, i, excess);
         assert_is(&parts[i % 3], i, excess);
-        if (excess.excess_ns)
-            excess_written(&parts[i % 3], i)->late_beyond_ns = excess_written(&whole, i)->late_beyond_ns = 5;
     }
     excess_list_join(&list, parts, 3, 100);
     assert_false(list.failed);
     assert_int_equal(list.count, whole.count);
     for (size_t i = 0; i < 100; i++)
         assert_is(&list, i, excess_list_get(&whole, i));
-    excess_list_put(&list, 99, (struct excess){1, 2, 3});
-    assert_is(&list, 99, (struct excess){1, 2, 3});
+    excess_list_put(&list, 99, (struct excess){2, 3});
+    assert_is(&list, 99, (struct excess){2, 3});
     assert_is(&list, 98, excess_list_get(&whole, 98));
     excess_list_release(&list);
     excess_list_release(&whole);
@@ -130,7 +124,7 @@ static void a_part_that_is_full_fails(void **state)
     for (size_t i = 0; i < 2; i++)
         parts[i] = excess_list_part(&list, i, 2);
     for (size_t i = 0; i < 3; i++)
-        excess_list_put(&parts[1], i, (struct excess){TIME_UNKNOWN, 1, 1});
+        excess_list_put(&parts[1], i, (struct excess){1, 1});
     assert_true(parts[1].failed);
     assert_false(parts[0].failed);
     excess_list_join(&list, parts, 2, 4);

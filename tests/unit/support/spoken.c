@@ -37,6 +37,9 @@ int is_doubted_at_all(struct suspect *suspect)
 
 int steps_show(struct suspect suspect, struct lengthening lengthening)
 {
-    suspect_ask_steps(&suspect, &lengthening);
+    if (suspect.kind == FINDING_NETWORK)
+        suspect_ask_steps(&suspect, &lengthening);
+    else
+        suspect_ask(&suspect, RULE_NOT_IN_STEPS_OF_LATE, lengthening_of_late(&lengthening, suspect.gain_ns));
     return !is_doubted_at_all(&suspect);
 }
