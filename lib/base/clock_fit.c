@@ -203,6 +203,8 @@ struct placing {
     int64_t *least_ns;          /* owned: offsets that a clock has at least, by some meeting; ascending */
     int64_t *most_ns;           /* owned: same, at most; ascending */
     size_t count;
+    double *visit_count; /* owned: [clock] */
+    double *late_count;  /* owned: [clock], of these, late or over before another one came */
 };
 
 /* Collects what each meeting says about the offset of a clock, given those that are placed. */
@@ -269,33 +271,51 @@ static void place_clocks(struct placing *placing)
     }
 }
 
-/* A host that polls is seldom late. If more than this part of the arrivals are late, the clocks differ. */
+/*
+ * A host that polls is seldom late. If more than this part of the visits of a clock are late, or are over
+ * before another one came, the clocks differ.
+ */
 static const double MOST_LATE = 0.05;
 
-/* Marks late arrivals. Returns whether they are few, and none is later than MOST_SLACK_NS. */
+/* Index of the visit of a placed clock that was over first; -1: there is none. */
+static int64_t first_over(const struct placing *placing, const struct align_meeting *meeting,
+                          int64_t *leave_ns)
+{
+    int64_t first = -1;
+    *leave_ns = FAR;
+    for (size_t i = meeting->first; i < meeting->first + meeting->count; i++) {
+        int32_t clock = placing->visits[i].clock;
+        int64_t here_ns = placing->visits[i].leave_ns + placing->offset_ns[clock];
+        if (!placing->is_placed[clock] || here_ns >= *leave_ns)
+            continue;
+        *leave_ns = here_ns;
+        first = (int64_t)i;
+    }
+    return first;
+}
+
+/* Marks late arrivals. Returns whether none is later than MOST_SLACK_NS, and each clock has few. */
 static int mark_late(struct placing *placing)
 {
-    size_t late = 0, count = 0;
+    int is_few = 1;
     for (size_t i = 0; i < placing->problem->meeting_count; i++) {
         const struct align_meeting *meeting = &placing->problem->meetings[i];
-        struct align_visit *visits = &placing->visits[meeting->first];
-        int64_t leave_ns = FAR;
-        for (size_t j = 0; j < meeting->count; j++)
-            if (placing->is_placed[visits[j].clock] &&
-                visits[j].leave_ns + placing->offset_ns[visits[j].clock] < leave_ns)
-                leave_ns = visits[j].leave_ns + placing->offset_ns[visits[j].clock];
-        for (size_t j = 0; j < meeting->count; j++) {
-            int64_t come_ns = visits[j].come_ns + placing->offset_ns[visits[j].clock];
-            if (!placing->is_placed[visits[j].clock])
+        int64_t leave_ns, first = first_over(placing, meeting, &leave_ns);
+        for (size_t j = meeting->first; first >= 0 && j < meeting->first + meeting->count; j++) {
+            struct align_visit *visit = &placing->visits[j];
+            int64_t come_ns = visit->come_ns + placing->offset_ns[visit->clock];
+            placing->visit_count[visit->clock]++;
+            if (!placing->is_placed[visit->clock] || come_ns <= leave_ns)
                 continue;
-            if (come_ns - leave_ns > MOST_SLACK_NS)
-                return 0;
-            count++;
-            late += come_ns > leave_ns;
-            visits[j].come_ns = come_ns > leave_ns ? LATE : visits[j].come_ns;
+            is_few &= come_ns - leave_ns <= MOST_SLACK_NS;
+            placing->late_count[visit->clock]++;
+            placing->late_count[placing->visits[first].clock]++;
+            visit->come_ns = LATE;
         }
     }
-    return (double)late <= MOST_LATE * (double)count;
+    for (int32_t clock = 0; clock < placing->problem->clock_count; clock++)
+        is_few &= placing->late_count[clock] <= MOST_LATE * placing->visit_count[clock];
+    return is_few;
 }
 
 /* Solves without the arrivals that were recorded too late. As solve; -1: no memory. */
@@ -308,9 +328,12 @@ static int solve_without_late(struct solver *solver, struct align_clock *clocks,
                               .offset_ns = array_new(count, sizeof *placing.offset_ns),
                               .is_placed = array_new(count, 1),
                               .least_ns = array_new(problem->meeting_count, sizeof *placing.least_ns),
-                              .most_ns = array_new(problem->meeting_count, sizeof *placing.most_ns)};
+                              .most_ns = array_new(problem->meeting_count, sizeof *placing.most_ns),
+                              .visit_count = array_new(count, sizeof *placing.visit_count),
+                              .late_count = array_new(count, sizeof *placing.late_count)};
     int agreed = -1;
-    if (placing.visits && placing.offset_ns && placing.is_placed && placing.least_ns && placing.most_ns) {
+    if (placing.visits && placing.offset_ns && placing.is_placed && placing.least_ns && placing.most_ns &&
+        placing.visit_count && placing.late_count) {
         place_clocks(&placing);
         solver->visits = placing.visits;
         agreed = mark_late(&placing) && solve(solver, clocks, greatest);
@@ -321,6 +344,8 @@ static int solve_without_late(struct solver *solver, struct align_clock *clocks,
     free(placing.is_placed);
     free(placing.least_ns);
     free(placing.most_ns);
+    free(placing.visit_count);
+    free(placing.late_count);
     return agreed;
 }
 
