@@ -566,7 +566,8 @@ int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns);
 /*
  * Fills `clocks`, which has room for clock_count. Tries scale 1 first. If the constraints then contradict
  * each other, fits scales relative to the reference by least squares over shared meetings and tries once
- * more, and then with more slack. Returns -1 only when out of memory.
+ * more, then without the few arrivals that contradict the others (a host that polls may notice them late),
+ * and then with more slack. Returns -1 only when out of memory.
  */
 int align_solve(const struct align_problem *problem, struct align_clock *clocks, struct error *error);
 

@@ -21,6 +21,14 @@ int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns)
     return scale == 1 ? local_ns : origin_ns + llround(scale * (double)(local_ns - origin_ns));
 }
 
+/* In place of an arrival that was recorded too late (forget_late). */
+static const int64_t LATE = INT64_MIN;
+
+static int is_late(const struct align_visit *visit)
+{
+    return visit->come_ns == LATE;
+}
+
 /*
  * One pass over all meetings. Forward, distance is the greatest possible offset: a meeting ends no later than
  * any participant's departure, and no participant arrives after that. Backward, distance is minus the least
@@ -37,13 +45,13 @@ static int relax(struct solver *solver, int backward)
         for (size_t j = 0; j < meeting->count; j++) {
             int64_t distance = solver->distance[visits[j].clock];
             int64_t at = backward ? solver->slack_ns - visits[j].come_ns : visits[j].leave_ns;
-            if (distance < FAR && distance + at < time)
+            if (distance < FAR && !(backward && is_late(&visits[j])) && distance + at < time)
                 time = distance + at;
         }
         for (size_t j = 0; time < FAR && j < meeting->count; j++) {
             int64_t *distance = &solver->distance[visits[j].clock];
             int64_t at = backward ? visits[j].leave_ns : solver->slack_ns - visits[j].come_ns;
-            if (time + at < *distance) {
+            if (!(!backward && is_late(&visits[j])) && time + at < *distance) {
                 *distance = time + at;
                 improved = 1;
             }
@@ -178,6 +186,169 @@ static struct align_visit *scale_visits(const struct align_problem *problem, con
 static const int64_t LEAST_SLACK_NS = 20000, MOST_SLACK_NS = 5000000;
 enum { SLACK_STEP = 2 };
 
+static int by_value(const void *left, const void *right)
+{
+    return compare_integers(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+/*
+ * Which arrivals were recorded too late: those after a departure from the same meeting, by the offsets that
+ * contradict the fewest meetings.
+ */
+struct placing {
+    const struct align_problem *problem;
+    struct align_visit *visits; /* borrowed */
+    int64_t *offset_ns;         /* owned: [clock] */
+    unsigned char *is_placed;   /* owned: [clock] */
+    int64_t *least_ns;          /* owned: offsets that a clock has at least, by some meeting; ascending */
+    int64_t *most_ns;           /* owned: same, at most; ascending */
+    size_t count;
+    double *visit_count; /* owned: [clock] */
+    double *late_count;  /* owned: [clock], of these, late or over before another one came */
+};
+
+/* Collects what each meeting says about the offset of a clock, given those that are placed. */
+static void bound_offset(struct placing *placing, int32_t clock)
+{
+    placing->count = 0;
+    for (size_t i = 0; i < placing->problem->meeting_count; i++) {
+        const struct align_meeting *meeting = &placing->problem->meetings[i];
+        int64_t come_ns[2] = {-FAR, -FAR}, leave_ns[2] = {FAR, FAR}; /* of placed clocks, and of this one */
+        for (size_t j = 0; j < meeting->count; j++) {
+            const struct align_visit *visit = &placing->visits[meeting->first + j];
+            int is_this = visit->clock == clock;
+            int64_t offset_ns = is_this ? 0 : placing->offset_ns[visit->clock];
+            if (!is_this && !placing->is_placed[visit->clock])
+                continue;
+            if (visit->come_ns + offset_ns > come_ns[is_this])
+                come_ns[is_this] = visit->come_ns + offset_ns;
+            if (visit->leave_ns + offset_ns < leave_ns[is_this])
+                leave_ns[is_this] = visit->leave_ns + offset_ns;
+        }
+        if (leave_ns[0] == FAR || leave_ns[1] == FAR)
+            continue;
+        placing->least_ns[placing->count] = come_ns[0] - leave_ns[1];
+        placing->most_ns[placing->count++] = leave_ns[0] - come_ns[1];
+    }
+    qsort(placing->least_ns, placing->count, sizeof *placing->least_ns, by_value);
+    qsort(placing->most_ns, placing->count, sizeof *placing->most_ns, by_value);
+}
+
+/* The middle of the offsets that contradict the fewest of the bounds. */
+static int64_t best_offset(const struct placing *placing)
+{
+    size_t below = 0, best = 0; /* upper bounds below the offset; bounds that agree */
+    int64_t offset_ns = 0;
+    for (size_t i = 0; i < placing->count; i++) {
+        while (below < placing->count && placing->most_ns[below] < placing->least_ns[i])
+            below++;
+        if (i + 1 + placing->count - below <= best)
+            continue;
+        best = i + 1 + placing->count - below;
+        int64_t next_ns = below < placing->count ? placing->most_ns[below] : placing->least_ns[i];
+        if (i + 1 < placing->count && placing->least_ns[i + 1] < next_ns)
+            next_ns = placing->least_ns[i + 1];
+        offset_ns = placing->least_ns[i] + (next_ns - placing->least_ns[i]) / 2;
+    }
+    return offset_ns;
+}
+
+static void place_clocks(struct placing *placing)
+{
+    placing->is_placed[placing->problem->reference] = 1;
+    for (int more = 1; more;) {
+        more = 0;
+        for (int32_t clock = 0; clock < placing->problem->clock_count; clock++) {
+            if (placing->is_placed[clock])
+                continue;
+            bound_offset(placing, clock);
+            if (!placing->count)
+                continue;
+            placing->offset_ns[clock] = best_offset(placing);
+            placing->is_placed[clock] = 1;
+            more = 1;
+        }
+    }
+}
+
+/*
+ * A host that polls is seldom late. If more than this part of the visits of a clock are late, or are over
+ * before another one came, the clocks differ.
+ */
+static const double MOST_LATE = 0.05;
+
+/* Index of the visit of a placed clock that was over first; -1: there is none. */
+static int64_t first_over(const struct placing *placing, const struct align_meeting *meeting,
+                          int64_t *leave_ns)
+{
+    int64_t first = -1;
+    *leave_ns = FAR;
+    for (size_t i = meeting->first; i < meeting->first + meeting->count; i++) {
+        int32_t clock = placing->visits[i].clock;
+        int64_t here_ns = placing->visits[i].leave_ns + placing->offset_ns[clock];
+        if (!placing->is_placed[clock] || here_ns >= *leave_ns)
+            continue;
+        *leave_ns = here_ns;
+        first = (int64_t)i;
+    }
+    return first;
+}
+
+/* Marks late arrivals. Returns whether none is later than MOST_SLACK_NS, and each clock has few. */
+static int mark_late(struct placing *placing)
+{
+    int is_few = 1;
+    for (size_t i = 0; i < placing->problem->meeting_count; i++) {
+        const struct align_meeting *meeting = &placing->problem->meetings[i];
+        int64_t leave_ns, first = first_over(placing, meeting, &leave_ns);
+        for (size_t j = meeting->first; first >= 0 && j < meeting->first + meeting->count; j++) {
+            struct align_visit *visit = &placing->visits[j];
+            int64_t come_ns = visit->come_ns + placing->offset_ns[visit->clock];
+            placing->visit_count[visit->clock]++;
+            if (!placing->is_placed[visit->clock] || come_ns <= leave_ns)
+                continue;
+            is_few &= come_ns - leave_ns <= MOST_SLACK_NS;
+            placing->late_count[visit->clock]++;
+            placing->late_count[placing->visits[first].clock]++;
+            visit->come_ns = LATE;
+        }
+    }
+    for (int32_t clock = 0; clock < placing->problem->clock_count; clock++)
+        is_few &= placing->late_count[clock] <= MOST_LATE * placing->visit_count[clock];
+    return is_few;
+}
+
+/* Solves without the arrivals that were recorded too late. As solve; -1: no memory. */
+static int solve_without_late(struct solver *solver, struct align_clock *clocks, int64_t *greatest)
+{
+    const struct align_problem *problem = solver->problem;
+    size_t count = (size_t)problem->clock_count;
+    struct placing placing = {.problem = problem,
+                              .visits = scale_visits(problem, clocks),
+                              .offset_ns = array_new(count, sizeof *placing.offset_ns),
+                              .is_placed = array_new(count, 1),
+                              .least_ns = array_new(problem->meeting_count, sizeof *placing.least_ns),
+                              .most_ns = array_new(problem->meeting_count, sizeof *placing.most_ns),
+                              .visit_count = array_new(count, sizeof *placing.visit_count),
+                              .late_count = array_new(count, sizeof *placing.late_count)};
+    int agreed = -1;
+    if (placing.visits && placing.offset_ns && placing.is_placed && placing.least_ns && placing.most_ns &&
+        placing.visit_count && placing.late_count) {
+        place_clocks(&placing);
+        solver->visits = placing.visits;
+        agreed = mark_late(&placing) && solve(solver, clocks, greatest);
+        solver->visits = problem->visits;
+    }
+    free(placing.visits);
+    free(placing.offset_ns);
+    free(placing.is_placed);
+    free(placing.least_ns);
+    free(placing.most_ns);
+    free(placing.visit_count);
+    free(placing.late_count);
+    return agreed;
+}
+
 /* Solves with the scales of the clocks, and with more slack up to `most_ns`. As solve; -1: no memory. */
 static int solve_scaled(struct solver *solver, struct align_clock *clocks, int64_t most_ns, int64_t *greatest)
 {
@@ -194,7 +365,8 @@ static int solve_scaled(struct solver *solver, struct align_clock *clocks, int64
     return agreed;
 }
 
-/* Returns 1 if the meetings are consistent with scales, or with slack; 0 if not, -1 when memory runs out. */
+/* Returns 1 if the meetings are consistent with scales, without late arrivals, or with slack; 0 if
+ * not, -1 when memory runs out. */
 static int solve_roughly(struct solver *solver, struct align_clock *clocks, int64_t *greatest)
 {
     size_t count = (size_t)solver->problem->clock_count;
@@ -207,6 +379,9 @@ static int solve_roughly(struct solver *solver, struct align_clock *clocks, int6
     if (agreed)
         return agreed;
     drop_unlikely_scales(clocks, count);
+    agreed = solve_without_late(solver, clocks, greatest);
+    if (agreed)
+        return agreed;
     return solve_scaled(solver, clocks, MOST_SLACK_NS, greatest);
 }
 

@@ -133,10 +133,23 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
     }
 }
 
+/*
+ * When the next operation of the stream certainly began: a start that is assumed (job_operation.inferred) may
+ * be too early, so that the one after it counts. TIME_UNKNOWN if there is none. The caller frees the list.
+ */
+static int64_t *next_recorded_starts(const struct job *job)
+{
+    int64_t *next = job_next_starts(job);
+    for (size_t i = job->operation_count; next && i-- > 0;)
+        if (job->operations[i].inferred && job->operations[i].previous >= 0)
+            next[job->operations[i].previous] = next[i];
+    return next;
+}
+
 /* The time at which each operation had certainly left, on its device timeline. */
 static int64_t *leaving_times(const struct job *job)
 {
-    int64_t *left = job_next_starts(job);
+    int64_t *left = next_recorded_starts(job);
     for (size_t i = 0; left && i < job->operation_count; i++)
         left[i] = left_at(&job->operations[i], job->drafts.free_ns[i], left[i]);
     return left;

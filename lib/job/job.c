@@ -266,7 +266,8 @@ enum { CLOCKS_PART = 4 };
 
 /*
  * Without network steps, the transfer is the time from when both sides had arrived to the end of the receive,
- * if their clocks are aligned well enough.
+ * if their clocks are aligned well enough. A start that is assumed does not show when a side arrived: it may
+ * have computed since.
  */
 static void measure_pair_by_clocks(struct job *job, struct job_instance *instance)
 {
@@ -276,7 +277,8 @@ static void measure_pair_by_clocks(struct job *job, struct job_instance *instanc
         *(member->function == FUNCTION_SEND ? &send : &receive) = member;
     }
     if (!send || !receive || send->start_ns == TIME_UNKNOWN || receive->start_ns == TIME_UNKNOWN ||
-        receive->end_ns == TIME_UNKNOWN || receive->ends == ENDS_ESTIMATED)
+        receive->end_ns == TIME_UNKNOWN || receive->ends == ENDS_ESTIMATED || send->inferred ||
+        receive->inferred)
         return;
     int64_t sent = job_common_time(job, send, send->start_ns);
     int64_t began = job_common_time(job, receive, receive->start_ns);
