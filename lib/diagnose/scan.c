@@ -105,7 +105,7 @@ static double greatest_beside(const double *row, const struct step_set *set, int
             sum -= row[left];
             known--;
         }
-        outside += !isnan(row[step]) && (step < set->first - 1 || step > set->last + 1);
+        outside += !isnan(row[step]) && (step < set->first || step > set->last);
         if (known == length && (step < set->first - 1 || left > set->last))
             greatest = fmax(greatest, sum / length);
     }

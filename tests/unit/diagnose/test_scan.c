@@ -241,6 +241,15 @@ static void what_is_far_ahead_of_noise(void **state)
     assert_true(related_score_of(20, &set, LENGTH, ROWS) == 80);
 }
 
+/* A third of the steps leaves twice as many for another time; more does not. */
+static void steps_that_leave_room(void **state)
+{
+    struct step_set set = {.score = 80, .size = 12, .first = 10, .last = 22, .period = 1};
+    assert_true(related_score_of(30, &set, LENGTH, ROWS) == 80);
+    set.last = 23;
+    assert_true(related_score_of(30, &set, LENGTH, ROWS) < 80);
+}
+
 /* Steps that recur lie apart; one other row may be the mirror image of the fault. */
 static void noise_that_is_not_related(void **state)
 {
@@ -327,6 +336,7 @@ int main(void)
                                        cmocka_unit_test(noise_beside_sizes_that_differ),
                                        cmocka_unit_test(noise_that_lasts),
                                        cmocka_unit_test(what_is_far_ahead_of_noise),
+                                       cmocka_unit_test(steps_that_leave_room),
                                        cmocka_unit_test(noise_that_is_not_related)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
