@@ -198,17 +198,19 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
 }
 
 /*
- * Sets cells to TIME_UNKNOWN in which at most half of the places are known that are known in the unit's best
- * step.
+ * Sets cells to TIME_UNKNOWN in which at most half of the places are known that are known of any unit in the
+ * same step: other steps may have more places, because the program changed.
  */
-static void forget_gaps(struct residual_matrix *residuals, const struct sums *sums, size_t steps, size_t unit)
+static void forget_gaps(struct residual_matrix *residuals, const struct sums *sums, size_t steps)
 {
-    int32_t most = 0;
-    for (size_t step = 0; step < steps; step++)
-        most = sums->known[unit * steps + step] > most ? sums->known[unit * steps + step] : most;
-    for (size_t step = 0; step < steps; step++)
-        if (sums->known[unit * steps + step] * 2 <= most)
-            residuals->beyond[unit * steps + step] = TIME_UNKNOWN;
+    for (size_t step = 0; step < steps; step++) {
+        int32_t most = 0;
+        for (size_t cell = step; cell < residuals->units * steps; cell += steps)
+            most = sums->known[cell] > most ? sums->known[cell] : most;
+        for (size_t cell = step; cell < residuals->units * steps; cell += steps)
+            if (sums->known[cell] * 2 <= most)
+                residuals->beyond[cell] = TIME_UNKNOWN;
+    }
 }
 
 /* Turns sums into residuals by subtracting the quiet steps. */
@@ -221,7 +223,6 @@ static void settle_unit(struct residual_matrix *residuals, struct sums *sums, si
     /* The lower quartile excludes a fault in fewer than three quarters of the steps. */
     residuals->level[unit].quiet_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
     count = 0;
-    forget_gaps(residuals, sums, steps, unit);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
         if (residuals->beyond[cell] != TIME_UNKNOWN)
             sums->list[count++] = residuals->beyond[cell];
@@ -311,6 +312,7 @@ static void settle_late(struct residual_matrix *residuals, struct sums *sums, si
 
 static void settle(struct residual_matrix *residuals, struct sums *sums, size_t steps, size_t first_step)
 {
+    forget_gaps(residuals, sums, steps);
     for (size_t unit = 0; unit < residuals->units; unit++) {
         settle_unit(residuals, sums, steps, first_step, unit);
         subtract_gpu(residuals, residuals->late, steps, unit);

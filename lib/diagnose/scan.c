@@ -105,7 +105,7 @@ static double greatest_beside(const double *row, const struct step_set *set, int
             sum -= row[left];
             known--;
         }
-        outside += !isnan(row[step]) && (step < set->first - 1 || step > set->last + 1);
+        outside += !isnan(row[step]) && (step < set->first || step > set->last);
         if (known == length && (step < set->first - 1 || left > set->last))
             greatest = fmax(greatest, sum / length);
     }
@@ -340,6 +340,45 @@ static double most_size(const struct scan *scan)
     return most < MOST_SIZE ? most : MOST_SIZE;
 }
 
+/*
+ * A step at an end of a fault is at least this part of its median: half of it is what a fault of one size
+ * needs, and sizes that differ from step to step spread by about as much again.
+ */
+static const double LEAST_AT_ENDS = 0.25;
+
+/* The median of the known steps of an interval, the lower of two. `list` is scratch: one value per step. */
+static double middle_of(const double *row, const struct step_set *set, double *list)
+{
+    size_t count = 0;
+    for (int32_t step = set->first; step <= set->last; step++)
+        if (!isnan(row[step]))
+            list[count++] = row[step];
+    return select_real(list, count, (count - 1) / 2);
+}
+
+/*
+ * Leaves out what is small at both ends of an interval whose size differs from step to step: noise beside the
+ * fault. `list` is scratch.
+ */
+static void trim_ends(const struct scan *scan, struct step_set *set, double *list)
+{
+    struct step_set trimmed = *set;
+    double least = LEAST_AT_ENDS * middle_of(scan->row, set, list);
+    int32_t speaking = 0;
+    while (trimmed.first < trimmed.last && !(scan->row[trimmed.first] >= least))
+        trimmed.first++;
+    while (trimmed.last > trimmed.first && !(scan->row[trimmed.last] >= least))
+        trimmed.last--;
+    trimmed.score = 0;
+    for (int32_t step = trimmed.first; step <= trimmed.last; step++)
+        if (!isnan(scan->row[step])) {
+            trimmed.score += scan->ratio[step];
+            speaking += scan->ratio[step] > 0;
+        }
+    if (speaking >= LEAST_STEPS)
+        *set = trimmed;
+}
+
 int scan_row(const double *row, const int32_t *numbers, int32_t steps, double tail, struct step_set *best)
 {
     double *base = array_new((size_t)steps + 1, sizeof *base);
@@ -368,8 +407,11 @@ int scan_row(const double *row, const int32_t *numbers, int32_t steps, double ta
         scan_phase(&scan, 1, 0, best);
         scan_periods(&scan, best);
     }
-    if (best->score > 0 && best->size == ANY_SIZE)
+    if (best->score > 0 && best->size == ANY_SIZE) {
+        if (best->period == 1)
+            trim_ends(&scan, best, base);
         best->size = mean_of_set(row, best);
+    }
     free(base);
     free(ratio);
     return failed ? -1 : 0;

@@ -179,6 +179,17 @@ static void a_size_that_differs(void **state)
     assert_true(set.score > one_size);
 }
 
+/* Noise after a fault of six steps, far less than in any of these. */
+static void noise_beside_sizes_that_differ(void **state)
+{
+    double row[STEPS];
+    quiet(row);
+    for (int step = 12; step <= 17; step++)
+        row[step] = step % 3 ? 60 : 300;
+    row[18] = row[19] = 6;
+    assert_set(best_of(row), 12, 17, 1);
+}
+
 enum { ROWS = 4, LENGTH = 8 };
 
 /* Rows in which each value, with a standard deviation of one, lasts for `lasts` steps. */
@@ -228,6 +239,15 @@ static void what_is_far_ahead_of_noise(void **state)
     const struct step_set set = {.score = 80, .size = 12, .first = 10, .last = 17, .period = 1};
     assert_true(related_score_of(5, &set, LENGTH, ROWS) <= 20);
     assert_true(related_score_of(20, &set, LENGTH, ROWS) == 80);
+}
+
+/* A third of the steps leaves twice as many for another time; more does not. */
+static void steps_that_leave_room(void **state)
+{
+    struct step_set set = {.score = 80, .size = 12, .first = 10, .last = 22, .period = 1};
+    assert_true(related_score_of(30, &set, LENGTH, ROWS) == 80);
+    set.last = 23;
+    assert_true(related_score_of(30, &set, LENGTH, ROWS) < 80);
 }
 
 /* Steps that recur lie apart; one other row may be the mirror image of the fault. */
@@ -331,8 +351,10 @@ int main(void)
                                        cmocka_unit_test(gaps),
                                        cmocka_unit_test(the_score_of_a_set),
                                        cmocka_unit_test(a_size_that_differs),
+                                       cmocka_unit_test(noise_beside_sizes_that_differ),
                                        cmocka_unit_test(noise_that_lasts),
                                        cmocka_unit_test(what_is_far_ahead_of_noise),
+                                       cmocka_unit_test(steps_that_leave_room),
                                        cmocka_unit_test(noise_that_is_not_related)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
