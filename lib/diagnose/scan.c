@@ -341,10 +341,10 @@ static double most_size(const struct scan *scan)
 }
 
 /*
- * A step at an end of a fault is at least this part of its median: half of it is what a fault of one size
- * needs, and sizes that differ from step to step spread by about as much again.
+ * A step at an end of a fault is at least this part of its median. Of sizes that are distributed
+ * exponentially, 1 in 12 is smaller.
  */
-static const double LEAST_AT_ENDS = 0.25;
+static const double LEAST_AT_ENDS = 0.125;
 
 /* The median of the known steps of an interval, the lower of two. `list` is scratch: one value per step. */
 static double middle_of(const double *row, const struct step_set *set, double *list)
