@@ -16,7 +16,6 @@
 struct sums {
     int64_t *apart_ns; /* [unit * steps + step]: own time minus that of the others, sum over all places */
     int32_t *known;    /* same index: number of places that count for single steps */
-    int64_t *shift_ns; /* same index: greatest lateness of the host so far, while places are added */
     int64_t *list;     /* scratch: one value per step or per unit */
 };
 
@@ -26,16 +25,14 @@ static int sums_init(struct sums *sums, const struct place_matrix *matrix)
     size_t longest = matrix->units > matrix->steps ? matrix->units : matrix->steps;
     *sums = (struct sums){.apart_ns = array_new(cells, sizeof *sums->apart_ns),
                           .known = array_new(cells, sizeof *sums->known),
-                          .shift_ns = array_new(cells, sizeof *sums->shift_ns),
                           .list = array_new(longest, sizeof *sums->list)};
-    return sums->apart_ns && sums->known && sums->shift_ns && sums->list ? 0 : -1;
+    return sums->apart_ns && sums->known && sums->list ? 0 : -1;
 }
 
 static void sums_release(struct sums *sums)
 {
     free(sums->apart_ns);
     free(sums->known);
-    free(sums->shift_ns);
     free(sums->list);
 }
 
@@ -84,20 +81,28 @@ void residual_matrix_release(struct residual_matrix *residuals)
     *residuals = (struct residual_matrix){0};
 }
 
-/*
- * The part of an excess that is the host's. A host that is late delays all GPU work that follows in the step.
- * Ranks that wait for it in an operation compute in the meantime, so that the same delay shows again before
- * later operations that were queued in time: `shift_ns` is the greatest lateness of the step so far for which
- * others waited.
- */
-static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t waited_ns,
-                            int64_t excess_ns, int64_t *shift_ns)
+/* The part of an excess that is the host's. */
+static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns)
 {
     if (!place_matrix_lateness_is(matrix, late_ns, excess_ns))
-        return *shift_ns < excess_ns ? *shift_ns : excess_ns;
-    waited_ns = late_ns < waited_ns ? late_ns : waited_ns;
-    *shift_ns = waited_ns > *shift_ns ? waited_ns : *shift_ns;
+        return 0;
     return matrix->times->within || late_ns > excess_ns ? excess_ns : late_ns;
+}
+
+/*
+ * The same in all steps. A host that is late delays all GPU work that follows in the step. Ranks that wait
+ * for it in an operation compute in the meantime, so that the same delay shows again before later operations
+ * that were queued in time: level->shift_ns is the greatest lateness so far for which others waited. (Of
+ * single steps, only what takes longer than the unit's own quiet steps counts, which such a delay does not.)
+ */
+static int64_t part_of_host_always(const struct place_matrix *matrix, int64_t late_ns, int64_t waited_ns,
+                                   int64_t excess_ns, struct level *level)
+{
+    if (!place_matrix_lateness_is(matrix, late_ns, excess_ns))
+        return level->shift_ns < excess_ns ? level->shift_ns : excess_ns;
+    waited_ns = late_ns < waited_ns ? late_ns : waited_ns;
+    level->shift_ns = waited_ns > level->shift_ns ? waited_ns : level->shift_ns;
+    return part_of_host(matrix, late_ns, excess_ns);
 }
 
 /*
@@ -147,8 +152,7 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
             if (beyond_ns <= 0)
                 continue;
             residuals->more[cell] += beyond_ns;
-            residuals->host[cell] += part_of_host(matrix, matrix->late_more[cell], matrix->waited[cell],
-                                                  beyond_ns, &sums->shift_ns[cell]);
+            residuals->host[cell] += part_of_host(matrix, matrix->late_more[cell], beyond_ns);
         }
 }
 
@@ -191,9 +195,8 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
         if (apart_ns <= 0)
             continue;
         level->more_ns += apart_ns;
-        level->host_ns +=
-            part_of_host(matrix, usual_of(matrix, matrix->late_more, NULL, unit),
-                         usual_of(matrix, matrix->waited, NULL, unit), apart_ns, &level->shift_ns);
+        level->host_ns += part_of_host_always(matrix, usual_of(matrix, matrix->late_more, NULL, unit),
+                                              usual_of(matrix, matrix->waited, NULL, unit), apart_ns, level);
     }
 }
 
