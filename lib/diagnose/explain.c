@@ -507,7 +507,8 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
 {
     struct tally *tally = context;
     const struct job_operation *at = &tally->it->source.job->operations[operation];
-    tally->by_tag[at->tag + 1] += fault_ns;
+    /* Own times show the phase. */
+    tally->by_tag[at->tag + 1] += at->own_ns == TIME_UNKNOWN ? 0 : fault_ns;
     if (fault_ns > 0) {
         tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
         tally->sum_ns += fault_ns;

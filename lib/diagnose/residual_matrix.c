@@ -529,6 +529,18 @@ static int64_t fault_at(const struct fault *fault, const struct place_matrix *ma
     return fault_ns < matrix->bound[cell] ? fault_ns : matrix->bound[cell];
 }
 
+/*
+ * What a rank was late by where its own time is not known: the replay contains it, the residuals that the
+ * fault was found in do not.
+ */
+static int64_t hidden_at(const struct fault *fault, const struct place_matrix_source *source, int32_t at)
+{
+    if (at < 0 || fault->is_steady || fault->is_late || fault->partition->kind != UNIT_RANK ||
+        source->job->operations[at].own_ns != TIME_UNKNOWN)
+        return 0;
+    return excess_ns_at(&source->baseline->excess, (size_t)at);
+}
+
 /* Reports the fault at one place of a unit, which is the only one of the matrix. */
 static void take_place(const struct fault *fault, const struct place_matrix_source *source,
                        struct place_matrix *matrix, size_t role, int32_t position, fault_taker take,
@@ -540,9 +552,12 @@ static void take_place(const struct fault *fault, const struct place_matrix_sour
         const int32_t *at = place_times_operations(times, source->baseline, role, position, rank);
         for (size_t step = 0; step < matrix->steps; step++) {
             size_t cell = rank * matrix->steps + step;
-            if (fault->steps[step] && times->own[cell] != TIME_UNKNOWN &&
-                place_matrix_unit_excess(matrix, 0, step) != TIME_UNKNOWN &&
-                (fault->is_steady || !times->open[cell]))
+            int64_t hidden_ns = fault->steps[step] ? hidden_at(fault, source, at[step]) : 0;
+            if (hidden_ns > 0)
+                take(context, at[step], hidden_ns);
+            else if (fault->steps[step] && times->own[cell] != TIME_UNKNOWN &&
+                     place_matrix_unit_excess(matrix, 0, step) != TIME_UNKNOWN &&
+                     (fault->is_steady || !times->open[cell]))
                 take(context, at[step], fault_at(fault, matrix, &usual, cell));
         }
     }
