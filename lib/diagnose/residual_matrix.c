@@ -16,6 +16,7 @@
 struct sums {
     int64_t *apart_ns; /* [unit * steps + step]: own time minus that of the others, sum over all places */
     int32_t *known;    /* same index: number of places that count for single steps */
+    int64_t *spare_ns; /* same index: lateness of the host that no excess of the step has shown yet */
     int64_t *list;     /* scratch: one value per step or per unit */
 };
 
@@ -25,14 +26,16 @@ static int sums_init(struct sums *sums, const struct place_matrix *matrix)
     size_t longest = matrix->units > matrix->steps ? matrix->units : matrix->steps;
     *sums = (struct sums){.apart_ns = array_new(cells, sizeof *sums->apart_ns),
                           .known = array_new(cells, sizeof *sums->known),
+                          .spare_ns = array_new(cells, sizeof *sums->spare_ns),
                           .list = array_new(longest, sizeof *sums->list)};
-    return sums->apart_ns && sums->known && sums->list ? 0 : -1;
+    return sums->apart_ns && sums->known && sums->spare_ns && sums->list ? 0 : -1;
 }
 
 static void sums_release(struct sums *sums)
 {
     free(sums->apart_ns);
     free(sums->known);
+    free(sums->spare_ns);
     free(sums->list);
 }
 
@@ -81,19 +84,33 @@ void residual_matrix_release(struct residual_matrix *residuals)
     *residuals = (struct residual_matrix){0};
 }
 
-/* The part of an excess that is the host's. */
-static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns)
+static int64_t late_part(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns)
 {
-    if (!place_matrix_lateness_is(matrix, late_ns, excess_ns))
-        return 0;
     return matrix->times->within || late_ns > excess_ns ? excess_ns : late_ns;
 }
 
 /*
- * The same in all steps. A host that is late delays all GPU work that follows in the step. Ranks that wait
- * for it in an operation compute in the meantime, so that the same delay shows again before later operations
- * that were queued in time: level->shift_ns is the greatest lateness so far for which others waited. (Of
- * single steps, only what takes longer than the unit's own quiet steps counts, which such a delay does not.)
+ * The part of an excess in a step that is the host's. A host that is late delays all GPU work that follows,
+ * which may show after a later operation that is already queued: what the lateness exceeds the excess by
+ * explains later excess of the step.
+ */
+static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns,
+                            int64_t *spare_ns)
+{
+    int64_t part_ns = *spare_ns < excess_ns ? *spare_ns : excess_ns;
+    if (place_matrix_lateness_is(matrix, late_ns, excess_ns)) {
+        part_ns = late_part(matrix, late_ns, excess_ns);
+        *spare_ns += late_ns > excess_ns ? late_ns - excess_ns : 0;
+    } else
+        *spare_ns -= part_ns;
+    return part_ns;
+}
+
+/*
+ * The same in all steps. Ranks that wait for a late host in an operation compute in the meantime, so that the
+ * same delay shows again before later operations that were queued in time: level->shift_ns is the greatest
+ * lateness so far for which others waited. (Of single steps, only what takes longer than the unit's own quiet
+ * steps counts, which such a delay does not.)
  */
 static int64_t part_of_host_always(const struct place_matrix *matrix, int64_t late_ns, int64_t waited_ns,
                                    int64_t excess_ns, struct level *level)
@@ -102,7 +119,7 @@ static int64_t part_of_host_always(const struct place_matrix *matrix, int64_t la
         return level->shift_ns < excess_ns ? level->shift_ns : excess_ns;
     waited_ns = late_ns < waited_ns ? late_ns : waited_ns;
     level->shift_ns = waited_ns > level->shift_ns ? waited_ns : level->shift_ns;
-    return part_of_host(matrix, late_ns, excess_ns);
+    return late_part(matrix, late_ns, excess_ns);
 }
 
 /*
@@ -152,7 +169,8 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
             if (beyond_ns <= 0)
                 continue;
             residuals->more[cell] += beyond_ns;
-            residuals->host[cell] += part_of_host(matrix, matrix->late_more[cell], beyond_ns);
+            residuals->host[cell] +=
+                part_of_host(matrix, matrix->late_more[cell], beyond_ns, &sums->spare_ns[cell]);
         }
 }
 
