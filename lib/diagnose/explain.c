@@ -428,11 +428,39 @@ static int64_t others_went_on(const struct job *job, const struct job_operation 
     return most_ns;
 }
 
+/*
+ * By how much a rank of another host arrived after the others there, if the member stayed for less and the
+ * clocks of the two hosts, which agree within no less than `least_ns`, do not tell which came first: the
+ * member may have left before that rank arrived.
+ */
+static int64_t arrived_later_elsewhere(const struct job *job, const struct job_operation *member,
+                                       int64_t least_ns)
+{
+    const struct job_instance *instance = &job->instances[member->instance];
+    int64_t most_ns = 0, first_ns = INT64_MAX, last_ns = INT64_MIN;
+    int32_t clock = job->ranks[member->rank].clock, before = clock;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *other = job_member(job, instance, i);
+        int32_t here = job->ranks[other->rank].clock;
+        if (here == clock || other->start_ns == TIME_UNKNOWN ||
+            job_clock_uncertainty(job, member->rank, other->rank) < least_ns)
+            continue;
+        first_ns = here == before && first_ns < other->start_ns ? first_ns : other->start_ns;
+        last_ns = here == before && last_ns > other->start_ns ? last_ns : other->start_ns;
+        most_ns = last_ns - first_ns > most_ns ? last_ns - first_ns : most_ns;
+        before = here;
+    }
+    return job_duration(member) < most_ns ? most_ns : 0;
+}
+
 /* Whether the operation before may have been a tree that the rank left early, as a leaf does. */
 static int may_be_leaf(const struct job *job, const struct job_operation *operation, int64_t fault_ns)
 {
-    return operation->previous >= 0 && job->operations[operation->previous].function == FUNCTION_ALL_REDUCE &&
-           others_went_on(job, &job->operations[operation->previous]) * 2 >= fault_ns;
+    if (operation->previous < 0 || job->operations[operation->previous].function != FUNCTION_ALL_REDUCE)
+        return 0;
+    const struct job_operation *member = &job->operations[operation->previous];
+    return others_went_on(job, member) * 2 >= fault_ns ||
+           arrived_later_elsewhere(job, member, fault_ns / 2) * 2 >= fault_ns;
 }
 
 /* At most this many operations of a step are examined, whatever the trace contains. */
@@ -479,7 +507,8 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
 {
     struct tally *tally = context;
     const struct job_operation *at = &tally->it->source.job->operations[operation];
-    tally->by_tag[at->tag + 1] += fault_ns;
+    /* Own times show the phase. */
+    tally->by_tag[at->tag + 1] += at->own_ns == TIME_UNKNOWN ? 0 : fault_ns;
     if (fault_ns > 0) {
         tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
         tally->sum_ns += fault_ns;

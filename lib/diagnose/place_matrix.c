@@ -527,7 +527,7 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     times->own[cell] =
         without_load(source->baseline, at, idle_ns < operation->own_ns ? idle_ns : operation->own_ns);
     times->pace[cell] = times->own[cell] + beside_ns(job, operation);
-    times->late[cell] = late_ns == TIME_UNKNOWN || job_is_own_estimated(job, operation) ? 0 : late_ns;
+    times->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
     times->bound[cell] = bound_of(source, at);
     times->lead[cell] = lead_of(source, at, times->bound[cell]);
     times->communicator[cell] = operation->communicator;

@@ -16,7 +16,7 @@
 struct sums {
     int64_t *apart_ns; /* [unit * steps + step]: own time minus that of the others, sum over all places */
     int32_t *known;    /* same index: number of places that count for single steps */
-    int64_t *shift_ns; /* same index: greatest lateness of the host so far, while places are added */
+    int64_t *spare_ns; /* same index: lateness of the host that no excess of the step has shown yet */
     int64_t *list;     /* scratch: one value per step or per unit */
 };
 
@@ -26,16 +26,16 @@ static int sums_init(struct sums *sums, const struct place_matrix *matrix)
     size_t longest = matrix->units > matrix->steps ? matrix->units : matrix->steps;
     *sums = (struct sums){.apart_ns = array_new(cells, sizeof *sums->apart_ns),
                           .known = array_new(cells, sizeof *sums->known),
-                          .shift_ns = array_new(cells, sizeof *sums->shift_ns),
+                          .spare_ns = array_new(cells, sizeof *sums->spare_ns),
                           .list = array_new(longest, sizeof *sums->list)};
-    return sums->apart_ns && sums->known && sums->shift_ns && sums->list ? 0 : -1;
+    return sums->apart_ns && sums->known && sums->spare_ns && sums->list ? 0 : -1;
 }
 
 static void sums_release(struct sums *sums)
 {
     free(sums->apart_ns);
     free(sums->known);
-    free(sums->shift_ns);
+    free(sums->spare_ns);
     free(sums->list);
 }
 
@@ -84,20 +84,42 @@ void residual_matrix_release(struct residual_matrix *residuals)
     *residuals = (struct residual_matrix){0};
 }
 
+static int64_t late_part(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns)
+{
+    return matrix->times->within || late_ns > excess_ns ? excess_ns : late_ns;
+}
+
 /*
- * The part of an excess that is the host's. A host that is late delays all GPU work that follows in the step.
- * Ranks that wait for it in an operation compute in the meantime, so that the same delay shows again before
- * later operations that were queued in time: `shift_ns` is the greatest lateness of the step so far for which
- * others waited.
+ * The part of an excess in a step that is the host's. A host that is late delays all GPU work that follows,
+ * which may show after a later operation that is already queued: what the lateness exceeds the excess by
+ * explains later excess of the step.
  */
-static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t waited_ns,
-                            int64_t excess_ns, int64_t *shift_ns)
+static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns,
+                            int64_t *spare_ns)
+{
+    int64_t part_ns = *spare_ns < excess_ns ? *spare_ns : excess_ns;
+    if (place_matrix_lateness_is(matrix, late_ns, excess_ns)) {
+        part_ns = late_part(matrix, late_ns, excess_ns);
+        *spare_ns += late_ns > excess_ns ? late_ns - excess_ns : 0;
+    } else
+        *spare_ns -= part_ns;
+    return part_ns;
+}
+
+/*
+ * The same in all steps. Ranks that wait for a late host in an operation compute in the meantime, so that the
+ * same delay shows again before later operations that were queued in time: level->shift_ns is the greatest
+ * lateness so far for which others waited. (Of single steps, only what takes longer than the unit's own quiet
+ * steps counts, which such a delay does not.)
+ */
+static int64_t part_of_host_always(const struct place_matrix *matrix, int64_t late_ns, int64_t waited_ns,
+                                   int64_t excess_ns, struct level *level)
 {
     if (!place_matrix_lateness_is(matrix, late_ns, excess_ns))
-        return *shift_ns < excess_ns ? *shift_ns : excess_ns;
+        return level->shift_ns < excess_ns ? level->shift_ns : excess_ns;
     waited_ns = late_ns < waited_ns ? late_ns : waited_ns;
-    *shift_ns = waited_ns > *shift_ns ? waited_ns : *shift_ns;
-    return matrix->times->within || late_ns > excess_ns ? excess_ns : late_ns;
+    level->shift_ns = waited_ns > level->shift_ns ? waited_ns : level->shift_ns;
+    return late_part(matrix, late_ns, excess_ns);
 }
 
 /*
@@ -147,8 +169,8 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
             if (beyond_ns <= 0)
                 continue;
             residuals->more[cell] += beyond_ns;
-            residuals->host[cell] += part_of_host(matrix, matrix->late_more[cell], matrix->waited[cell],
-                                                  beyond_ns, &sums->shift_ns[cell]);
+            residuals->host[cell] +=
+                part_of_host(matrix, matrix->late_more[cell], beyond_ns, &sums->spare_ns[cell]);
         }
 }
 
@@ -191,9 +213,8 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
         if (apart_ns <= 0)
             continue;
         level->more_ns += apart_ns;
-        level->host_ns +=
-            part_of_host(matrix, usual_of(matrix, matrix->late_more, NULL, unit),
-                         usual_of(matrix, matrix->waited, NULL, unit), apart_ns, &level->shift_ns);
+        level->host_ns += part_of_host_always(matrix, usual_of(matrix, matrix->late_more, NULL, unit),
+                                              usual_of(matrix, matrix->waited, NULL, unit), apart_ns, level);
     }
 }
 
@@ -528,6 +549,18 @@ static int64_t fault_at(const struct fault *fault, const struct place_matrix *ma
     return fault_ns < matrix->bound[cell] ? fault_ns : matrix->bound[cell];
 }
 
+/*
+ * What a rank was late by where its own time is not known: the replay contains it, the residuals that the
+ * fault was found in do not.
+ */
+static int64_t hidden_at(const struct fault *fault, const struct place_matrix_source *source, int32_t at)
+{
+    if (at < 0 || fault->is_steady || fault->is_late || fault->partition->kind != UNIT_RANK ||
+        source->job->operations[at].own_ns != TIME_UNKNOWN)
+        return 0;
+    return excess_ns_at(&source->baseline->excess, (size_t)at);
+}
+
 /* Reports the fault at one place of a unit, which is the only one of the matrix. */
 static void take_place(const struct fault *fault, const struct place_matrix_source *source,
                        struct place_matrix *matrix, size_t role, int32_t position, fault_taker take,
@@ -539,9 +572,12 @@ static void take_place(const struct fault *fault, const struct place_matrix_sour
         const int32_t *at = place_times_operations(times, source->baseline, role, position, rank);
         for (size_t step = 0; step < matrix->steps; step++) {
             size_t cell = rank * matrix->steps + step;
-            if (fault->steps[step] && times->own[cell] != TIME_UNKNOWN &&
-                place_matrix_unit_excess(matrix, 0, step) != TIME_UNKNOWN &&
-                (fault->is_steady || !times->open[cell]))
+            int64_t hidden_ns = fault->steps[step] ? hidden_at(fault, source, at[step]) : 0;
+            if (hidden_ns > 0)
+                take(context, at[step], hidden_ns);
+            else if (fault->steps[step] && times->own[cell] != TIME_UNKNOWN &&
+                     place_matrix_unit_excess(matrix, 0, step) != TIME_UNKNOWN &&
+                     (fault->is_steady || !times->open[cell]))
                 take(context, at[step], fault_at(fault, matrix, &usual, cell));
         }
     }

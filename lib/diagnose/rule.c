@@ -148,7 +148,8 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_LEAF_OF_TREE] =
         {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
          "traces with finished operations only",
-         "the share of its excess after an AllReduce that another rank left later by half of that excess",
+         "the share of its excess after an AllReduce that another rank left later by half of that excess, or "
+         "may have: a rank of a host whose clock does not tell arrived as much after others of that host",
          "the rank may have been a leaf of a tree, which finishes before the other ranks"},
     [RULE_IN_GROUPS] = {"in-groups", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                         "traces with finished operations only",

@@ -280,7 +280,7 @@ static void note(struct details *details, struct finding *finding, int32_t insta
 
 /*
  * Own time above the median of the ranks in its role that the finding does not blame, at the same position
- * and step.
+ * and step. Where it is not known: what the rank was late by since it last met those that waited for it.
  */
 static int64_t beyond_peers(const struct details *details, const struct finding *finding, size_t at)
 {
@@ -288,8 +288,10 @@ static int64_t beyond_peers(const struct details *details, const struct finding 
     const struct baseline *baseline = details->baseline;
     int32_t role = baseline->role_of_rank[operation->rank];
     size_t count = 0;
-    if (role < 0 || baseline->positions[at] < 0 || operation->own_ns == TIME_UNKNOWN)
+    if (role < 0 || baseline->positions[at] < 0)
         return 0;
+    if (operation->own_ns == TIME_UNKNOWN)
+        return excess_ns_at(&baseline->excess, at);
     for (size_t i = 0; i < baseline->roles[role].rank_count; i++) {
         int32_t cell = baseline_cell(baseline, role, baseline->positions[at], i, operation->step);
         if (cell >= 0 && !accuses(finding, baseline->roles[role].ranks[i]) &&
