@@ -105,14 +105,14 @@ class Readme(Case):
                      f"In steps 2 and 3 it takes {middle[2] - own[1, 2]:.1f} and {middle[3] - own[1, 3]:.1f} ms less",
                      f"has a certainty of {finding['certainty']:.0f}",
                      f"Rank 1 was late by {finding['excess_us'] / 1e3:.0f} ms in total. {finding['lost_us'] / 1e3:.0f} ms of that delayed the job",
-                     f"longer by {min(longer):.1f} to {max(longer):.1f} ms, and the replay says {cost:.1f} ms",
+                     f"longer by {min(longer):.1f} to {max(longer):.1f} ms, and the cost is {cost:.1f} ms",
                      f"{worth * 0.03 * median:.0f} ms per step, {worth * 3:.0f} % of the median step of {median:.0f} ms: {worth:.1f} times"):
             self.assertIn(said, page)
         rows = {row["rank"]: row for row in self.json("stragglers")["rows"]}
         self.assertEqual(rows[0]["inherited_from"], "1")
         self.assertIn(f"{rows[0]['inherited_us'] / 1e3:.0f} ms are inherited from rank 1 and "
                       f"{rows[0]['own_us'] / 1e3:.0f} ms are its own; of the wait for rank 1, {rows[1]['own_us'] / 1e3:.0f} ms are its own", page)
-        for percent, confidence in (23, "high"), (24, "medium"), (47, "medium"), (48, "low"):
+        for percent, confidence in (26, "high"), (27, "medium"), (52, "medium"), (53, "low"):
             said, = self.json("diagnose", "--all", "--min-gain", percent)["findings"]
             self.assertEqual(said["confidence"], confidence, percent)
 
