@@ -413,6 +413,16 @@ class Diagnose(Case):
         finding, planted = self.pipeline("host:1:5:7:30%:forward", 13)
         self.assertEqual([finding[key] for key in WHERE], [planted[key] for key in WHERE])
 
+    def test_pairs_that_wait_for_a_late_rank_elsewhere(self):
+        """Inspector does not record when a send starts: pairs of other ranks seem slow in the same steps, and in those after."""
+        pipeline = ("--shape interleaved --ranks 8 --per-node 4 --layers 2 --steps 28 --tp 2 --dp 2 --pp 2 --microbatches 4 "
+                    "--network-gbs 25 --nvlink-gbs 200 --compute 3 --dialect inspector-2.30 ")
+        for rank, options in ((1, "--seed 1"), (4, "--seed 4 --sync-lag 1")):
+            self.store.unlink(missing_ok=True)
+            files, _ = self.simulate(f"{pipeline} {options} --fault throttle:{rank}:4:27/4:80:*")
+            self.run_program("ingest", "-q", *files)
+            self.assertEqual([(finding["kind"], finding["rank"]) for finding in self.sure()], [("compute", rank)])
+
     def test_who_never_came_after_another_was_slow(self):
         """With finished operations only: slowness five steps before does not explain why the job hangs."""
         files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 2 --steps 16 "
