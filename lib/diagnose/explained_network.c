@@ -452,46 +452,46 @@ static int is_in(const struct finding *finding, const struct slow_network *found
     return shared * 2 > (steps < counted ? steps : counted);
 }
 
-/* Whether a side of a pair has an assumed start: it may have waited for a late rank, or computed, since. */
-static int has_assumed_start(const struct explaining_network *it, const struct slow_network *found)
+/*
+ * Whether it is a pair of ranks, in some of the steps, of which a side has an assumed start: any rank that
+ * was late in these steps may have made it wait. In all steps, its sisters would have waited as well.
+ */
+static int may_have_waited(const struct explaining_network *it, const struct slow_network *found)
 {
     const struct job_instance *instance = &it->job->instances[it->groups.items[found->group].instance];
-    for (int32_t i = 0; instance->function == FUNCTION_SEND && i < instance->members; i++)
+    if (found->slow_links || found->is_steady || instance->function != FUNCTION_SEND)
+        return 0;
+    for (int32_t i = 0; i < instance->members; i++)
         if (job_member(it->job, instance, i)->inferred)
             return 1;
     return 0;
 }
 
-/*
- * Whether a finding has one of the ranks in most of the steps. If `any` rank will do, it may have delayed the
- * step after its own, too.
- */
-static int is_of(const struct finding *finding, const struct slow_network *found, size_t ranks, int any)
+/* Whether a finding has one of the ranks, in most of the steps. */
+static int is_of(const struct finding *finding, const struct slow_network *found, size_t ranks)
 {
-    int32_t shared = 0, has = any;
+    int32_t shared = 0, has = 0;
     for (int32_t rank = 0; rank < (int32_t)ranks; rank++)
         has |= found->may[rank] && finding_has_rank(finding, rank);
     for (int32_t step = found->steps.first; has && step <= found->steps.last; step++)
-        shared += step_set_has(&found->steps, step) &&
-                  (finding_has_step(finding, step) || (any && finding_has_step(finding, step - 1)));
+        shared += step_set_has(&found->steps, step) && finding_has_step(finding, step);
     return shared * 2 > step_set_count(&found->steps);
 }
 
 /*
  * Whether another finding explains the slowness: one of the same network of at least medium confidence; where
  * no network steps show the link, any of such confidence, or a late rank that costs half as much, because a
- * contended GPU transfers slowly, too. If starts are assumed, a late rank elsewhere makes a pair wait.
+ * contended GPU transfers slowly, too.
  */
 static int is_told(const struct explaining_network *it, const struct slow_network *found, int64_t gain_ns)
 {
     const struct findings *findings = it->findings;
-    int may_wait = !found->slow_links && has_assumed_start(it, found);
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         int is_sure = finding->confidence > CONFIDENCE_LOW;
         if (found->slow_links
                 ? is_sure && found->count < 2 && !found->is_steady && is_in(finding, found)
-                : is_of(finding, found, it->job->rank_count, may_wait && finding->kind < FINDING_NETWORK) &&
+                : is_of(finding, found, it->job->rank_count) &&
                       (is_sure || (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
             return 1;
     }
@@ -513,7 +513,8 @@ static int take(struct explaining_network *it, const struct slow_network *found)
         return 0;
     if (measure(it, found, &measured))
         return -1;
-    if (measured.own_ns * 2 > measured.slowness.slow_ns || is_told(it, found, measured.gain_ns))
+    if (measured.own_ns * 2 > measured.slowness.slow_ns || may_have_waited(it, found) ||
+        is_told(it, found, measured.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);
     if (!finding || fill(it, found, &measured, finding) || ask(it, found, &measured, finding))
