@@ -308,6 +308,7 @@ static int64_t fitted_cost(struct steps *steps, int64_t cost_ns, int64_t slow_ns
     steps->finding.slow_ns = slow_ns;
     make(steps, 10, 19, took_ns);
     look(steps);
+    longer_steps_release(&steps->longer);
     assert_int_equal(steps->found.account_ns, steps->found.lost_ns);
     return steps->found.lost_ns;
 }
@@ -333,9 +334,9 @@ static void costs_follow_the_steps(void **state)
         for (int i = 10; i <= 19; i++)
             steps.ns[i] += 330;
         look(&steps);
+        longer_steps_release(&steps.longer);
         assert_int_equal(steps.found.lost_ns, noisy ? 3000 : 3300);
     }
-    longer_steps_release(&steps.longer);
 }
 
 /* Steps that are longer by less than the sum of two costs, and by more: they delay the job together, or in
