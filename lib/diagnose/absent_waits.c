@@ -1,7 +1,7 @@
 /*
- * What the records of the other ranks tell of a rank: how much longer than its peers it computed before the
- * operations in which they waited for it. Its own records are not used, so this works for ranks without a
- * trace; applied to ranks with one, it shows what chance makes of it.
+ * Measures a rank by the records of the other ranks: they waited for it in an operation, so it had computed
+ * longer than its peers before that. Its own records are not used, so it needs no trace. The same measure of
+ * ranks that have a trace shows how large it becomes by chance.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"

@@ -123,9 +123,9 @@ static int64_t part_of_host_always(const struct place_matrix *matrix, int64_t la
 }
 
 /*
- * The part of an excess over the others (and over `quiet_ns`) that lies before the operation was enqueued and
- * that others waited for: what a rank inherits from the last one to arrive, and what delays nobody, is not
- * its own. Where it was enqueued earlier than the others, it is negative, so that noise cancels.
+ * The part of an excess over the others (and over `quiet_ns`) that lies before the operation was enqueued. It
+ * counts only as far as others waited for it. So lateness that the rank inherits does not count, nor does
+ * lateness that delays nobody. It is negative if the rank enqueued earlier than the others: noise cancels.
  */
 static int64_t late_launch(const struct place_matrix *matrix, size_t unit, size_t step, int64_t quiet_ns)
 {

@@ -19,7 +19,7 @@ TRUTHS = score.read_truths()
 FAULT_KEYS = {"kind", "cause", "ranks", "peers", "first_step", "last_step", "every", "cost_percent", "shown", "required", "accepted"}
 JOB_KEYS = {"format", "name", "made", "recorder", "shape", "ranks", "nodes", "steps", "lost_traces", "innocent", "faults", "origin"}
 # What a recording must not contain: paths of a person or a machine, and hosts other than the two of the recorded jobs.
-PRIVATE = re.compile(rb"/home/|/root/|/work|/tmp/|/usr/|/opt/|\d+\.\d+\.\d+\.\d+:")
+PRIVATE = re.compile(rb"/[a-z]{4}|/tmp/|/usr/|/opt/|\d+\.\d+\.\d+\.\d+:")
 HOST = re.compile(rb'"host(?:name)?": "([^"]*)"')
 
 
