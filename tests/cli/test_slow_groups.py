@@ -17,13 +17,18 @@ class SlowGroups(Case):
 
     def test_a_slow_sender_between_stages(self):
         """Rank 2 sends to rank 6 only: one of the two, from the first step or later."""
-        for dialect in ("kineto", "inspector-2.30"):
-            for first in (0, 8):
+        for dialect, firsts in (("kineto", (0, 8)), ("inspector-2.30", (0,))):
+            for first in firsts:
                 (finding,), (planted,) = self.findings(f"{PIPELINE} --dialect {dialect} --fault net:2:{first}:19:30%:*")
                 self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", [2, 6]))
                 self.assertEqual((finding["first_step"], finding["last_step"]), (max(first, 1), 19))
                 self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.2)
                 self.assertIn("from rank 2 to rank 6", self.run_program("diagnose").verdict)
+
+    def test_a_pair_that_may_have_waited(self):
+        """Inspector does not record when a send began: in some steps only, both may have waited for a late rank."""
+        findings, _ = self.findings(f"{PIPELINE} --dialect inspector-2.30 --fault net:2:8:19:30%:*")
+        self.assertEqual(findings, [])
 
     def test_a_slow_tensor_group(self):
         """Rank 5 and the groups that it is in."""
