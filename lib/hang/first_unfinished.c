@@ -130,6 +130,20 @@ static struct progress find_next(const struct stops *stops, int32_t rank)
 }
 
 /*
+ * Whether the record of a rank ends with a full exchange of which no later one was finished. Where records
+ * before it are lost, its place among the rank's operations is not that of other ranks.
+ */
+static int ends_with_last_exchange(const struct stops *stops, int32_t rank)
+{
+    const struct job_rank *of = &stops->job->ranks[rank];
+    if (!of->count)
+        return 0;
+    const struct job_operation *last = &stops->job->operations[of->first + of->count - 1];
+    const int64_t *finished = map_get(&stops->finished, key_of(last->communicator, last->function));
+    return finished && job_sequence(stops->job, last) == *finished;
+}
+
+/*
  * Where records are lost, all members of a pair may have lost the last one. A difference of two positions is
  * more than that.
  */
@@ -138,19 +152,23 @@ enum { PLACES = 1, PLACES_OF_LOST = 2 };
 static void mark_laggards(struct stops *stops, const struct role *role)
 {
     struct progress furthest = {-1, -1};
+    int ends_alike = 0; /* the furthest one ends with the last exchange */
     int64_t least = stops->job->missing_sequence ? PLACES_OF_LOST : PLACES;
     for (size_t i = 0; i < role->rank_count; i++) {
         struct progress next = find_next(stops, role->ranks[i]);
         stops->next[role->ranks[i]] = next;
-        if (is_behind(furthest, next))
+        if (is_behind(furthest, next)) {
             furthest = next;
+            ends_alike = ends_with_last_exchange(stops, role->ranks[i]);
+        }
     }
     for (size_t i = 0; i < role->rank_count; i++) {
         struct progress next = stops->next[role->ranks[i]];
         struct call_sequence_span call_sequence = role_sequence(role, next.position);
         int64_t places = (int64_t)(furthest.step - next.step) * (call_sequence.end - call_sequence.begin) +
                          position_in_step(role, furthest.position) - position_in_step(role, next.position);
-        stops->lags[role->ranks[i]] = places >= least;
+        stops->lags[role->ranks[i]] =
+            places >= least && !(ends_alike && ends_with_last_exchange(stops, role->ranks[i]));
     }
 }
 

@@ -151,6 +151,32 @@ class Silence(Case):
         self.assertEqual(report["summary"]["not_judged"]["ended_early"], 20 * 3)
         self.assertIn("Not analyzed: 60 after the end of a rank's file (ingest complete files)", gaps)
 
+    def test_a_send_that_was_lost(self):
+        """Its rank seems to be one operation behind from then on, but it finished the last AllReduce as all others did."""
+        def line(rank, communicator, kind, at_us, **more):
+            header = {"id": communicator, "comm_name": "unknown", "rank": more.pop("place"), "n_ranks": 2, "nnodes": 2}
+            metadata = {"inspector_output_format_version": "v4.0", "git_rev": "v2.30.7", "rec_mechanism": "nccl_profiler_interface",
+                        "dump_timestamp_us": at_us, "hostname": f"node{rank // 2}", "pid": 1000 + rank}
+            return json.dumps({"header": header, "metadata": metadata, f"{kind}_perf": {
+                f"{kind}_{name}" if name != kind else name: value for name, value in more.items()}}, separators=(",", ":")) + "\n"
+
+        common = {"msg_size_bytes": 1 << 20, "exec_time_us": 300}
+        for rank in range(4):
+            lines, stage, replica = [], rank // 2, rank % 2
+            for step in range(60):
+                for call in range(8):
+                    number, at_us = 8 * step + call, 1795218000000000 + 10000 * step + 1000 * call
+                    if (rank, number) != (0, 98):
+                        lines.append(line(rank, f"0xa{replica}", "p2p", at_us, place=stage, p2p=("Send", "Recv")[(call >= 4) != stage],
+                                          sn=number + 1, peer=1 - stage, **common, timing_source="collective_cpu",
+                                          algobw_gbs=3.5, busbw_gbs=3.5))
+                lines.append(line(rank, f"0xb{stage}", "coll", at_us + 1000, place=replica, coll="AllReduce", sn=step, **common,
+                                  timing_source="kernel_gpu", algobw_gbs=3.5, busbw_gbs=3.5))
+            self.write(f"job/rank{rank}.log", "".join(lines))
+        self.run_program("ingest", "-q", self.folder / "job")
+        self.assertEqual(self.rows("SELECT count(*) FROM v_operation"), [(4 * 60 * 9 - 1,)])
+        self.assertEqual(self.json("diagnose")["findings"], [])
+
     def test_kernels_without_a_stop(self):
         """A ring of sends in one process: each kernel records its start, and none its end."""
         lines = []
