@@ -396,6 +396,8 @@ struct tally {
     int64_t hidden_ns;    /* part of it that may be unrecorded receives */
     int64_t leaf_ns;      /* part of it after operations that others left later */
     int64_t estimated_ns; /* part of it after ends that are estimated */
+    int64_t others_ns;    /* own time at all of its places, without the fault */
+    int64_t slower_ns;    /* part of it at places where the fault is noticeable */
     int32_t rank;
     int64_t *by_tag;      /* [tag + 1] */
     int64_t *by_position; /* of the role of the rank */
@@ -507,6 +509,9 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
 {
     struct tally *tally = context;
     const struct job_operation *at = &tally->it->source.job->operations[operation];
+    int64_t others_ns = at->own_ns == TIME_UNKNOWN ? 0 : at->own_ns - fault_ns;
+    tally->others_ns += others_ns;
+    tally->slower_ns += is_slower_place(fault_ns, others_ns) ? others_ns : 0;
     /* Own times show the phase. */
     tally->by_tag[at->tag + 1] += at->own_ns == TIME_UNKNOWN ? 0 : fault_ns;
     if (fault_ns > 0) {
@@ -541,6 +546,8 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
         fault->leaf_part = ratio_of(tally.leaf_ns, tally.sum_ns);
         fault->hidden_part = ratio_of(tally.hidden_ns, tally.sum_ns);
         fault->on_estimates = tally.estimated_ns * 2 > tally.sum_ns;
+        if (!fault->is_steady)
+            fault->slower_part = tally.others_ns > 0 ? ratio_of(tally.slower_ns, tally.others_ns) : 1;
     }
     free(tally.by_tag);
     free(tally.by_position);
@@ -609,15 +616,15 @@ static int is_worth(const struct explanation_search *it, const struct explanatio
 }
 
 /*
- * What is compared with its past has to have one: fewer steps before the fault may be warm-up, and what
- * recurs may be different work.
+ * What is compared with its past has to have one: fewer steps before the fault may be warm-up. What recurs
+ * has other steps between.
  */
 enum { STEPS_OF_PAST = 3 };
 
 static int has_reference(const struct explanation_search *it, const struct explanation *fault)
 {
-    return !fault->has_no_peers || (fault->steps.period == 1 &&
-                                    fault->steps.first >= it->source.baseline->first_step + STEPS_OF_PAST);
+    return !fault->has_no_peers || fault->steps.period > 1 ||
+           fault->steps.first >= it->source.baseline->first_step + STEPS_OF_PAST;
 }
 
 static void leave_idle(struct explanation_search *it, const struct explanation *proposal)

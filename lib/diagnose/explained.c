@@ -139,7 +139,8 @@ static void ask(const struct findings *findings, struct finding *finding,
         finding_ask(findings, finding, RULE_STEADY, explanation->is_last && is_one ? NOT_ASKED : 1);
         finding_ask(findings, finding, RULE_ONE_PLACE,
                     explanation->is_last || is_one ? NOT_ASKED : explanation->slower_part);
-    }
+    } else if (explanation->has_no_peers && explanation->steps.period > 1)
+        finding_ask(findings, finding, RULE_ONE_PLACE, explanation->slower_part);
     if (job_lacks_stage_p2p(job) && finding->kind != FINDING_HOST)
         finding_ask(findings, finding, RULE_HIDDEN_RECEIVE, explanation->hidden_part);
     if (job->finished_only)

@@ -193,6 +193,11 @@ static int64_t usual_of(struct place_matrix *matrix, const int64_t *values, cons
  */
 static const double SLOWER = 0.04;
 
+int is_slower_place(int64_t apart_ns, int64_t others_ns)
+{
+    return (double)apart_ns > SLOWER * (double)others_ns;
+}
+
 static void add_levels(struct residual_matrix *residuals, struct place_matrix *matrix)
 {
     for (size_t unit = 0; unit < matrix->units; unit++) {
@@ -201,7 +206,7 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
         if (apart_ns == TIME_UNKNOWN)
             continue;
         int64_t others_ns = usual_of(matrix, matrix->others, NULL, unit);
-        int is_slower = (double)apart_ns > SLOWER * (double)others_ns;
+        int is_slower = is_slower_place(apart_ns, others_ns);
         level->apart_ns += apart_ns;
         level->others_ns += others_ns;
         if (others_ns > level->widest_ns) {

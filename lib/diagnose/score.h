@@ -417,6 +417,9 @@ struct residual_matrix {
  */
 enum { OTHERS_TO_COMPARE = 3 };
 
+/* Whether an excess over the others' own time at a place is large enough to be a slow clock. */
+int is_slower_place(int64_t apart_ns, int64_t others_ns);
+
 /* How far a unit is from the others over all steps: sums, over places, of medians over steps. */
 struct level {
     int64_t apart_ns;       /* own time minus that of the others */
@@ -426,9 +429,9 @@ struct level {
     int64_t shift_ns;       /* greatest lateness of its hosts, while places are added */
     int64_t widest_ns;      /* own time of the others at the place where it is longest */
     int64_t widest_more_ns; /* own time of the unit at that place, minus that of the others */
-    int widest_is_slower;   /* the unit is slower there (SLOWER) */
+    int widest_is_slower;   /* the unit is slower there (is_slower_place) */
     int64_t others_ns;      /* own time of the others */
-    int64_t slower_ns;      /* part of others_ns at places where the unit is slower (SLOWER) */
+    int64_t slower_ns;      /* part of others_ns at places where the unit is slower */
 };
 
 /*
