@@ -118,6 +118,7 @@ static struct fault fault_of(const struct explanation_search *it, const struct e
                           .apart = partitions->count,
                           .steps = it->marked,
                           .is_steady = explanation->is_steady,
+                          .is_scattered = explanation->is_scattered,
                           .is_late = explanation->measure != MEASURE_OWN,
                           .most_part = explanation->most_part};
 }
@@ -263,9 +264,11 @@ static void explaining_measure(struct explanation_search *it, struct explanation
         roles++;
         explanation->has_no_peers &= residuals->units == 1;
         if (explanation->is_steady) {
-            explanation->slow_ns += residuals->level[at].apart_ns * explanation->counted;
-            explanation->more_ns += residuals->level[at].more_ns * explanation->counted;
-            explanation->host_ns += residuals->level[at].host_ns * explanation->counted;
+            const struct level *level = &residuals->level[at];
+            int64_t slow_ns = explanation->is_scattered ? level->usual_ns : level->apart_ns;
+            explanation->slow_ns += slow_ns * explanation->counted;
+            explanation->more_ns += (slow_ns > level->more_ns ? slow_ns : level->more_ns) * explanation->counted;
+            explanation->host_ns += level->host_ns * explanation->counted;
         }
         for (size_t step = 0; !explanation->is_steady && step < steps; step++)
             if (it->marked[step] && residuals->beyond[(size_t)at * steps + step] != TIME_UNKNOWN) {

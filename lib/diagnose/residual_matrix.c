@@ -248,6 +248,7 @@ static void settle_unit(struct residual_matrix *residuals, struct sums *sums, si
         sums->list[count++] = sums->apart_ns[unit * steps + step];
     /* The lower quartile excludes a fault in fewer than three quarters of the steps. */
     residuals->level[unit].quiet_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
+    residuals->level[unit].usual_ns = count ? pick_quantile(sums->list, count, 0.5) : 0;
     count = 0;
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
         if (residuals->beyond[cell] != TIME_UNKNOWN)
@@ -532,7 +533,7 @@ static int64_t too_long(const struct fault *fault, const struct place_matrix *ma
                         const struct usual *usual, int64_t own_ns, int64_t pace_ns, size_t step)
 {
     int64_t apart_ns = own_ns - matrix->others[step];
-    int64_t steady_ns = apart_ns < usual->apart_ns ? apart_ns : usual->apart_ns;
+    int64_t steady_ns = fault->is_scattered || apart_ns < usual->apart_ns ? apart_ns : usual->apart_ns;
     int64_t fault_ns = fault->is_steady ? steady_ns : apart_ns - usual->apart_ns;
     int64_t growth_ns = fault->is_steady ? scale(own_ns, fault->most_part) : pace_ns - usual->pace_ns;
     if (fault_ns > 0 && growth_ns < fault_ns)

@@ -176,6 +176,7 @@ struct explanation {
     int32_t counted;      /* number of steps */
     int is_steady;        /* slow in all steps: compared with other units, not with its own past */
     enum measure measure; /* it was found in */
+    int is_scattered;     /* slow in all steps, but at other places in each: work beside it on the same GPU */
     int has_no_peers;     /* its ranks have their roles alone, and are compared with their past */
     int is_last;          /* its rank is certain to arrive after all others in all steps */
     double slower_part;   /* share of the others' own time that lies at places where the unit takes longer: 1
@@ -424,6 +425,7 @@ int is_slower_place(int64_t apart_ns, int64_t others_ns);
 struct level {
     int64_t apart_ns;       /* own time minus that of the others */
     int64_t quiet_ns;       /* apart per step, lower quartile over steps */
+    int64_t usual_ns;       /* same, median over steps */
     int64_t more_ns;        /* apart_ns, only places where it is positive */
     int64_t host_ns;        /* part of more_ns before operations that were enqueued later than the others' */
     int64_t shift_ns;       /* greatest lateness of its hosts, while places are added */
@@ -465,6 +467,8 @@ struct fault {
     size_t apart;
     const unsigned char *steps;
     int is_steady;
+    int is_scattered; /* a steady one that lies at other places in each step: the median over steps, which
+                         limits what is removed at a place, says nothing */
     int is_late;      /* only what lies before operations were enqueued is removed */
     double most_part; /* the largest part of an own time that may be removed */
 };
