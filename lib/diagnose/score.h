@@ -186,10 +186,12 @@ struct explanation {
     double hidden_part; /* the part of it that may be receives from other stages, which are not recorded */
     double leaf_part; /* the part of it after AllReduces that other ranks left later by half of it: trees end
                          sooner on some ranks */
+    int is_on_trial;  /* accepted without enough gain, as it may be hidden behind another */
     int on_estimates; /* most of it is own time after ends that are estimated */
     double most_part; /* the largest part of an own time that the fault may be */
     double certainty; /* log odds, after penalties */
-    int64_t gain_ns;  /* gain of the job by replay, beyond the gain of the explanations before it */
+    int64_t gain_ns;  /* gain of the job by replay: its part of the gain of all explanations */
+    int64_t alone_ns; /* gain of the job by replay if nothing else is slow */
     int64_t
         margin_ns;   /* time by which its ranks arrived after all others: the direct loss of their partners */
     int64_t slow_ns; /* excess of its ranks in its steps, limited to what others waited; mean over roles */
@@ -517,6 +519,12 @@ struct step_leads {
     double squares; /* sum, ns^2 */
 };
 
+/*
+ * Maximum number of faults: a longer list cannot be read, and each fault costs a replay for every kind of
+ * unit.
+ */
+enum { MOST_EXPLANATIONS = 12 };
+
 struct explanation_search {
     struct explanations *found;
     const struct acceptance_limits *acceptance_limits;
@@ -547,7 +555,9 @@ struct explanation_search {
     unsigned char *peak_marks; /* owned: [partition * steps + step], the steps of proposals of single steps */
     int64_t **kept_ns; /* owned: own times to restore in the replay after an attempt, [rank][operation of it];
                           NULL: unchanged since explanation_search_update_path */
-    int32_t *path;     /* owned: operations on the critical path of the replay */
+    int64_t *taken_ns[MOST_EXPLANATIONS]; /* owned: what the removal of each accepted fault took, see
+                                             note_taken() */
+    int32_t *path; /* owned: operations on the critical path of the replay */
     size_t path_length;
     struct replay *replay;
     int64_t lasts_ns; /* duration of the replay without what is explained */
