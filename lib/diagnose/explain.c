@@ -118,6 +118,7 @@ static struct fault fault_of(const struct explanation_search *it, const struct e
                           .apart = partitions->count,
                           .steps = it->marked,
                           .is_steady = explanation->is_steady,
+                          .is_scattered = explanation->is_scattered,
                           .is_late = explanation->measure != MEASURE_OWN,
                           .most_part = explanation->most_part};
 }
@@ -263,9 +264,11 @@ static void explaining_measure(struct explanation_search *it, struct explanation
         roles++;
         explanation->has_no_peers &= residuals->units == 1;
         if (explanation->is_steady) {
-            explanation->slow_ns += residuals->level[at].apart_ns * explanation->counted;
-            explanation->more_ns += residuals->level[at].more_ns * explanation->counted;
-            explanation->host_ns += residuals->level[at].host_ns * explanation->counted;
+            const struct level *level = &residuals->level[at];
+            int64_t slow_ns = explanation->is_scattered ? level->usual_ns : level->apart_ns;
+            explanation->slow_ns += slow_ns * explanation->counted;
+            explanation->more_ns += (slow_ns > level->more_ns ? slow_ns : level->more_ns) * explanation->counted;
+            explanation->host_ns += level->host_ns * explanation->counted;
         }
         for (size_t step = 0; !explanation->is_steady && step < steps; step++)
             if (it->marked[step] && residuals->beyond[(size_t)at * steps + step] != TIME_UNKNOWN) {
@@ -396,6 +399,8 @@ struct tally {
     int64_t hidden_ns;    /* part of it that may be unrecorded receives */
     int64_t leaf_ns;      /* part of it after operations that others left later */
     int64_t estimated_ns; /* part of it after ends that are estimated */
+    int64_t others_ns;    /* own time at all of its places, without the fault */
+    int64_t slower_ns;    /* part of it at places where the fault is noticeable */
     int32_t rank;
     int64_t *by_tag;      /* [tag + 1] */
     int64_t *by_position; /* of the role of the rank */
@@ -507,6 +512,9 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
 {
     struct tally *tally = context;
     const struct job_operation *at = &tally->it->source.job->operations[operation];
+    int64_t others_ns = at->own_ns == TIME_UNKNOWN ? 0 : at->own_ns - fault_ns;
+    tally->others_ns += others_ns;
+    tally->slower_ns += is_slower_place(fault_ns, others_ns) ? others_ns : 0;
     /* Own times show the phase. */
     tally->by_tag[at->tag + 1] += at->own_ns == TIME_UNKNOWN ? 0 : fault_ns;
     if (fault_ns > 0) {
@@ -541,17 +549,13 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
         fault->leaf_part = ratio_of(tally.leaf_ns, tally.sum_ns);
         fault->hidden_part = ratio_of(tally.hidden_ns, tally.sum_ns);
         fault->on_estimates = tally.estimated_ns * 2 > tally.sum_ns;
+        if (!fault->is_steady)
+            fault->slower_part = tally.others_ns > 0 ? ratio_of(tally.slower_ns, tally.others_ns) : 1;
     }
     free(tally.by_tag);
     free(tally.by_position);
     return failed ? -1 : 0;
 }
-
-/*
- * Maximum number of faults: a longer list cannot be read, and each fault costs a replay for every kind of
- * unit.
- */
-enum { MOST_EXPLANATIONS = 12 };
 
 void explanations_release(struct explanations *explanations)
 {
@@ -559,6 +563,38 @@ void explanations_release(struct explanations *explanations)
     free(explanations->items);
     free(explanations->marks);
     *explanations = (struct explanations){0};
+}
+
+/*
+ * Notes what the removal of a fault took from the own times of its ranks, one rank after the other. Returns
+ * -1 when memory runs out.
+ */
+static int note_taken(struct explanation_search *it, const struct explanation *fault, int64_t **taken_ns)
+{
+    const struct partition *partition = fault->partition;
+    size_t count = 0, next = 0;
+    for (size_t i = partition->first[fault->unit]; i < partition->first[fault->unit + 1]; i++)
+        count += it->source.job->ranks[partition->ranks[i]].count;
+    *taken_ns = array_new(count + 1, sizeof **taken_ns);
+    for (size_t i = partition->first[fault->unit]; *taken_ns && i < partition->first[fault->unit + 1]; i++) {
+        const struct job_rank *rank = &it->source.job->ranks[partition->ranks[i]];
+        const int64_t *kept_ns = it->kept_ns[partition->ranks[i]];
+        for (size_t j = 0; j < rank->count; j++)
+            (*taken_ns)[next++] = kept_ns[j] - it->replay->own_ns[rank->first + j];
+    }
+    return *taken_ns ? 0 : -1;
+}
+
+/* Gives back what the removal of a fault took (sign 1), or takes it again (-1). */
+static void give_back(struct explanation_search *it, const struct explanation *fault, const int64_t *taken_ns,
+                      int sign)
+{
+    const struct partition *partition = fault->partition;
+    for (size_t i = partition->first[fault->unit]; i < partition->first[fault->unit + 1]; i++) {
+        const struct job_rank *rank = &it->source.job->ranks[partition->ranks[i]];
+        for (size_t j = 0; j < rank->count; j++)
+            it->replay->own_ns[rank->first + j] += sign * *taken_ns++;
+    }
 }
 
 static void mark_explained(struct explanation_search *it, const struct explanation *explanation)
@@ -585,7 +621,7 @@ static int believe(struct explanation_search *it, const struct explanation *expl
     unsigned char *marks = &it->found->marks[it->found->count * steps];
     if (explanation->steps.marks)
         found->steps.marks = memcpy(marks, explanation->steps.marks, steps);
-    if (explaining_take_out(it, found))
+    if (explaining_take_out(it, found) || note_taken(it, found, &it->taken_ns[it->found->count]))
         return -1;
     it->found->count++;
     it->lasts_ns -= found->gain_ns;
@@ -609,15 +645,75 @@ static int is_worth(const struct explanation_search *it, const struct explanatio
 }
 
 /*
- * What is compared with its past has to have one: fewer steps before the fault may be warm-up, and what
- * recurs may be different work.
+ * Of two ranks that are slow at the same time, beside each other, neither has a gain alone. So a rank that is
+ * certain to be the last of its role in all steps, and that its partners waited for, is accepted on trial:
+ * settle_trials() decides.
+ */
+static int may_be_hidden(const struct explanation_search *it, const struct explanation *fault)
+{
+    const struct acceptance_limits *acceptance = it->acceptance_limits;
+    return fault->is_last && fault->certainty >= acceptance->sure &&
+           fault->margin_ns >= acceptance->worth_waited_ns * fault->counted;
+}
+
+/* Whether a fault costs enough where nothing else is slow. */
+static int is_worth_alone(const struct explanation_search *it, const struct explanation *fault)
+{
+    return fault->alone_ns >= it->acceptance_limits->worth_ns * fault->counted;
+}
+
+/* The mean of the gains of a fault if it is repaired first and if it is repaired last. */
+static int64_t mean_gain(const struct explanation *fault)
+{
+    return (fault->gain_ns + (fault->alone_ns > 0 ? fault->alone_ns : 0)) / 2;
+}
+
+/* Drops a fault that was accepted on trial. */
+static void drop(struct explanations *found, size_t number)
+{
+    found->count--;
+    memmove(&found->items[number], &found->items[number + 1],
+            (found->count - number) * sizeof *found->items);
+}
+
+/*
+ * Measures what each fault costs where all others are repaired, and drops those accepted on trial that cost
+ * too little then. Of two faults that hide each other, the first has no gain before the other is removed and
+ * the second has all of it: each gets the mean of its gain as the first and as the last, so that the sum stays.
+ */
+static void settle_trials(struct explanation_search *it)
+{
+    struct explanations *found = it->found;
+    size_t count = found->count, i = 0;
+    int64_t sum_ns = 0, means_ns = 0;
+    for (size_t number = 0; number < count; number++) {
+        struct explanation *fault = &found->items[i];
+        give_back(it, fault, it->taken_ns[number], 1);
+        fault->alone_ns = replay_run(it->replay) - it->lasts_ns;
+        if (fault->is_on_trial && !is_worth_alone(it, fault)) {
+            it->lasts_ns += fault->alone_ns;
+            drop(found, i);
+            continue;
+        }
+        give_back(it, fault, it->taken_ns[number], -1);
+        sum_ns += fault->gain_ns;
+        means_ns += mean_gain(fault);
+        i++;
+    }
+    for (i = 0; i < found->count; i++)
+        found->items[i].gain_ns = scale(sum_ns, ratio_of(mean_gain(&found->items[i]), means_ns));
+}
+
+/*
+ * What is compared with its past has to have one: fewer steps before the fault may be warm-up. What recurs
+ * has other steps between.
  */
 enum { STEPS_OF_PAST = 3 };
 
 static int has_reference(const struct explanation_search *it, const struct explanation *fault)
 {
-    return !fault->has_no_peers || (fault->steps.period == 1 &&
-                                    fault->steps.first >= it->source.baseline->first_step + STEPS_OF_PAST);
+    return !fault->has_no_peers || fault->steps.period > 1 ||
+           fault->steps.first >= it->source.baseline->first_step + STEPS_OF_PAST;
 }
 
 static void leave_idle(struct explanation_search *it, const struct explanation *proposal)
@@ -636,18 +732,21 @@ static int explain(struct explanation_search *it, struct error *error)
         struct explanation proposed = best;
         if (explaining_replay(it) || explaining_fit(it, &best))
             return error_no_memory(error);
-        if (best.gain_ns < explaining_least_gain(it, &best)) {
+        if (!best.is_last && best.gain_ns < explaining_least_gain(it, &best)) {
             leave_idle(it, &proposed);
             continue;
         }
         explaining_measure(it, &best);
         if (explaining_locate(it, &best))
             return error_no_memory(error);
-        if (!is_worth(it, &best) || !has_reference(it, &best))
+        best.is_on_trial = best.gain_ns < explaining_least_gain(it, &best) || !is_worth(it, &best);
+        if ((best.is_on_trial && !may_be_hidden(it, &best)) || !has_reference(it, &best))
             leave_idle(it, &proposed);
         else if (believe(it, &best))
             return error_no_memory(error);
     }
+    if (it->found->count)
+        settle_trials(it);
     return found < 0 ? error_no_memory(error) : 0;
 }
 

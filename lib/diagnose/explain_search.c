@@ -102,6 +102,8 @@ void explanation_search_release(struct explanation_search *it)
     free(it->peak_marks);
     explanation_search_commit_removed(it);
     free(it->kept_ns);
+    for (size_t i = 0; i < MOST_EXPLANATIONS; i++)
+        free(it->taken_ns[i]);
     free(it->path);
 }
 

@@ -233,6 +233,15 @@ static double most_part_of(const struct level *level)
     return (double)level->widest_more_ns / whole;
 }
 
+/*
+ * Whether the excess lies at other places in each step, as where another process shares the GPU: what most
+ * steps show is several times the sum of what most steps show at each place.
+ */
+static int is_scattered(const struct level *level)
+{
+    return level->usual_ns > 0 && level->usual_ns > 2 * level->apart_ns;
+}
+
 /* Proposes that a unit, one of those of a role, was slow in all steps. */
 static void propose_steady(struct explanation_search *it, size_t number, size_t role, size_t at,
                            struct explanation *proposal)
@@ -260,7 +269,8 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
     next.certainty = fmax(by_level * weight, by_lead) - hypotheses;
     next.is_last = by_lead - hypotheses > it->acceptance_limits->certainty;
     next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
-    next.most_part = most_part_of(level);
+    next.is_scattered = is_scattered(level);
+    next.most_part = next.is_scattered ? 1 : most_part_of(level);
     explanation_search_propose(it, &next, proposal);
 }
 

@@ -27,14 +27,15 @@ static double worth_of(const struct explanation *explanation, const struct basel
 }
 
 /*
- * The gain, or the time that its partners lost where that is certain and greater, as for a suspect
+ * The gain if nothing else is slow, or the time that its partners lost where that is certain and greater, as for a suspect
  * (suspect.c).
  */
 static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
                             const struct diagnose_options *options)
 {
     int is_sure = explanation->certainty >= limit_of(LIMIT_CERTAINTY_SURE);
-    int64_t time_ns = explanation->gain_ns;
+    int64_t time_ns =
+        explanation->alone_ns > explanation->gain_ns ? explanation->alone_ns : explanation->gain_ns;
     if (is_sure && explanation_counts_partners(explanation) && explanation->margin_ns > time_ns)
         time_ns = explanation->margin_ns;
     double worth = worth_of(explanation, baseline, time_ns);
@@ -139,7 +140,8 @@ static void ask(const struct findings *findings, struct finding *finding,
         finding_ask(findings, finding, RULE_STEADY, explanation->is_last && is_one ? NOT_ASKED : 1);
         finding_ask(findings, finding, RULE_ONE_PLACE,
                     explanation->is_last || is_one ? NOT_ASKED : explanation->slower_part);
-    }
+    } else if (explanation->has_no_peers && explanation->steps.period > 1)
+        finding_ask(findings, finding, RULE_ONE_PLACE, explanation->slower_part);
     if (job_lacks_stage_p2p(job) && finding->kind != FINDING_HOST)
         finding_ask(findings, finding, RULE_HIDDEN_RECEIVE, explanation->hidden_part);
     if (job->finished_only)

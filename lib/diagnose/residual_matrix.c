@@ -9,6 +9,7 @@
 #include "job/job.h"
 #include "model/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,16 +108,43 @@ static int64_t part_of_host(const struct place_matrix *matrix, int64_t late_ns, 
 }
 
 /*
- * The same in all steps. Ranks that wait for a late host in an operation compute in the meantime, so that the
- * same delay shows again before later operations that were queued in time: level->shift_ns is the greatest
- * lateness so far for which others waited. (Of single steps, only what takes longer than the unit's own quiet
- * steps counts, which such a delay does not.)
+ * The part of the operation before a place beside which its ranks compute: what they stay longer in it, they
+ * compute less after it. This is the slope of own time by the duration of the operation before, about the
+ * means of each rank; from 0 to 1, and 1 if the trace does not tell.
+ */
+static double part_beside(const struct place_times *times)
+{
+    double squares = 0, products = 0;
+    for (size_t rank = 0; rank < times->ranks; rank++) {
+        double own = 0, stay = 0, known = 0;
+        for (size_t cell = rank * times->steps; cell < (rank + 1) * times->steps; cell++)
+            if (times->own[cell] != TIME_UNKNOWN) {
+                own += (double)times->own[cell];
+                stay += (double)(times->pace[cell] - times->own[cell]);
+                known++;
+            }
+        for (size_t cell = rank * times->steps; cell < (rank + 1) * times->steps; cell++)
+            if (times->own[cell] != TIME_UNKNOWN) {
+                double longer = (double)(times->pace[cell] - times->own[cell]) - stay / known;
+                squares += longer * longer;
+                products += longer * ((double)times->own[cell] - own / known);
+            }
+    }
+    return squares > 0 ? fmin(fmax(-products / squares, 0), 1) : 1;
+}
+
+/*
+ * The same in all steps. Ranks that wait for a late host in an operation may compute in the meantime (a part
+ * `beside`), so that the same delay shows again before later operations that were queued in time:
+ * level->shift_ns is the greatest lateness so far for which others waited. (Of single steps, only what takes
+ * longer than the unit's own quiet steps counts, which such a delay does not.)
  */
 static int64_t part_of_host_always(const struct place_matrix *matrix, int64_t late_ns, int64_t waited_ns,
-                                   int64_t excess_ns, struct level *level)
+                                   int64_t excess_ns, double beside, struct level *level)
 {
+    int64_t shift_ns = scale(level->shift_ns, beside);
     if (!place_matrix_lateness_is(matrix, late_ns, excess_ns))
-        return level->shift_ns < excess_ns ? level->shift_ns : excess_ns;
+        return shift_ns < excess_ns ? shift_ns : excess_ns;
     waited_ns = late_ns < waited_ns ? late_ns : waited_ns;
     level->shift_ns = waited_ns > level->shift_ns ? waited_ns : level->shift_ns;
     return late_part(matrix, late_ns, excess_ns);
@@ -193,15 +221,21 @@ static int64_t usual_of(struct place_matrix *matrix, const int64_t *values, cons
  */
 static const double SLOWER = 0.04;
 
+int is_slower_place(int64_t apart_ns, int64_t others_ns)
+{
+    return (double)apart_ns > SLOWER * (double)others_ns;
+}
+
 static void add_levels(struct residual_matrix *residuals, struct place_matrix *matrix)
 {
+    double beside = part_beside(matrix->times);
     for (size_t unit = 0; unit < matrix->units; unit++) {
         struct level *level = &residuals->level[unit];
         int64_t apart_ns = usual_of(matrix, matrix->value, matrix->others, unit);
         if (apart_ns == TIME_UNKNOWN)
             continue;
         int64_t others_ns = usual_of(matrix, matrix->others, NULL, unit);
-        int is_slower = (double)apart_ns > SLOWER * (double)others_ns;
+        int is_slower = is_slower_place(apart_ns, others_ns);
         level->apart_ns += apart_ns;
         level->others_ns += others_ns;
         if (others_ns > level->widest_ns) {
@@ -214,7 +248,8 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
             continue;
         level->more_ns += apart_ns;
         level->host_ns += part_of_host_always(matrix, usual_of(matrix, matrix->late_more, NULL, unit),
-                                              usual_of(matrix, matrix->waited, NULL, unit), apart_ns, level);
+                                              usual_of(matrix, matrix->waited, NULL, unit), apart_ns, beside,
+                                              level);
     }
 }
 
@@ -243,6 +278,7 @@ static void settle_unit(struct residual_matrix *residuals, struct sums *sums, si
         sums->list[count++] = sums->apart_ns[unit * steps + step];
     /* The lower quartile excludes a fault in fewer than three quarters of the steps. */
     residuals->level[unit].quiet_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
+    residuals->level[unit].usual_ns = count ? pick_quantile(sums->list, count, 0.5) : 0;
     count = 0;
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
         if (residuals->beyond[cell] != TIME_UNKNOWN)
@@ -527,7 +563,7 @@ static int64_t too_long(const struct fault *fault, const struct place_matrix *ma
                         const struct usual *usual, int64_t own_ns, int64_t pace_ns, size_t step)
 {
     int64_t apart_ns = own_ns - matrix->others[step];
-    int64_t steady_ns = apart_ns < usual->apart_ns ? apart_ns : usual->apart_ns;
+    int64_t steady_ns = fault->is_scattered || apart_ns < usual->apart_ns ? apart_ns : usual->apart_ns;
     int64_t fault_ns = fault->is_steady ? steady_ns : apart_ns - usual->apart_ns;
     int64_t growth_ns = fault->is_steady ? scale(own_ns, fault->most_part) : pace_ns - usual->pace_ns;
     if (fault_ns > 0 && growth_ns < fault_ns)

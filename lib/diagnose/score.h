@@ -176,6 +176,7 @@ struct explanation {
     int32_t counted;      /* number of steps */
     int is_steady;        /* slow in all steps: compared with other units, not with its own past */
     enum measure measure; /* it was found in */
+    int is_scattered;     /* slow in all steps, but at other places in each: work beside it on the same GPU */
     int has_no_peers;     /* its ranks have their roles alone, and are compared with their past */
     int is_last;          /* its rank is certain to arrive after all others in all steps */
     double slower_part;   /* share of the others' own time that lies at places where the unit takes longer: 1
@@ -185,10 +186,12 @@ struct explanation {
     double hidden_part; /* the part of it that may be receives from other stages, which are not recorded */
     double leaf_part; /* the part of it after AllReduces that other ranks left later by half of it: trees end
                          sooner on some ranks */
+    int is_on_trial;  /* accepted without enough gain, as it may be hidden behind another */
     int on_estimates; /* most of it is own time after ends that are estimated */
     double most_part; /* the largest part of an own time that the fault may be */
     double certainty; /* log odds, after penalties */
-    int64_t gain_ns;  /* gain of the job by replay, beyond the gain of the explanations before it */
+    int64_t gain_ns;  /* gain of the job by replay: its part of the gain of all explanations */
+    int64_t alone_ns; /* gain of the job by replay if nothing else is slow */
     int64_t
         margin_ns;   /* time by which its ranks arrived after all others: the direct loss of their partners */
     int64_t slow_ns; /* excess of its ranks in its steps, limited to what others waited; mean over roles */
@@ -417,18 +420,22 @@ struct residual_matrix {
  */
 enum { OTHERS_TO_COMPARE = 3 };
 
+/* Whether an excess over the others' own time at a place is large enough to be a slow clock. */
+int is_slower_place(int64_t apart_ns, int64_t others_ns);
+
 /* How far a unit is from the others over all steps: sums, over places, of medians over steps. */
 struct level {
     int64_t apart_ns;       /* own time minus that of the others */
     int64_t quiet_ns;       /* apart per step, lower quartile over steps */
+    int64_t usual_ns;       /* same, median over steps */
     int64_t more_ns;        /* apart_ns, only places where it is positive */
     int64_t host_ns;        /* part of more_ns before operations that were enqueued later than the others' */
     int64_t shift_ns;       /* greatest lateness of its hosts, while places are added */
     int64_t widest_ns;      /* own time of the others at the place where it is longest */
     int64_t widest_more_ns; /* own time of the unit at that place, minus that of the others */
-    int widest_is_slower;   /* the unit is slower there (SLOWER) */
+    int widest_is_slower;   /* the unit is slower there (is_slower_place) */
     int64_t others_ns;      /* own time of the others */
-    int64_t slower_ns;      /* part of others_ns at places where the unit is slower (SLOWER) */
+    int64_t slower_ns;      /* part of others_ns at places where the unit is slower */
 };
 
 /*
@@ -462,6 +469,8 @@ struct fault {
     size_t apart;
     const unsigned char *steps;
     int is_steady;
+    int is_scattered; /* a steady one that lies at other places in each step: the median over steps, which
+                         limits what is removed at a place, says nothing */
     int is_late;      /* only what lies before operations were enqueued is removed */
     double most_part; /* the largest part of an own time that may be removed */
 };
@@ -510,6 +519,12 @@ struct step_leads {
     double squares; /* sum, ns^2 */
 };
 
+/*
+ * Maximum number of faults: a longer list cannot be read, and each fault costs a replay for every kind of
+ * unit.
+ */
+enum { MOST_EXPLANATIONS = 12 };
+
 struct explanation_search {
     struct explanations *found;
     const struct acceptance_limits *acceptance_limits;
@@ -540,7 +555,9 @@ struct explanation_search {
     unsigned char *peak_marks; /* owned: [partition * steps + step], the steps of proposals of single steps */
     int64_t **kept_ns; /* owned: own times to restore in the replay after an attempt, [rank][operation of it];
                           NULL: unchanged since explanation_search_update_path */
-    int32_t *path;     /* owned: operations on the critical path of the replay */
+    int64_t *taken_ns[MOST_EXPLANATIONS]; /* owned: what the removal of each accepted fault took, see
+                                             note_taken() */
+    int32_t *path; /* owned: operations on the critical path of the replay */
     size_t path_length;
     struct replay *replay;
     int64_t lasts_ns; /* duration of the replay without what is explained */
