@@ -134,14 +134,15 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
 }
 
 /*
- * When the next operation of the stream certainly began: a start that is assumed (job_operation.inferred) may
- * be too early, so that the one after it counts. TIME_UNKNOWN if there is none. The caller frees the list.
+ * When the next operation of the stream had certainly begun: a start that is assumed (job_operation.inferred)
+ * may be too early, so that the one after it counts. Stamped ones are as late as their stamps allow.
+ * TIME_UNKNOWN if there is none. The caller frees the list.
  */
 static int64_t *next_recorded_starts(const struct job *job)
 {
     int64_t *next = job_next_starts(job);
     for (size_t i = job->operation_count; next && i-- > 0;)
-        if (job->operations[i].inferred && job->operations[i].previous >= 0)
+        if (job->operations[i].inferred && !job->operations[i].stamped && job->operations[i].previous >= 0)
             next[job->operations[i].previous] = next[i];
     return next;
 }
