@@ -526,10 +526,14 @@ struct align_visit {
     int64_t leave_ns;
 };
 
-/* One meeting: consecutive visits. */
+/*
+ * One meeting: consecutive visits. In a one-way meeting, the participant of the second visit did not leave
+ * before that of the first had come, and nothing else is known: the other two times are not used.
+ */
 struct align_meeting {
     size_t first; /* index in visits */
     size_t count;
+    int is_one_way; /* `count` is 2 */
 };
 
 /* The input of align_solve. The arrays are borrowed. */

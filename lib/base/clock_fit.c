@@ -29,6 +29,17 @@ static int is_late(const struct align_visit *visit)
     return visit->come_ns == LATE;
 }
 
+/* Whether a visit of a meeting shows when its participant had come, and when it left. */
+static int has_come(const struct align_meeting *meeting, const struct align_visit *visits, size_t at)
+{
+    return !is_late(&visits[at]) && !(meeting->is_one_way && at == 1);
+}
+
+static int has_left(const struct align_meeting *meeting, size_t at)
+{
+    return !(meeting->is_one_way && at == 0);
+}
+
 /*
  * One pass over all meetings. Forward, distance is the greatest possible offset: a meeting ends no later than
  * any participant's departure, and no participant arrives after that. Backward, distance is minus the least
@@ -45,13 +56,15 @@ static int relax(struct solver *solver, int backward)
         for (size_t j = 0; j < meeting->count; j++) {
             int64_t distance = solver->distance[visits[j].clock];
             int64_t at = backward ? solver->slack_ns - visits[j].come_ns : visits[j].leave_ns;
-            if (distance < FAR && !(backward && is_late(&visits[j])) && distance + at < time)
+            int is_known = backward ? has_come(meeting, visits, j) : has_left(meeting, j);
+            if (distance < FAR && is_known && distance + at < time)
                 time = distance + at;
         }
         for (size_t j = 0; time < FAR && j < meeting->count; j++) {
             int64_t *distance = &solver->distance[visits[j].clock];
             int64_t at = backward ? visits[j].leave_ns : solver->slack_ns - visits[j].come_ns;
-            if (!(!backward && is_late(&visits[j])) && time + at < *distance) {
+            int is_known = backward ? has_left(meeting, j) : has_come(meeting, visits, j);
+            if (is_known && time + at < *distance) {
                 *distance = time + at;
                 improved = 1;
             }
@@ -122,7 +135,7 @@ static void fit_scales(const struct align_problem *problem, struct align_clock *
     for (size_t i = 0; i < problem->meeting_count; i++) {
         const struct align_visit *visits = problem->visits + problem->meetings[i].first;
         const struct align_visit *reference = NULL;
-        for (size_t j = 0; j < problem->meetings[i].count; j++)
+        for (size_t j = 0; !problem->meetings[i].is_one_way && j < problem->meetings[i].count; j++)
             if (visits[j].clock == problem->reference)
                 reference = &visits[j];
         for (size_t j = 0; reference && j < problem->meetings[i].count; j++)
@@ -207,7 +220,10 @@ struct placing {
     double *late_count;  /* owned: [clock], of these, late or over before another one came */
 };
 
-/* Collects what each meeting says about the offset of a clock, given those that are placed. */
+/*
+ * Collects what each meeting says about the offset of a clock, given those that are placed. One-way meetings
+ * bound it on one side only and are left out.
+ */
 static void bound_offset(struct placing *placing, int32_t clock)
 {
     placing->count = 0;
@@ -225,7 +241,7 @@ static void bound_offset(struct placing *placing, int32_t clock)
             if (visit->leave_ns + offset_ns < leave_ns[is_this])
                 leave_ns[is_this] = visit->leave_ns + offset_ns;
         }
-        if (leave_ns[0] == FAR || leave_ns[1] == FAR)
+        if (meeting->is_one_way || leave_ns[0] == FAR || leave_ns[1] == FAR)
             continue;
         placing->least_ns[placing->count] = come_ns[0] - leave_ns[1];
         placing->most_ns[placing->count++] = leave_ns[0] - come_ns[1];
@@ -301,6 +317,7 @@ static int mark_late(struct placing *placing)
     for (size_t i = 0; i < placing->problem->meeting_count; i++) {
         const struct align_meeting *meeting = &placing->problem->meetings[i];
         int64_t leave_ns, first = first_over(placing, meeting, &leave_ns);
+        first = meeting->is_one_way ? -1 : first;
         for (size_t j = meeting->first; first >= 0 && j < meeting->first + meeting->count; j++) {
             struct align_visit *visit = &placing->visits[j];
             int64_t come_ns = visit->come_ns + placing->offset_ns[visit->clock];

@@ -134,14 +134,61 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
 }
 
 /*
- * When the next operation of the stream certainly began: a start that is assumed (job_operation.inferred) may
- * be too early, so that the one after it counts. TIME_UNKNOWN if there is none. The caller frees the list.
+ * Adds that a receive between two hosts was not over before its send began, if both are placed by stamps,
+ * which are upper bounds of all times: the send began at the earliest at its lower bound.
+ */
+static void add_pair(const struct job *job, const struct job_instance *instance, const int64_t *earliest,
+                     struct meetings *meetings)
+{
+    const struct job_operation *send = NULL, *receive = NULL;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        *(member->function == FUNCTION_SEND ? &send : &receive) = member;
+    }
+    if (instance->function != FUNCTION_SEND || !send || !receive || !send->stamped || !receive->stamped ||
+        job->ranks[send->rank].clock == job->ranks[receive->rank].clock)
+        return;
+    const struct job_rank *from = &job->ranks[send->rank], *to = &job->ranks[receive->rank];
+    meetings->items[meetings->count++] =
+        (struct align_meeting){.first = meetings->visit_count, .count = 2, .is_one_way = 1};
+    int64_t come_ns = earliest[send - job->operations] + job_delay(job, send) + from->clock_offset_ns;
+    int64_t leave_ns = receive->end_ns + job_delay(job, receive) + to->clock_offset_ns;
+    meetings->visits[meetings->visit_count++] = (struct align_visit){from->clock, come_ns, come_ns};
+    meetings->visits[meetings->visit_count++] = (struct align_visit){to->clock, leave_ns, leave_ns};
+}
+
+/*
+ * The earliest start of each operation: that of stamped ones is when the one before it on its stream was over
+ * at the earliest, and not before they were enqueued. The caller frees the list.
+ */
+static int64_t *earliest_starts(const struct job *job)
+{
+    int64_t *earliest = array_new(job->operation_count, sizeof *earliest);
+    for (size_t i = 0; earliest && i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        const struct job_operation *before =
+            operation->previous < 0 ? NULL : &job->operations[operation->previous];
+        earliest[i] = operation->stamped ? operation->enqueued_ns : operation->start_ns;
+        if (!operation->stamped || !before || before->end_ns == TIME_UNKNOWN)
+            continue;
+        int64_t over_ns = before->end_ns;
+        if (before->stamped)
+            over_ns -= before->start_ns - earliest[before - job->operations];
+        earliest[i] = over_ns > earliest[i] ? over_ns : earliest[i];
+    }
+    return earliest;
+}
+
+/*
+ * When the next operation of the stream had certainly begun: a start that is assumed (job_operation.inferred)
+ * may be too early, so that the one after it counts. Stamped ones are as late as their stamps allow.
+ * TIME_UNKNOWN if there is none. The caller frees the list.
  */
 static int64_t *next_recorded_starts(const struct job *job)
 {
     int64_t *next = job_next_starts(job);
     for (size_t i = job->operation_count; next && i-- > 0;)
-        if (job->operations[i].inferred && job->operations[i].previous >= 0)
+        if (job->operations[i].inferred && !job->operations[i].stamped && job->operations[i].previous >= 0)
             next[job->operations[i].previous] = next[i];
     return next;
 }
@@ -157,14 +204,17 @@ static int64_t *leaving_times(const struct job *job)
 
 static int gather_meetings(const struct job *job, struct meetings *meetings, struct error *error)
 {
-    int64_t *left = leaving_times(job);
+    int64_t *left = leaving_times(job), *earliest = earliest_starts(job);
     meetings->visits = array_new(job->operation_count, sizeof *meetings->visits);
     meetings->items = array_new(job->instance_count, sizeof *meetings->items);
-    int failed = !left || !meetings->visits || !meetings->items;
+    int failed = !left || !earliest || !meetings->visits || !meetings->items;
     for (size_t i = 0; !failed && i < job->instance_count; i++)
         if (meets(job, &job->instances[i], left))
             add_meeting(job, &job->instances[i], left, meetings);
+        else
+            add_pair(job, &job->instances[i], earliest, meetings);
     free(left);
+    free(earliest);
     return failed ? error_no_memory(error) : 0;
 }
 

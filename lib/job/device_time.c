@@ -123,6 +123,8 @@ static void map_operation(struct job *job, size_t at)
     int64_t delay = job_delay(job, operation);
     int by_gpu = noticed_at(job, at) != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
     map_time(&job->drafts.issued_ns[at], delay);
+    if (job->drafts.stamps_ns)
+        map_time(&job->drafts.stamps_ns[at], delay);
     map_time(&operation->enqueued_ns, delay);
     if (!by_gpu)
         map_time(&operation->start_ns, delay);

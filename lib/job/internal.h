@@ -189,6 +189,24 @@ int job_map_rank(struct job *job, struct job_rank *rank);
  */
 int job_time_calls(struct job *job);
 
+/* -------------------- stamped_times.c -------------------- */
+
+/*
+ * Sets the times of a rank's operations that have only a duration and the time at which their record was
+ * dumped (drafts.stamps_ns): that is at most one interval between dumps after their end. So from the last to
+ * the first, each ended at the latest when it was dumped and when the next one of its stream began. An end
+ * that is late by part of an interval makes the gap before the operation longer and the next one shorter, so
+ * that in their sum over a step such errors cancel. Nothing is set if the dumps are too far apart for the
+ * steps. Returns -1 when out of memory.
+ */
+int job_place_by_stamps(struct job *job, const struct job_rank *rank);
+
+/*
+ * Moves the group that begins at `head` and was set in this way to the end of the operation before it on its
+ * stream, and to its enqueueing, if it began earlier.
+ */
+void job_delay_stamped(struct job *job, const struct job_rank *rank, size_t head);
+
 /* -------------------- early_stops.c -------------------- */
 
 /*

@@ -52,6 +52,7 @@ struct laid {
     int64_t initial_sync_ns;
     int64_t gpu_busy_ns;
     int64_t duration_ns;
+    int64_t stamp_ns;
     int64_t noticed_ns;
     struct job_notice notice;
     int32_t stream;
@@ -66,6 +67,7 @@ static struct laid take(const struct job *job, size_t at)
                          job->initial_sync_ns ? job->initial_sync_ns[at] : 0,
                          job->gpu_busy_ns ? job->gpu_busy_ns[at] : 0,
                          job->drafts.durations_ns ? job->drafts.durations_ns[at] : 0,
+                         job->drafts.stamps_ns ? job->drafts.stamps_ns[at] : 0,
                          job->drafts.noticed_ns ? job->drafts.noticed_ns[at] : 0,
                          job->drafts.notices ? job->drafts.notices[at] : (struct job_notice){0, 0},
                          job->drafts.streams ? job->drafts.streams[at] : 0,
@@ -83,6 +85,8 @@ static void put(struct job *job, size_t at, const struct laid *laid)
         job->gpu_busy_ns[at] = laid->gpu_busy_ns;
     if (job->drafts.durations_ns)
         job->drafts.durations_ns[at] = laid->duration_ns;
+    if (job->drafts.stamps_ns)
+        job->drafts.stamps_ns[at] = laid->stamp_ns;
     if (job->drafts.noticed_ns)
         job->drafts.noticed_ns[at] = laid->noticed_ns;
     if (job->drafts.notices)

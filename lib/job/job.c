@@ -147,6 +147,7 @@ void job_drafts_release(struct job_drafts *drafts)
     free(drafts->issued_ns);
     free(drafts->free_ns);
     free(drafts->durations_ns);
+    free(drafts->stamps_ns);
     free(drafts->noticed_ns);
     free(drafts->notices);
     free(drafts->sent);

@@ -61,6 +61,7 @@ struct job_operation {
     unsigned may_be_tree : 1; /* an AllReduce whose algorithm is not recorded */
     unsigned incomplete : 1;  /* a kernel channel has a start but no stop */
     unsigned inferred : 1;    /* assumed start: the end of the previous operation, or its enqueueing */
+    unsigned stamped : 1;     /* inferred from when its record was dumped (stamped_times.c) */
     signed root : 24;         /* rank in the communicator; -1: none */
     unsigned datatype : 6;
     unsigned all_taken : 1; /* its GPU took network data on each of its channels, at known times */
@@ -76,6 +77,7 @@ struct job_drafts {
     int64_t *issued_ns;    /* when it was called; TIME_UNKNOWN */
     int64_t *free_ns;      /* when its stream became free: end_ns, or later if its GPU took data until then */
     int64_t *durations_ns; /* recorded duration of an operation whose start is unknown; TIME_UNKNOWN */
+    int64_t *stamps_ns;    /* when the record of such an operation was dumped, after its end; TIME_UNKNOWN */
     int64_t *noticed_ns;   /* host clock minus GPU clock when the host noticed its start; TIME_UNKNOWN */
     struct job_notice *notices;
     struct job_sent *sent; /* not per operation: one per proxy operation that sends */
@@ -511,6 +513,7 @@ struct loader {
     size_t busy_capacity;
     size_t source_capacity;
     size_t duration_capacity;
+    size_t stamp_capacity;
     size_t noticed_capacity;
     size_t notice_capacity;
     size_t stream_capacity;

@@ -246,6 +246,15 @@ static int take_duration(struct loader *loader, size_t at, const struct operatio
                : 0;
 }
 
+static int take_stamp(struct loader *loader, size_t at, const struct operation *recorded)
+{
+    struct job_drafts *drafts = &loader->job->drafts;
+    int64_t stamp_ns = recorded->end_source == END_DUMP ? recorded->device.end_ns : TIME_UNKNOWN;
+    return drafts->stamps_ns || stamp_ns != TIME_UNKNOWN
+               ? store_optional_time(&drafts->stamps_ns, &loader->stamp_capacity, at, stamp_ns, TIME_UNKNOWN)
+               : 0;
+}
+
 static int take_noticed(struct loader *loader, size_t at, int64_t noticed_ns)
 {
     struct job_drafts *drafts = &loader->job->drafts;
@@ -339,8 +348,8 @@ static int take_more(struct loader *loader, size_t at, const struct stored_opera
         loader->channels[at] = (uint8_t)kernel->channels;
     if (take_initial_sync(loader, at, recorded) || take_call(loader, at, stored) ||
         take_busy(loader, at, recorded->gpu_busy_ns) || take_duration(loader, at, recorded) ||
-        take_noticed(loader, at, kernel->noticed_late_ns) || take_notice(loader, at, kernel->notice) ||
-        take_stream(loader, at, recorded->stream))
+        take_stamp(loader, at, recorded) || take_noticed(loader, at, kernel->noticed_late_ns) ||
+        take_notice(loader, at, kernel->notice) || take_stream(loader, at, recorded->stream))
         return error_no_memory(error);
     return take_source(loader, at, recorded->source, error);
 }

@@ -1,7 +1,7 @@
 /*
  * Builds the timelines of a loaded run: device times, streams and groups, aligned clocks, corrected ends, own
- * times and transfers. It calls device_time.c, clock_alignment.c, early_stops.c, shared_kernels.c and
- * arrival.c in this order.
+ * times and transfers. It calls device_time.c, stamped_times.c, clock_alignment.c, early_stops.c,
+ * shared_kernels.c and arrival.c in this order.
  */
 #include "base/base.h"
 #include "job/internal.h"
@@ -341,8 +341,8 @@ static void infer_start(struct job *job, size_t at)
 static void measure_own(struct job *job, struct job_operation *operation)
 {
     operation->own_ns = TIME_UNKNOWN;
-    if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN || operation->inferred ||
-        &job->operations[operation->group] != operation)
+    if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN ||
+        (operation->inferred && !operation->stamped) || &job->operations[operation->group] != operation)
         return;
     /* If starts are inferred, the ends of a group are only known now. */
     if (job->operations[operation->previous].inferred)
@@ -356,14 +356,31 @@ static void measure_own(struct job *job, struct job_operation *operation)
         operation->own_ns = 0;
 }
 
+/* An operation that is placed by its stamp began when its stream was free and it was enqueued, or later. */
+static void correct_stamped(struct job *job, const struct job_rank *rank, size_t at)
+{
+    struct job_operation *operation = &job->operations[at];
+    if (!operation->stamped)
+        return;
+    if (operation->previous >= 0)
+        operation->previous = job_last_of_group(job, operation->previous);
+    if (operation->group == (int32_t)at)
+        job_delay_stamped(job, rank, at);
+}
+
 static int infer_ranks(void *context, size_t worker, size_t first, size_t end)
 {
     struct job *job = context;
-    for (size_t i = first; i < end; i++)
-        for (size_t at = job->ranks[i].first; at < job->ranks[i].first + job->ranks[i].count; at++) {
+    for (size_t i = first; i < end; i++) {
+        const struct job_rank *rank = &job->ranks[i];
+        if (job_place_by_stamps(job, rank))
+            return -1;
+        for (size_t at = rank->first; at < rank->first + rank->count; at++) {
+            correct_stamped(job, rank, at);
             infer_start(job, at);
             measure_own(job, &job->operations[at]);
         }
+    }
     return 0;
 }
 
@@ -417,6 +434,7 @@ int job_build_timelines(struct job *job, struct error *error)
         return error_no_memory(error);
     int failed = for_ranks(job, infer_ranks), mended, estimated;
     drop(&job->drafts.durations_ns);
+    drop(&job->drafts.stamps_ns);
     if (failed)
         return error_no_memory(error);
     if (job_align_clocks(job, error) || job_correct_ends(job, &mended, error) ||

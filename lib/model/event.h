@@ -172,7 +172,8 @@ enum end_source {
     END_UNKNOWN = 0, /* the trace does not show when it ended */
     END_KERNEL = 1,  /* a kernel channel with begin and end */
     END_PROXY = 2,   /* end of its last proxy operation: late by up to milliseconds */
-    END_HOST = 3     /* end of the operation's own record (the host polls) */
+    END_HOST = 3,    /* end of the operation's own record (the host polls) */
+    END_DUMP = 4     /* first dump of the recorder after it ended: late by up to the interval of the dumps */
 };
 
 struct kernel_channel {

@@ -54,7 +54,8 @@ static const char *protocol_word(int number)
 static const char *end_source_word(int number)
 {
     static const char *const words[] = {
-        [END_UNKNOWN] = "unknown", [END_KERNEL] = "kernel", [END_PROXY] = "proxy", [END_HOST] = "host"};
+        [END_UNKNOWN] = "unknown", [END_KERNEL] = "kernel", [END_PROXY] = "proxy", [END_HOST] = "host",
+        [END_DUMP] = "dump"};
     return words[number];
 }
 
@@ -65,7 +66,7 @@ static const struct {
 } vocabularies[] = {
     {"function", FUNCTION_COUNT, function_word},    {"datatype", DATATYPE_COUNT, datatype_word},
     {"algorithm", ALGORITHM_COUNT, algorithm_word}, {"protocol", PROTOCOL_COUNT, protocol_word},
-    {"end_source", END_HOST + 1, end_source_word},
+    {"end_source", END_DUMP + 1, end_source_word},
 };
 
 static int write_words(struct statement *insert, size_t at, struct error *error)

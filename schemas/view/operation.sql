@@ -45,7 +45,7 @@ SELECT o.operation_id, -- integer: number of the operation: file number x 2^32 +
        o.device_end_ns / 1e3 AS device_end_us, -- real us: end on the device, as seen by the host
        o.duration_ns / 1e3 AS duration_us, -- real us: duration on the device; on the clock of the GPU, if recorded
        o.initial_sync_ns / 1e3 AS initial_sync_us, -- real us: first phase of its kernel: wait for the other ranks
-       e.name AS end_source, -- text: source of its end: kernel, proxy or host
+       e.name AS end_source, -- text: source of its end: kernel, proxy, host or dump
        CASE WHEN o.gpu_begin IS NOT NULL THEN printf('%u', o.gpu_begin) END AS gpu_begin, -- text: GPU clock at its start, decimal
        CASE WHEN o.gpu_end IS NOT NULL THEN printf('%u', o.gpu_end) END AS gpu_end, -- text: GPU clock at its end, decimal
        o.flags & 1 AS unfinished, -- integer: 1: it did not end within the trace

@@ -29,6 +29,7 @@ struct inspector_file {
     struct inspector_source_processes source_processes;
     struct inspector_transfers transfers;
     int64_t source_process; /* source process of the marker that lines without a header belong to; -1: none */
+    int64_t dumped_ns;      /* when that marker was written; TIME_UNKNOWN */
     int64_t left;           /* how many such lines are still to come; COUNT_UNKNOWN: not given */
     int traces_proxies;
     struct buffer version; /* version of the format in the last header */
@@ -105,10 +106,24 @@ static size_t forget_stale_end(struct interval_ns *interval)
 }
 
 /*
- * When the operation ran: from the channels that have both ends. Without any, the recorder measured on the
- * host from the call to the last event of the operation, which gives a late end and a duration that includes
- * time in the queue. Returns the number of stale ends.
+ * The end of an operation without kernel times: it ended before its record was dumped. Without the time of
+ * the dump, a duration measured on the host counts from the call.
  */
+static void bound_end(const struct inspector_line *line, struct operation *operation)
+{
+    if (operation->device.begin_ns == TIME_UNKNOWN && line->dumped_ns != TIME_UNKNOWN) {
+        operation->end_source = END_DUMP;
+        operation->device.end_ns = line->dumped_ns;
+        return;
+    }
+    if (line->timing != TIMING_OPERATION_CPU || line->duration_ns == COUNT_UNKNOWN)
+        return;
+    operation->end_source = END_HOST;
+    if (line->enqueue.begin_ns != TIME_UNKNOWN && line->enqueue.begin_ns <= INT64_MAX - line->duration_ns)
+        operation->device.end_ns = line->enqueue.begin_ns + line->duration_ns;
+}
+
+/* When the operation ran: from the channels that have both ends. Returns the number of stale ends. */
 static size_t measure(struct inspector_line *line, struct operation *operation)
 {
     size_t stale = forget_stale_end(&line->enqueue);
@@ -131,11 +146,7 @@ static size_t measure(struct inspector_line *line, struct operation *operation)
         operation->end_source = END_KERNEL;
         return stale;
     }
-    if (line->timing != TIMING_OPERATION_CPU || line->duration_ns == COUNT_UNKNOWN)
-        return stale;
-    operation->end_source = END_HOST;
-    if (line->enqueue.begin_ns != TIME_UNKNOWN && line->enqueue.begin_ns <= INT64_MAX - line->duration_ns)
-        operation->device.end_ns = line->enqueue.begin_ns + line->duration_ns;
+    bound_end(line, operation);
     return stale;
 }
 
@@ -292,6 +303,7 @@ static int claim(struct inspector_file *file)
     if (file->source_process < 0 || file->left == 0)
         return 0;
     file->left -= file->left > 0;
+    file->line->dumped_ns = file->dumped_ns;
     file->line->identity = inspector_identity_of(&file->source_processes, file->source_process);
     return 1;
 }
@@ -304,6 +316,7 @@ static int take_marker(struct inspector_file *file, uint64_t offset, struct erro
     if (file->source_process < 0)
         return error_no_memory(error);
     file->left = stats->records;
+    file->dumped_ns = file->line->dumped_ns;
     file->traces_proxies |= stats->traces_proxies;
     return inspector_source_process_count(&file->source_processes, file->source_process, stats, file->sink,
                                           offset, error) ||
@@ -541,7 +554,7 @@ static int inspector_read(struct input *input, const struct format_sink *sink, c
 
 const struct format format_inspector = {
     .name = "inspector",
-    .version = 1,
+    .version = 2,
     .description = "JSON lines of NVIDIA's Inspector profiler plugin",
     .unknown = "unknown record",
     .sniff = inspector_sniff,

@@ -99,6 +99,7 @@ struct inspector_line {
     enum inspector_record record;
     int has_identity; /* the line itself has the identity */
     struct inspector_identity identity;
+    int64_t dumped_ns; /* when the line, or its marker, was written; since the epoch; TIME_UNKNOWN */
 
     int is_point_to_point;
     enum function function;

@@ -211,6 +211,7 @@ static void read_identity(struct json *json, const struct value *root, struct in
     identity->revision = text_of(json, metadata, "git_rev");
     identity->host = text_of(json, metadata, "hostname");
     identity->pid = member_natural(json, metadata, "pid", COUNT_UNKNOWN);
+    line->dumped_ns = member_moment(json, metadata, "dump_timestamp_us");
     line->has_identity = header && (identity->communicator_hash || identity->rank != COUNT_UNKNOWN);
 }
 

@@ -45,7 +45,7 @@ static const struct scan_field head_fields[] = {
 };
 
 static const struct scan_field writer_fields[] = {
-    SKIP("", SCAN_SKIP_UNSIGNED),
+    FIELD("", SCAN_MICROSECONDS, dumped_ns),
     FIELD(",\"hostname\":\"", SCAN_TEXT, identity.host),
     FIELD("\",\"pid\":", SCAN_NATURAL, identity.pid),
     SKIP("},", SCAN_NOTHING),
@@ -284,6 +284,7 @@ static const char *scan_beginning(struct inspector_scanner *scanner, const char 
     if (line->has_identity)
         return scan_header(scanner, text, end, line);
     line->identity = inspector_nobody;
+    line->dumped_ns = TIME_UNKNOWN;
     return text + 1;
 }
 

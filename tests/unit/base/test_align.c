@@ -82,6 +82,34 @@ static void one_meeting(void **state)
     assert_true(clocks[1].scale == 1);
 }
 
+/*
+ * By hand. Clock 1 shows 1000 less than clock 0. The common operation bounds the offset to 900..1050, as
+ * above. What 0 sends from 40 on is there at 60, true time, which is -940 on clock 1: 980 or more. What 1
+ * sends from 10 on (-990) is there at 25: 1015 or less. The other times of such a meeting do not count.
+ */
+static void one_way_meetings(void **state)
+{
+    struct world world;
+    struct align_clock clocks[2];
+    world_init(&world, 2);
+    world.offset[1] = 1000;
+    add_meeting(&world);
+    add_visit(&world, 0, 0, 100);
+    add_visit(&world, 1, 50, 100);
+    add_meeting(&world);
+    add_visit(&world, 0, 40, 0);
+    add_visit(&world, 1, 5000, 60);
+    add_meeting(&world);
+    add_visit(&world, 1, 10, 0);
+    add_visit(&world, 0, 5000, 25);
+    world.meetings[1].is_one_way = world.meetings[2].is_one_way = 1;
+    solve(&world, clocks);
+    assert_int_equal(clocks[1].state, ALIGN_SOLVED);
+    assert_int_equal(clocks[1].uncertainty_ns, 18);
+    assert_int_equal(clocks[1].offset_ns, 980 + (1015 - 980) / 2);
+    assert_true(clocks[1].scale == 1);
+}
+
 /* Clock 2 has no common operation with 0: its error bound is that of 1 plus that of its own with 1. */
 static void doubt_adds_up_along_a_chain(void **state)
 {
@@ -272,6 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_meeting),
+        cmocka_unit_test(one_way_meetings),
         cmocka_unit_test(doubt_adds_up_along_a_chain),
         cmocka_unit_test(random_worlds),
         cmocka_unit_test(slack_grants_late_news),

@@ -64,6 +64,8 @@ static void lines_belong_to_their_marker(void **state)
     assert_int_equal(last->origin.pid, 7);
     assert_null(last->origin.communicator_name);
     assert_int_equal(last->operation.sequence, 3);
+    assert_int_equal(last->operation.device.end_ns, 17000);
+    assert_int_equal(last->operation.end_source, END_DUMP);
     recording_release(&recording);
 }
 

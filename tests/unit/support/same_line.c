@@ -137,6 +137,7 @@ const char *difference_of_inspector_lines(const struct inspector_line *left,
     SAME(identity.communicator_size);
     SAME(identity.node_count);
     SAME(identity.pid);
+    SAME(dumped_ns);
     SAME(is_point_to_point);
     SAME(function);
     SAME(algorithm);

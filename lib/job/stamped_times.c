@@ -1,0 +1,157 @@
+/*
+ * Places operations in time of which only the duration and the time at which their record was dumped are
+ * known, as in files of NVIDIA's Inspector. Needs streams and groups.
+ */
+#include "base/base.h"
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+
+/* Records that one dump writes have stamps some microseconds apart. No dump follows another this soon. */
+static const int64_t ONE_DUMP_NS = 50000;
+/* The usual distance of dumps while a process is busy is this quantile: it is longer if nothing ended. */
+static const double BUSY = 0.1;
+/* A step must span this many dumps. Otherwise its operations share a stamp, and their gaps are not known. */
+enum { DUMPS_OF_STEP = 4 };
+
+static int64_t stamp_of(const struct job *job, size_t at)
+{
+    return job->drafts.stamps_ns ? job->drafts.stamps_ns[at] : TIME_UNKNOWN;
+}
+
+static int is_stamped(const struct job *job, size_t at)
+{
+    return job->operations[at].start_ns == TIME_UNKNOWN && stamp_of(job, at) != TIME_UNKNOWN &&
+           job_draft_duration(job, at) != TIME_UNKNOWN;
+}
+
+/* Lists the distances between the dumps of a rank. Returns their number. */
+static size_t list_distances(const struct job *job, const struct job_rank *rank, int64_t *distances)
+{
+    size_t count = 0;
+    int64_t last_ns = TIME_UNKNOWN;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        int64_t stamp_ns = stamp_of(job, i);
+        if (stamp_ns == TIME_UNKNOWN)
+            continue;
+        if (last_ns != TIME_UNKNOWN && stamp_ns - last_ns > ONE_DUMP_NS)
+            distances[count++] = stamp_ns - last_ns;
+        if (last_ns == TIME_UNKNOWN || stamp_ns > last_ns)
+            last_ns = stamp_ns;
+    }
+    return count;
+}
+
+/* The mean length of a rank's steps by its stamps; 0: unknown. */
+static double step_length(const struct job *job, const struct job_rank *rank)
+{
+    int64_t first_ns = TIME_UNKNOWN, last_ns = TIME_UNKNOWN;
+    int32_t first = -1, last = -1;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        int32_t step = job->operations[i].step;
+        int64_t stamp_ns = stamp_of(job, i);
+        if (stamp_ns == TIME_UNKNOWN || step < 0)
+            continue;
+        if (first < 0) {
+            first = step;
+            first_ns = stamp_ns;
+        }
+        last = step;
+        last_ns = stamp_ns;
+    }
+    return last > first ? (double)(last_ns - first_ns) / (last - first) : 0;
+}
+
+/* Whether the stamps of a rank are dense enough. `distances` has room for one entry per operation. */
+static int are_dense(const struct job *job, const struct job_rank *rank, int64_t *distances)
+{
+    size_t count = list_distances(job, rank, distances);
+    if (count == 0)
+        return 0;
+    return (double)pick_quantile(distances, count, BUSY) * DUMPS_OF_STEP <= step_length(job, rank);
+}
+
+/*
+ * The latest start of a group, whose kernel all its operations share: each ended before its stamp, and before
+ * the next operation of the stream began. TIME_UNKNOWN if a time or a duration is missing.
+ */
+static int64_t latest_start(const struct job *job, size_t head, size_t end, int64_t next_ns)
+{
+    int64_t start_ns = TIME_UNKNOWN;
+    for (size_t i = head; i < end; i++) {
+        if (!is_stamped(job, i))
+            return TIME_UNKNOWN;
+        int64_t over_ns = stamp_of(job, i);
+        over_ns = next_ns != TIME_UNKNOWN && next_ns < over_ns ? next_ns : over_ns;
+        over_ns -= job_draft_duration(job, i);
+        start_ns = start_ns == TIME_UNKNOWN || over_ns < start_ns ? over_ns : start_ns;
+    }
+    return start_ns;
+}
+
+static void put_start(struct job *job, size_t at, int64_t start_ns)
+{
+    struct job_operation *operation = &job->operations[at];
+    operation->start_ns = start_ns;
+    operation->end_ns = job->drafts.free_ns[at] = start_ns + job_draft_duration(job, at);
+    operation->ends = ENDS_BY_HOST;
+    operation->inferred = operation->stamped = 1;
+}
+
+/* The end of a group that begins at `head`. */
+static size_t end_of_group(const struct job *job, const struct job_rank *rank, size_t head)
+{
+    size_t end = head + 1;
+    while (end < rank->first + rank->count && job->operations[end].group == (int32_t)head)
+        end++;
+    return end;
+}
+
+/* Goes back over the groups of a rank. `next_ns` has one entry per operation of the job, for first ones. */
+static void place_backwards(struct job *job, const struct job_rank *rank, int64_t *next_ns)
+{
+    for (size_t i = rank->first + rank->count; i-- > rank->first;) {
+        const struct job_operation *first = &job->operations[i];
+        if (first->group != (int32_t)i)
+            continue;
+        size_t end = end_of_group(job, rank, i);
+        int64_t start_ns = latest_start(job, i, end, next_ns[i - rank->first]);
+        for (size_t at = i; start_ns != TIME_UNKNOWN && at < end; at++)
+            put_start(job, at, start_ns);
+        if (first->previous < 0 || first->start_ns == TIME_UNKNOWN)
+            continue;
+        int64_t *before_ns = &next_ns[(size_t)job->operations[first->previous].group - rank->first];
+        if (*before_ns == TIME_UNKNOWN || first->start_ns < *before_ns)
+            *before_ns = first->start_ns;
+    }
+}
+
+int job_place_by_stamps(struct job *job, const struct job_rank *rank)
+{
+    int64_t *next_ns = array_new(rank->count, sizeof *next_ns);
+    int64_t *distances = array_new(rank->count, sizeof *distances);
+    int failed = !next_ns || !distances;
+    for (size_t i = 0; !failed && i < rank->count; i++)
+        next_ns[i] = TIME_UNKNOWN;
+    if (!failed && job->drafts.stamps_ns && are_dense(job, rank, distances))
+        place_backwards(job, rank, next_ns);
+    free(next_ns);
+    free(distances);
+    return failed ? -1 : 0;
+}
+
+/* Moves a group to the end of what came before it on its stream, and to its enqueueing, if it is earlier. */
+void job_delay_stamped(struct job *job, const struct job_rank *rank, size_t head)
+{
+    const struct job_operation *first = &job->operations[head];
+    const struct job_operation *previous = first->previous < 0 ? NULL : &job->operations[first->previous];
+    int64_t least_ns = first->enqueued_ns;
+    if (previous && previous->end_ns > least_ns)
+        least_ns = previous->end_ns;
+    size_t end = end_of_group(job, rank, head);
+    if (first->start_ns < least_ns)
+        for (size_t i = head; i < end; i++)
+            put_start(job, i, least_ns);
+}

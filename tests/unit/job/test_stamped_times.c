@@ -1,0 +1,170 @@
+#include "job/internal.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include "support/cmocka_all.h"
+
+#include <string.h>
+
+/*
+ * Operations with a duration and the time of the dump that recorded them. One rank; all times in
+ * microseconds, converted to nanoseconds. Two steps of four operations, dumps every 100.
+ */
+
+enum { COUNT = 8 };
+
+struct play {
+    struct job job;
+    struct job_rank rank;
+    struct job_operation operations[COUNT];
+    int64_t free_ns[COUNT];
+    int64_t durations_ns[COUNT];
+    int64_t stamps_ns[COUNT];
+};
+
+static void play_init(struct play *play, const int64_t stamps_us[COUNT], int64_t duration_us)
+{
+    memset(play, 0, sizeof *play);
+    play->job = (struct job){.ranks = &play->rank,
+                             .rank_count = 1,
+                             .operations = play->operations,
+                             .operation_count = COUNT,
+                             .drafts = {.free_ns = play->free_ns,
+                                        .durations_ns = play->durations_ns,
+                                        .stamps_ns = play->stamps_ns}};
+    play->rank = (struct job_rank){.count = COUNT};
+    for (int i = 0; i < COUNT; i++) {
+        play->operations[i] = (struct job_operation){.group = i,
+                                                     .previous = i - 1,
+                                                     .step = i / 4,
+                                                     .function = FUNCTION_SEND,
+                                                     .enqueued_ns = 0,
+                                                     .start_ns = TIME_UNKNOWN,
+                                                     .end_ns = TIME_UNKNOWN};
+        play->free_ns[i] = TIME_UNKNOWN;
+        play->durations_ns[i] = duration_us * 1000;
+        play->stamps_ns[i] = stamps_us[i] * 1000;
+    }
+}
+
+static void place(struct play *play)
+{
+    assert_int_equal(job_place_by_stamps(&play->job, &play->rank), 0);
+}
+
+static void assert_times(const struct play *play, int at, int64_t start_us, int64_t end_us)
+{
+    assert_int_equal(play->operations[at].start_ns, start_us * 1000);
+    assert_int_equal(play->operations[at].end_ns, end_us * 1000);
+    assert_int_equal(play->free_ns[at], end_us * 1000);
+    assert_true(play->operations[at].stamped);
+    assert_true(play->operations[at].inferred);
+}
+
+static const int64_t even_us[COUNT] = {100, 200, 300, 400, 1100, 1200, 1300, 1400};
+
+/* Each ended when it was dumped; what shares a dump ended before the next one began. */
+static void an_end_is_bounded_by_its_dump_and_by_the_next_start(void **state)
+{
+    struct play play;
+    const int64_t stamps_us[COUNT] = {100, 300, 300, 400, 1100, 1200, 1300, 1400};
+    play_init(&play, stamps_us, 20);
+    place(&play);
+    assert_times(&play, 0, 80, 100);
+    assert_times(&play, 1, 260, 280);
+    assert_times(&play, 2, 280, 300);
+    assert_times(&play, 7, 1380, 1400);
+}
+
+/* A kernel time after it is a bound, too, and stays. */
+static void a_recorded_start_is_a_bound(void **state)
+{
+    struct play play;
+    play_init(&play, even_us, 20);
+    play.operations[2].start_ns = 190000;
+    play.operations[2].end_ns = 290000;
+    place(&play);
+    assert_times(&play, 1, 170, 190);
+    assert_int_equal(play.operations[2].start_ns, 190000);
+    assert_false(play.operations[2].stamped);
+}
+
+/* The operations of a group begin together, as early as the stamp of each allows. */
+static void a_group_begins_together(void **state)
+{
+    struct play play;
+    play_init(&play, even_us, 20);
+    play.operations[2].group = 1;
+    play.operations[2].previous = 0;
+    play.operations[2].function = FUNCTION_RECV;
+    play.durations_ns[2] = 150000;
+    place(&play);
+    assert_times(&play, 1, 150, 170);
+    assert_times(&play, 2, 150, 300);
+}
+
+/* Without the stamp or the duration of one of a group, the kernel's start is not known. */
+static void a_group_needs_all_of_its_times(void **state)
+{
+    for (int lacks_duration = 0; lacks_duration < 2; lacks_duration++) {
+        struct play play;
+        play_init(&play, even_us, 20);
+        play.operations[2].group = 1;
+        play.operations[2].previous = 0;
+        (lacks_duration ? play.durations_ns : play.stamps_ns)[2] = TIME_UNKNOWN;
+        place(&play);
+        assert_int_equal(play.operations[1].start_ns, TIME_UNKNOWN);
+        assert_false(play.operations[1].stamped);
+    }
+}
+
+/* If dumps are as far apart as steps, stamps do not tell the gaps of a step. */
+static void rare_dumps_tell_nothing(void **state)
+{
+    struct play play;
+    const int64_t stamps_us[COUNT] = {500, 500, 1000, 1000, 1500, 1500, 2000, 2000};
+    play_init(&play, stamps_us, 20);
+    place(&play);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(play.operations[i].start_ns, TIME_UNKNOWN);
+}
+
+/* Lines of one dump are written some microseconds apart. Those are not dumps that follow each other soon. */
+static void lines_of_one_dump_are_no_dumps(void **state)
+{
+    struct play play;
+    const int64_t stamps_us[COUNT] = {500, 508, 1000, 1008, 1500, 1508, 2000, 2008};
+    play_init(&play, stamps_us, 20);
+    place(&play);
+    assert_int_equal(play.operations[0].start_ns, TIME_UNKNOWN);
+}
+
+/* Not before the operation before it was over, nor before it was enqueued, whatever the stamp says. */
+static void not_before_its_stream_was_free(void **state)
+{
+    struct play play;
+    play_init(&play, even_us, 20);
+    place(&play);
+    play.operations[0].end_ns = 195000;
+    job_delay_stamped(&play.job, &play.rank, 1);
+    assert_times(&play, 1, 195, 215);
+    play.operations[4].enqueued_ns = 1090000;
+    job_delay_stamped(&play.job, &play.rank, 4);
+    assert_times(&play, 4, 1090, 1110);
+    job_delay_stamped(&play.job, &play.rank, 6);
+    assert_times(&play, 6, 1280, 1300);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_end_is_bounded_by_its_dump_and_by_the_next_start),
+        cmocka_unit_test(a_recorded_start_is_a_bound),
+        cmocka_unit_test(a_group_begins_together),
+        cmocka_unit_test(a_group_needs_all_of_its_times),
+        cmocka_unit_test(rare_dumps_tell_nothing),
+        cmocka_unit_test(lines_of_one_dump_are_no_dumps),
+        cmocka_unit_test(not_before_its_stream_was_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
