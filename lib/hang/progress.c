@@ -26,6 +26,12 @@ static int ended(const struct job_operation *operation)
     return operation->end_ns != TIME_UNKNOWN && !operation->unfinished;
 }
 
+/* An estimated end is taken from when other operations began, so it does not show that ends are recorded. */
+static int has_recorded_end(const struct job_operation *operation)
+{
+    return ended(operation) && operation->ends != ENDS_ESTIMATED;
+}
+
 static void note_next(struct operation_progress *progress)
 {
     const struct job *job = progress->job;
@@ -76,10 +82,10 @@ static int note_likes(struct operation_progress *progress)
         int64_t *like = map_put(&progress->likes, like_key(progress->job, operation), 0, NULL);
         if (!like)
             return -1;
-        if (has_start || ended(operation))
+        if (has_start || has_recorded_end(operation))
             *like |= IS_SEEN;
         if (operation_progress_next_began(progress, (int32_t)i))
-            *like = (*like & IS_SEEN) | IS_FOLLOWED | (ended(operation) ? 0 : LACKS_END) |
+            *like = (*like & IS_SEEN) | IS_FOLLOWED | (has_recorded_end(operation) ? 0 : LACKS_END) |
                     (has_start ? 0 : LACKS_START);
     }
     return 0;

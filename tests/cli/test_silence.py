@@ -241,6 +241,23 @@ class Silence(Case):
                         self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).verdict.startswith(
                             "not enough data: operations have no end times"))
 
+    def test_the_last_kernels_of_a_ring_note_no_stop(self):
+        """Nothing follows the last sends, so their ends are not even estimated: no sign of a hang. If one rank hangs, the
+        operations that need it show this.
+        """
+        job = "--shape context --ranks 8 --per-node 8 --layers 2 --steps 10 --cp 4 --dialect chrome-v7 --seed 41"
+        for fault in ("", " --fault freeze:5:7:7:0"):
+            with self.subTest(fault=fault):
+                traces, _ = self.simulate(job + fault)
+                self.store.unlink(missing_ok=True)
+                self.run_program("ingest", *traces)
+                said = self.run_program("diagnose").verdict
+                self.assertNotIn("Send", said.split("Evidence")[0])
+                findings = self.json("diagnose")["findings"]
+                self.assertEqual([finding["kind"] for finding in findings], ["missing"] * bool(fault))
+                for finding in findings:
+                    self.assertIn(5, finding["candidates"])
+
     def test_networks_alone(self):
         """Only proxy operations and their network steps: links are analyzed, ranks are not."""
         traces, _ = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 2 --steps 20 --dialect chrome-v2 --seed 5")
