@@ -7,15 +7,18 @@
 #include "job/job.h"
 #include "model/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /*
- * Host clock minus GPU clock: the least value seen in a block of operations and in its neighbours. The host
- * notices a start late but never early, and the two clocks drift apart slowly.
+ * Host clock minus GPU clock: the least value seen in a block of operations and in its neighbours, without
+ * what a drift of the clocks adds. The host notices a start late but never early.
  */
 struct host_delays {
-    int64_t *least; /* [block] */
+    int64_t *least; /* owned: [block] */
     size_t count;
+    double drift; /* host clock minus GPU clock, per GPU time, since `origin_ns` on the GPU's clock */
+    int64_t origin_ns;
 };
 
 static void take_neighbours(struct host_delays *delays)
@@ -55,7 +58,20 @@ static int64_t noticed_at(const struct job *job, size_t at)
     return job->drafts.noticed_ns ? job->drafts.noticed_ns[at] : TIME_UNKNOWN;
 }
 
-/* Measures consecutive operations of a rank, from number `first` up to but not including `end`. */
+/* What the drift adds at an operation of which the host noticed the start. */
+static int64_t drifted_ns(const struct host_delays *delays, const struct job_operation *operation)
+{
+    return llround(delays->drift * (double)(operation->start_ns - delays->origin_ns));
+}
+
+/* The delay at an operation, without what the drift adds; TIME_UNKNOWN. */
+static int64_t straight_delay(const struct job *job, const struct host_delays *delays, size_t at)
+{
+    int64_t delay = noticed_at(job, at);
+    return delay == TIME_UNKNOWN ? TIME_UNKNOWN : delay - drifted_ns(delays, &job->operations[at]);
+}
+
+/* Measures the blocks of a rank's operations from number `first` up to but not including `end`. */
 static int measure_delays(const struct job *job, const struct job_rank *rank, size_t first, size_t end,
                           struct host_delays *delays)
 {
@@ -66,12 +82,11 @@ static int measure_delays(const struct job *job, const struct job_rank *rank, si
     for (size_t i = 0; i < delays->count; i++)
         delays->least[i] = TIME_UNKNOWN;
     for (size_t i = first; i < end; i++) {
-        int64_t delay = noticed_at(job, rank->first + i);
+        int64_t delay = straight_delay(job, delays, rank->first + i);
         int64_t *least = &delays->least[(i - first) / JOB_DELAY_BLOCK];
         if (delay != TIME_UNKNOWN && (*least == TIME_UNKNOWN || delay < *least))
             *least = delay;
     }
-    take_neighbours(delays);
     return 0;
 }
 
@@ -90,21 +105,41 @@ static size_t end_of_excerpt(const struct job *job, const struct job_rank *rank,
     return end;
 }
 
-/* Measures each excerpt separately, and stores one delay per operation. */
+/*
+ * Stores the delays of operations `first` up to but not including `end`, one each. Where the host did not
+ * notice the start, the drift is that of the operation before it, or of the first one with a notice.
+ */
+static void store_delays(const struct job *job, const struct job_rank *rank, size_t first, size_t end,
+                         const struct host_delays *delays, int64_t *stored)
+{
+    size_t known = first;
+    while (known < end && noticed_at(job, rank->first + known) == TIME_UNKNOWN)
+        known++;
+    int64_t drifted = known < end ? drifted_ns(delays, &job->operations[rank->first + known]) : 0;
+    for (size_t i = first; i < end; i++) {
+        int64_t least = delays->least[(i - first) / JOB_DELAY_BLOCK];
+        if (noticed_at(job, rank->first + i) != TIME_UNKNOWN)
+            drifted = drifted_ns(delays, &job->operations[rank->first + i]);
+        stored[i] = least == TIME_UNKNOWN ? TIME_UNKNOWN : least + drifted;
+    }
+}
+
+/* Measures each excerpt separately, and stores one delay per operation in `all`, which has the drift. */
 static int measure_excerpts(const struct job *job, const struct job_rank *rank, struct host_delays *all)
 {
-    *all = (struct host_delays){array_new(rank->count + 1, sizeof *all->least), rank->count};
+    all->count = rank->count;
+    all->least = array_new(rank->count + 1, sizeof *all->least);
     for (size_t first = 0, end; all->least && first < rank->count; first = end) {
-        struct host_delays delays;
+        struct host_delays delays = *all;
         end = end_of_excerpt(job, rank, first);
         if (measure_delays(job, rank, first, end, &delays)) {
             free(all->least);
             all->least = NULL;
             break;
         }
+        take_neighbours(&delays);
         fill_gaps(&delays);
-        for (size_t i = first; i < end; i++)
-            all->least[i] = delays.least[(i - first) / JOB_DELAY_BLOCK];
+        store_delays(job, rank, first, end, &delays, all->least);
         free(delays.least);
     }
     return all->least ? 0 : -1;
@@ -135,13 +170,138 @@ static void map_operation(struct job *job, size_t at)
         job->drafts.free_ns[at] = operation->end_ns;
 }
 
+/*
+ * Clocks that are driven by oscillators of their own drift apart by less than this part of the time, which is
+ * little in a block of operations. NVIDIA's example plugin derives its clock, until NCCL 2.27.3, from a
+ * counter whose rate it measures for a moment at the start, which may be wrong by a percent or two.
+ */
+static const double LEAST_DRIFT = 1e-4, MOST_DRIFT = 0.05;
+
+/* The operations whose delays are on the lower convex hull of the delays over time. */
+struct hull {
+    size_t *at; /* owned */
+    size_t count;
+};
+
+static double time_between(const struct job *job, size_t from, size_t to)
+{
+    return (double)(job->operations[to].start_ns - job->operations[from].start_ns);
+}
+
+static double gain_between(const struct job *job, size_t from, size_t to)
+{
+    return (double)(noticed_at(job, to) - noticed_at(job, from));
+}
+
+static void add_to_hull(const struct job *job, size_t at, struct hull *hull)
+{
+    if (hull->count && time_between(job, hull->at[hull->count - 1], at) <= 0)
+        return;
+    while (hull->count >= 2) {
+        size_t before = hull->at[hull->count - 2], last = hull->at[hull->count - 1];
+        if (gain_between(job, before, last) * time_between(job, before, at) <
+            gain_between(job, before, at) * time_between(job, before, last))
+            break;
+        hull->count--;
+    }
+    hull->at[hull->count++] = at;
+}
+
+/*
+ * The slope of the line below all delays that has the least sum of distances to them: the edge of the hull at
+ * their mean time (Moon, Skelly and Towsley 1999).
+ */
+static double slope_below(const struct job *job, const struct hull *hull, double mean_ns)
+{
+    for (size_t i = 1; i < hull->count; i++)
+        if (time_between(job, hull->at[0], hull->at[i]) >= mean_ns)
+            return gain_between(job, hull->at[i - 1], hull->at[i]) /
+                   time_between(job, hull->at[i - 1], hull->at[i]);
+    return 0;
+}
+
+/*
+ * Sums by how much the least delays of blocks exceed the least one of all and, in *level_ns, the least one of
+ * their neighbours. -1 when memory runs out.
+ */
+static int sum_excess(const struct job *job, const struct job_rank *rank, const struct host_delays *line,
+                      double *sum_ns, double *level_ns)
+{
+    struct host_delays here = *line, around = *line;
+    int failed = measure_delays(job, rank, 0, rank->count, &here) ||
+                 measure_delays(job, rank, 0, rank->count, &around);
+    int64_t least = TIME_UNKNOWN;
+    *sum_ns = *level_ns = 0;
+    if (!failed)
+        take_neighbours(&around);
+    for (size_t i = 0; !failed && i < here.count; i++)
+        if (here.least[i] != TIME_UNKNOWN && (least == TIME_UNKNOWN || here.least[i] < least))
+            least = here.least[i];
+    for (size_t i = 0; !failed && i < here.count; i++) {
+        if (here.least[i] == TIME_UNKNOWN)
+            continue;
+        *sum_ns += (double)(here.least[i] - least);
+        *level_ns += (double)(here.least[i] - around.least[i]);
+    }
+    free(here.least);
+    free(around.least);
+    return failed ? -1 : 0;
+}
+
+/*
+ * Keeps a drift only if all blocks are at most half as far from the line as neighbours without it are from
+ * each other: a clock that jumped has no such drift.
+ */
+static int check_drift(const struct job *job, const struct job_rank *rank, struct host_delays *delays)
+{
+    struct host_delays none = {0};
+    double drift = delays->drift, with_ns, without_ns, unused_ns;
+    delays->drift = 0;
+    if (fabs(drift) < LEAST_DRIFT || fabs(drift) > MOST_DRIFT)
+        return 0;
+    delays->drift = drift;
+    if (sum_excess(job, rank, delays, &with_ns, &unused_ns) ||
+        sum_excess(job, rank, &none, &unused_ns, &without_ns))
+        return -1;
+    if (without_ns == 0 || with_ns * 2 > without_ns)
+        delays->drift = 0;
+    return 0;
+}
+
+/* Sets the drift between the clocks of the host and of the GPU. -1 when memory runs out. */
+static int find_drift(const struct job *job, const struct job_rank *rank, struct host_delays *delays)
+{
+    struct hull hull = {array_new(rank->count + 1, sizeof *hull.at), 0};
+    double sum_ns = 0, known = 0;
+    if (!hull.at)
+        return -1;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        if (noticed_at(job, i) == TIME_UNKNOWN)
+            continue;
+        add_to_hull(job, i, &hull);
+        sum_ns += time_between(job, hull.at[0], i);
+        known++;
+    }
+    if (hull.count >= 2) {
+        delays->drift = slope_below(job, &hull, sum_ns / known);
+        delays->origin_ns = job->operations[hull.at[0]].start_ns;
+    }
+    free(hull.at);
+    return check_drift(job, rank, delays);
+}
+
 int job_map_rank(struct job *job, struct job_rank *rank)
 {
-    struct host_delays delays;
+    struct host_delays delays = {0};
     size_t first = rank->first, end = rank->first + rank->count;
-    if (job->excerpt_count ? measure_excerpts(job, rank, &delays)
-                           : measure_delays(job, rank, 0, rank->count, &delays))
+    if (find_drift(job, rank, &delays))
         return -1;
+    rank->clock_drift = delays.drift;
+    if (job->excerpt_count || delays.drift != 0 ? measure_excerpts(job, rank, &delays)
+                                                : measure_delays(job, rank, 0, rank->count, &delays))
+        return -1;
+    if (!job->excerpt_count && delays.drift == 0)
+        take_neighbours(&delays);
     rank->has_gpu_clock = fill_gaps(&delays);
     rank->delays_ns = delays.least;
     while (first < end && job->drafts.issued_ns[first] == TIME_UNKNOWN)

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 /*
- * The number of operations that share a delay. In excerpts it is one, since clocks may have drifted apart
- * across a break.
+ * The number of operations that share a delay. It is one in excerpts, since clocks may have drifted apart
+ * across a break, and where they drift apart quickly.
  */
-static inline size_t job_delay_block(const struct job *job)
+static inline size_t delay_block(const struct job *job, const struct job_rank *rank)
 {
-    return job->excerpt_count ? 1 : JOB_DELAY_BLOCK;
+    return job->excerpt_count || rank->clock_drift != 0 ? 1 : JOB_DELAY_BLOCK;
 }
 
 const char *job_tag(const struct job *job, int32_t tag)
@@ -27,7 +27,7 @@ int64_t job_delay(const struct job *job, const struct job_operation *operation)
 {
     const struct job_rank *rank = &job->ranks[operation->rank];
     size_t number = (size_t)(operation - job->operations) - rank->first;
-    return rank->has_gpu_clock ? rank->delays_ns[number / job_delay_block(job)] : 0;
+    return rank->has_gpu_clock ? rank->delays_ns[number / delay_block(job, rank)] : 0;
 }
 
 int job_is_aligned(const struct job_rank *rank)

@@ -174,7 +174,8 @@ struct job_rank {
     int has_gpu_clock;
     int has_streams;    /* it has several streams */
     int64_t *delays_ns; /* owned: host clock minus device timeline, one entry per JOB_DELAY_BLOCK operations,
-                           or one per operation if the run is loaded in excerpts */
+                           or one per operation if the run is loaded in excerpts or clock_drift is not 0 */
+    double clock_drift; /* by how much the host clock gains on the GPU's, per unit of time; 0: by little */
     int64_t first_issued_ns; /* first call, on the host's clock; 0: unknown */
     int32_t clock;           /* ranks with the same number share a host clock */
     enum clock_method clock_method;

@@ -11,6 +11,7 @@
 
 #include "schemas.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Makes room for the services unless there is. -1 when out of memory. */
@@ -339,6 +340,18 @@ static void add_notice(struct job *job, const struct job_operation *operation, i
         intervals_covered_ns(sent->items + sent->first[operation->rank], sent->count[operation->rank], late);
 }
 
+/* Host clock minus GPU clock when the host noticed the stop, without what the clocks drift in the operation.
+ */
+static int64_t stop_notice_ns(const struct job *job, size_t at)
+{
+    const struct job_operation *operation = &job->operations[at];
+    int64_t noticed_ns = job->drafts.notices[at].stop_ns;
+    double drift = job->ranks[operation->rank].clock_drift;
+    if (noticed_ns == TIME_UNKNOWN || operation->start_ns == TIME_UNKNOWN)
+        return noticed_ns;
+    return noticed_ns - llround(drift * (double)(operation->end_ns - operation->start_ns));
+}
+
 int job_sum_notices(struct job *job)
 {
     struct job_drafts *drafts = &job->drafts;
@@ -351,7 +364,7 @@ int job_sum_notices(struct job *job)
             continue;
         add_notice(job, operation, operation->start_ns, drafts->notices[i].start_ns, &sent);
         if (operation->ends == ENDS_BY_KERNEL)
-            add_notice(job, operation, operation->end_ns, drafts->notices[i].stop_ns, &sent);
+            add_notice(job, operation, operation->end_ns, stop_notice_ns(job, i), &sent);
     }
     release_sent_times(&sent);
     free(drafts->notices);
