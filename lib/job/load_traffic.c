@@ -50,6 +50,8 @@ struct step_ends {
     int64_t first_ns;
     int64_t last_ns;
     int64_t longest_ns; /* from one end to the next; 0: there is only one */
+    int32_t count;
+    int32_t before_longest; /* as many ended before the longest began */
 };
 
 static void note_end(struct step_ends *ends, int64_t end_ns)
@@ -58,11 +60,13 @@ static void note_end(struct step_ends *ends, int64_t end_ns)
         return;
     if (ends->first_ns == TIME_UNKNOWN)
         ends->first_ns = ends->last_ns = end_ns;
-    if (end_ns <= ends->last_ns)
-        return;
-    if (end_ns - ends->last_ns > ends->longest_ns)
+    if (end_ns - ends->last_ns > ends->longest_ns) {
         ends->longest_ns = end_ns - ends->last_ns;
-    ends->last_ns = end_ns;
+        ends->before_longest = ends->count;
+    }
+    ends->count++;
+    if (end_ns > ends->last_ns)
+        ends->last_ns = end_ns;
 }
 
 /* What is known of the steps of one proxy operation, besides its traffic. */
@@ -105,7 +109,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, s
         served_ns[kind] = TIME_UNKNOWN;
     *sums = (struct step_sums){.gpu_done_ns = TIME_UNKNOWN,
                                .network = {TIME_UNKNOWN, TIME_UNKNOWN},
-                               .ends = {TIME_UNKNOWN, TIME_UNKNOWN, 0}};
+                               .ends = {.first_ns = TIME_UNKNOWN, .last_ns = TIME_UNKNOWN}};
     if (!blob)
         return 0;
     if (unpack_steps(&unpack, blob, length, statement_integer_or(statement, 5, 0)))
@@ -192,7 +196,8 @@ static int keep_arrivals(struct job *job, const struct job_operation *operation,
                                                                 .steps = traffic->steps,
                                                                 .first_ns = ends->first_ns,
                                                                 .last_ns = ends->last_ns,
-                                                                .longest_ns = ends->longest_ns};
+                                                                .longest_ns = ends->longest_ns,
+                                                                .before_longest = ends->before_longest};
     return 0;
 }
 
