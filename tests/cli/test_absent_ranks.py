@@ -42,6 +42,12 @@ class AbsentRanks(Case):
         with self.subTest("healthy"):
             self.assertEqual(self.lose([9], job, status=0), [])
 
+    def test_only_the_last_network_steps_are_recorded(self):
+        """The others were before, so data had arrived."""
+        for seed in 21, 22:
+            job = f"--shape ddp --ranks 16 --per-node 8 --layers 2 --steps 18 --compute 3 --dialect chrome-v4 --seed {seed}"
+            self.assertEqual(self.lose([9], job, status=0), [])
+
     def test_what_it_cost(self):
         files, truth = self.simulate(JOB + "--dialect chrome-v7 --seed 4 --fault host:2:0:17:25%")
         cost_us = sum(truth["step_us"][1:]) - truth["clean_step_us"] * (len(truth["step_us"]) - 1)
