@@ -251,8 +251,9 @@ static struct stillness stillness_in(const struct absent_waits *waits, const str
 {
     const struct job_operation *first = job_member(waits->job, instance, 0);
     const struct stillness none = {.at_any_ns = INT64_MAX};
-    return is_pair(instance) || first->is_tree || first->may_be_tree ? none
-                                                                     : stillness_of(waits->job, instance);
+    return is_pair(instance) || first->is_tree || first->may_be_tree
+               ? none
+               : stillness_of(waits->job, instance, waits->numbers[instance->communicator]);
 }
 
 /*

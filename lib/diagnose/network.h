@@ -111,14 +111,21 @@ struct stillness {
     int64_t at_any_ns;      /* at any time */
     int64_t unusual_ns;     /* at any time, but counted from twice the average distance of network steps */
     int64_t pace_ns;        /* average distance of network steps */
+    int32_t channels;
+    int32_t before_due; /* channels that stood still longest when data of the rank was due */
 };
 
-struct stillness stillness_of(const struct job *job, const struct job_instance *instance);
+/*
+ * `number` is that of a rank in the communicator. In a ring in the order of the numbers, each receiver gets
+ * the data of its sender first, then that of the rank before it, and so on.
+ */
+struct stillness stillness_of(const struct job *job, const struct job_instance *instance, int64_t number);
 
 /*
  * How long the members waited for a rank without a trace to start. Until then nothing arrives from that rank;
- * other channels may first carry what other ranks sent, but then stand still as well. Where channels stand
- * still only later, a rank that had started may be what holds them up, so that is no such wait.
+ * other channels may first carry what other ranks sent, but then stand still as well: most of them when data
+ * of the rank is due. Where channels stand still at another time, a rank that had started may be what holds
+ * them up, so that is no such wait.
  */
 int64_t stillness_wait_ns(const struct stillness *still);
 

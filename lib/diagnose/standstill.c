@@ -60,8 +60,17 @@ static int64_t least_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Whether the longest standstill began when the ranks between a rank and the receiver had sent their data. */
+static int is_before_due(const struct job *job, const struct job_arrivals *arrivals, int64_t number)
+{
+    int32_t communicator = job->operations[arrivals->operation].communicator;
+    int64_t size = job->communicators[communicator].size;
+    return arrivals->sender >= 0 && arrivals->before_longest < size &&
+           job_rank_in(job, communicator, (number + arrivals->before_longest) % size) == arrivals->sender;
+}
+
 static void add_channel(struct stillness *still, const struct job *job, const struct job_arrivals *arrivals,
-                        int64_t last_start_ns)
+                        int64_t last_start_ns, int64_t number)
 {
     struct standstill first = first_standstill(arrivals, last_start_ns),
                       longest = longest_standstill(arrivals, last_start_ns);
@@ -72,11 +81,13 @@ static void add_channel(struct stillness *still, const struct job *job, const st
     still->at_any_ns = least_of(still->at_any_ns, sure_ns(longest, arrivals->steps));
     still->unusual_ns = least_of(still->unusual_ns, unusual_ns(longest));
     still->pace_ns = least_of(still->pace_ns, first.pace_ns);
+    still->channels++;
+    still->before_due += is_before_due(job, arrivals, number);
 }
 
-struct stillness stillness_of(const struct job *job, const struct job_instance *instance)
+struct stillness stillness_of(const struct job *job, const struct job_instance *instance, int64_t number)
 {
-    struct stillness still = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+    struct stillness still = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, 0, 0};
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
         const struct job_operation *member = &job->operations[at];
@@ -85,7 +96,7 @@ struct stillness stillness_of(const struct job *job, const struct job_instance *
         if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN)
             continue;
         for (; next < job->arrival_count && job->arrivals[next].operation == at; next++)
-            add_channel(&still, job, &job->arrivals[next], member->end_ns - instance->transfer_ns);
+            add_channel(&still, job, &job->arrivals[next], member->end_ns - instance->transfer_ns, number);
     }
     return still;
 }
@@ -94,5 +105,7 @@ int64_t stillness_wait_ns(const struct stillness *still)
 {
     int64_t direct_ns =
         still->from_absent_ns == INT64_MAX ? 0 : least_of(still->from_absent_ns, still->at_any_ns);
+    if (still->before_due * 2 > still->channels)
+        direct_ns = still->at_any_ns;
     return direct_ns > still->at_first_ns ? direct_ns : still->at_first_ns;
 }

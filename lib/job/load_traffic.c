@@ -51,19 +51,33 @@ struct step_ends {
     int64_t first_ns;
     int64_t last_ns;
     int64_t longest_ns; /* from one end to the next; 0: there is only one */
+    int32_t count;
+    int32_t before_longest; /* as many ended before the longest began */
+    int64_t numbers[2];     /* of the first two */
 };
 
-static void note_end(struct step_ends *ends, int64_t end_ns)
+static void note_end(struct step_ends *ends, int64_t number, int64_t end_ns)
 {
     if (end_ns == TIME_UNKNOWN)
         return;
+    if (ends->count < 2)
+        ends->numbers[ends->count] = number;
     if (ends->first_ns == TIME_UNKNOWN)
         ends->first_ns = ends->last_ns = end_ns;
-    if (end_ns <= ends->last_ns)
-        return;
-    if (end_ns - ends->last_ns > ends->longest_ns)
+    if (end_ns - ends->last_ns > ends->longest_ns) {
         ends->longest_ns = end_ns - ends->last_ns;
-    ends->last_ns = end_ns;
+        ends->before_longest = ends->count;
+    }
+    ends->count++;
+    if (end_ns > ends->last_ns)
+        ends->last_ns = end_ns;
+}
+
+/* Whether the first one is recorded: some recorders keep only the last sixteen. Their numbers may be apart.
+ */
+static int have_beginning(const struct step_ends *ends)
+{
+    return ends->count >= 2 && ends->numbers[0] <= ends->numbers[1] - ends->numbers[0];
 }
 
 /* What is known of the steps of one proxy operation, besides its traffic. */
@@ -106,7 +120,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, s
         served_ns[kind] = TIME_UNKNOWN;
     *sums = (struct step_sums){.gpu_done_ns = TIME_UNKNOWN,
                                .network = {TIME_UNKNOWN, TIME_UNKNOWN},
-                               .ends = {TIME_UNKNOWN, TIME_UNKNOWN, 0}};
+                               .ends = {.first_ns = TIME_UNKNOWN, .last_ns = TIME_UNKNOWN}};
     if (!blob)
         return 0;
     if (unpack_steps(&unpack, blob, length, statement_integer_or(statement, 5, 0)))
@@ -115,7 +129,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, s
     int more;
     while ((more = unpack_next_step(&unpack, &step)) == 1) {
         add_step(&step, traffic, served_ns, sums);
-        note_end(&sums->ends, step.wait[WAIT_NETWORK].end_ns);
+        note_end(&sums->ends, step.step, step.wait[WAIT_NETWORK].end_ns);
     }
     return more < 0 ? error_set(error, "operation %lld has damaged proxy steps",
                                 (long long)statement_integer(statement, 0))
@@ -182,8 +196,7 @@ static int keep_arrivals(struct job *job, const struct job_operation *operation,
 {
     const struct job_communicator *communicator = &job->communicators[operation->communicator];
     if (communicator->size <= (int64_t)communicator->member_list_count ||
-        function_is_point_to_point(operation->function) || traffic->steps < 2 ||
-        ends->first_ns == TIME_UNKNOWN)
+        function_is_point_to_point(operation->function) || traffic->steps < 2 || !have_beginning(ends))
         return 0;
     if (array_reserve((void **)&job->arrivals, &job->arrival_capacity, job->arrival_count + 1,
                       sizeof *job->arrivals))
@@ -193,7 +206,8 @@ static int keep_arrivals(struct job *job, const struct job_operation *operation,
                                                                 .steps = traffic->steps,
                                                                 .first_ns = ends->first_ns,
                                                                 .last_ns = ends->last_ns,
-                                                                .longest_ns = ends->longest_ns};
+                                                                .longest_ns = ends->longest_ns,
+                                                                .before_longest = ends->before_longest};
     return 0;
 }
 

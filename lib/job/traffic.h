@@ -42,7 +42,8 @@ struct job_arrivals {
     int32_t steps;    /* at least 2 */
     int64_t first_ns; /* end of the first network step, on the receiver's device timeline */
     int64_t last_ns;
-    int64_t longest_ns; /* the longest time from the end of one to the end of the next */
+    int64_t longest_ns;     /* the longest time from the end of one to the end of the next */
+    int32_t before_longest; /* as many network steps ended before that time */
 };
 
 #endif

@@ -28,6 +28,26 @@ class AbsentRanks(Case):
                 self.assertIn("no data arrived", finding["evidence"])
                 self.assertEqual([part for part in self.answer["summary"]["undetermined"] if part["us"] is None], [])
 
+    def test_between_ranks_of_its_host(self):
+        """First the receivers get what the ranks between it and them sent, then nothing."""
+        job = "--shape ddp --ranks 12 --per-node 6 --layers 3 --steps 18 --noise 1 --compute 3 --dialect chrome-v7 --seed 15 "
+        for rank in 6, 9, 11:
+            with self.subTest(rank=rank):
+                found = self.lose([rank], job + f"--fault throttle:{rank}:0:17:60")
+                self.assertEqual(found, [("late", [rank], "medium", 1)])
+        for fault in "throttle:8:0:17:60", "gpu-share:8:0:17:60":
+            with self.subTest("another rank", fault=fault):
+                found = self.lose([9], job + f"--fault {fault}")
+                self.assertEqual([row[:2] for row in found], [("compute", [8])])
+        with self.subTest("healthy"):
+            self.assertEqual(self.lose([9], job, status=0), [])
+
+    def test_only_the_last_network_steps_are_recorded(self):
+        """The others were before, so data had arrived."""
+        for seed in 21, 22:
+            job = f"--shape ddp --ranks 16 --per-node 8 --layers 2 --steps 18 --compute 3 --dialect chrome-v4 --seed {seed}"
+            self.assertEqual(self.lose([9], job, status=0), [])
+
     def test_what_it_cost(self):
         files, truth = self.simulate(JOB + "--dialect chrome-v7 --seed 4 --fault host:2:0:17:25%")
         cost_us = sum(truth["step_us"][1:]) - truth["clean_step_us"] * (len(truth["step_us"]) - 1)
