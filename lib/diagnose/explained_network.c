@@ -303,10 +303,10 @@ static double times_of(int64_t took_ns, int64_t extra_ns)
 
 /*
  * How many times as long the network steps waited, where that may be what healthy links do at times: they
- * wander for many steps, but not in every Nth.
+ * wander for many steps, but not in every Nth, and do not make operations or steps much longer.
  */
 static void ask_slower(const struct explaining_network *it, const struct slow_network *found,
-                       const struct measured *measured, struct finding *finding)
+                       const struct measured *measured, double longer, struct finding *finding)
 {
     const struct slowness *slowness = &measured->slowness;
     double times = times_of(slowness->sent.wait_ns, slowness->sent.extra_ns);
@@ -314,7 +314,8 @@ static void ask_slower(const struct explaining_network *it, const struct slow_ne
         return;
     if (is_in_all_steps(it, found))
         finding_ask(it->findings, finding, RULE_NOT_SLOWER, times);
-    else if (times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS))
+    else if (longer < limit_of(LIMIT_LONGER_STEPS) &&
+             times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS))
         finding_ask(it->findings, finding, RULE_NOT_SLOWER_MANY, times);
 }
 
@@ -324,9 +325,9 @@ static int ask(const struct explaining_network *it, const struct slow_network *f
 {
     const struct findings *findings = it->findings;
     struct suspect suspect = suspect_of(found, measured);
-    double worth = ratio_of(finding->lost_ns, it->baseline->median_step_ns) / step_set_count(&found->steps);
+    double longer = ratio_of(finding->lost_ns, it->baseline->median_step_ns) / step_set_count(&found->steps);
+    double worth = it->options->min_gain > 0 ? longer / it->options->min_gain : longer > 0 ? 2 : 0;
     double drain;
-    worth = it->options->min_gain > 0 ? worth / it->options->min_gain : worth > 0 ? 2 : 0;
     finding->confidence = CONFIDENCE_HIGH;
     finding_ask(findings, finding, RULE_CERTAINTY_SENDERS,
                 found->is_moment ? NOT_ASKED : found->certainty - log(job_selection_ratio(it->job)));
@@ -334,7 +335,7 @@ static int ask(const struct explaining_network *it, const struct slow_network *f
     finding_ask(findings, finding, RULE_LONGER_WAY, measure_way(it, found));
     finding_ask(findings, finding, RULE_STEADY, is_in_all_steps(it, found) ? 1 : NOT_ASKED);
     finding_ask_record(findings, finding, it->job, it->baseline);
-    ask_slower(it, found, measured, finding);
+    ask_slower(it, found, measured, longer, finding);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     suspect_ask_steps(&suspect, &measured->lengthening);
@@ -505,7 +506,10 @@ static void take_in(struct findings *findings, const struct slow_network *found)
             findings_remove(findings, i);
 }
 
-/* A unit of low confidence does not replace a finding, and adds nothing to it. -1 when memory runs out. */
+/*
+ * A unit of low confidence does not replace a finding, and adds nothing to it. Returns 1 if it became a
+ * finding, 0 if not, -1 when memory runs out.
+ */
 static int take(struct explaining_network *it, const struct slow_network *found)
 {
     struct measured measured;
@@ -527,19 +531,22 @@ static int take(struct explaining_network *it, const struct slow_network *found)
     transfers_note_culprit(it->transfers, it->cuts, it->job->instance_count, finding->rank);
     if (found->slow_links)
         take_in(it->findings, found);
-    return 0;
+    return 1;
 }
 
-/* Notes what was found, so that it is not found again. */
-static void note_told(const struct explaining_network *it, const struct slow_network *found)
+/*
+ * Notes what was found, so that it is not found again: all of a finding; of what did not become one, only the
+ * most certain group, because the others may be slow for another reason.
+ */
+static void note_told(const struct explaining_network *it, const struct slow_network *found, int is_taken)
 {
     const struct transfer_group *best = &it->groups.items[found->group];
     for (size_t i = 0; i < it->edges->count; i++) {
         const struct edge *edge = &it->edges->items[i];
         int is_of_best = (best->kind == TRANSFER_SENDS && edge->sender == best->rank) ||
                          (best->kind == TRANSFER_RECEIVES && edge->receiver == best->rank);
-        it->told.edges[i] |= found->edge_excess[i] > 0 ||
-                             (!found->count && is_of_best && step_set_has(&found->steps, edge->step));
+        it->told.edges[i] |=
+            is_taken ? found->edge_excess[i] > 0 : is_of_best && step_set_has(&found->steps, edge->step);
     }
     for (size_t i = 0; i < it->job->instance_count; i++) {
         int32_t group = it->groups.of_instance[i];
@@ -554,16 +561,19 @@ static int take_next(struct explaining_network *it)
     const struct network_limits least = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS),
                                          limit_of(LIMIT_PAUSE) * (double)it->baseline->median_step_ns};
     struct slow_network found = {0};
+    int is_taken = 0;
     int is_found = transfer_groups_init(&it->groups, it->job, it->baseline->first_step, it->edges, it->told)
                        ? -1
                        : it->groups.count > 0;
     if (is_found > 0)
         is_found =
             slow_network_init(&found, &it->groups) ? -1 : slow_groups_next(&it->groups, &least, &found);
-    if (is_found > 0 && (slow_units_find(&it->groups, &found) || take(it, &found)))
+    if (is_found > 0)
+        is_taken = slow_units_find(&it->groups, &found) ? -1 : take(it, &found);
+    if (is_taken < 0)
         is_found = -1;
     if (is_found > 0)
-        note_told(it, &found);
+        note_told(it, &found, is_taken);
     slow_network_release(&found);
     transfer_groups_release(&it->groups);
     return is_found;
