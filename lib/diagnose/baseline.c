@@ -1,6 +1,6 @@
 /*
  * Builds the baseline of a job: which operation is at which place of each step, how long steps take, and what
- * stands out at each place. Runs after the job is loaded and before suspicions are collected. The parts are
+ * stands out at each place. Runs after the job is loaded and before slow ranks are searched. The parts are
  * in roles.c, sequence_match.c, warm_up.c, place.c and excess.c.
  */
 #include "diagnose/baseline.h"

@@ -27,14 +27,6 @@ struct replay_leaver {
 };
 
 /*
- * Makes a copy for use in another thread, with the own times and transfers that `replay` has now. Parts that
- * no replay changes are borrowed, so `replay` must outlive the copy. Returns -1 when memory runs out; release
- * it in that case too.
- */
-int replay_copy(struct replay *copy, const struct replay *replay);
-void replay_copy_release(struct replay *copy);
-
-/*
  * Lengthens or shortens an instance. First the time for which a link held only some members changes, by at
  * most some_ns and only for those members. The rest of the change applies to all members.
  */

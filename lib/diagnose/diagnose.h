@@ -145,7 +145,7 @@ void baseline_release(struct baseline *baseline);
  */
 int baseline_count_hidden(struct baseline *baseline, const struct job *job);
 
-/* Frees baseline->hidden. Call it after baseline_count_hidden and suspect_network, the last that need it. */
+/* Frees baseline->hidden. Call it after baseline_count_hidden, the last that needs it. */
 void baseline_forget_hidden(struct baseline *baseline);
 
 /* Returns the positions of the call sequence that `position` belongs to. */
@@ -228,6 +228,16 @@ void edges_release(struct edges *edges);
  * Returns a list, one per instance, without any conclusion. The caller frees it. NULL when memory runs out.
  */
 struct transfer_excess *transfers_new(const struct job *job);
+
+/*
+ * Finds slow transfers: those that differ from the same place in other steps and in other communicators by
+ * more than `sigmas`. Adds slow links that the transfer time does not show: the shortest duration hides a
+ * link that delays only some members, is unknown where kernel times are, and stands out from nothing where
+ * the link was always slow. If the transfer already shows half of the slowness, it counts as the same one.
+ * Returns -1 when memory runs out.
+ */
+int transfers_find(struct transfer_excess *transfers, const struct job *job, const struct baseline *baseline,
+                   const struct edges *edges, double sigmas);
 
 /* -------------------- replay.c -------------------- */
 
@@ -332,39 +342,7 @@ struct delay *delays_end(struct delays *delays);
  */
 int waits_measure(struct job *job, struct delay **delays, struct error *error);
 
-/* -------------------- suspect.c -------------------- */
-
-/* A suspicion: one rank stood out in consecutive steps. */
-struct suspect {
-    enum finding_kind kind; /* FINDING_COMPUTE, FINDING_HOST or FINDING_NETWORK */
-    int32_t rank;
-    int32_t first_step;
-    int32_t last_step;
-    int64_t weakest_ns; /* smallest excess of any of its steps */
-    int64_t total_ns;   /* sum of the excess */
-    int64_t gain_ns;    /* gain of the job without it, by replay */
-    double chance;      /* expected number of such runs of consecutive steps from noise alone */
-    double ahead;       /* its weakest step divided by the greatest excess in any other single step */
-    int counted_steps;  /* number of steps that count as evidence */
-    int after_warm_up;  /* it begins with the first step after warm-up, which does not count as evidence */
-    int shows_later;    /* also seen in the step after its last: the slow part ended that step */
-    struct rule_results rule_results; /* results of the rules checked so far */
-};
-
-struct suspects {
-    struct suspect *items; /* owned */
-    size_t count;
-    size_t capacity;
-    size_t not_replayed; /* suspicions that are not noise but whose cost was not replayed (cost.c) */
-    int64_t *cost_ns;    /* owned; NULL, or per step: sum of the costs of all suspicions (cost.c) */
-};
-
-/* -------------------- candidates.c -------------------- */
-
-/* Adds suspicions of ranks whose transfers were slow. Fills in `transfers`, made by transfers_new. */
-int suspect_network(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                    const struct edges *edges, struct transfer_excess *transfers,
-                    const struct diagnose_options *options, struct error *error);
+/* -------------------- busiest.c -------------------- */
 
 /*
  * Adds a finding about the busiest GPU if it has no peers to compare with, all other ranks wait for it, and
@@ -377,16 +355,14 @@ int findings_take_busiest(struct findings *findings, const struct job *job, cons
 
 /*
  * Turns ranks whose proxy threads get too little CPU time into findings of the host: in consecutive steps, in
- * every Nth step or in all steps, several ranks of a host as one. Earlier findings about these ranks and
- * their links in the same steps are merged into it. Takes what the findings cost out of the replay, and
- * records in `transfers` that they made these instances slow. Call it after suspects_judge. `replay` is NULL
- * where no operation has device timestamps.
+ * every Nth step or in all steps, several ranks of a host as one. Takes what the findings cost out of the
+ * replay, and records in `transfers` that they made these instances slow. `replay` is NULL where no operation
+ * has device timestamps.
  */
-int findings_take_late_notices(struct findings *findings, const struct suspects *suspects,
-                               const struct job *job, const struct baseline *baseline,
-                               const struct edges *edges, struct transfer_excess *transfers,
-                               struct replay *replay, const struct diagnose_options *options,
-                               struct error *error);
+int findings_take_late_notices(struct findings *findings, const struct job *job,
+                               const struct baseline *baseline, const struct edges *edges,
+                               struct transfer_excess *transfers, struct replay *replay,
+                               const struct diagnose_options *options, struct error *error);
 
 /* -------------------- absent_ranks.c -------------------- */
 
@@ -403,10 +379,10 @@ int findings_take_absent(struct findings *findings, const struct job *job, const
 /*
  * Turns the hypotheses that the score accepts (explanations_find) into findings: one or several ranks as a
  * unit, in consecutive steps, in every Nth step, in single steps or in all steps. Adds their costs to
- * `suspects`. Call it after suspects_judge and findings_take_late_notices. `replay` is NULL where no
+ * `cost_ns`, by step. Call it after findings_take_late_notices. `replay` is NULL where no
  * operation has device timestamps.
  */
-int findings_take_explanations(struct findings *findings, struct suspects *suspects, const struct job *job,
+int findings_take_explanations(struct findings *findings, int64_t *cost_ns, const struct job *job,
                                const struct baseline *baseline, const struct edges *edges,
                                const struct transfer_excess *transfers, struct replay *replay,
                                const struct diagnose_options *options, struct error *error);
@@ -415,14 +391,14 @@ int findings_take_explanations(struct findings *findings, struct suspects *suspe
 
 /*
  * Turns slow units (slow_groups_next, slow_units_find) into findings: what a rank sends or receives, a link,
- * a communicator, a host's network, what hosts share. Network findings of these ranks in the same steps are
- * merged into it. A finding of one rank that is already confident stays as it is. Where the trace cannot tell
+ * a communicator, a host's network, what hosts share. `cost_ns` is, by step, what other findings cost. Where
+ * the trace cannot tell
  * which rank is at fault, the finding names candidates. Call it after findings_take_explanations, because a
  * sender that waited for a late receiver is not to blame. Records in `transfers` which links made the
  * instances of these findings slow. `replay` is as findings_take_explanations left it; NULL where no
  * operation has device timestamps.
  */
-int findings_take_network(struct findings *findings, const struct suspects *suspects, const struct job *job,
+int findings_take_network(struct findings *findings, const int64_t *cost_ns, const struct job *job,
                           const struct baseline *baseline, const struct edges *edges,
                           struct transfer_excess *transfers, struct replay *replay,
                           const struct diagnose_options *options, struct error *error);
@@ -434,50 +410,12 @@ int findings_take_network(struct findings *findings, const struct suspects *susp
  * their host took received data late while no sends took longer. Call it after findings_take_network, with
  * the same arguments.
  */
-int findings_add_slow_drains(struct findings *findings, const struct suspects *suspects,
-                             const struct job *job, const struct baseline *baseline,
-                             const struct edges *edges, const struct transfer_excess *transfers,
-                             struct replay *replay, struct error *error);
-
-/* -------------------- rules_common_cause.c -------------------- */
-
-/*
- * If more than half of the recorded ranks (at least three) have findings in most of the same steps, the cause
- * may be common to them. These findings get low confidence. Call it after suspects_judge and before other
- * findings are added. Returns -1 when memory runs out.
- */
-int findings_check_common_slowdown(struct findings *findings, const struct job *job);
-
-/*
- * Does the same for a network finding if, in two of its steps or in its only one, at least two other ranks
- * were slow at the same time, together by at least a third as much, and none of them is believed to be at
- * fault. A switch or host that they share may be at fault.
- */
-int findings_check_shared(struct findings *findings, const struct job *job);
-
-/* -------------------- cost.c -------------------- */
-
-int suspects_sum_costs(struct suspects *suspects,
-                       int32_t step_count); /* call it first; -1 when memory runs out */
-
-/*
- * Replays the job without each of the 64 strongest suspicions and fills in gain_ns. Sorts the suspicions by
- * total_ns. `replay` is of the job and is left unchanged; NULL where no operation has device timestamps.
- * Returns -1 when memory runs out.
- */
-int suspects_compute_gain(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                          const struct transfer_excess *transfers, struct replay *replay);
+int findings_add_slow_drains(struct findings *findings, const int64_t *cost_ns, const struct job *job,
+                             const struct baseline *baseline, const struct edges *edges,
+                             const struct transfer_excess *transfers, struct replay *replay,
+                             struct error *error);
 
 /* -------------------- verdict.c -------------------- */
-
-/*
- * Turns suspicions that cost enough into findings with phase, confidence and evidence, and stores the results
- * of the rules that are not off. `edges` may be NULL. Counts the suspicions without a replayed cost that are
- * believed, or would be if they cost their full excess.
- */
-int suspects_judge(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                   const struct edges *edges, const struct transfer_excess *transfers,
-                   const struct diagnose_options *options, struct findings *findings, struct error *error);
 
 /*
  * Detection limit: the smallest delay of a GPU before one operation of its steps that would have been found

@@ -1,14 +1,14 @@
 /*
- * The evidence of findings: the figures behind a suspect or an explanation, as sentences with numbers that
- * the user can check. verdict.c adds it once the finding exists.
+ * The evidence of findings: the figures behind slow networks and explanations, as sentences with numbers that
+ * the user can check.
  */
+#include "diagnose/evidence.h"
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
 #include "diagnose/network.h"
 #include "diagnose/score.h"
-#include "diagnose/suspect.h"
 #include "job/job.h"
 #include "model/model.h"
 
@@ -17,13 +17,6 @@
 
 static const char on_estimates[] =
     ". End times are estimated from the start of the next operation, because the kernels record none";
-
-/* Own time at a position: of the suspect, of its peers, and of the suspect in other steps. */
-struct own_times {
-    int64_t mine_ns;
-    int64_t others_ns;
-    int64_t usual_ns;
-};
 
 /*
  * Appends what a gap is compared with, "; peers 306 us, rank 7 in other steps 305 us". A time that is
@@ -45,92 +38,6 @@ static const char *host_or_gpu_text(enum finding_kind kind)
     return kind == FINDING_HOST
                ? ". The host enqueued it late"
                : ". The kernel was already queued, so the GPU was busy and the host was not late";
-}
-
-/* A link only counts as slow if at least one part in EXTRA_PART of its wait exceeds the baseline. */
-static const int64_t EXTRA_PART = 4;
-
-/* Whether the suspect is an end of a link whose wait exceeds the baseline by a quarter of the wait. */
-static int is_slow_edge(const struct suspect *suspect, const struct edge *edge)
-{
-    return (edge->sender == suspect->rank || edge->receiver == suspect->rank) &&
-           edge->extra_ns * EXTRA_PART >= edge->wait_ns;
-}
-
-static void add_edges(const struct suspect *suspect, const struct edges *edges, int32_t instance,
-                      struct slowness *slowness)
-{
-    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++) {
-        const struct edge *edge = &edges->items[i];
-        struct edge_sum *sum = edge->sender == suspect->rank ? &slowness->sent : &slowness->received;
-        if (!is_slow_edge(suspect, edge))
-            continue;
-        sum->steps += edge->steps;
-        sum->wait_ns += edge->wait_ns;
-        sum->extra_ns += edge->extra_ns;
-        if (edge->wait_max_ns > sum->longest_ns)
-            sum->longest_ns = edge->wait_max_ns;
-    }
-}
-
-static int name_peers(const struct suspect *suspect, const struct edges *edges, int32_t instance,
-                      struct finding *finding)
-{
-    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++) {
-        const struct edge *edge = &edges->items[i];
-        int32_t end = finding->receives ? edge->receiver : edge->sender;
-        int32_t other = finding->receives ? edge->sender : edge->receiver;
-        if (end == suspect->rank && is_slow_edge(suspect, edge) && finding_add_peer(finding, other))
-            return -1;
-    }
-    return 0;
-}
-
-/* The finding reports one direction, so only the slow links in that direction are peers. */
-static int find_peers(const struct suspect *suspect, const struct job *job, const struct edges *edges,
-                      const struct transfer_excess *transfers, struct finding *finding)
-{
-    struct job_range instances = suspect_instances(suspect, job);
-    for (size_t i = instances.first; i < instances.end; i++)
-        if (suspect_has_instance(suspect, &job->instances[job->by_step[i]], &transfers[job->by_step[i]]) &&
-            name_peers(suspect, edges, job->by_step[i], finding))
-            return -1;
-    return 0;
-}
-
-static void note_slowest(const struct job_instance *instance, const struct transfer_excess *transfer,
-                         struct slowness *slowness)
-{
-    int64_t took_ns = instance->transfer_ns + transfer->some_ns;
-    if (took_ns <= slowness->slowest_ns)
-        return;
-    slowness->slowest_ns = took_ns;
-    slowness->slowest_usual_ns = transfer_usual_ns(instance, transfer);
-}
-
-int slowness_measure(const struct suspect *suspect, const struct job *job, const struct edges *edges,
-                     const struct transfer_excess *transfers, struct slowness *slowness,
-                     struct finding *finding)
-{
-    struct job_range instances = suspect_instances(suspect, job);
-    slowness->edges = edges ? edges->count : 0;
-    for (size_t i = instances.first; i < instances.end; i++) {
-        int32_t at = job->by_step[i];
-        const struct job_instance *instance = &job->instances[at];
-        if (!suspect_has_instance(suspect, instance, &transfers[at]))
-            continue;
-        if (edges)
-            add_edges(suspect, edges, at, slowness);
-        if (transfer_usual_ns(instance, &transfers[at]) == TIME_UNKNOWN)
-            continue;
-        slowness->operations++;
-        slowness->transfer_ns += instance->transfer_ns + transfers[at].some_ns;
-        slowness->slow_ns += transfers[at].slow_ns;
-        note_slowest(instance, &transfers[at], slowness);
-    }
-    finding->receives = slowness->sent.extra_ns < slowness->received.extra_ns;
-    slowness->worse = finding->receives ? &slowness->received : &slowness->sent;
-    return edges ? find_peers(suspect, job, edges, transfers, finding) : 0;
 }
 
 /* The median of a service over the steps of a finding, or over the others; TIME_UNKNOWN: there are none. */
@@ -193,46 +100,44 @@ int finding_measure_drain(const struct finding *finding, const struct job *job,
 enum { STANDSTILL = 10 };
 
 /*
- * How long nothing moved, once, in a suspect of a single step: the longest wait of a network step, if it is
- * most of the cost; without network steps, the excess of a single operation that took STANDSTILL times its
- * baseline. 0: the network was slow but moved.
+ * How long nothing moved, once, in a single step: the longest wait of a network step, if it is most of the
+ * cost; without network steps, the excess of a single operation that took STANDSTILL times its baseline. 0:
+ * the network was slow but moved.
  */
-static int64_t pause_of(const struct suspect *suspect, const struct slowness *slowness)
+static int64_t pause_of(const struct finding *finding, const struct slowness *slowness, int64_t gain_ns)
 {
-    int64_t longest_ns = slowness->worse->longest_ns;
-    if (suspect->first_step != suspect->last_step)
+    int64_t longest_ns = slowness->longest_ns;
+    if (finding->first_step != finding->last_step)
         return 0;
-    if (!slowness->worse->steps)
+    if (!slowness->steps)
         longest_ns =
             slowness->slowest_ns > STANDSTILL * slowness->slowest_usual_ns ? slowness->slowest_ns : 0;
-    return longest_ns * 2 >= suspect->gain_ns ? longest_ns : 0;
+    return longest_ns * 2 >= gain_ns ? longest_ns : 0;
 }
 
 static int append_edges(const struct slowness *slowness, struct finding *finding)
 {
-    const struct edge_sum *worse = slowness->worse;
     struct figures *figures = &finding->figures;
     struct buffer *text = &finding->evidence;
-    if (!worse->steps)
+    if (!slowness->steps)
         return 0;
-    int64_t mean_ns = worse->wait_ns / worse->steps;
-    int64_t usual_ns = (worse->wait_ns - worse->extra_ns) / worse->steps;
-    figures_add(figures, "network_steps", (double)worse->steps);
+    int64_t mean_ns = slowness->wait_ns / slowness->steps;
+    int64_t usual_ns = (slowness->wait_ns - slowness->extra_ns) / slowness->steps;
+    figures_add(figures, "network_steps", (double)slowness->steps);
     figures_add_time(figures, "send_wait_us_mean", mean_ns);
     figures_add_time(figures, "usual_send_wait_us_mean", usual_ns);
-    figures_add_time(figures, "send_wait_us_max", worse->longest_ns);
-    return buffer_printf(text, "%lld network steps waited ", (long long)worse->steps) ||
+    figures_add_time(figures, "send_wait_us_max", slowness->longest_ns);
+    return buffer_printf(text, "%lld network steps waited ", (long long)slowness->steps) ||
            text_time(text, mean_ns) ||
            buffer_append_text(text, slowness->is_against_others ? " on average (SendWait; other senders "
                                                                 : " on average (SendWait; baseline ") ||
            text_time(text, usual_ns) || buffer_append_text(text, ", longest ") ||
-           text_time(text, worse->longest_ns) || buffer_append_text(text, "). ");
+           text_time(text, slowness->longest_ns) || buffer_append_text(text, "). ");
 }
 
-int slowness_append_pause(const struct suspect *suspect, const struct slowness *slowness,
-                          struct finding *finding)
+int slowness_append_pause(const struct slowness *slowness, int64_t gain_ns, struct finding *finding)
 {
-    finding->pause_ns = pause_of(suspect, slowness);
+    finding->pause_ns = pause_of(finding, slowness, gain_ns);
     if (finding->pause_ns)
         figures_add_time(&finding->figures, "pause_us", finding->pause_ns);
     return slowness_append(slowness, finding);

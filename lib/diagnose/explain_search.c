@@ -443,6 +443,9 @@ static int is_late_with_others(const struct explanation_search *it, const struct
     return mine_ns > 0 && pick_quantile(it->list, ranks, 0.5) * 3 >= mine_ns * 2;
 }
 
+/* Few others show little of the tail: then a single step must exceed them by this factor. */
+static const double FAR_AHEAD = 25;
+
 /* What stands out of a unit in single steps. */
 static int find_peaks(struct explanation_search *it, size_t number, size_t unit, struct explanation *next)
 {
@@ -462,9 +465,8 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
             is_late_with_others(it, partition, unit, step))
             it->row[step] = NAN;
     }
-    /* Few others show little of the tail. */
     if (partition->count <= OTHERS_TO_COMPARE)
-        greatest *= limit_of(LIMIT_FAR_AHEAD);
+        greatest *= FAR_AHEAD;
     next->partition = partition;
     next->unit = unit;
     next->certainty =

@@ -4,10 +4,10 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/evidence.h"
 #include "diagnose/finding.h"
 #include "diagnose/network.h"
 #include "diagnose/score.h"
-#include "diagnose/suspect.h"
 #include "job/job.h"
 
 #include <math.h>
@@ -26,10 +26,7 @@ static double worth_of(const struct explanation *explanation, const struct basel
     return ratio_of(time_ns, baseline->median_step_ns) / explanation->counted;
 }
 
-/*
- * The gain if nothing else is slow, or the time that its partners lost where that is certain and greater, as for a suspect
- * (suspect.c).
- */
+/* The gain if nothing else is slow, or the time that its partners lost where that is certain and greater. */
 static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
                             const struct diagnose_options *options)
 {
@@ -70,23 +67,19 @@ static int is_part(const struct explanation *explanation, const struct job *job)
  * steps, which have others between them, and a fault in all steps leaves no steps to compare with. -1 when
  * memory runs out.
  */
-static int ask_steps(const struct findings *findings, struct finding *finding,
-                     const struct suspects *suspects, const struct explanation *explanation,
-                     const struct job *job, const struct baseline *baseline)
+static int ask_steps(const struct findings *findings, struct finding *finding, const int64_t *cost_ns,
+                     const struct explanation *explanation, const struct job *job,
+                     const struct baseline *baseline)
 {
     struct lengthening lengthening;
-    struct suspect suspect = {.kind = finding->kind,
-                              .rank = finding->rank,
-                              .first_step = finding->first_step,
-                              .last_step = finding->last_step,
-                              .total_ns = explanation->slow_ns,
-                              .gain_ns = explanation->gain_ns};
+    const struct costly_steps steps = {finding->first_step, finding->last_step, cost_ns,
+                                       explanation->gain_ns};
     if (explanation->is_steady || explanation->steps.period > 1)
         return 0;
-    if (suspect_measure_steps(suspects, &suspect, job, baseline, &lengthening))
+    if (lengthening_measure(&lengthening, &steps, job, baseline))
         return -1;
     finding_ask(findings, finding, RULE_NOT_IN_STEPS_OF_LATE,
-                lengthening_of_late(&lengthening, suspect.gain_ns));
+                lengthening_of_late(&lengthening, explanation->gain_ns));
     return 0;
 }
 
@@ -198,8 +191,8 @@ static int fill(struct finding *finding, const struct explanation *explanation)
     return add_steps(finding, explanation) ? -1 : add_ranks(finding, explanation);
 }
 
-static int take(struct findings *findings, const struct suspects *suspects,
-                const struct explanation *explanation, const struct job *job, const struct baseline *baseline,
+static int take(struct findings *findings, const int64_t *cost_ns, const struct explanation *explanation,
+                const struct job *job, const struct baseline *baseline,
                 const struct diagnose_options *options)
 {
     struct finding *finding = findings_add(findings);
@@ -207,7 +200,7 @@ static int take(struct findings *findings, const struct suspects *suspects,
         evidence_of_explanation(explanation, job, baseline, finding))
         return -1;
     ask(findings, finding, explanation, job, baseline, options);
-    return ask_steps(findings, finding, suspects, explanation, job, baseline);
+    return ask_steps(findings, finding, cost_ns, explanation, job, baseline);
 }
 
 /* The ranks and steps that late proxy threads explain: [rank * steps + step]. NULL when memory runs out. */
@@ -226,13 +219,13 @@ static unsigned char *mark_late_notices(const struct findings *findings, const s
 }
 
 /* The costs of all explanations count for each other where they are compared with the durations of steps. */
-static void add_costs(struct suspects *suspects, const struct explanations *explanations, int32_t steps)
+static void add_costs(int64_t *cost_ns, const struct explanations *explanations, int32_t steps)
 {
     for (size_t i = 0; i < explanations->count; i++) {
         const struct explanation *explanation = &explanations->items[i];
         for (int32_t step = 0; step < steps && explanation->gain_ns > 0; step++)
             if (explanation_has_step(explanation, step))
-                suspects->cost_ns[step] += explanation->gain_ns / explanation->counted;
+                cost_ns[step] += explanation->gain_ns / explanation->counted;
     }
 }
 
@@ -240,7 +233,7 @@ static void add_costs(struct suspects *suspects, const struct explanations *expl
  * exact. */
 static const double LEAST_GAIN = 0.1;
 
-int findings_take_explanations(struct findings *findings, struct suspects *suspects, const struct job *job,
+int findings_take_explanations(struct findings *findings, int64_t *cost_ns, const struct job *job,
                                const struct baseline *baseline, const struct edges *edges,
                                const struct transfer_excess *transfers, struct replay *replay,
                                const struct diagnose_options *options, struct error *error)
@@ -260,10 +253,10 @@ int findings_take_explanations(struct findings *findings, struct suspects *suspe
                            : error_no_memory(error);
     free(explained);
     if (!failed)
-        add_costs(suspects, &explanations, baseline->step_count);
+        add_costs(cost_ns, &explanations, baseline->step_count);
     findings->three_steps_ns = explanations.three_steps_ns;
     for (size_t i = 0; !failed && i < explanations.count; i++)
-        if (take(findings, suspects, &explanations.items[i], job, baseline, options))
+        if (take(findings, cost_ns, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);
     explanations_release(&explanations);
     return failed;

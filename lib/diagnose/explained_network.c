@@ -1,15 +1,15 @@
 /*
  * Turns units whose transfers were slow (slow_groups.c, slow_units.c) into network findings: measures what
- * removing the slowness gains in the replay, applies the rules, and replaces the single findings that a unit
- * covers. Where the trace cannot tell which rank is at fault, such a finding names candidates.
+ * removing the slowness gains in the replay, and applies the rules. Where the trace cannot tell which rank is
+ * at fault, such a finding names candidates.
  */
 #include "base/base.h"
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/evidence.h"
 #include "diagnose/finding.h"
 #include "diagnose/network.h"
 #include "diagnose/score.h"
-#include "diagnose/suspect.h"
 #include "job/job.h"
 #include "model/model.h"
 
@@ -22,7 +22,7 @@ enum { MOST_UNITS = 12 };
 /* The state while slow units are turned into findings. */
 struct explaining_network {
     struct findings *findings;
-    const struct suspects *suspects;
+    const int64_t *cost_ns; /* by step: what other findings cost */
     const struct job *job;
     const struct baseline *baseline;
     const struct edges *edges;
@@ -75,18 +75,18 @@ static int had_late_threads(const struct findings *findings, int32_t rank, int32
 static int64_t count_edge(const struct explaining_network *it, const struct edge *edge, double excess,
                           struct measured *measured)
 {
-    struct edge_sum *sent = &measured->slowness.sent;
+    struct slowness *slowness = &measured->slowness;
     double part = 1 - exp(-excess);
     int64_t cut_ns = scale(edge->busy_ns, part);
-    measured->slowness.slow_ns += cut_ns;
+    slowness->slow_ns += cut_ns;
     if (was_late(it->findings, edge->receiver, edge->step) ||
         had_late_threads(it->findings, edge->sender, edge->step))
         measured->late_ns += cut_ns;
-    sent->steps += edge->steps;
-    sent->wait_ns += edge->wait_ns;
-    sent->extra_ns += scale(edge->wait_ns, part);
-    if (edge->wait_max_ns > sent->longest_ns)
-        sent->longest_ns = edge->wait_max_ns;
+    slowness->steps += edge->steps;
+    slowness->wait_ns += edge->wait_ns;
+    slowness->extra_ns += scale(edge->wait_ns, part);
+    if (edge->wait_max_ns > slowness->longest_ns)
+        slowness->longest_ns = edge->wait_max_ns;
     return cut_ns;
 }
 
@@ -210,17 +210,6 @@ static int32_t first_rank(const struct slow_network *found)
     return rank;
 }
 
-/* A suspect that stands for them, for the rules that are written for suspects. */
-static struct suspect suspect_of(const struct slow_network *found, const struct measured *measured)
-{
-    return (struct suspect){.kind = FINDING_NETWORK,
-                            .rank = first_rank(found),
-                            .first_step = found->steps.first,
-                            .last_step = found->steps.last,
-                            .total_ns = measured->slowness.slow_ns,
-                            .gain_ns = measured->gain_ns};
-}
-
 /* Whether the unit was slow in all steps. */
 static int is_in_all_steps(const struct explaining_network *it, const struct slow_network *found)
 {
@@ -231,18 +220,17 @@ static int is_in_all_steps(const struct explaining_network *it, const struct slo
 /* -1 when memory runs out. */
 static int measure(struct explaining_network *it, const struct slow_network *found, struct measured *measured)
 {
-    *measured = (struct measured){.slowness = {.edges = it->edges->count,
-                                               .is_against_others = found->is_steady && found->slow_links,
+    *measured = (struct measured){.slowness = {.is_against_others = found->is_steady && found->slow_links,
                                                .is_against_groups = found->is_steady && !found->slow_links},
                                   .lengthening = {.most_ns = INT64_MAX}};
     if (find_cuts(it, found, measured))
         return -1;
     measured->gain_ns = replay_gain_of_cuts(it->replay, it->cuts);
     measured->own_ns = found->slow_links ? 0 : longest_own_ns(it, found);
-    struct suspect suspect = suspect_of(found, measured);
+    const struct costly_steps steps = {found->steps.first, found->steps.last, it->cost_ns, 0};
     /* Where other steps lie between its steps, the total duration proves nothing. */
     return found->steps.period == 1 && !is_in_all_steps(it, found)
-               ? suspect_measure_steps(it->suspects, &suspect, it->job, it->baseline, &measured->lengthening)
+               ? lengthening_measure(&measured->lengthening, &steps, it->job, it->baseline)
                : 0;
 }
 
@@ -303,18 +291,19 @@ static double times_of(int64_t took_ns, int64_t extra_ns)
 
 /*
  * How many times as long the network steps waited, where that may be what healthy links do at times: they
- * wander for many steps, but not in every Nth.
+ * wander for many steps, but not in every Nth, and do not make operations or steps much longer.
  */
 static void ask_slower(const struct explaining_network *it, const struct slow_network *found,
-                       const struct measured *measured, struct finding *finding)
+                       const struct measured *measured, double longer, struct finding *finding)
 {
     const struct slowness *slowness = &measured->slowness;
-    double times = times_of(slowness->sent.wait_ns, slowness->sent.extra_ns);
+    double times = times_of(slowness->wait_ns, slowness->extra_ns);
     if (!found->slow_links || found->steps.period > 1)
         return;
     if (is_in_all_steps(it, found))
         finding_ask(it->findings, finding, RULE_NOT_SLOWER, times);
-    else if (times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS))
+    else if (longer < limit_of(LIMIT_LONGER_STEPS) &&
+             times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS))
         finding_ask(it->findings, finding, RULE_NOT_SLOWER_MANY, times);
 }
 
@@ -323,10 +312,9 @@ static int ask(const struct explaining_network *it, const struct slow_network *f
                const struct measured *measured, struct finding *finding)
 {
     const struct findings *findings = it->findings;
-    struct suspect suspect = suspect_of(found, measured);
-    double worth = ratio_of(finding->lost_ns, it->baseline->median_step_ns) / step_set_count(&found->steps);
+    double longer = ratio_of(finding->lost_ns, it->baseline->median_step_ns) / step_set_count(&found->steps);
+    double worth = it->options->min_gain > 0 ? longer / it->options->min_gain : longer > 0 ? 2 : 0;
     double drain;
-    worth = it->options->min_gain > 0 ? worth / it->options->min_gain : worth > 0 ? 2 : 0;
     finding->confidence = CONFIDENCE_HIGH;
     finding_ask(findings, finding, RULE_CERTAINTY_SENDERS,
                 found->is_moment ? NOT_ASKED : found->certainty - log(job_selection_ratio(it->job)));
@@ -334,15 +322,14 @@ static int ask(const struct explaining_network *it, const struct slow_network *f
     finding_ask(findings, finding, RULE_LONGER_WAY, measure_way(it, found));
     finding_ask(findings, finding, RULE_STEADY, is_in_all_steps(it, found) ? 1 : NOT_ASKED);
     finding_ask_record(findings, finding, it->job, it->baseline);
-    ask_slower(it, found, measured, finding);
+    ask_slower(it, found, measured, longer, finding);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
-    suspect_ask_steps(&suspect, &measured->lengthening);
-    for (int rule = 0; rule < RULE_COUNT; rule++)
-        if (suspect.rule_results.asked[rule])
-            finding_ask(findings, finding, (enum rule_id)rule, suspect.rule_results.values[rule]);
+    finding_ask_steps(findings, finding, &measured->lengthening, measured->gain_ns);
     finding_ask(findings, finding, RULE_SILENT_RANK,
-                job_silent_ranks(it->job) ? suspect_longer(&suspect, &measured->lengthening) : NOT_ASKED);
+                job_silent_ranks(it->job)
+                    ? ratio_of(measured->lengthening.least_ns, measured->slowness.slow_ns)
+                    : NOT_ASKED);
     finding_ask(findings, finding, RULE_CONNECTING, measure_connecting(it, found, measured));
     finding_ask(findings, finding, RULE_LATE_RECEIVERS,
                 ratio_of(measured->late_ns, measured->slowness.slow_ns));
@@ -418,8 +405,6 @@ static int fill(const struct explaining_network *it, const struct slow_network *
                 struct measured *measured, struct finding *finding)
 {
     int64_t most_ns = measured->lengthening.most_ns;
-    struct suspect suspect = suspect_of(found, measured);
-    measured->slowness.worse = &measured->slowness.sent;
     finding->kind = FINDING_NETWORK;
     finding->rank = first_rank(found);
     finding->receives = found->receives;
@@ -433,24 +418,11 @@ static int fill(const struct explaining_network *it, const struct slow_network *
     finding->lost_ns = finding->lost_ns > 0 ? finding->lost_ns : 0;
     finding->slow_ns = measured->slowness.slow_ns;
     return add_ranks(finding, found, it->job->rank_count) || add_peers(it, found, finding) ||
-           slowness_append_pause(&suspect, &measured->slowness, finding) ||
+           slowness_append_pause(&measured->slowness, measured->gain_ns, finding) ||
            append_groups(it, found, &finding->evidence) || append_hosts(found, &finding->evidence);
 }
 
 /* -------------------- other findings -------------------- */
-
-/* Whether a finding of one of its networks shares more than half of the steps of the shorter one. */
-static int is_in(const struct finding *finding, const struct slow_network *found)
-{
-    int32_t shared = 0, steps = finding->last_step - finding->first_step + 1,
-            counted = step_set_count(&found->steps);
-    if (finding->kind != FINDING_NETWORK || finding->certainty > 0 || finding->first_step < 0 ||
-        !found->may[finding->rank])
-        return 0;
-    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
-        shared += step_set_has(&found->steps, step);
-    return shared * 2 > (steps < counted ? steps : counted);
-}
 
 /*
  * Whether it is a pair of ranks, in some of the steps, of which a side has an assumed start: any rank that
@@ -479,33 +451,26 @@ static int is_of(const struct finding *finding, const struct slow_network *found
 }
 
 /*
- * Whether another finding explains the slowness: one of the same network of at least medium confidence; where
- * no network steps show the link, any of such confidence, or a late rank that costs half as much, because a
- * contended GPU transfers slowly, too.
+ * Whether another finding explains the slowness where no network steps show the link: one of at least medium
+ * confidence, or a late rank that costs half as much, because a contended GPU transfers slowly, too.
  */
 static int is_told(const struct explaining_network *it, const struct slow_network *found, int64_t gain_ns)
 {
     const struct findings *findings = it->findings;
-    for (size_t i = 0; i < findings->count; i++) {
+    for (size_t i = 0; !found->slow_links && i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        int is_sure = finding->confidence > CONFIDENCE_LOW;
-        if (found->slow_links
-                ? is_sure && found->count < 2 && !found->is_steady && is_in(finding, found)
-                : is_of(finding, found, it->job->rank_count) &&
-                      (is_sure || (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
+        if (is_of(finding, found, it->job->rank_count) &&
+            (finding->confidence > CONFIDENCE_LOW ||
+             (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
             return 1;
     }
     return 0;
 }
 
-static void take_in(struct findings *findings, const struct slow_network *found)
-{
-    for (size_t i = findings->count - 1; i-- > 0;)
-        if (is_in(&findings->items[i], found))
-            findings_remove(findings, i);
-}
-
-/* A unit of low confidence does not replace a finding, and adds nothing to it. -1 when memory runs out. */
+/*
+ * A unit of low confidence does not replace a finding, and adds nothing to it. Returns 1 if it became a
+ * finding, 0 if not, -1 when memory runs out.
+ */
 static int take(struct explaining_network *it, const struct slow_network *found)
 {
     struct measured measured;
@@ -525,21 +490,22 @@ static int take(struct explaining_network *it, const struct slow_network *found)
         return 0;
     }
     transfers_note_culprit(it->transfers, it->cuts, it->job->instance_count, finding->rank);
-    if (found->slow_links)
-        take_in(it->findings, found);
-    return 0;
+    return 1;
 }
 
-/* Notes what was found, so that it is not found again. */
-static void note_told(const struct explaining_network *it, const struct slow_network *found)
+/*
+ * Notes what was found, so that it is not found again: all of a finding; of what did not become one, only the
+ * most certain group, because the others may be slow for another reason.
+ */
+static void note_told(const struct explaining_network *it, const struct slow_network *found, int is_taken)
 {
     const struct transfer_group *best = &it->groups.items[found->group];
     for (size_t i = 0; i < it->edges->count; i++) {
         const struct edge *edge = &it->edges->items[i];
         int is_of_best = (best->kind == TRANSFER_SENDS && edge->sender == best->rank) ||
                          (best->kind == TRANSFER_RECEIVES && edge->receiver == best->rank);
-        it->told.edges[i] |= found->edge_excess[i] > 0 ||
-                             (!found->count && is_of_best && step_set_has(&found->steps, edge->step));
+        it->told.edges[i] |=
+            is_taken ? found->edge_excess[i] > 0 : is_of_best && step_set_has(&found->steps, edge->step);
     }
     for (size_t i = 0; i < it->job->instance_count; i++) {
         int32_t group = it->groups.of_instance[i];
@@ -554,29 +520,32 @@ static int take_next(struct explaining_network *it)
     const struct network_limits least = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS),
                                          limit_of(LIMIT_PAUSE) * (double)it->baseline->median_step_ns};
     struct slow_network found = {0};
+    int is_taken = 0;
     int is_found = transfer_groups_init(&it->groups, it->job, it->baseline->first_step, it->edges, it->told)
                        ? -1
                        : it->groups.count > 0;
     if (is_found > 0)
         is_found =
             slow_network_init(&found, &it->groups) ? -1 : slow_groups_next(&it->groups, &least, &found);
-    if (is_found > 0 && (slow_units_find(&it->groups, &found) || take(it, &found)))
+    if (is_found > 0)
+        is_taken = slow_units_find(&it->groups, &found) ? -1 : take(it, &found);
+    if (is_taken < 0)
         is_found = -1;
     if (is_found > 0)
-        note_told(it, &found);
+        note_told(it, &found, is_taken);
     slow_network_release(&found);
     transfer_groups_release(&it->groups);
     return is_found;
 }
 
-int findings_take_network(struct findings *findings, const struct suspects *suspects, const struct job *job,
+int findings_take_network(struct findings *findings, const int64_t *cost_ns, const struct job *job,
                           const struct baseline *baseline, const struct edges *edges,
                           struct transfer_excess *transfers, struct replay *replay,
                           const struct diagnose_options *options, struct error *error)
 {
     struct explaining_network it = {
         .findings = findings,
-        .suspects = suspects,
+        .cost_ns = cost_ns,
         .job = job,
         .baseline = baseline,
         .edges = edges,

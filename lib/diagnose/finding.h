@@ -101,7 +101,7 @@ struct finding {
     size_t waiting_count;
     int64_t lost_ns;   /* cost to the whole job; 0 where it cannot be determined */
     int64_t slow_ns;   /* sum of what its operations were slow or late by */
-    int shows_later;   /* network: it shows in the step after the last, too (copied from the suspect) */
+    int shows_later;   /* network: it shows in the step after the last, too */
     int stops_job;     /* some ranks wait forever: the step did not end */
     int has_no_peers;  /* compute: compared with its own other steps, since no other rank has its role */
     int at_start;      /* host: late at start-up, before all steps */
@@ -131,17 +131,6 @@ struct finding {
     struct rule_results rule_results; /* the measures of the rules that applied */
 };
 
-/*
- * Ranks that were slow in the same steps (rules_common_cause.c): the first and the last such step, and the
- * number of ranks in the worst one.
- */
-struct common_slowdown {
-    size_t findings; /* the number of findings that have low confidence for this reason; 0: none */
-    int32_t ranks;
-    int32_t first_step;
-    int32_t last_step;
-};
-
 /* A hang in which the trace cannot tell which rank the others wait for. */
 struct unexplained_hang {
     int is_known;
@@ -161,13 +150,11 @@ struct findings {
     struct finding *items; /* owned */
     size_t count;
     size_t capacity;
-    struct common_slowdown common_slowdown;
     struct unexplained_hang unexplained_hang;
     struct hidden_wait hidden_wait; /* findings_take_absent */
     int is_snapshot;        /* the dumps show a running job, so that who waits for whom proves nothing */
     int64_t three_steps_ns; /* the score is certain of a rank that is late by as much in three steps; 0: not
                                known */
-    size_t not_replayed;    /* suspects that are or may be findings and whose cost is not known */
     struct rule_set off;    /* rules that are switched off */
 };
 
@@ -188,7 +175,7 @@ int findings_append(struct findings *findings, struct findings *others);
  * Returns whether the rule is violated.
  */
 int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading);
-/* Applies the rules about the whole record (rules_record.c): irregular, damaged-lines, lost-events, gaps. */
+/* Applies the rules about the whole record: irregular, damaged-lines, lost-events, gaps. */
 void finding_ask_record(const struct findings *findings, struct finding *finding, const struct job *job,
                         const struct baseline *baseline);
 

@@ -8,10 +8,10 @@
 #include "diagnose/baseline.h"
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/evidence.h"
 #include "diagnose/finding.h"
 #include "diagnose/network.h"
 #include "diagnose/score.h"
-#include "diagnose/suspect.h"
 #include "job/job.h"
 #include "model/model.h"
 
@@ -65,7 +65,6 @@ struct savings {
 
 struct late_search {
     struct findings *findings;
-    const struct suspects *suspects;
     const struct job *job;
     const struct baseline *baseline;
     struct transfer_excess *transfers;
@@ -459,7 +458,7 @@ static int64_t sum_of(const struct savings *savings)
 static int measure_gain(struct late_search *it, int64_t *gain_ns)
 {
     it->own.count = it->shorter.count = 0;
-    it->slowness = (struct slowness){.worse = &it->slowness.sent};
+    it->slowness = (struct slowness){0};
     if (cut_own(it) || cut_transfers(it))
         return -1;
     int64_t with_ns = replay_run(it->replay);
@@ -472,16 +471,11 @@ static int measure_gain(struct late_search *it, int64_t *gain_ns)
 static int ask_steps(const struct late_search *it, int64_t gain_ns, struct finding *finding)
 {
     struct lengthening lengthening;
-    struct suspect suspect = {.kind = FINDING_HOST,
-                              .rank = finding->rank,
-                              .first_step = finding->first_step,
-                              .last_step = finding->last_step,
-                              .total_ns = finding->slow_ns,
-                              .gain_ns = gain_ns};
+    const struct costly_steps steps = {.first = finding->first_step, .last = finding->last_step};
     finding->lost_ns = gain_ns > 0 ? gain_ns : 0;
     if (it->found.is_steady || it->found.steps.period > 1)
         return 0;
-    if (suspect_measure_steps(it->suspects, &suspect, it->job, it->baseline, &lengthening))
+    if (lengthening_measure(&lengthening, &steps, it->job, it->baseline))
         return -1;
     int64_t most_ns = lengthening.most_ns;
     finding->lost_ns = finding->lost_ns < most_ns ? finding->lost_ns : most_ns > 0 ? most_ns : 0;
@@ -653,14 +647,12 @@ static void search_release(struct late_search *it)
     free(it->shorter.items);
 }
 
-int findings_take_late_notices(struct findings *findings, const struct suspects *suspects,
-                               const struct job *job, const struct baseline *baseline,
-                               const struct edges *edges, struct transfer_excess *transfers,
-                               struct replay *replay, const struct diagnose_options *options,
-                               struct error *error)
+int findings_take_late_notices(struct findings *findings, const struct job *job,
+                               const struct baseline *baseline, const struct edges *edges,
+                               struct transfer_excess *transfers, struct replay *replay,
+                               const struct diagnose_options *options, struct error *error)
 {
     struct late_search it = {.findings = findings,
-                             .suspects = suspects,
                              .job = job,
                              .baseline = baseline,
                              .transfers = transfers,

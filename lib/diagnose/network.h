@@ -49,7 +49,8 @@ struct transfer_excess {
                           out */
     int64_t some_ns;   /* part of slow_ns for which a link held only some members: it is not part of the
                           transfer time */
-    int32_t culprit;   /* job rank whose link made it slow; -1: unknown */
+    int has_slow_link; /* a link of it stands out */
+    int32_t culprit;   /* job rank that made it slow, by a finding; -1: none */
 };
 
 /*
@@ -60,43 +61,11 @@ struct transfer_excess {
 int64_t transfer_usual_ns(const struct job_instance *instance, const struct transfer_excess *excess);
 
 /*
- * Returns the slow instances, sorted by step, which the caller frees. first[step] is the index of the first
- * one of a step, first[step_count] their number. `first` has room for step_count + 2 entries and is zeroed by
- * the caller. NULL when memory runs out.
- */
-int32_t *transfers_slow_by_step(const struct job *job, const struct transfer_excess *transfers,
-                                size_t *first);
-
-/*
  * Records the culprit of the instances, `count` in number, that it made longer by what `cuts` has for them,
  * where that is above 0 and no culprit is known yet.
  */
 void transfers_note_culprit(struct transfer_excess *transfers, const int64_t *cuts, size_t count,
                             int32_t rank);
-
-/*
- * Finds slow transfers (slow_ns, beyond_ns): those that differ from the same place in other steps and in
- * other communicators by more than `sigmas`. Returns -1 when memory runs out.
- */
-int transfers_find_slow(const struct job *job, const struct baseline *baseline, double sigmas,
-                        struct transfer_excess *transfers);
-
-/*
- * Adds slow links that the transfer time does not show. The shortest duration hides a link that delays only
- * some members. It is unknown where kernel times are, and it stands out from nothing where the link was
- * always slow. The network steps of the link show all of these. If the transfer already shows half of the
- * slowness, it counts as the same one. Returns -1 when memory runs out.
- */
-int transfers_find_slow_links(const struct job *job, const struct edges *edges,
-                              struct transfer_excess *transfers);
-
-/* -------------------- blame_by_edges.c -------------------- */
-
-/*
- * Finds the rank whose links made slow instances slow (culprit), from network steps. Returns -1 when memory
- * runs out.
- */
-int edges_blame(const struct job *job, const struct edges *edges, struct transfer_excess *transfers);
 
 /* -------------------- standstill.c -------------------- */
 

@@ -343,7 +343,7 @@ int64_t place_matrix_unit_excess(const struct place_matrix *matrix, size_t unit,
 
 /*
  * An excess is the host's if lateness makes up half of it or, within a step, an eighth. The same limits hold
- * for suspicions.
+ * for single operations.
  */
 enum { HOSTS_PART = 2, HOSTS_PART_WITHIN = 8 };
 

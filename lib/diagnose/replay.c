@@ -159,8 +159,7 @@ static int take_transfers(void *context, size_t worker, size_t first, size_t end
         }
         shortest = shortest == TIME_UNKNOWN || shortest < 0 ? 0 : shortest;
         replay->transfer_ns[i] = still_to_come(job, instance, ends, shortest);
-        if (replay->transfers[i].culprit >= 0)
-            replay->tail_ns[i] = replay->transfers[i].some_ns;
+        replay->tail_ns[i] = replay->transfers[i].some_ns;
     }
     return 0;
 }
@@ -239,7 +238,7 @@ static void bound_pair(struct replay *replay, const struct pair_time *times, siz
     int64_t usual_ns = times[(count - 1) / 4].time_ns;
     for (size_t i = 0; i < count; i++) {
         const struct transfer_excess *transfer = &replay->transfers[times[i].instance];
-        int is_slow = transfer->slow_ns > 0 && transfer->culprit >= 0;
+        int is_slow = transfer->slow_ns > 0 && transfer->has_slow_link;
         if (!is_slow && times[i].time_ns > usual_ns)
             replay->transfer_ns[times[i].instance] = usual_ns;
     }
@@ -395,37 +394,6 @@ void replay_release(struct replay *replay)
     free(replay->moves);
     free(replay->leavers);
     *replay = (struct replay){0};
-}
-
-/* Returns NULL when memory runs out. */
-static void *copy_of(const void *items, size_t count, size_t item_bytes)
-{
-    void *copy = array_new(count, item_bytes);
-    if (copy && count)
-        memcpy(copy, items, count * item_bytes);
-    return copy;
-}
-
-int replay_copy(struct replay *copy, const struct replay *replay)
-{
-    size_t operations = replay->job->operation_count, instances = replay->job->instance_count;
-    *copy = *replay;
-    copy->own_ns = copy_of(replay->own_ns, operations, sizeof *copy->own_ns);
-    copy->change_ns = copy_of(replay->change_ns, instances, sizeof *copy->change_ns);
-    copy->tail_ns = copy_of(replay->tail_ns, instances, sizeof *copy->tail_ns);
-    copy->latest_ns = array_new(instances, sizeof *copy->latest_ns);
-    copy->leavers = copy_of(replay->leavers, replay->leaver_count, sizeof *copy->leavers);
-    return copy->own_ns && copy->change_ns && copy->tail_ns && copy->latest_ns && copy->leavers ? 0 : -1;
-}
-
-void replay_copy_release(struct replay *copy)
-{
-    free(copy->own_ns);
-    free(copy->change_ns);
-    free(copy->tail_ns);
-    free(copy->latest_ns);
-    free(copy->leavers);
-    *copy = (struct replay){0};
 }
 
 int64_t replay_gain_of_cuts(struct replay *replay, const int64_t *cuts)

@@ -2,8 +2,8 @@
  * The rules of diagnose and their limits, as two tables. A new rule, RULE_FOO, takes a line in enum rule_id
  * (lib/diagnose/rule.h), a row in `rules` below, and what follows; `make check` reports what is missing.
  * - lib/diagnose/: a function that returns its measure, or NOT_ASKED where the rule does not apply. The file
- *   that has the data calls it and passes the result to suspect_ask (for a suspect) or finding_ask (for a
- *   finding). The function decides nothing. Rules about jobs that stopped are in lib/hang/
+ *   that has the data calls it and passes the result to finding_ask. The function decides nothing. Rules
+ * about jobs that stopped are in lib/hang/
  * - its limit, if there is none with that meaning
  * - tests/unit/: assert_speaks and assert_quiet (tests/unit/support/spoken.h) with RULE_FOO, at its limit and
  *   beside it
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The names follow the enum: LIMIT_FAR_AHEAD is far-ahead. */
+/* The names follow the enum: LIMIT_AHEAD_MANY is ahead-many. */
 const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_NONE] = {"none", 0, "", "a sound trace has none"},
     [LIMIT_ONE] = {"one", 1, "", "one is enough"},
@@ -29,25 +29,9 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_ALL] = {"all", 1, "of the steps after the warm-up", "there is no other step to compare with"},
     [LIMIT_STEP] = {"step", 1, "median steps", "connections ramp up in less"},
     [LIMIT_PAUSE] = {"pause", 3, "median steps",
-                     "recorded healthy hosts: no slow moment of one or two steps came near it"},
+                     "recorded healthy hosts: no slow moment of a transfer came near it"},
     [LIMIT_WORTH] = {"worth", 1, "times --min-gain", "the meaning of the option"},
-    [LIMIT_WORTH_MOMENT] =
-        {"worth-moment", 0.5, "of the median step",
-         "recorded healthy hosts: no slow moment of a network made one step longer by half"},
     [LIMIT_WORTH_SURE] = {"worth-sure", 2, "times --min-gain", "twice what counts; no measurement behind it"},
-    [LIMIT_BY_DESIGN] = {"by-design", 0.1, "of the median step",
-                         "set on recorded jobs, where ranks and links always differ by less"},
-    [LIMIT_CHANCE] = {"chance", 0.05, "sequences expected", "the conventional level"},
-    [LIMIT_CHANCE_BEHIND] =
-        {"chance-behind", 0.0002, "sequences expected",
-         "slow moments also come in consecutive steps; the number was set on recorded and simulated jobs"},
-    [LIMIT_CHANCE_ALONE] = {"chance-alone", 0.01, "steps expected",
-                            "a single step has no repetition as evidence: a fifth of chance"},
-    [LIMIT_CHANCE_SURE] = {"chance-sure", 0.005, "sequences expected", "a tenth of chance"},
-    [LIMIT_CHANCE_ALONE_SURE] = {"chance-alone-sure", 0.001, "steps expected", "a tenth of chance-alone"},
-    [LIMIT_AHEAD_NETWORK_TWO] =
-        {"ahead-network-two", 3, "times any other single step",
-         "what slows a network in one step often slows it in the next: two are hardly more than one"},
     [LIMIT_REGULAR] = {"regular", 0.5, "of the operations",
                        "otherwise most places have nothing to compare with"},
     [LIMIT_SHOWN] = {"shown", 1.0 / 3, "of the gain",
@@ -59,7 +43,7 @@ const struct limit limits[LIMIT_COUNT] = {
                       "recorded healthy hosts: in slow moments, network steps wait several times as long"},
     [LIMIT_SLOWER_MANY] = {"slower-many", 3, "times the baseline",
                            "recorded healthy hosts: no network was as slow for three steps and costly"},
-    [LIMIT_UNEXPLAINED] = {"unexplained", 5, "times the suspected fault",
+    [LIMIT_UNEXPLAINED] = {"unexplained", 5, "times the fault",
                            "what makes steps so much longer is something else; set on simulated jobs"},
     [LIMIT_GAPS] = {"gaps", 0.02, "of the operations", "recorders lose single operations, about two of 100"},
     [LIMIT_CERTAINTY] = {"certainty", 3.0, "log odds", "odds of 20 to 1, the conventional level"},
@@ -69,33 +53,20 @@ const struct limit limits[LIMIT_COUNT] = {
          "a slow clock stretches all places by one factor; a design makes single places heavier"},
     [LIMIT_BUSIER] = {"busier", 2, "times the busiest other rank",
                       "an embedding or a loss makes a stage heavier by less; no measurement behind it"},
-    [LIMIT_SHARED] = {"shared", 1.0 / 3, "of the suspected fault",
-                      "a slow link hardly slows others; the number was set on simulated jobs"},
     [LIMIT_START_APART] = {"start-apart", 1, "times the spread of the others",
                            "what varies that much may vary once more; no measurement behind it"},
     [LIMIT_SLICE] = {"slice", 0.5, "ms",
                      "less than a scheduler's time slice (0.7 ms and more); threads that run take 0.1 ms"},
     [LIMIT_ENDS] = {"ends", 2, "",
                     "one is what all transfers have in common; of two, either may be at fault"},
-    [LIMIT_SURE] = {"sure", 0.1, "of the chance allowed", "required for high confidence"},
-    [LIMIT_FAR_AHEAD] = {"far-ahead", 25, "times any other single step",
-                         "so far that no tail of a distribution matters"},
     [LIMIT_AHEAD_MANY] = {"ahead-many", 5, "times any other single step",
                           "recorded healthy jobs: no slow moment of a host or network was so far ahead"},
-    [LIMIT_LONGER_TWO] =
-        {"longer-two", 0.75, "of the median step",
-         "recorded healthy hosts: no network made two consecutive steps longer by half each"},
-    [LIMIT_LONGER_MANY] =
-        {"longer-many", 0.1, "of the median step",
-         "recorded healthy hosts: no network made three steps so much longer and was ahead"},
     [LIMIT_LONGER_STEPS] = {"longer-steps", 0.25, "of the median step",
                             "recorded healthy hosts: no network made three or more steps so much longer"},
     [LIMIT_SLOWER_OPERATIONS] =
         {"slower-operations", 2, "times the baseline",
          "recorded healthy hosts: in slow moments, operations take up to 1.5 times as long"},
     [LIMIT_RANKS_OF_ROLE] = {"ranks-of-role", 3, "ranks", "with fewer others, the median is one of two"},
-    [LIMIT_CROWD] = {"crowd", 3, "ranks", "two ranks may each have a fault of their own"},
-    [LIMIT_SHARED_STEPS] = {"shared-steps", 2, "steps", "a single one of several may be a brief moment"},
     [LIMIT_HIDDEN_PAIR] = {"hidden-pair", 3, "times others of the same kind",
                            "a stage has several layers; other operations follow a single one"},
     [LIMIT_OUTSTANDING] = {"outstanding", 3, "times the median of the steps", "set on simulated jobs"},
@@ -151,10 +122,6 @@ const struct rule rules[RULE_COUNT] = {
          "the share of its excess after an AllReduce that another rank left later by half of that excess, or "
          "may have: a rank of a host whose clock does not tell arrived as much after others of that host",
          "the rank may have been a leaf of a tree, which finishes before the other ranks"},
-    [RULE_IN_GROUPS] = {"in-groups", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                        "traces with finished operations only",
-                        "the share of its slowness in groups of sends and receives",
-                        "the slow sends and receives belong to groups, which finish together"},
     [RULE_SHARED_PROCESS] =
         {"shared-process", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
          "1 if the rank is one of several ranks of a process that cannot be distinguished (several GPUs; one "
@@ -166,7 +133,7 @@ const struct rule rules[RULE_COUNT] = {
                            "the excess may be operations in the lost records"},
     [RULE_SILENT_RANK] = {"silent-rank", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_UNEXPLAINED,
                           "jobs with a rank without a trace",
-                          "how many times longer than the suspected fault its steps were for no other known "
+                          "how many times longer than the fault its steps were for no other known "
                           "reason; a step beyond outstanding counts as the median step",
                           "the fault may be an effect of a rank without a trace"},
     [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
@@ -181,18 +148,6 @@ const struct rule rules[RULE_COUNT] = {
          "least half of the slowness",
          "the time by which the sends took longer (SendWait), as a share of the slowness",
          "the receivers' GPUs took the data late, so the network may have had to wait"},
-    [RULE_CROWD] =
-        {"crowd", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "findings with medium or high confidence by all other rules",
-         "the share of its steps in which more than half of the ranks, and at least crowd, are suspected",
-         "most ranks are suspected at the same time, so they may have a common cause"},
-    [RULE_SHARED_NETWORK] =
-        {"shared-network", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_SHARED,
-         "findings with medium or high confidence by all other rules, if two other networks that are not "
-         "believed to be at fault are slow in shared-steps of its steps, or in its only step; one slow step "
-         "of another network does not count beside three or more",
-         "the slowness of those networks in its steps, as a share of its own",
-         "other networks were slow at the same time, so a shared switch or host may be at fault"},
     [RULE_IRREGULAR] = {"irregular", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_REGULAR, NULL,
                         "the share of operations that have a place in a step",
                         "most steps of the job differ from each other"},
@@ -204,14 +159,6 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_WORTH] = {"worth", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH, NULL,
                     "its worth in each step, in units of --min-gain of the median step",
                     "the fault costs too little"},
-    [RULE_WORTH_MOMENT] =
-        {"worth-moment", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH_MOMENT, "faults of one step",
-         "its worth, as a share of the median step",
-         "the fault costs too little for a single step: sends also stall briefly on healthy networks"},
-    [RULE_BY_DESIGN] = {"by-design", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BY_DESIGN,
-                        "faults that cover more than half of the steps after the warm-up",
-                        "its worth in each step, as a share of the median step",
-                        "the fault covers so many steps that the links may differ by design"},
     [RULE_ONE_PLACE] =
         {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
          "findings by the score that cover all steps; not for one of more than ranks-of-role ranks that do "
@@ -251,47 +198,28 @@ const struct rule rules[RULE_COUNT] = {
          "faults of at least three steps, from the first one after the warm-up and not to the last",
          "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
     [RULE_CERTAINTY] = {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
-                        "findings by a score", "the log odds that the fault is not noise",
+                        "findings by a score",
+                        "the log odds that the fault is not noise, which may be related from step to step "
+                        "unless the fault is ahead-many",
                         "the fault may be noise"},
     [RULE_CERTAINTY_SENDERS] =
         {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-         "findings by the score of the network", "the log odds that the fault is not noise",
+         "findings by the score of the network, but not for a transfer of one step that is longer by pause",
+         "the log odds that the fault is not noise",
          "the fault may be noise: links also have slow moments that last for several steps"},
     [RULE_NOTICES] =
         {"notices", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLICE, "findings about proxy threads",
          "how late the proxy threads noticed starts and stops of kernels on average, except while "
          "their rank sent over the network",
          "the threads may have been busy"},
-    [RULE_CHANCE] = {"chance", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
-                     "faults of at least two steps that count, if they are as strong as any other single "
-                     "step or longer by longer-two each; not for a stall",
-                     "the expected number of such sequences of steps from noise", "the fault may be noise"},
-    [RULE_CHANCE_BEHIND] = {"chance-behind", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_BEHIND,
-                            "faults of at least two steps that count, if the weakest is weaker than some "
-                            "other single step and not longer by longer-two; not for a stall",
-                            "the expected number of such sequences of steps from noise",
-                            "the fault may be noise, because another single step was stronger"},
-    [RULE_CHANCE_ALONE] = {"chance-alone", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE,
-                           "faults of one step, weaker than far-ahead; not for a stall",
-                           "the expected number of such steps from noise", "the fault may be noise"},
-    [RULE_AHEAD_NETWORK_TWO] = {"ahead-network-two", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW,
-                                LIMIT_AHEAD_NETWORK_TWO,
-                                "faults of two steps that count, worth less than longer-two each",
-                                "how many times as strong as any other single step the weaker one is",
-                                "the fault is hardly stronger than some other single step"},
-    [RULE_NOT_SLOWER] =
-        {"not-slower", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER,
-         "traces with network steps, if operations took less than slower-operations times the baseline; "
-         "faults of one or two steps, or of all, or not as long and far ahead as for not-slower-many; "
-         "findings by the score of the network that cover all steps",
-         "how many times the baseline the network steps of its slow links waited",
-         "the links are no slower than healthy links are at times"},
+    [RULE_NOT_SLOWER] = {"not-slower", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER,
+                         "traces with network steps, for findings that cover all steps",
+                         "how many times the baseline the network steps of its slow links waited",
+                         "the links are no slower than healthy links are at times"},
     [RULE_NOT_SLOWER_MANY] =
         {"not-slower-many", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER_MANY,
-         "traces with network steps, if operations took less than slower-operations times the baseline; "
-         "faults of at least three steps, not all, that are ahead-many, or are worth longer-many and as "
-         "strong as any other single step, but not both; worth less than longer-steps; findings by the score "
-         "of the network of consecutive steps, not all",
+         "traces with network steps, if operations took less than slower-operations times the baseline and "
+         "steps became longer by less than longer-steps; findings of consecutive steps, not all",
          "how many times the baseline the network steps of its slow links waited",
          "the links are no slower than healthy links are at times"},
     [RULE_ONE_OF_SEVERAL] = {"one-of-several", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_ONE,
@@ -310,15 +238,6 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_WORTH_SURE] = {"worth-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_WORTH_SURE, NULL,
                          "its worth in each step, in units of --min-gain of the median step",
                          "the fault costs little more than the minimum"},
-    [RULE_CHANCE_SURE] =
-        {"chance-sure", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_SURE,
-         "faults of at least two steps that count; not for a stall of a network longer than pause by sure",
-         "the expected number of such sequences of steps from noise",
-         "noise is not unlikely enough for high confidence"},
-    [RULE_CHANCE_ALONE_SURE] =
-        {"chance-alone-sure", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_ALONE_SURE,
-         "faults of one step, weaker than far-ahead by sure; not for a stall longer than pause by sure",
-         "the expected number of such steps from noise", "noise is not unlikely enough for high confidence"},
     [RULE_DAMAGED_LINES] = {"damaged-lines", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_NONE, NULL,
                             "the number of lines that could not be read",
                             "the trace has damaged lines, which leave room for another explanation"},

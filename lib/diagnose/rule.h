@@ -71,15 +71,7 @@ enum limit_id {
     LIMIT_STEP,
     LIMIT_PAUSE,
     LIMIT_WORTH,
-    LIMIT_WORTH_MOMENT,
     LIMIT_WORTH_SURE,
-    LIMIT_BY_DESIGN,
-    LIMIT_CHANCE,
-    LIMIT_CHANCE_BEHIND,
-    LIMIT_CHANCE_ALONE,
-    LIMIT_CHANCE_SURE,
-    LIMIT_CHANCE_ALONE_SURE,
-    LIMIT_AHEAD_NETWORK_TWO,
     LIMIT_REGULAR,
     LIMIT_SHOWN,
     LIMIT_ERRORS,
@@ -92,21 +84,14 @@ enum limit_id {
     LIMIT_CERTAINTY_SURE,
     LIMIT_ONE_PLACE,
     LIMIT_BUSIER,
-    LIMIT_SHARED,
     LIMIT_START_APART,
     LIMIT_ENDS,
     LIMIT_SLICE,
     /* These decide where a rule applies. */
-    LIMIT_SURE,
-    LIMIT_FAR_AHEAD,
     LIMIT_AHEAD_MANY,
-    LIMIT_LONGER_TWO,
-    LIMIT_LONGER_MANY,
     LIMIT_LONGER_STEPS,
     LIMIT_SLOWER_OPERATIONS,
     LIMIT_RANKS_OF_ROLE,
-    LIMIT_CROWD,
-    LIMIT_SHARED_STEPS,
     LIMIT_OUTSTANDING,
     LIMIT_HIDDEN_PAIR,
     LIMIT_START_LATE,
@@ -145,22 +130,17 @@ enum rule_id {
     RULE_HIDDEN_RECEIVE,
     RULE_EXCHANGE,
     RULE_LEAF_OF_TREE,
-    RULE_IN_GROUPS,
     RULE_SHARED_PROCESS,
     RULE_LOST_RECORDS,
     RULE_SILENT_RANK,
     /* The finding may be an effect of another rank. */
     RULE_LATE_RECEIVERS,
     RULE_RECEIVERS_DRAIN,
-    RULE_CROWD,
-    RULE_SHARED_NETWORK,
     /* There is nothing to compare the rank with. */
     RULE_IRREGULAR,
     RULE_ESTIMATED_STEADY,
     /* The cost is too small to report, or part of the design of the job. */
     RULE_WORTH,
-    RULE_WORTH_MOMENT,
-    RULE_BY_DESIGN,
     RULE_ONE_PLACE,
     RULE_LONGER_WAY,
     RULE_BUSIEST,
@@ -172,10 +152,6 @@ enum rule_id {
     RULE_CERTAINTY,
     RULE_CERTAINTY_SENDERS,
     RULE_NOTICES,
-    RULE_CHANCE,
-    RULE_CHANCE_BEHIND,
-    RULE_CHANCE_ALONE,
-    RULE_AHEAD_NETWORK_TWO,
     RULE_NOT_SLOWER,
     RULE_NOT_SLOWER_MANY,
     /* The finding is plausible but not certain. */
@@ -183,8 +159,6 @@ enum rule_id {
     RULE_STEADY,
     RULE_CERTAINTY_SURE,
     RULE_WORTH_SURE,
-    RULE_CHANCE_SURE,
-    RULE_CHANCE_ALONE_SURE,
     RULE_DAMAGED_LINES,
     RULE_LOST_EVENTS,
     RULE_GAPS,
@@ -240,7 +214,7 @@ const char *rule_side_name(enum rule_side side);
 int rule_find(const char *name, size_t length);
 
 /*
- * The measures of the rules for one suspect or finding. A zeroed struct holds none. A rule that does not
+ * The measures of the rules for one finding. A zeroed struct holds none. A rule that does not
  * apply, whose measure is NOT_ASKED, is not in here.
  */
 struct rule_results {

@@ -690,6 +690,7 @@ struct transfer_group {
     double apart;         /* its level minus the upper quartile of those of its sisters; NAN */
     double spread[2];     /* standard deviation of its family, of `beyond` and of `ratio` */
     struct step_set best; /* best set of steps in `beyond`; period 0: there is none */
+    double tail;          /* degrees of freedom of the noise of `beyond` */
     double factor;        /* by which the spread of its family is greater by the scores of quiet steps; 0 */
 };
 
@@ -721,7 +722,8 @@ struct transfer_groups {
     int32_t *of_receiver; /* owned: same, of what is sent to it */
     double *ratio;        /* owned: [group * steps + step], to sister groups; NAN: not known */
     double *beyond;       /* owned: same, to its own quiet steps, about 0 where nothing is wrong */
-    double *over_ns;      /* owned: same, by how much longer than in its own quiet steps */
+    double *over_ns;      /* owned: same, by how much longer than in its own quiet steps; with network steps,
+                             its slowest operation */
 };
 
 /*
@@ -770,7 +772,7 @@ struct slow_network {
     size_t group;       /* the most certain group */
     struct step_set steps;
     int is_steady;       /* compared with sister groups, not with its own past */
-    int is_moment;       /* a single step, in which a transfer without network steps took pause_ns longer */
+    int is_moment;       /* a single step, in which a transfer took pause_ns longer */
     double certainty;    /* log odds, after penalties, of the sum of the scores of the groups */
     double *edge_excess; /* owned: [edge], the logarithm of how many times as long it waited as it should,
                             where the unit has it; 0: not slow, or not of the unit */

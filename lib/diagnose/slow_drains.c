@@ -7,10 +7,10 @@
 #include "base/base.h"
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/evidence.h"
 #include "diagnose/finding.h"
 #include "diagnose/network.h"
 #include "diagnose/score.h"
-#include "diagnose/suspect.h"
 #include "job/job.h"
 #include "model/model.h"
 
@@ -18,7 +18,7 @@
 
 struct drain_search {
     struct findings *findings;
-    const struct suspects *suspects;
+    const int64_t *cost_ns;
     const struct job *job;
     const struct baseline *baseline;
     const struct transfer_excess *transfers;
@@ -59,7 +59,7 @@ static void list_slow(struct drain_search *it, const struct finding *finding)
     const struct job *job = it->job;
     struct job_range instances = job_instances_in(job, finding->first_step, finding->last_step);
     it->slow_count = 0;
-    it->slowness = (struct slowness){.worse = &it->slowness.sent};
+    it->slowness = (struct slowness){0};
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
         const struct job_instance *instance = &job->instances[at];
@@ -98,19 +98,16 @@ static void change_transfers(const struct drain_search *it, int sign)
 static int add_cost(const struct drain_search *it, struct finding *finding, int64_t gain_ns)
 {
     struct lengthening lengthening;
-    struct suspect suspect = {.kind = finding->kind,
-                              .rank = finding->rank,
-                              .first_step = finding->first_step,
-                              .last_step = finding->last_step,
-                              .total_ns = finding->slow_ns + it->slowness.slow_ns,
-                              .gain_ns = finding->lost_ns + gain_ns};
-    if (suspect_measure_steps(it->suspects, &suspect, it->job, it->baseline, &lengthening))
+    const struct costly_steps steps = {finding->first_step, finding->last_step, it->cost_ns,
+                                       finding->lost_ns};
+    gain_ns += finding->lost_ns;
+    if (lengthening_measure(&lengthening, &steps, it->job, it->baseline))
         return -1;
     int64_t most_ns = finding->period > 1 ? INT64_MAX : lengthening.most_ns;
-    int64_t cost_ns = suspect.gain_ns < most_ns ? suspect.gain_ns : most_ns;
+    int64_t cost_ns = gain_ns < most_ns ? gain_ns : most_ns;
     if (cost_ns > finding->lost_ns)
         finding->lost_ns = cost_ns;
-    finding->slow_ns = suspect.total_ns;
+    finding->slow_ns += it->slowness.slow_ns;
     return 0;
 }
 
@@ -230,13 +227,13 @@ static int widen_all(struct drain_search *it)
     return 0;
 }
 
-int findings_add_slow_drains(struct findings *findings, const struct suspects *suspects,
-                             const struct job *job, const struct baseline *baseline,
-                             const struct edges *edges, const struct transfer_excess *transfers,
-                             struct replay *replay, struct error *error)
+int findings_add_slow_drains(struct findings *findings, const int64_t *cost_ns, const struct job *job,
+                             const struct baseline *baseline, const struct edges *edges,
+                             const struct transfer_excess *transfers, struct replay *replay,
+                             struct error *error)
 {
     struct drain_search it = {.findings = findings,
-                              .suspects = suspects,
+                              .cost_ns = cost_ns,
                               .job = job,
                               .baseline = baseline,
                               .transfers = transfers,

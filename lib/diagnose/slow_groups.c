@@ -17,7 +17,7 @@
 
 /*
  * Degrees of freedom of Student's t (1: Cauchy): the tail of times on a network is heavier than that of own
- * time.
+ * time, unless the job shows that it is not (measure_tail).
  */
 static const double TAIL = 1;
 /* Two kinds of hypothesis: slow in a set of steps, slow in all steps. */
@@ -202,6 +202,29 @@ static double log_ratio(double took_ns, double usual_ns)
     return took_ns > 0 && usual_ns > 0 ? log(took_ns / usual_ns) : NAN;
 }
 
+/* What an edge waited longer than usual counts for its sender and its receiver. */
+static void take_over(struct transfer_groups *groups, int32_t group, const struct edge *edge)
+{
+    double *over_ns = group < 0 ? NULL : &groups->over_ns[group * groups->steps + edge->step];
+    if (over_ns && (double)edge->over_ns > *over_ns)
+        *over_ns = (double)edge->over_ns;
+}
+
+/* Links of one rank wait at the same time, so the longest counts. */
+static void take_longest(struct transfer_groups *groups)
+{
+    for (size_t group = 0; group < groups->count; group++)
+        for (int32_t step = 0; groups->items[group].kind != TRANSFER_GROUP && step < groups->steps; step++)
+            groups->over_ns[group * (size_t)groups->steps + (size_t)step] = 0;
+    for (size_t i = 0; i < groups->edges->count; i++) {
+        const struct edge *edge = &groups->edges->items[i];
+        if (!transfer_groups_has_edge(groups, i))
+            continue;
+        take_over(groups, groups->of_sender[edge->sender], edge);
+        take_over(groups, groups->of_receiver[edge->receiver], edge);
+    }
+}
+
 static int fill_ratios(struct transfer_groups *groups)
 {
     size_t cells = groups->count * (size_t)groups->steps + 1,
@@ -219,6 +242,8 @@ static int fill_ratios(struct transfer_groups *groups)
         groups->over_ns[i] = sums.took_ns[i] - sums.usual_ns[i];
         groups->ratio[i] = log_ratio(sums.took_beside_ns[i], sums.sisters_ns[i]);
     }
+    if (!failed)
+        take_longest(groups);
     free(sums.took_ns);
     free(sums.usual_ns);
     free(sums.took_beside_ns);
@@ -375,7 +400,8 @@ static int find_sets(struct transfer_groups *groups, double least)
         if (best->score <= least)
             continue;
         *best = (struct step_set){.score = 0};
-        int failed = !row || scan_row(row, groups->job->step_numbers, groups->steps, TAIL, best);
+        int failed =
+            !row || scan_row(row, groups->job->step_numbers, groups->steps, groups->items[group].tail, best);
         free(row);
         if (failed)
             return -1;
@@ -427,7 +453,33 @@ static int find_factor(const struct transfer_groups *groups, size_t first, size_
     return 0;
 }
 
-static int correct_spreads(struct transfer_groups *groups, const struct step_set *left_out, double *list)
+/* The logarithm of the density of Student's t with the tail of own time over that with TAIL, at a value. */
+static double lighter_at(double value)
+{
+    static const double at_zero = 0.105; /* log(1 / sqrt(8)) - log(1 / pi) */
+    return at_zero + log1p(value * value) - 1.5 * log1p(value * value / SCAN_TAIL_OWN);
+}
+
+/*
+ * The tail of a family: that of own time, if the steps outside `left_out` show it with odds of 20 to 1. Most
+ * networks have rare times that are far longer than others; a family without any needs less evidence.
+ */
+static void measure_tail(struct transfer_groups *groups, size_t first, size_t end,
+                         const struct step_set *left_out, double least)
+{
+    double odds = 0;
+    for (size_t group = first; group < end; group++)
+        for (int32_t step = 0; step < groups->steps; step++) {
+            double value = row_of(groups, group, 0)[step] / groups->items[group].spread[0];
+            if (!step_set_has(left_out, step) && !isnan(value))
+                odds += lighter_at(value);
+        }
+    for (size_t group = first; group < end; group++)
+        groups->items[group].tail = odds >= least ? SCAN_TAIL_OWN : TAIL;
+}
+
+static int correct_spreads(struct transfer_groups *groups, const struct step_set *left_out, double least,
+                           double *list)
 {
     double most = 1;
     for (size_t first = 0, end; first < groups->count; first = end) {
@@ -442,6 +494,10 @@ static int correct_spreads(struct transfer_groups *groups, const struct step_set
     for (size_t group = 0; group < groups->count; group++)
         groups->items[group].spread[0] *=
             groups->items[group].factor > 0 ? groups->items[group].factor : most;
+    for (size_t first = 0, end; first < groups->count; first = end) {
+        end = family_end(groups, first);
+        measure_tail(groups, first, end, left_out, least);
+    }
     return 0;
 }
 
@@ -469,8 +525,10 @@ int transfer_groups_init(struct transfer_groups *groups, const struct job *job, 
     int failed = !list;
     if (!failed)
         measure_families(groups, list);
-    for (size_t group = 0; group < groups->count; group++)
+    for (size_t group = 0; group < groups->count; group++) {
         groups->items[group].best.score = INFINITY;
+        groups->items[group].tail = TAIL;
+    }
     failed = failed || find_sets(groups, 0);
     free(list);
     return failed ? -1 : 0;
@@ -505,7 +563,7 @@ static int score_of(const struct transfer_groups *groups, size_t group, int is_s
 {
     double *row = scaled_row(groups, group, is_steady);
     if (row)
-        scan_set(row, TAIL, set);
+        scan_set(row, groups->items[group].tail, set);
     free(row);
     return row ? 0 : -1;
 }
@@ -602,18 +660,25 @@ static int gather(const struct transfer_groups *groups, const struct network_lim
 
 static double over_ns(const struct transfer_groups *groups, size_t group, int32_t step)
 {
-    return groups->items[group].kind == TRANSFER_GROUP
-               ? groups->over_ns[group * (size_t)groups->steps + (size_t)step]
-               : 0;
+    return groups->over_ns[group * (size_t)groups->steps + (size_t)step];
+}
+
+/* Whether a group took half as much longer in another step. */
+static int is_repeated(const struct transfer_groups *groups, size_t group, int32_t at)
+{
+    for (int32_t step = 0; step < groups->steps; step++)
+        if (step != at && over_ns(groups, group, step) * 2 >= over_ns(groups, group, at))
+            return 1;
+    return 0;
 }
 
 /*
- * Finds the group and the step in which a transfer without network steps took longer by most, and by
- * pause_ns: that needs no other step as evidence. With it go the groups that took half as much longer.
+ * Finds the group and the step in which a transfer took longer by most, and by pause_ns: that needs no other
+ * step as evidence. With it go the groups that took half as much longer. If `only_once`, in no other step.
  * Returns whether there is one.
  */
 static int find_moment(const struct transfer_groups *groups, const struct network_limits *least,
-                       struct slow_network *found)
+                       int only_once, struct slow_network *found)
 {
     double most_ns = 0;
     for (size_t group = 0; group < groups->count; group++)
@@ -623,7 +688,8 @@ static int find_moment(const struct transfer_groups *groups, const struct networ
                 found->group = group;
                 found->steps = (struct step_set){.first = step, .last = step, .period = 1};
             }
-    if (most_ns <= 0 || most_ns < least->pause_ns)
+    if (most_ns <= 0 || most_ns < least->pause_ns ||
+        (only_once && is_repeated(groups, found->group, found->steps.first)))
         return 0;
     found->is_steady = 0;
     found->certainty = 0;
@@ -654,24 +720,34 @@ static void trim(const struct transfer_groups *groups, struct slow_network *foun
         found->steps = steps;
 }
 
+/* Finds the most certain set of steps. Returns 1 if there is one, 0 if not, -1 when memory runs out. */
+static int find_set(struct transfer_groups *groups, const struct network_limits *least, double *list,
+                    struct slow_network *found)
+{
+    if (find_best(groups, least, list, found))
+        return -1;
+    if (!found->is_steady && found->certainty >= least->certainty &&
+        (correct_spreads(groups, &found->steps, least->certainty, list) ||
+         find_sets(groups, least->certainty + penalty_of(groups, 0)) ||
+         find_best(groups, least, list, found)))
+        return -1;
+    if (found->certainty < least->certainty)
+        return 0;
+    trim(groups, found);
+    return gather(groups, least, list, found) ? -1 : 1;
+}
+
 int slow_groups_next(struct transfer_groups *groups, const struct network_limits *least,
                      struct slow_network *found)
 {
+    found->is_moment = find_moment(groups, least, 1, found);
+    if (found->is_moment)
+        return 1;
     double *list = array_new(groups->count + (size_t)groups->steps + 1, sizeof *list);
-    int failed = !list || find_best(groups, least, list, found);
-    if (!failed && !found->is_steady && found->certainty >= least->certainty)
-        /* No score gets greater. */
-        failed = correct_spreads(groups, &found->steps, list) ||
-                 find_sets(groups, least->certainty + penalty_of(groups, 0)) ||
-                 find_best(groups, least, list, found);
-    int is_found = !failed && found->certainty >= least->certainty;
-    if (is_found)
-        trim(groups, found);
-    if (is_found)
-        failed = gather(groups, least, list, found);
-    found->is_moment = !failed && !is_found && find_moment(groups, least, found);
+    int is_found = list ? find_set(groups, least, list, found) : -1;
     free(list);
-    return failed ? -1 : is_found || found->is_moment;
+    found->is_moment = !is_found && find_moment(groups, least, 0, found);
+    return is_found ? is_found : found->is_moment;
 }
 
 double slow_groups_excess(const struct transfer_groups *groups, const struct slow_network *found,

@@ -1,6 +1,6 @@
 /*
  * Finds instances whose transfers were slow, from durations and from slow links. Runs after the baseline and
- * the edges; suspicions about networks use the result.
+ * the edges.
  */
 #include "base/base.h"
 #include "diagnose/baseline.h"
@@ -78,8 +78,8 @@ static int measuring_init(struct measuring *measuring)
     return measuring->places ? 0 : -1;
 }
 
-int transfers_find_slow(const struct job *job, const struct baseline *baseline, double sigmas,
-                        struct transfer_excess *transfers)
+static int find_slow(const struct job *job, const struct baseline *baseline, double sigmas,
+                     struct transfer_excess *transfers)
 {
     struct measuring measuring = {.job = job, .baseline = baseline, .sigmas = sigmas, .transfers = transfers};
     int failed =
@@ -131,8 +131,8 @@ static int never_ended(const struct job *job, const struct job_instance *instanc
     return instance->members < instance->expected;
 }
 
-int transfers_find_slow_links(const struct job *job, const struct edges *edges,
-                              struct transfer_excess *transfers)
+static int find_slow_links(const struct job *job, const struct edges *edges,
+                           struct transfer_excess *transfers)
 {
     int64_t *next_starts = job_next_starts(job);
     for (size_t i = 0; next_starts && i < job->instance_count; i++) {
@@ -144,6 +144,7 @@ int transfers_find_slow_links(const struct job *job, const struct edges *edges,
                 over = edges->items[j].over_ns;
                 busy = edges->items[j].busy_ns;
             }
+        excess->has_slow_link = over > 0;
         /* If no member ended before the link did, all members show the delay. */
         int holds_some = instance->transfer_ns < busy;
         if (over <= 0 || (excess->slow_ns && (!holds_some || excess->slow_ns >= over / 2)))
@@ -165,6 +166,15 @@ int transfers_find_slow_links(const struct job *job, const struct edges *edges,
     return failed;
 }
 
+int transfers_find(struct transfer_excess *transfers, const struct job *job, const struct baseline *baseline,
+                   const struct edges *edges, double sigmas)
+{
+    return find_slow(job, baseline, sigmas, transfers) ||
+                   (edges->count && find_slow_links(job, edges, transfers))
+               ? -1
+               : 0;
+}
+
 struct transfer_excess *transfers_new(const struct job *job)
 {
     struct transfer_excess *transfers = array_new(job->instance_count, sizeof *transfers);
@@ -178,20 +188,6 @@ int64_t transfer_usual_ns(const struct job_instance *instance, const struct tran
     int64_t took_ns = instance->transfer_ns + excess->some_ns;
     return instance->transfer_ns == TIME_UNKNOWN || took_ns <= excess->slow_ns ? TIME_UNKNOWN
                                                                                : took_ns - excess->slow_ns;
-}
-
-int32_t *transfers_slow_by_step(const struct job *job, const struct transfer_excess *transfers, size_t *first)
-{
-    int32_t *slow = array_new(job->instance_count, sizeof *slow);
-    size_t count = 0;
-    for (int32_t step = 0; slow && step < job->step_count; step++) {
-        struct job_range instances = job_instances_in(job, step, step);
-        for (size_t i = instances.first; i < instances.end; i++)
-            if (transfers[job->by_step[i]].slow_ns > 0)
-                slow[count++] = job->by_step[i];
-        first[step + 1] = count;
-    }
-    return slow;
 }
 
 void transfers_note_culprit(struct transfer_excess *transfers, const int64_t *cuts, size_t count,

@@ -1,108 +1,19 @@
 /*
- * The verdict of diagnose on a slow job: turns suspects into findings with a confidence, a cost and evidence,
- * adds the details of those that are reported, and measures the smallest fault that the job would have shown.
+ * The verdict of diagnose on a slow job: adds the details of the findings that are reported, and measures the
+ * smallest fault that the job would have shown.
  */
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/evidence.h"
 #include "diagnose/finding.h"
 #include "diagnose/network.h"
-#include "diagnose/suspect.h"
 #include "job/job.h"
 #include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Adds up the slowness of a suspect by tag + 1. */
-static void count_by_tag(const struct suspect *suspect, const struct job *job,
-                         const struct transfer_excess *transfers, int64_t *by_tag)
-{
-    struct job_range instances = suspect_instances(suspect, job);
-    for (size_t i = instances.first; i < instances.end; i++) {
-        int32_t at = job->by_step[i];
-        if (suspect_has_instance(suspect, &job->instances[at], &transfers[at]))
-            by_tag[job->instances[at].tag + 1] += transfers[at].slow_ns;
-    }
-}
-
-static int judge(const struct suspects *suspects, struct suspect *suspect, const struct job *job,
-                 const struct baseline *baseline, const struct edges *edges,
-                 const struct transfer_excess *transfers, const struct diagnose_options *options,
-                 const struct rule_set *off, struct finding *finding)
-{
-    struct measures measures = {.drain = NOT_ASKED};
-    int64_t *by_tag = array_new(job->tags.count + 1, sizeof *by_tag);
-    int failed = !by_tag || suspect_measure_steps(suspects, suspect, job, baseline, &measures.lengthening) ||
-                 slowness_measure(suspect, job, edges, transfers, &measures.slowness, finding);
-    if (!failed) {
-        count_by_tag(suspect, job, transfers, by_tag);
-        finding->kind = suspect->kind;
-        finding->rank = suspect->rank;
-        finding->tag = greatest_above_zero(by_tag, job->tags.count + 1) - 1;
-        if (finding->tag < -1)
-            finding->tag = -1;
-        finding->first_step = suspect->first_step;
-        finding->last_step = suspect->last_step;
-        finding->slow_ns = suspect->total_ns;
-        failed = finding_measure_drain(finding, job, baseline, &measures.drain);
-        finding->confidence = confidence_of(suspect, &measures, job, baseline, transfers, options, off);
-        finding->rule_results = suspect->rule_results;
-        finding->shows_later = suspect->shows_later;
-        finding->lost_ns = cost_of(suspect, &measures.lengthening, job, finding->confidence);
-        failed = failed || slowness_append_pause(suspect, &measures.slowness, finding);
-    }
-    free(by_tag);
-    return failed ? -1 : 0;
-}
-
-static int is_told(const struct suspect *suspect, const struct baseline *baseline,
-                   const struct diagnose_options *options)
-{
-    return suspect_impact(suspect, baseline) >= options->min_gain / 2 && !suspect_is_noise(suspect);
-}
-
-/* Whether a suspect that was not replayed would be believed if its cost were all of its excess. */
-static int judge_not_replayed(const struct suspects *suspects, const struct suspect *suspect,
-                              const struct job *job, const struct baseline *baseline,
-                              const struct edges *edges, const struct transfer_excess *transfers,
-                              const struct diagnose_options *options, struct findings *findings)
-{
-    struct findings scratch = {0};
-    struct suspect dear = *suspect;
-    dear.gain_ns = dear.total_ns;
-    struct finding *finding = is_told(&dear, baseline, options) ? findings_add(&scratch) : NULL;
-    int failed =
-        finding && judge(suspects, &dear, job, baseline, edges, transfers, options, &findings->off, finding);
-    findings->not_replayed += !failed && finding && finding->confidence > CONFIDENCE_LOW;
-    findings_release(&scratch);
-    return failed ? -1 : 0;
-}
-
-int suspects_judge(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                   const struct edges *edges, const struct transfer_excess *transfers,
-                   const struct diagnose_options *options, struct findings *findings, struct error *error)
-{
-    for (size_t i = 0; i < suspects->count; i++) {
-        struct suspect *suspect = &suspects->items[i];
-        enum confidence believed = CONFIDENCE_LOW;
-        if (is_told(suspect, baseline, options)) {
-            struct finding *finding = findings_add(findings);
-            if (!finding ||
-                judge(suspects, suspect, job, baseline, edges, transfers, options, &findings->off, finding))
-                return error_no_memory(error);
-            believed = finding->confidence;
-        }
-        if (i + suspects->not_replayed < suspects->count)
-            continue;
-        findings->not_replayed += believed > CONFIDENCE_LOW;
-        if (believed == CONFIDENCE_LOW &&
-            judge_not_replayed(suspects, suspect, job, baseline, edges, transfers, options, findings))
-            return error_no_memory(error);
-    }
-    return 0;
-}
 
 /* The smallest fault is stated for this share of the positions in a step: some position is always noisy. */
 static const double PLACES = 0.9;
@@ -195,20 +106,44 @@ static void raise_to_doubted_findings(struct smallest_fault *smallest, const str
     }
 }
 
+/*
+ * A rank is slower than others by design up to this part of a step, and a brief delay of a single step is
+ * seen in healthy jobs.
+ */
+static const double LEAST_OF_ALL = 0.1;
+
+/* The excess per step that is found in several steps, in all steps or in a single one. */
+static int64_t least_of_several(const struct baseline *baseline, const struct diagnose_options *options)
+{
+    return scale(baseline->median_step_ns, options->min_gain);
+}
+
+static int64_t least_of_all(const struct baseline *baseline, const struct diagnose_options *options)
+{
+    return scale(baseline->median_step_ns,
+                 options->min_gain > LEAST_OF_ALL ? options->min_gain : LEAST_OF_ALL);
+}
+
+static int64_t least_alone(const struct baseline *baseline, const struct diagnose_options *options,
+                           int64_t greatest_ns)
+{
+    return max_of(least_of_all(baseline, options), scale(greatest_ns, limit_of(LIMIT_AHEAD_MANY)));
+}
+
 int smallest_fault_measure(struct smallest_fault *smallest, const struct job *job,
                            const struct baseline *baseline, const struct findings *findings,
                            const struct diagnose_options *options)
 {
-    int64_t place_ns, all_ns, least_ns = confidence_least_of_several_ns(baseline, options),
+    int64_t place_ns, all_ns, least_ns = least_of_several(baseline, options),
                               late_ns = greatest_lateness(job, baseline, findings, least_ns / 2);
     *smallest = (struct smallest_fault){TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN};
     if (late_ns < 0 || limit_of_places(baseline, 0, &place_ns) || limit_of_places(baseline, 1, &all_ns))
         return -1;
     if (place_ns != TIME_UNKNOWN && baseline->median_step_ns) {
-        smallest->one_step_ns = max_of(place_ns, confidence_least_alone_ns(baseline, options, late_ns));
+        smallest->one_step_ns = max_of(place_ns, least_alone(baseline, options, late_ns));
         smallest->three_steps_ns = max_of(max_of(place_ns, findings->three_steps_ns), least_ns);
         if (all_ns != TIME_UNKNOWN)
-            smallest->every_step_ns = max_of(all_ns, confidence_least_of_all_ns(baseline, options));
+            smallest->every_step_ns = max_of(all_ns, least_of_all(baseline, options));
     }
     raise_to_doubted_findings(smallest, baseline, findings);
     return 0;

@@ -366,9 +366,7 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
            (is_open && caution_unfinished(job, table, error)) ||
            (!findings_explain_stop_confidently(findings) && caution_watched(job, table, error)) ||
            caution_excerpts(judgement, table, error) ||
-           caution_diagnosed(job, judgement->baseline, table, error) ||
-           caution_common_slowdown(&findings->common_slowdown, job, table, error) ||
-           caution_bounds(job, findings, table, error) ||
+           caution_diagnosed(job, judgement->baseline, table, error) || caution_bounds(job, table, error) ||
            caution_truncated_traces(job, findings, table, error) ||
            caution_snapshot(job, findings, table, error) ||
            (is_told && caution_scope(judgement, table, error)) ||

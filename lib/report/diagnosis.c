@@ -42,25 +42,19 @@ struct search {
  * Finds the slow transfers, and with them what exceeds the baseline. The caller releases the results, also
  * after an error.
  */
-static int find_candidates(const struct search *search, struct suspects *suspects, struct edges *edges,
-                           struct error *error)
+static int find_excess(const struct search *search, struct edges *edges, struct error *error)
 {
     const struct job *job = search->job;
     struct baseline *baseline = search->baseline;
     const struct diagnose_options *options = search->options;
     *search->transfers = transfers_new(job);
     int failed = !*search->transfers ? error_no_memory(error) : 0;
-    failed = failed || edges_init(edges, job, baseline, options->sigmas, error) ||
-             (baseline_count_hidden(baseline, job) && error_no_memory(error)) ||
-             suspect_network(suspects, job, baseline, edges, *search->transfers, options, error);
+    failed = failed || edges_init(edges, job, baseline, options->sigmas, error);
+    if (!failed && (baseline_count_hidden(baseline, job) ||
+                    transfers_find(*search->transfers, job, baseline, edges, options->sigmas)))
+        failed = error_no_memory(error);
     baseline_forget_hidden(baseline);
     return failed;
-}
-
-static void suspects_release(struct suspects *suspects)
-{
-    free(suspects->items);
-    free(suspects->cost_ns);
 }
 
 static int find_longer(struct search *search, struct error *error)
@@ -69,31 +63,23 @@ static int find_longer(struct search *search, struct error *error)
     struct baseline *baseline = search->baseline;
     const struct diagnose_options *options = search->options;
     struct findings *findings = search->longer;
-    struct suspects suspects = {0};
     struct edges edges = {0};
     struct replay replay = {0}, *timed = job->timed_operations ? &replay : NULL;
-    int failed = find_candidates(search, &suspects, &edges, error);
+    int64_t *cost_ns = array_new((size_t)baseline->step_count + 1, sizeof *cost_ns);
+    int failed = cost_ns ? find_excess(search, &edges, error) : error_no_memory(error);
     struct transfer_excess *transfers = *search->transfers;
-    failed = failed || (timed && replay_init(timed, job, &baseline->excess, transfers, error));
-    if (!failed && (suspects_compute_gain(&suspects, job, baseline, transfers, timed) ||
-                    suspects_sum_costs(&suspects, baseline->step_count)))
-        failed = error_no_memory(error);
-    failed = failed || suspects_judge(&suspects, job, baseline, &edges, transfers, options, findings, error);
-    if (!failed && (findings_check_common_slowdown(findings, job) || findings_check_shared(findings, job)))
-        failed = error_no_memory(error);
     failed =
-        failed ||
-        findings_take_late_notices(findings, &suspects, job, baseline, &edges, transfers, timed, options,
+        failed || (timed && replay_init(timed, job, &baseline->excess, transfers, error)) ||
+        findings_take_late_notices(findings, job, baseline, &edges, transfers, timed, options, error) ||
+        findings_take_explanations(findings, cost_ns, job, baseline, &edges, transfers, timed, options,
                                    error) ||
-        findings_take_explanations(findings, &suspects, job, baseline, &edges, transfers, timed, options,
-                                   error) ||
-        findings_take_network(findings, &suspects, job, baseline, &edges, transfers, timed, options, error) ||
-        findings_add_slow_drains(findings, &suspects, job, baseline, &edges, transfers, timed, error);
+        findings_take_network(findings, cost_ns, job, baseline, &edges, transfers, timed, options, error) ||
+        findings_add_slow_drains(findings, cost_ns, job, baseline, &edges, transfers, timed, error);
     replay_release(&replay);
     failed = failed || findings_take_busiest(findings, job, baseline, options, error) ||
              findings_take_absent(findings, job, baseline, options, error);
     edges_release(&edges);
-    suspects_release(&suspects);
+    free(cost_ns);
     return failed;
 }
 
@@ -168,13 +154,11 @@ int excess_find(const struct job *job, struct baseline *baseline, struct transfe
     const struct search search = {
         .job = job, .baseline = baseline, .transfers = transfers, .options = options};
     const struct baseline_options own = {.sigmas = options->sigmas};
-    struct suspects suspects = {0};
     struct edges edges = {0};
     if (baseline_init(baseline, job, &own, error))
         return -1;
-    int failed = find_candidates(&search, &suspects, &edges, error);
+    int failed = find_excess(&search, &edges, error);
     edges_release(&edges);
-    suspects_release(&suspects);
     return failed ? -1 : 0;
 }
 

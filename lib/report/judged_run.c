@@ -149,7 +149,6 @@ static int rounds_keep(struct rounds *rounds, const struct judgement *judgement,
     const struct job *job = judgement->job;
     rounds->operations += job->operation_count;
     rounds->timed_operations += job->timed_operations;
-    rounds->findings.not_replayed += findings->not_replayed;
     return judgement_add_round(&rounds->later, judgement) || carry_all(rounds, job, findings) ? -1 : 0;
 }
 
@@ -196,7 +195,6 @@ static int rounds_end(struct rounds *rounds, struct judgement *judgement, struct
     all.items = rounds->findings.items;
     all.count = rounds->findings.count;
     all.capacity = rounds->findings.capacity;
-    all.not_replayed += rounds->findings.not_replayed;
     rounds->findings = (struct findings){0};
     findings_release(findings);
     *findings = all;

@@ -317,8 +317,7 @@ static size_t at_least(const int64_t *sorted, size_t count, int64_t value)
 /*
  * The expected number of such episodes by chance. Lone outliers show how often an outlier occurs by chance;
  * several in a row occur with that frequency to the power of their number. The tail of lone outliers is taken
- * to fall in inverse proportion to the size. diagnose (lib/diagnose/significance.c) measures how the tail
- * falls; this is simpler.
+ * to fall in inverse proportion to the size.
  */
 static double chance_of(const struct episode *episode, const int64_t *lonely, size_t count, double cells,
                         int64_t least_ns)

@@ -281,9 +281,8 @@ static int explain(const struct job *job, const struct delay *waits, const struc
     failed = failed || !waits || show(job, &findings, waits, table, error) ||
              caution_absent_ranks(job, table, error) ||
              caution_bare_calls(job->store, job->run_id, table, error) ||
-             caution_inseparable_ranks(job, table, error) ||
-             caution_common_slowdown(&findings.common_slowdown, job, table, error) ||
-             caution_bounds(job, &findings, table, error) || caution_forgotten(job, waits, table, error);
+             caution_inseparable_ranks(job, table, error) || caution_bounds(job, table, error) ||
+             caution_forgotten(job, waits, table, error);
     free(delays);
     free(transfers);
     baseline_release(&baseline);

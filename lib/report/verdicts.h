@@ -118,7 +118,7 @@ int caution_recorders(struct store *store, const struct runs *runs, struct table
 /* -------------------- diagnosis.c -------------------- */
 
 /*
- * Finds what made steps longer (diagnose/suspect.c) and what stopped the job (lib/hang), in the order of
+ * Finds what made steps longer (lib/diagnose) and what stopped the job (lib/hang), in the order of
  * output. `baseline` and `*transfers` (one per instance) start zeroed and are filled in here. The caller
  * releases (frees) them, also after an error.
  */
@@ -200,16 +200,11 @@ int warnings_append(const struct table *table, struct buffer *text);
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 
-/* Warns if most ranks looked slow at the same time (diagnose/rules_common_cause.c). */
-int caution_common_slowdown(const struct common_slowdown *slowdown, const struct job *job,
-                            struct table *table, struct error *error);
-
 /*
- * Warns if a limit was reached beyond which the result may change: of candidates that are evaluated, or of
+ * Warns if a limit was reached beyond which the result may change: of
  * operations that are compared before or after another operation.
  */
-int caution_bounds(const struct job *job, const struct findings *findings, struct table *table,
-                   struct error *error);
+int caution_bounds(const struct job *job, struct table *table, struct error *error);
 
 /* Warns if a process has several ranks that cannot be separated. Needs what job_load_operations fills in. */
 int caution_inseparable_ranks(const struct job *job, struct table *table, struct error *error);

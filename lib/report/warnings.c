@@ -223,38 +223,15 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
     return failed;
 }
 
-int caution_common_slowdown(const struct common_slowdown *slowdown, const struct job *job,
-                            struct table *table, struct error *error)
+int caution_bounds(const struct job *job, struct table *table, struct error *error)
 {
-    return slowdown->findings
-               ? table_add_warning(
-                     table, error,
-                     "run %lld: up to %d of %zu ranks were slow at the same time, steps %d-%d: they may "
-                     "have a common cause, so confidence is low",
-                     (long long)job->run_id, (int)slowdown->ranks, job_recorded_ranks(job),
-                     (int)job_run_step(job, slowdown->first_step),
-                     (int)job_run_step(job, slowdown->last_step))
-               : 0;
-}
-
-int caution_bounds(const struct job *job, const struct findings *findings, struct table *table,
-                   struct error *error)
-{
-    long long run = (long long)job->run_id;
-    if (findings->not_replayed &&
-        table_add_warning(
-            table, error,
-            "run %lld: only the 64 largest suspected faults are replayed; the cost of %zu more is "
-            "unknown, and findings may be missing",
-            run, findings->not_replayed))
-        return -1;
     int64_t bounded = job->bounded_ends + job_bounded_idle_times(job);
     return bounded
                ? table_add_warning(
                      table, error,
                      "run %lld: the gap times of %lld operations may be shorter than measured: more than 64 "
                      "operations of their rank were in flight",
-                     run, (long long)bounded)
+                     (long long)job->run_id, (long long)bounded)
                : 0;
 }
 

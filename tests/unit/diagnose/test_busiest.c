@@ -1,6 +1,6 @@
 #include "base/base.h"
 #include "diagnose/diagnose.h"
-#include "diagnose/suspect.h"
+#include "diagnose/evidence.h"
 
 #include "support/cmocka_all.h"
 #include "support/slow_ranks.h"

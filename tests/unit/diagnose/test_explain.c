@@ -286,7 +286,7 @@ static void two_faults(void **state)
     release(&played, &found);
 }
 
-/* A certain suspicion with a gain below the minimum, 2 % of a step, is not believed. */
+/* A certain hypothesis with a gain below the minimum, 2 % of a step, is not believed. */
 static void what_costs_little(void **state)
 {
     struct slow_ranks slow = {.is_hosts = 0};

@@ -58,7 +58,7 @@ static void take_of(struct slow_job *played, const struct slow_ranks *slow, int 
                     enum leaves_out leaves_out, struct findings *findings)
 {
     struct error error = ERROR_INIT;
-    struct suspects suspects = {0};
+    int64_t cost_ns[STEPS + 1] = {0};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     struct replay replay;
     slow_job_init(played, slow);
@@ -74,12 +74,10 @@ static void take_of(struct slow_job *played, const struct slow_ranks *slow, int 
         played->baseline.step_ns[step] = FIRST_NS + SECOND_NS + 2 * LASTS_NS + 2000;
     assert_int_equal(replay_init(&replay, &played->job, &played->baseline.excess, played->transfers, &error),
                      0);
-    assert_int_equal(suspects_sum_costs(&suspects, played->baseline.step_count), 0);
-    assert_int_equal(findings_take_explanations(findings, &suspects, &played->job, &played->baseline,
+    assert_int_equal(findings_take_explanations(findings, cost_ns, &played->job, &played->baseline,
                                                 &played->edges, played->transfers, &replay, &options, &error),
                      0);
     replay_release(&replay);
-    free(suspects.cost_ns);
 }
 
 static void take(struct slow_job *played, const struct slow_ranks *slow, struct findings *findings)
@@ -87,7 +85,7 @@ static void take(struct slow_job *played, const struct slow_ranks *slow, struct 
     take_of(played, slow, 1, NOTHING, findings);
 }
 
-/* However certain: a suspicion whose steps were not longer cost nothing. */
+/* However certain: a rank whose steps were not longer cost nothing. */
 static void its_steps_have_to_be_longer(void **state)
 {
     for (int longer = 0; longer < 2; longer++) {

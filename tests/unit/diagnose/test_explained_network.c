@@ -21,7 +21,7 @@ struct sending {
     struct slow_job played;
     struct edge items[OPERATIONS];
     size_t first[INSTANCES + 1];
-    struct suspects suspects;
+    int64_t cost_ns[STEPS + 1];
     struct findings findings;
 };
 
@@ -66,14 +66,12 @@ static struct sending *sending_new(int senders, int slow, int count, int first, 
     for (int i = 0; i < INSTANCES; i++)
         sending->played.transfers[i].culprit = -1;
     add_edges(sending, senders, slow, count, first, last);
-    assert_int_equal(suspects_sum_costs(&sending->suspects, STEPS), 0);
     return sending;
 }
 
 static void sending_free(struct sending *sending)
 {
     findings_release(&sending->findings);
-    free(sending->suspects.cost_ns);
     slow_job_release(&sending->played);
     free(sending);
 }
@@ -86,7 +84,7 @@ static const struct finding *take(struct sending *sending)
     struct replay replay;
     assert_int_equal(replay_init(&replay, &played->job, &played->baseline.excess, played->transfers, &error),
                      0);
-    assert_int_equal(findings_take_network(&sending->findings, &sending->suspects, &played->job,
+    assert_int_equal(findings_take_network(&sending->findings, sending->cost_ns, &played->job,
                                            &played->baseline, &played->edges, played->transfers, &replay,
                                            &options, &error),
                      0);
@@ -117,43 +115,6 @@ static void ranks_of_one_host_are_one_finding(void **state)
     assert_quiet(&finding->rule_results, RULE_LATE_RECEIVERS);
     assert_quiet(&finding->rule_results, RULE_WITHIN_SPREAD);
     assert_not_asked(&finding->rule_results, RULE_LONGER_WAY);
-    sending_free(sending);
-}
-
-static void the_findings_of_its_networks_go_into_it(void **state)
-{
-    struct sending *sending = sending_new(RANKS, NIC, NIC_RANKS, LATE_FIRST, LATE_LAST);
-    struct finding *said = findings_add(&sending->findings);
-    (void)state;
-    said->kind = FINDING_NETWORK;
-    said->rank = NIC + 1;
-    said->first_step = LATE_FIRST;
-    said->last_step = LATE_LAST;
-    said->confidence = CONFIDENCE_HIGH;
-    said = findings_add(&sending->findings);
-    said->kind = FINDING_NETWORK;
-    said->rank = NIC + 1;
-    said->first_step = said->last_step = 20;
-    take(sending);
-    assert_int_equal(sending->findings.count, 2);
-    assert_int_equal(sending->findings.items[0].first_step, 20);
-    assert_int_equal(sending->findings.items[1].rank_count, 2);
-    sending_free(sending);
-}
-
-static void of_one_rank_what_is_believed_says_more(void **state)
-{
-    struct sending *sending = sending_new(RANKS, NIC, 1, LATE_FIRST, LATE_LAST);
-    struct finding *said = findings_add(&sending->findings);
-    (void)state;
-    said->kind = FINDING_NETWORK;
-    said->rank = NIC;
-    said->first_step = LATE_FIRST;
-    said->last_step = LATE_LAST;
-    said->confidence = CONFIDENCE_MEDIUM;
-    take(sending);
-    assert_int_equal(sending->findings.count, 1);
-    assert_true(sending->findings.items[0].certainty <= 0);
     sending_free(sending);
 }
 
@@ -250,6 +211,79 @@ static void connections_get_up_to_speed(void **state)
     sending_free(sending);
 }
 
+/* The certainty for a rank that is slow in four steps, if every so many links of others are for a moment. */
+static double certainty_of_four_steps(int moments)
+{
+    struct sending *sending = sending_new(RANKS, NIC, 1, LATE_FIRST, LATE_FIRST + 3);
+    for (size_t i = 0; moments && i < sending->played.edges.count; i++) {
+        struct edge *edge = &sending->items[i];
+        if (edge->sender != NIC && (edge->step * 5 + edge->sender * 3) % moments == 0)
+            edge->wait_ns += SLOW_NS;
+    }
+    const struct finding *finding = take(sending);
+    assert_non_null(finding);
+    assert_int_equal(sending->findings.count, 1);
+    assert_int_equal(finding->rank, NIC);
+    assert_int_equal(finding->first_step, LATE_FIRST);
+    assert_int_equal(finding->last_step, LATE_FIRST + 3);
+    double certainty = finding->certainty;
+    sending_free(sending);
+    return certainty;
+}
+
+/* Few steps say more where no link has slow moments. */
+static void one_is_slow_in_four_steps(void **state)
+{
+    (void)state;
+    assert_true(certainty_of_four_steps(0) > certainty_of_four_steps(11) + 2);
+}
+
+/* Rank NIC sends nothing for a time in one step: a pause of three median steps is no slow moment. */
+static void one_pauses_once(void **state)
+{
+    assert_limit(LIMIT_PAUSE, 3);
+    (void)state;
+    for (int steps = 2; steps <= 3; steps++) {
+        struct sending *sending = sending_new(RANKS, NIC, 1, LATE_FIRST, LATE_FIRST);
+        sending->played.baseline.median_step_ns = SLOW_NS / steps;
+        for (size_t i = 0; i < sending->played.edges.count; i++)
+            sending->items[i].over_ns = sending->items[i].wait_ns > SLOW_NS ? SLOW_NS : 0;
+        const struct finding *finding = take(sending);
+        assert_int_equal(finding != NULL, steps == 3);
+        if (finding) {
+            assert_int_equal(finding->rank, NIC);
+            assert_false(finding->receives);
+            assert_int_equal(finding->first_step, LATE_FIRST);
+            assert_int_equal(finding->last_step, LATE_FIRST);
+        }
+        sending_free(sending);
+    }
+}
+
+/* Links wander, but do not make steps longer by a quarter. */
+static void one_wanders_or_costs_too_much_for_that(void **state)
+{
+    assert_limit(LIMIT_LONGER_STEPS, 0.25);
+    assert_limit(LIMIT_SLOWER_OPERATIONS, 2);
+    (void)state;
+    for (int costly = 0; costly < 2; costly++) {
+        struct sending *sending = sending_new(RANKS, NIC, 1, LATE_FIRST, LATE_LAST);
+        for (size_t i = 0; i < sending->played.edges.count; i++)
+            if (sending->items[i].wait_ns > SLOW_NS)
+                sending->items[i].wait_ns = 2 * WAIT_NS;
+        for (int i = 0; i < INSTANCES; i++)
+            sending->played.instances[i].transfer_ns += 2 * SLOW_NS;
+        sending->played.baseline.median_step_ns = costly ? 2 * SLOW_NS : 100 * SLOW_NS;
+        sending->findings.off.has[RULE_WORTH] = sending->findings.off.has[RULE_WORTH_SURE] = 1;
+        sending->findings.off.has[RULE_NOT_IN_STEPS] = sending->findings.off.has[RULE_WITHIN_SPREAD] = 1;
+        const struct finding *finding = take(sending);
+        assert_int_equal(finding != NULL, costly);
+        if (finding)
+            assert_not_asked(&finding->rule_results, RULE_NOT_SLOWER_MANY);
+        sending_free(sending);
+    }
+}
+
 static void nobody_is_slow(void **state)
 {
     struct sending *sending = sending_new(RANKS, 0, 0, 0, 0);
@@ -283,11 +317,39 @@ static void limits_of_senders(void **state)
     assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
 }
 
+/* The same for rules about the cost and about what links are at times. */
+static void limits_of_cost(void **state)
+{
+    struct rule_results little = of(RULE_WORTH, 0.99), enough = of(RULE_WORTH, 1);
+    struct rule_results almost = of(RULE_WORTH_SURE, 1.99), twice = of(RULE_WORTH_SURE, 2);
+    struct rule_results hidden = of(RULE_NOT_IN_STEPS, 0.33), shown = of(RULE_NOT_IN_STEPS, 0.34);
+    struct rule_results more = of(RULE_SILENT_RANK, 5.1), five = of(RULE_SILENT_RANK, 5);
+    struct rule_results slow = of(RULE_NOT_SLOWER_MANY, 2.99), slower = of(RULE_NOT_SLOWER_MANY, 3);
+    struct rule_results always = of(RULE_NOT_SLOWER, 4.99), far = of(RULE_NOT_SLOWER, 5);
+    struct rule_results ramp = of(RULE_CONNECTING, 0.99), whole = of(RULE_CONNECTING, 1);
+    struct rule_results all = of(RULE_STEADY, 1), most = of(RULE_STEADY, 0.99);
+    (void)state;
+    assert_speaks(&little, RULE_WORTH);
+    assert_quiet(&enough, RULE_WORTH);
+    assert_speaks(&almost, RULE_WORTH_SURE);
+    assert_quiet(&twice, RULE_WORTH_SURE);
+    assert_speaks(&hidden, RULE_NOT_IN_STEPS);
+    assert_quiet(&shown, RULE_NOT_IN_STEPS);
+    assert_speaks(&more, RULE_SILENT_RANK);
+    assert_quiet(&five, RULE_SILENT_RANK);
+    assert_speaks(&slow, RULE_NOT_SLOWER_MANY);
+    assert_quiet(&slower, RULE_NOT_SLOWER_MANY);
+    assert_speaks(&always, RULE_NOT_SLOWER);
+    assert_quiet(&far, RULE_NOT_SLOWER);
+    assert_speaks(&ramp, RULE_CONNECTING);
+    assert_quiet(&whole, RULE_CONNECTING);
+    assert_speaks(&all, RULE_STEADY);
+    assert_quiet(&most, RULE_STEADY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_of_one_host_are_one_finding),
-                                       cmocka_unit_test(the_findings_of_its_networks_go_into_it),
-                                       cmocka_unit_test(of_one_rank_what_is_believed_says_more),
                                        cmocka_unit_test(through_all_steps_it_is_medium),
                                        cmocka_unit_test(one_through_all_steps),
                                        cmocka_unit_test(one_is_somewhat_slower_through_all_steps),
@@ -295,7 +357,11 @@ int main(void)
                                        cmocka_unit_test(most_have_no_others),
                                        cmocka_unit_test(the_receivers_were_late),
                                        cmocka_unit_test(connections_get_up_to_speed),
+                                       cmocka_unit_test(one_is_slow_in_four_steps),
+                                       cmocka_unit_test(one_pauses_once),
+                                       cmocka_unit_test(one_wanders_or_costs_too_much_for_that),
                                        cmocka_unit_test(nobody_is_slow),
-                                       cmocka_unit_test(limits_of_senders)};
+                                       cmocka_unit_test(limits_of_senders),
+                                       cmocka_unit_test(limits_of_cost)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

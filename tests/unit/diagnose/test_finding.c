@@ -1,4 +1,7 @@
+#include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
+#include "job/job.h"
+#include "support/spoken.h"
 
 #include "support/cmocka_all.h"
 
@@ -65,15 +68,15 @@ static void what_rules_leave_of_it(void **state)
     struct finding *finding = findings_add(&findings);
     assert_non_null(finding);
     finding->confidence = CONFIDENCE_HIGH;
-    assert_int_equal(finding_ask(&findings, finding, RULE_CROWD, 0.5), 0);
+    assert_int_equal(finding_ask(&findings, finding, RULE_WORTH, 1), 0);
     assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
     assert_int_equal(finding_ask(&findings, finding, RULE_LOST_EVENTS, 1), 1);
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
-    findings.off.has[RULE_CROWD] = 1;
-    assert_int_equal(finding_ask(&findings, finding, RULE_CROWD, 0.6), 0);
+    findings.off.has[RULE_WORTH] = 1;
+    assert_int_equal(finding_ask(&findings, finding, RULE_WORTH, 0.6), 0);
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
-    findings.off.has[RULE_CROWD] = 0;
-    assert_int_equal(finding_ask(&findings, finding, RULE_CROWD, 0.6), 1);
+    findings.off.has[RULE_WORTH] = 0;
+    assert_int_equal(finding_ask(&findings, finding, RULE_WORTH, 0.6), 1);
     assert_int_equal(finding_ask(&findings, finding, RULE_LOST_EVENTS, 1), 1);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     findings_release(&findings);
@@ -82,7 +85,7 @@ static void what_rules_leave_of_it(void **state)
 /* The findings on the stop belong together with the others. */
 static void others_come_behind(void **state)
 {
-    struct findings findings = {.not_replayed = 2}, others = {.is_snapshot = 1};
+    struct findings findings = {.three_steps_ns = 2}, others = {.is_snapshot = 1};
     others.unexplained_hang.is_known = 1;
     others.unexplained_hang.instance = 9;
     for (int32_t i = 0; i < 2; i++) {
@@ -98,7 +101,7 @@ static void others_come_behind(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(findings.items[i].rank, ranks[i]);
     assert_int_equal(findings.items[3].peers[0], 4);
-    assert_true(findings.is_snapshot && findings.unexplained_hang.is_known && findings.not_replayed == 2);
+    assert_true(findings.is_snapshot && findings.unexplained_hang.is_known && findings.three_steps_ns == 2);
     assert_int_equal(findings.unexplained_hang.instance, 9);
     findings_release(&findings);
 }
@@ -146,11 +149,39 @@ static void candidates_become_one(void **state)
     }
 }
 
+/* Missing data, and how many steps are alike. */
+static struct rule_results recorded(const struct job *job, double regular)
+{
+    const struct baseline baseline = {.regular = regular};
+    struct findings findings = {0};
+    struct finding finding = {.kind = FINDING_NETWORK};
+    finding_ask_record(&findings, &finding, job, &baseline);
+    return finding.rule_results;
+}
+
+static void what_the_record_lacks(void **state)
+{
+    struct rule_results sound = recorded(&(struct job){.operation_count = 100, .missing_sequence = 2}, 0.5),
+                        lines = recorded(&(struct job){.damaged_lines = 1}, 1),
+                        events = recorded(&(struct job){.lost_events = 1}, 0.49),
+                        gaps = recorded(&(struct job){.operation_count = 100, .missing_sequence = 3}, 1);
+    (void)state;
+    assert_quiet(&sound, RULE_IRREGULAR);
+    assert_speaks(&events, RULE_IRREGULAR);
+    assert_quiet(&sound, RULE_DAMAGED_LINES);
+    assert_speaks(&lines, RULE_DAMAGED_LINES);
+    assert_quiet(&sound, RULE_LOST_EVENTS);
+    assert_speaks(&events, RULE_LOST_EVENTS);
+    assert_quiet(&sound, RULE_GAPS);
+    assert_speaks(&gaps, RULE_GAPS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(half_of_what_a_step_was_longer),
                                        cmocka_unit_test(all_that_is_said),
                                        cmocka_unit_test(what_shows_later),
+                                       cmocka_unit_test(what_the_record_lacks),
                                        cmocka_unit_test(what_rules_leave_of_it),
                                        cmocka_unit_test(others_come_behind),
                                        cmocka_unit_test(candidates_become_one)};

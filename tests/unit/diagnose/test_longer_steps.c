@@ -235,7 +235,7 @@ static void beyond_what_steps_differ_by(void **state)
     longer_steps_release(&steps.longer);
 }
 
-/* By half of their excess; a suspicion of low confidence explains nothing. */
+/* By half of their excess; a finding of low confidence explains nothing. */
 static void what_findings_explain(void **state)
 {
     struct steps steps;

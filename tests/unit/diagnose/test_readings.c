@@ -3,7 +3,7 @@
 #include "support/cmocka_all.h"
 #include "support/spoken.h"
 
-/* The confidence of a suspicion: the lowest that a violated rule allows. */
+/* The confidence of a finding: the lowest that a violated rule allows. */
 
 static void the_strictest_that_speaks(void **state)
 {

@@ -157,28 +157,6 @@ static void without_the_fault(void **state)
     replay_release(&replay);
 }
 
-/* Neither replay depends on what is changed in the other. */
-static void a_copy_is_played_by_itself(void **state)
-{
-    struct tiny tiny;
-    struct replay replay, copy;
-    struct error error = ERROR_INIT;
-    tiny_init(&tiny);
-    assert_int_equal(replay_init(&replay, &tiny.job, written_excess(tiny.excess), tiny.transfers, &error), 0);
-    int64_t as_it_was = replay_run(&replay);
-    replay.own_ns[A1_1] -= 200;
-    int64_t without_ns = replay_run(&replay);
-    assert_true(without_ns < as_it_was);
-    assert_int_equal(replay_copy(&copy, &replay), 0);
-    replay.own_ns[A1_1] += 200;
-    replay_change_transfer(&copy, B0, 50);
-    assert_int_equal(replay_run(&copy), without_ns + 50);
-    assert_int_equal(replay_run(&replay), as_it_was);
-    replay_copy_release(&copy);
-    assert_int_equal(replay_run(&replay), as_it_was);
-    replay_release(&replay);
-}
-
 static void blame_is_passed_on(void **state)
 {
     struct tiny tiny;
@@ -459,7 +437,6 @@ int main(void)
         cmocka_unit_test(played_as_it_was),
         cmocka_unit_test(who_was_waited_for_is_on_the_critical_path),
         cmocka_unit_test(without_the_fault),
-        cmocka_unit_test(a_copy_is_played_by_itself),
         cmocka_unit_test(a_circle_is_cut),
         cmocka_unit_test(a_circle_with_nothing_before_it_is_cut),
         cmocka_unit_test(a_send_that_leaves_alone_saves_too),

@@ -109,9 +109,9 @@ static void a_slow_link(void **state)
     struct ring ring;
     ring_init(&ring);
     ring.transfers[2 * ROUNDS + 2].slow_ns = LATE;
-    ring.transfers[2 * ROUNDS + 2].culprit = 2;
+    ring.transfers[2 * ROUNDS + 2].has_slow_link = 1;
     assert_int_equal(played(&ring, 0), 310 + LATE);
-    ring.transfers[2 * ROUNDS + 2].culprit = -1;
+    ring.transfers[2 * ROUNDS + 2].has_slow_link = 0;
     assert_int_equal(played(&ring, 0), 310);
 }
 

@@ -19,7 +19,7 @@ struct drains {
     struct slow_job played;
     struct edge items[RANKS];
     size_t first[INSTANCES + 1];
-    struct suspects suspects;
+    int64_t cost_ns[STEPS + 1];
     struct findings findings;
     struct job_service services[RANKS * STEPS];
 };
@@ -49,7 +49,6 @@ static struct drains *drains_new(void)
     drains->played.job.traffic_count = 1;
     for (int i = 0; i < RANKS * STEPS; i++)
         drains->services[i] = (struct job_service){.send_ns = DRAIN_NS, .drain_ns = DRAIN_NS};
-    assert_int_equal(suspects_sum_costs(&drains->suspects, STEPS), 0);
     return drains;
 }
 
@@ -78,7 +77,6 @@ static void drains_free(struct drains *drains)
 {
     drains->played.job.services = NULL;
     findings_release(&drains->findings);
-    free(drains->suspects.cost_ns);
     slow_job_release(&drains->played);
     free(drains);
 }
@@ -90,7 +88,7 @@ static void add(struct drains *drains)
     struct replay replay;
     assert_int_equal(replay_init(&replay, &played->job, &played->baseline.excess, played->transfers, &error),
                      0);
-    assert_int_equal(findings_add_slow_drains(&drains->findings, &drains->suspects, &played->job,
+    assert_int_equal(findings_add_slow_drains(&drains->findings, drains->cost_ns, &played->job,
                                               &played->baseline, &played->edges, played->transfers, &replay,
                                               &error),
                      0);

@@ -42,7 +42,7 @@ struct job_of_groups {
     struct transfer_excess *transfers;
     size_t first_edge[OPERATIONS + 1];
     struct edges edges; /* none */
-    struct suspects suspects;
+    int64_t cost_ns[STEPS + 1];
     struct findings findings;
 };
 
@@ -184,7 +184,6 @@ static void job_free(struct job_of_groups *it)
 {
     findings_release(&it->findings);
     baseline_release(&it->baseline);
-    free(it->suspects.cost_ns);
     free(it->transfers);
     free(it->job.operations_of_step);
     free(it->job.by_step);
@@ -208,9 +207,8 @@ static const struct finding *take(struct job_of_groups *it)
         it->transfers[i].culprit = -1;
     assert_int_equal(job_index_steps(&it->job, &error), 0);
     assert_int_equal(baseline_init(&it->baseline, &it->job, &own, &error), 0);
-    assert_int_equal(suspects_sum_costs(&it->suspects, STEPS), 0);
     assert_int_equal(replay_init(&replay, &it->job, &it->baseline.excess, it->transfers, &error), 0);
-    assert_int_equal(findings_take_network(&it->findings, &it->suspects, &it->job, &it->baseline, &it->edges,
+    assert_int_equal(findings_take_network(&it->findings, it->cost_ns, &it->job, &it->baseline, &it->edges,
                                            it->transfers, &replay, &options, &error),
                      0);
     replay_release(&replay);

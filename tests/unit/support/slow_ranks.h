@@ -53,7 +53,7 @@ void slow_ranks_add(struct slow_ranks *slow, int rank, int ranks, int first, int
 void slow_job_init(struct slow_job *played, const struct slow_ranks *slow);
 void slow_job_release(struct slow_job *played);
 
-/* The suspicions with odds of at least 20 and a gain of at least 3 % of a step; the caller releases them. */
+/* The hypotheses with odds of at least 20 and a gain of at least 3 % of a step; the caller releases them. */
 void slow_job_explain(struct slow_job *played, struct explanations *found);
 
 #endif

@@ -121,19 +121,6 @@ void small_in_stages(struct small *small)
     assert_int_equal(job_find_stages(&small->job), 0);
 }
 
-const struct rule_results *small_read(struct small *small, struct suspect *suspects, size_t count)
-{
-    suspects[0].rule_results = (struct rule_results){0};
-    suspect_ask_record(&suspects[0], &small->job, &small->baseline, small->transfers);
-    return &suspects[0].rule_results;
-}
-
-int small_doubted(struct small *small, struct suspect *suspects, size_t count)
-{
-    small_read(small, suspects, count);
-    return is_doubted_at_all(&suspects[0]);
-}
-
 void small_in_one_role(struct small *small, struct small_roles *roles)
 {
     *roles = (struct small_roles){

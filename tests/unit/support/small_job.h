@@ -65,10 +65,4 @@ void small_group(struct small *small, uint8_t function, uint8_t ends);
 /* Ranks 0 and 1 share a communicator, rank 2 is another stage; sends between them are not recorded. */
 void small_in_stages(struct small *small);
 
-/* The values that suspect_ask_record measured for the first suspicion. */
-const struct rule_results *small_read(struct small *small, struct suspect *suspects, size_t count);
-
-/* Whether a rule limits the first suspicion; resets it. */
-int small_doubted(struct small *small, struct suspect *suspects, size_t count);
-
 #endif

@@ -27,19 +27,3 @@ void assert_limit(enum limit_id limit, double value)
     if (limit_of(limit) < value || limit_of(limit) > value)
         fail_msg("limit %s is %g", limits[limit].name, limit_of(limit));
 }
-
-int is_doubted_at_all(struct suspect *suspect)
-{
-    int is_doubted = rule_results_confidence(&suspect->rule_results) == CONFIDENCE_LOW;
-    suspect->rule_results = (struct rule_results){0};
-    return is_doubted;
-}
-
-int steps_show(struct suspect suspect, struct lengthening lengthening)
-{
-    if (suspect.kind == FINDING_NETWORK)
-        suspect_ask_steps(&suspect, &lengthening);
-    else
-        suspect_ask(&suspect, RULE_NOT_IN_STEPS_OF_LATE, lengthening_of_late(&lengthening, suspect.gain_ns));
-    return !is_doubted_at_all(&suspect);
-}

@@ -2,7 +2,7 @@
 #define NCCLPROF_TESTS_SUPPORT_SPOKEN_H
 
 #include "diagnose/diagnose.h"
-#include "diagnose/suspect.h"
+#include "diagnose/rule.h"
 
 /*
  * Assertions on rules. `make check` requires for each rule one assert_speaks and one assert_quiet that name
@@ -16,11 +16,5 @@ void assert_not_asked(const struct rule_results *rule_results, enum rule_id rule
 
 /* For a limit that decides whether a rule applies: the tests next to it depend on this value. */
 void assert_limit(enum limit_id limit, double value);
-
-/* Whether some rule applied so far limits a suspicion to low confidence; resets the rules. */
-int is_doubted_at_all(struct suspect *suspect);
-
-/* Whether no rule finds that the step times do not show its cost. */
-int steps_show(struct suspect suspect, struct lengthening lengthening);
 
 #endif
