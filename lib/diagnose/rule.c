@@ -282,8 +282,7 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_NOT_SLOWER] =
         {"not-slower", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER,
          "traces with network steps, if operations took less than slower-operations times the baseline; "
-         "faults of one or two steps, or of all, or not as long and far ahead as for not-slower-many; "
-         "findings by the score of the network that cover all steps",
+         "faults of one or two steps, or of all, or not as long and far ahead as for not-slower-many",
          "how many times the baseline the network steps of its slow links waited",
          "the links are no slower than healthy links are at times"},
     [RULE_NOT_SLOWER_MANY] =

@@ -25,6 +25,8 @@ static const double COMMON_PART = 0.5;
 static const double NOT_SLOW = 0.25;
 /* Fewer steps than this have no usual time. */
 enum { LEAST_KNOWN = 4 };
+/* In one step, a link is compared with another one. */
+enum { LEAST_LINKS = 2 };
 
 /* What an edge waited for one kind of operation: function, bytes and size of the communicator. */
 struct link_wait {
@@ -161,7 +163,7 @@ static double usual_of(const struct choosing *it, const struct link_wait *waits,
         if (it->found->is_steady || !step_set_has(&it->found->steps, waits[i].step))
             it->list[known++] = waits[i].mean_ns;
     sort_reals(it->list, known);
-    return known < LEAST_KNOWN ? NAN : it->list[(known - 1) / 2];
+    return known < (it->found->is_steady ? LEAST_LINKS : LEAST_KNOWN) ? NAN : it->list[(known - 1) / 2];
 }
 
 static void take_excess(const struct choosing *it, const struct link_wait *waits, size_t count)
