@@ -226,6 +226,43 @@ static void all_links_of_a_switch_in_all_steps(void **state)
     search_free(search);
 }
 
+/* Only ranks 4 and 12, across the switch, exchange as few bytes: nothing shows that this takes long. */
+static void links_of_a_switch_without_others(void **state)
+{
+    struct search *search = search_new();
+    (void)state;
+    sent_init(&search->sent, 16, 4, 4, 0, SENT_STEPS - 1);
+    slow_down_host(&search->sent, 12, 0, SENT_STEPS - 1);
+    for (size_t i = 0; i < search->sent.edges.count; i++)
+        if (search->sent.items[i].sender == 4 || search->sent.items[i].sender == 12)
+            search->sent.operations[i].bytes = 16;
+    assert_true(search_find(search));
+    assert_int_equal(search->found.unit, NETWORK_HOSTS);
+    assert_int_equal(search->found.count, 8);
+    assert_true(search->found.may[4] && search->found.may[12]);
+    assert_int_equal(search->found.slow_links, 6);
+    search_free(search);
+}
+
+/* Rank 4 sends few bytes, which a switch delays much more, but only at times. */
+static void a_link_of_a_switch_is_much_slower(void **state)
+{
+    struct search *search = search_new();
+    (void)state;
+    sent_init(&search->sent, 16, 5, 3, SENT_FIRST, SENT_LAST);
+    slow_down_host(&search->sent, 12, SENT_FIRST, SENT_LAST);
+    for (size_t i = 0; i < search->sent.edges.count; i++)
+        if (search->sent.items[i].sender == 4)
+            search->sent.operations[i].bytes = 16;
+    for (int i = 0; i < 7; i++)
+        slow_down(&search->sent, 4, SENT_FIRST + 1, SENT_LAST, 2);
+    assert_true(search_find(search));
+    assert_int_not_equal(search->groups.items[search->found.group].rank, 4);
+    assert_int_equal(search->found.unit, NETWORK_HOSTS);
+    assert_int_equal(search->found.slow_links, 8);
+    search_free(search);
+}
+
 static void no_sender(void **state)
 {
     struct search *search = search_new();
@@ -259,6 +296,8 @@ int main(void)
                                        cmocka_unit_test(one_receiver),
                                        cmocka_unit_test(all_links_of_a_switch),
                                        cmocka_unit_test(all_links_of_a_switch_in_all_steps),
+                                       cmocka_unit_test(links_of_a_switch_without_others),
+                                       cmocka_unit_test(a_link_of_a_switch_is_much_slower),
                                        cmocka_unit_test(no_sender),
                                        cmocka_unit_test(what_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
