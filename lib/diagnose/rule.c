@@ -39,8 +39,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_ERRORS] = {"errors", 2, "standard errors", "the normal difference of steps in 95 of 100 cases"},
     [LIMIT_SHOWN_OF_LATE] = {"shown-of-late", 0.25, "of the worth",
                              "computation overlaps with communication; the number was set on simulated jobs"},
-    [LIMIT_SLOWER] = {"slower", 5, "times the baseline",
-                      "recorded healthy hosts: in slow moments, network steps wait several times as long"},
     [LIMIT_SLOWER_MANY] = {"slower-many", 3, "times the baseline",
                            "recorded healthy hosts: no network was as slow for three steps and costly"},
     [LIMIT_UNEXPLAINED] = {"unexplained", 5, "times the fault",
@@ -212,10 +210,6 @@ const struct rule rules[RULE_COUNT] = {
          "how late the proxy threads noticed starts and stops of kernels on average, except while "
          "their rank sent over the network",
          "the threads may have been busy"},
-    [RULE_NOT_SLOWER] = {"not-slower", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER,
-                         "traces with network steps, for findings that cover all steps",
-                         "how many times the baseline the network steps of its slow links waited",
-                         "the links are no slower than healthy links are at times"},
     [RULE_NOT_SLOWER_MANY] =
         {"not-slower-many", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER_MANY,
          "traces with network steps, if operations took less than slower-operations times the baseline and "

@@ -76,7 +76,6 @@ enum limit_id {
     LIMIT_SHOWN,
     LIMIT_ERRORS,
     LIMIT_SHOWN_OF_LATE,
-    LIMIT_SLOWER,
     LIMIT_SLOWER_MANY,
     LIMIT_UNEXPLAINED,
     LIMIT_GAPS,
@@ -152,7 +151,6 @@ enum rule_id {
     RULE_CERTAINTY,
     RULE_CERTAINTY_SENDERS,
     RULE_NOTICES,
-    RULE_NOT_SLOWER,
     RULE_NOT_SLOWER_MANY,
     /* The finding is plausible but not certain. */
     RULE_ONE_OF_SEVERAL,

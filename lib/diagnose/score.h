@@ -687,7 +687,7 @@ struct transfer_group {
     int32_t family;
     int crosses;          /* whether its members are on several hosts; -1: hosts are not known */
     double level;         /* lower quartile over steps of struct transfer_groups.ratio; NAN */
-    double apart;         /* its level minus the upper quartile of those of its sisters; NAN */
+    double apart;         /* its level minus the lower median of those of its sisters, if above 0; NAN */
     double spread[2];     /* standard deviation of its family, of `beyond` and of `ratio` */
     struct step_set best; /* best set of steps in `beyond`; period 0: there is none */
     double tail;          /* degrees of freedom of the noise of `beyond` */
@@ -705,7 +705,7 @@ struct told_transfers {
  * slow link multiplies them. With network steps the time is their wait (SendWait). Without, it is the
  * shortest duration over the members of an instance, so a member that arrives late does not count. Times are
  * compared by function, bytes and phase (with network steps: function, bytes and size of the communicator),
- * with those of at least three sister groups in the same step, and with the lower quartile of the group's own
+ * with those of its sister groups in the same step, and with the lower quartile of the group's own
  * steps.
  */
 struct transfer_groups {

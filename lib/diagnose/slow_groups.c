@@ -22,8 +22,8 @@
 static const double TAIL = 1;
 /* Two kinds of hypothesis: slow in a set of steps, slow in all steps. */
 enum { KINDS = 2 };
-/* With two others, the lower median is always one of them. */
-enum { LEAST_OTHERS = 3 };
+/* A group is compared with at least one other. */
+enum { LEAST_OTHERS = 1 };
 /* Fewer steps than this have no quartile of their own. */
 enum { LEAST_KNOWN = 4 };
 /*
@@ -304,8 +304,9 @@ static void measure_spread(struct transfer_groups *groups, size_t first, size_t 
 }
 
 /*
- * By how much each group of a family is slower than its sisters in all steps: its level minus the upper
- * quartile of theirs, because groups also differ by design.
+ * By how much each group of a family is slower than its sisters in all steps: its level minus the lower
+ * median of theirs, if that is above 0, because groups also differ by design. As many as half of them may
+ * be slow: those that cross a switch.
  */
 static void compare_levels(struct transfer_groups *groups, size_t first, size_t end, double *list)
 {
@@ -316,10 +317,11 @@ static void compare_levels(struct transfer_groups *groups, size_t first, size_t 
     sort_reals(list, count);
     for (size_t group = first; group < end; group++) {
         struct transfer_group *item = &groups->items[group];
-        size_t others = count ? count - 1 : 0, quartile = others ? (others * 3 + 3) / 4 - 1 : 0;
-        item->apart = others < LEAST_OTHERS || isnan(item->level) ? NAN
-                      : item->level <= list[quartile]             ? item->level - list[quartile + 1]
-                                                                  : item->level - list[quartile];
+        size_t others = count ? count - 1 : 0, middle = others ? (others - 1) / 2 : 0;
+        if (others < LEAST_OTHERS || isnan(item->level))
+            item->apart = NAN;
+        else
+            item->apart = item->level - fmax(list[item->level <= list[middle] ? middle + 1 : middle], 0);
     }
 }
 
@@ -600,7 +602,40 @@ double transfer_groups_middle(const struct transfer_groups *groups, size_t group
     return known ? select_real(list, known, (known - 1) / 2) : NAN;
 }
 
-/* Whether a group, with the log odds of its steps, is slow enough to be told. */
+/* As many quiet steps are a past to compare with. */
+enum { STEPS_OF_PAST = 3 };
+
+/*
+ * The steps of a fault in all steps, without those at both ends in which it is less than half as slow, where
+ * they are enough for a past: it is then in some steps only.
+ */
+static struct step_set steady_steps(const struct transfer_groups *groups, size_t group)
+{
+    const double *row = row_of(groups, group, 1);
+    double least = groups->items[group].level / 2;
+    struct step_set all = {.first = groups->first_step, .last = groups->steps - 1, .period = 1}, steps = all;
+    while (steps.first < steps.last && !(row[steps.first] >= least))
+        steps.first++;
+    while (steps.first < steps.last && !(row[steps.last] >= least))
+        steps.last--;
+    return step_set_count(&steps) + STEPS_OF_PAST <= step_set_count(&all) ? steps : all;
+}
+
+/*
+ * Whether a group is slow in every step: at least half as slow as it usually is. What is wrong with a link
+ * since the start slows down all that it carries; the times of a healthy link vary with the load beside it.
+ */
+static int is_slow_in_all(const struct transfer_groups *groups, size_t group, const struct step_set *set)
+{
+    const double *row = row_of(groups, group, 1);
+    double least = groups->items[group].level / 2;
+    for (int32_t step = set->first; step <= set->last; step++)
+        if (step_set_has(set, step) && row[step] < least)
+            return 0;
+    return 1;
+}
+
+/* Whether a group is slow enough in these steps to be told. */
 static int is_slow(const struct transfer_groups *groups, size_t group, int is_steady,
                    const struct step_set *set, double least, double *list)
 {
@@ -627,8 +662,8 @@ static int find_best(const struct transfer_groups *groups, const struct network_
     best->certainty = 0;
     for (size_t group = 0; group < groups->count; group++) {
         const struct transfer_group *item = &groups->items[group];
-        struct step_set all = {.first = groups->first_step, .last = groups->steps - 1, .period = 1};
-        if (is_slow(groups, group, 1, &all, least->times, list)) {
+        struct step_set all = steady_steps(groups, group);
+        if (is_slow(groups, group, 1, &all, least->times, list) && is_slow_in_all(groups, group, &all)) {
             if (score_of(groups, group, 1, &all))
                 return -1;
             keep_best(best, group, 1, &all, certainty_of(groups, 1, all.score));
@@ -700,26 +735,6 @@ static int find_moment(const struct transfer_groups *groups, const struct networ
     return 1;
 }
 
-/* As many quiet steps are a past to compare with. */
-enum { STEPS_OF_PAST = 3 };
-
-/*
- * Leaves out steps at both ends of a fault in all steps in which it is less than half as slow, where they are
- * enough for a past: it is then in some steps only.
- */
-static void trim(const struct transfer_groups *groups, struct slow_network *found)
-{
-    const double *row = row_of(groups, found->group, 1);
-    double least = groups->items[found->group].level / 2;
-    struct step_set steps = found->steps;
-    while (found->is_steady && steps.first < steps.last && !(row[steps.first] >= least))
-        steps.first++;
-    while (found->is_steady && steps.first < steps.last && !(row[steps.last] >= least))
-        steps.last--;
-    if (step_set_count(&steps) + STEPS_OF_PAST <= step_set_count(&found->steps))
-        found->steps = steps;
-}
-
 /* Finds the most certain set of steps. Returns 1 if there is one, 0 if not, -1 when memory runs out. */
 static int find_set(struct transfer_groups *groups, const struct network_limits *least, double *list,
                     struct slow_network *found)
@@ -733,7 +748,6 @@ static int find_set(struct transfer_groups *groups, const struct network_limits 
         return -1;
     if (found->certainty < least->certainty)
         return 0;
-    trim(groups, found);
     return gather(groups, least, list, found) ? -1 : 1;
 }
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A link is as slow as another if it is slower by at least this part, in the same steps. */
+/* A link is as slow as another if its excess is at least this part, in the same steps. */
 static const double COMMON_PART = 0.5;
 /*
  * What a group that is not slow says against a unit that has it. A slow link makes all that crosses it slow;
@@ -25,6 +25,8 @@ static const double COMMON_PART = 0.5;
 static const double NOT_SLOW = 0.25;
 /* Fewer steps than this have no usual time. */
 enum { LEAST_KNOWN = 4 };
+/* In one step, a link is compared with another one. */
+enum { LEAST_LINKS = 2 };
 
 /* What an edge waited for one kind of operation: function, bytes and size of the communicator. */
 struct link_wait {
@@ -161,7 +163,7 @@ static double usual_of(const struct choosing *it, const struct link_wait *waits,
         if (it->found->is_steady || !step_set_has(&it->found->steps, waits[i].step))
             it->list[known++] = waits[i].mean_ns;
     sort_reals(it->list, known);
-    return known < LEAST_KNOWN ? NAN : it->list[(known - 1) / 2];
+    return known < (it->found->is_steady ? LEAST_LINKS : LEAST_KNOWN) ? NAN : it->list[(known - 1) / 2];
 }
 
 static void take_excess(const struct choosing *it, const struct link_wait *waits, size_t count)
@@ -215,15 +217,29 @@ static int is_of_slow_side(const struct choosing *it, const struct item *item)
     return (sends >= 0 && it->found->has[sends]) || (receives >= 0 && it->found->has[receives]);
 }
 
-/* Links are compared with the slowest one of a side that is slow for certain. */
+/* Whether the most certain group has a link; if that is a group without network steps, any slow side. */
+static int is_of_surest(const struct choosing *it, const struct item *item)
+{
+    const struct transfer_group *best = &it->groups->items[it->found->group];
+    return best->kind == TRANSFER_SENDS      ? item->sender == best->rank
+           : best->kind == TRANSFER_RECEIVES ? item->receiver == best->rank
+                                             : is_of_slow_side(it, item);
+}
+
+/*
+ * Links are compared with the slowest one of the most certain group. Others may be slower by their kind of
+ * operation: few bytes wait longer for those before them.
+ */
 static void weigh_links(const struct choosing *it)
 {
     double most = 0;
     for (size_t i = 0; i < it->count; i++)
-        if (is_of_slow_side(it, &it->items[i]) && it->items[i].value > most)
+        if (is_of_surest(it, &it->items[i]) && it->items[i].value > most)
             most = it->items[i].value;
     for (size_t i = 0; most > 0 && i < it->count; i++)
-        it->items[i].weight = it->items[i].value >= COMMON_PART * most ? 1 : -1;
+        it->items[i].weight = it->items[i].value >= COMMON_PART * most ? 1
+                              : it->items[i].value >= NOT_SLOW * most  ? 0
+                                                                       : -1;
 }
 
 /* -------------------- groups -------------------- */
@@ -489,6 +505,25 @@ static void add_certainty(const struct choosing *it)
             it->found->certainty += found->scores[group];
 }
 
+/*
+ * Accuses all senders whose links cross the chosen parts of the hosts, in these steps: what they share is at
+ * fault, although not all of these links have others to compare them with.
+ */
+static void take_all_across(const struct choosing *it)
+{
+    const struct edge *edges = it->groups->edges->items;
+    for (size_t below = 0; it->unit == UNIT_SPLIT && below < it->room[UNIT_SPLIT]; below++) {
+        const struct weight *weight = &it->weights[UNIT_SPLIT][below];
+        if (!it->found->slow_links || !weight->is_of_best || weight->sum < it->most - ROUNDING)
+            continue;
+        for (size_t i = 0; i < it->groups->edges->count; i++)
+            if (step_set_has(&it->found->steps, edges[i].step) &&
+                (it->hosts->unit_of[edges[i].sender] < (int32_t)below) !=
+                    (it->hosts->unit_of[edges[i].receiver] < (int32_t)below))
+                it->found->may[edges[i].sender] = 1;
+    }
+}
+
 static int take_unit_of(struct choosing *it)
 {
     struct slow_network *found = it->found;
@@ -503,8 +538,10 @@ static int take_unit_of(struct choosing *it)
         if (item->sender < 0)
             found->has[item->group] &= visit.has;
     }
-    if (is_kept)
+    if (is_kept) {
+        take_all_across(it);
         keep_edges(it, is_kept);
+    }
     free(is_kept);
     return is_kept ? 0 : -1;
 }

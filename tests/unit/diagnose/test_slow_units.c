@@ -48,6 +48,12 @@ static void slow_down(struct sent *sent, int32_t rank, int32_t first, int32_t la
             sent->items[i].wait_ns *= 10;
 }
 
+static void slow_down_host(struct sent *sent, int32_t rank, int32_t first, int32_t last)
+{
+    for (int32_t i = 0; i < SENT_HOST; i++)
+        slow_down(sent, rank + i, first, last, 1);
+}
+
 static void search_free(struct search *search)
 {
     slow_network_release(&search->found);
@@ -125,12 +131,26 @@ static void one_sender_in_most_steps(void **state)
     search_free(search);
 }
 
-/* Of three, two others are too few to compare with. */
-static void one_of_three_in_all_steps(void **state)
+/* Of two hosts of one rank each: one other sender is enough. */
+static void one_of_two_in_all_steps(void **state)
 {
     struct search *search = search_new();
     (void)state;
-    assert_false(search_init(search, 3, 1, 1, 0, SENT_STEPS - 1));
+    assert_true(search_init(search, 2, 1, 1, 0, SENT_STEPS - 1));
+    assert_true(search->found.is_steady && search->found.may[1]);
+    assert_int_equal(search->found.count, 1);
+    search_free(search);
+}
+
+/* It is as fast as the others in a step: what varies is no fault in all steps. */
+static void one_sender_in_all_steps_but_one(void **state)
+{
+    struct search *search = search_new();
+    (void)state;
+    sent_init(&search->sent, 16, 0, 0, 0, 0);
+    slow_down(&search->sent, 2, 0, SENT_STEPS / 2 - 1, 1);
+    slow_down(&search->sent, 2, SENT_STEPS / 2 + 1, SENT_STEPS - 1, 1);
+    assert_false(search_find(search) && search->found.is_steady);
     search_free(search);
 }
 
@@ -182,12 +202,63 @@ static void all_links_of_a_switch(void **state)
     struct search *search = search_new();
     (void)state;
     sent_init(&search->sent, 16, 4, 4, SENT_FIRST, SENT_LAST);
-    for (int32_t rank = 12; rank < 16; rank++)
-        slow_down(&search->sent, rank, SENT_FIRST, SENT_LAST, 1);
+    slow_down_host(&search->sent, 12, SENT_FIRST, SENT_LAST);
     assert_true(search_find(search));
     assert_int_equal(search->found.unit, NETWORK_HOSTS);
     assert_int_equal(search->found.count, 8);
     assert_true(search->found.may[4] && search->found.may[15] && !search->found.may[0]);
+    assert_int_equal(search->found.slow_links, 8);
+    search_free(search);
+}
+
+/* Half of all links. */
+static void all_links_of_a_switch_in_all_steps(void **state)
+{
+    struct search *search = search_new();
+    (void)state;
+    sent_init(&search->sent, 16, 4, 4, 0, SENT_STEPS - 1);
+    slow_down_host(&search->sent, 12, 0, SENT_STEPS - 1);
+    assert_true(search_find(search));
+    assert_true(search->found.is_steady);
+    assert_int_equal(search->found.unit, NETWORK_HOSTS);
+    assert_int_equal(search->found.count, 8);
+    assert_int_equal(search->found.slow_links, 8);
+    search_free(search);
+}
+
+/* Only ranks 4 and 12, across the switch, exchange as few bytes: nothing shows that this takes long. */
+static void links_of_a_switch_without_others(void **state)
+{
+    struct search *search = search_new();
+    (void)state;
+    sent_init(&search->sent, 16, 4, 4, 0, SENT_STEPS - 1);
+    slow_down_host(&search->sent, 12, 0, SENT_STEPS - 1);
+    for (size_t i = 0; i < search->sent.edges.count; i++)
+        if (search->sent.items[i].sender == 4 || search->sent.items[i].sender == 12)
+            search->sent.operations[i].bytes = 16;
+    assert_true(search_find(search));
+    assert_int_equal(search->found.unit, NETWORK_HOSTS);
+    assert_int_equal(search->found.count, 8);
+    assert_true(search->found.may[4] && search->found.may[12]);
+    assert_int_equal(search->found.slow_links, 6);
+    search_free(search);
+}
+
+/* Rank 4 sends few bytes, which a switch delays much more, but only at times. */
+static void a_link_of_a_switch_is_much_slower(void **state)
+{
+    struct search *search = search_new();
+    (void)state;
+    sent_init(&search->sent, 16, 5, 3, SENT_FIRST, SENT_LAST);
+    slow_down_host(&search->sent, 12, SENT_FIRST, SENT_LAST);
+    for (size_t i = 0; i < search->sent.edges.count; i++)
+        if (search->sent.items[i].sender == 4)
+            search->sent.operations[i].bytes = 16;
+    for (int i = 0; i < 7; i++)
+        slow_down(&search->sent, 4, SENT_FIRST + 1, SENT_LAST, 2);
+    assert_true(search_find(search));
+    assert_int_not_equal(search->groups.items[search->found.group].rank, 4);
+    assert_int_equal(search->found.unit, NETWORK_HOSTS);
     assert_int_equal(search->found.slow_links, 8);
     search_free(search);
 }
@@ -218,11 +289,15 @@ int main(void)
                                        cmocka_unit_test(all_links),
                                        cmocka_unit_test(one_sender_in_all_steps),
                                        cmocka_unit_test(one_sender_in_most_steps),
-                                       cmocka_unit_test(one_of_three_in_all_steps),
+                                       cmocka_unit_test(one_of_two_in_all_steps),
+                                       cmocka_unit_test(one_sender_in_all_steps_but_one),
                                        cmocka_unit_test(slow_in_the_warm_up),
                                        cmocka_unit_test(one_sender_in_every_third_step),
                                        cmocka_unit_test(one_receiver),
                                        cmocka_unit_test(all_links_of_a_switch),
+                                       cmocka_unit_test(all_links_of_a_switch_in_all_steps),
+                                       cmocka_unit_test(links_of_a_switch_without_others),
+                                       cmocka_unit_test(a_link_of_a_switch_is_much_slower),
                                        cmocka_unit_test(no_sender),
                                        cmocka_unit_test(what_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
