@@ -27,8 +27,8 @@ static double worth_of(const struct explanation *explanation, const struct basel
 }
 
 /*
- * The gain if nothing else is slow, or the time that its partners lost where that is certain and greater, as for a suspect
- * (suspect.c).
+ * The gain if nothing else is slow, or the time that its partners lost where that is certain and greater, as
+ * for a suspect (suspect.c).
  */
 static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
                             const struct diagnose_options *options)

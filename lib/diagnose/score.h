@@ -423,19 +423,35 @@ enum { OTHERS_TO_COMPARE = 3 };
 /* Whether an excess over the others' own time at a place is large enough to be a slow clock. */
 int is_slower_place(int64_t apart_ns, int64_t others_ns);
 
+/*
+ * Minimum for the spread between GPUs, as part of own time: GPUs of the same model differ by at least this
+ * much (Sinha et al., SC 2022: up to 8 %).
+ */
+#define LEAST_LEVEL_SIGMA 0.005
+
+/*
+ * Returns the spread of values above their median. Ranks that wait inside an operation compute in the
+ * meantime and show less own time: those below the median may be victims, which do not make the others less
+ * alike. With few values, the median distance is not reliable, and the largest one is returned if it is
+ * greater. Overwrites the values.
+ */
+int64_t spread_above(int64_t *values, size_t count, int64_t middle);
+
 /* How far a unit is from the others over all steps: sums, over places, of medians over steps. */
 struct level {
-    int64_t apart_ns;       /* own time minus that of the others */
-    int64_t quiet_ns;       /* apart per step, lower quartile over steps */
-    int64_t usual_ns;       /* same, median over steps */
-    int64_t more_ns;        /* apart_ns, only places where it is positive */
-    int64_t host_ns;        /* part of more_ns before operations that were enqueued later than the others' */
-    int64_t shift_ns;       /* greatest lateness of its hosts, while places are added */
-    int64_t widest_ns;      /* own time of the others at the place where it is longest */
-    int64_t widest_more_ns; /* own time of the unit at that place, minus that of the others */
-    int widest_is_slower;   /* the unit is slower there (is_slower_place) */
-    int64_t others_ns;      /* own time of the others */
-    int64_t slower_ns;      /* part of others_ns at places where the unit is slower */
+    int64_t apart_ns;        /* own time minus that of the others */
+    int64_t quiet_ns;        /* apart per step, lower quartile over steps */
+    int64_t usual_ns;        /* same, median over steps */
+    int64_t more_ns;         /* apart_ns, only places where it is positive */
+    int64_t host_ns;         /* part of more_ns before operations that were enqueued later than the others' */
+    int64_t shift_ns;        /* greatest lateness of its hosts, while places are added */
+    int64_t widest_ns;       /* own time of the others at the place where it is longest */
+    int64_t widest_more_ns;  /* own time of the unit at that place, minus that of the others */
+    int widest_is_slower;    /* the unit is slower there (is_slower_place) */
+    int64_t others_ns;       /* own time of the others */
+    double typical_distance; /* of single ranks and hosts: own time minus that of the other ranks, in units of
+                                their spread, at half of the places with most of it, at least */
+    int64_t slower_ns;       /* part of others_ns at places where the unit is slower */
 };
 
 /*
@@ -557,7 +573,7 @@ struct explanation_search {
                           NULL: unchanged since explanation_search_update_path */
     int64_t *taken_ns[MOST_EXPLANATIONS]; /* owned: what the removal of each accepted fault took, see
                                              note_taken() */
-    int32_t *path; /* owned: operations on the critical path of the replay */
+    int32_t *path;                        /* owned: operations on the critical path of the replay */
     size_t path_length;
     struct replay *replay;
     int64_t lasts_ns; /* duration of the replay without what is explained */
