@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/place_distance.h"
 #include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"

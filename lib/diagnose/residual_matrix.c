@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/place_distance.h"
 #include "diagnose/rule.h"
 #include "diagnose/score.h"
 #include "job/job.h"
@@ -21,12 +22,6 @@ struct sums {
     int64_t *list;     /* scratch: one value per step or per unit */
     struct distance *distances; /* [unit * positions + position], of single ranks and hosts; else NULL */
     size_t positions;
-};
-
-/* How far a unit is from the other ranks of its role at a place. */
-struct distance {
-    int64_t others_ns; /* their own time; 0: not known */
-    double spreads;    /* in units of their spread */
 };
 
 static int sums_init(struct sums *sums, const struct place_matrix *matrix, size_t positions)
@@ -218,22 +213,6 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
         }
 }
 
-/* With at most this many values, the median distance is not reliable. */
-enum { FEW_VALUES = 4 };
-
-int64_t spread_above(int64_t *values, size_t count, int64_t middle)
-{
-    size_t above = 0;
-    int64_t furthest_ns = 0;
-    for (size_t i = 0; i < count; i++)
-        if (values[i] >= middle) {
-            furthest_ns = values[i] - middle > furthest_ns ? values[i] - middle : furthest_ns;
-            values[above++] = values[i];
-        }
-    int64_t spread_ns = above ? sigma_about(values, above, middle) : 0;
-    return count <= FEW_VALUES && furthest_ns > spread_ns ? furthest_ns : spread_ns;
-}
-
 /* The median over steps of a unit's values, minus those of the others if `others` is given; TIME_UNKNOWN. */
 static int64_t usual_of(struct place_matrix *matrix, const int64_t *values, const int64_t *others,
                         size_t unit)
@@ -421,9 +400,7 @@ static void settle(struct residual_matrix *residuals, struct sums *sums, size_t 
 /* Working memory of residual_matrices_init() for one role. */
 struct work {
     struct place_times times;
-    int64_t *usual_ns; /* owned: [rank of the times], median own time over steps at a place; TIME_UNKNOWN */
-    int64_t *quiet_ns; /* owned: same, lower quartile */
-    int64_t *list;     /* owned: scratch, [step or rank] */
+    struct usual_times usual;
     struct place_matrix *place_matrices; /* owned: one per partition, as is `sums` */
     struct sums *sums;                   /* owned */
 };
@@ -435,11 +412,8 @@ static int work_init(struct work *work, struct residual_matrix *residual_matrice
     *work = (struct work){.place_matrices = array_new(partitions->count, sizeof *work->place_matrices),
                           .sums = array_new(partitions->count, sizeof *work->sums)};
     int failed = !work->place_matrices || !work->sums ||
-                 place_times_init(&work->times, source, role, &partitions->items[0], ALL_UNITS);
-    work->usual_ns = array_new(work->times.ranks + 1, sizeof *work->usual_ns);
-    work->quiet_ns = array_new(work->times.ranks + 1, sizeof *work->quiet_ns);
-    work->list = array_new(work->times.ranks + work->times.steps + 1, sizeof *work->list);
-    failed |= !work->usual_ns || !work->quiet_ns || !work->list;
+                 place_times_init(&work->times, source, role, &partitions->items[0], ALL_UNITS) ||
+                 usual_times_init(&work->usual, &work->times);
     for (size_t i = 0; !failed && i < partitions->count; i++)
         failed =
             place_matrix_init(&work->place_matrices[i], source, &partitions->items[i], &work->times, role) ||
@@ -457,100 +431,16 @@ static void work_release(struct work *work, size_t partitions)
     }
     free(work->place_matrices);
     free(work->sums);
-    free(work->usual_ns);
-    free(work->quiet_ns);
-    free(work->list);
+    usual_times_release(&work->usual);
     place_times_release(&work->times);
 }
 
-/* Whether a rank counts for the others of its role: it is explained in at most half of the steps. */
-static int is_reference(const struct work *work, const struct place_matrix_source *source,
-                        const struct role *role, size_t rank)
-{
-    size_t steps = work->times.steps, explained = 0;
-    const unsigned char *of_rank = source->explained + (size_t)role->ranks[work->times.place[rank]] * steps;
-    for (size_t step = 0; step < steps; step++)
-        explained += of_rank[step];
-    return explained * 2 <= steps;
-}
-
-/* Measures the own time of each rank at a place over the steps, of which half must be known. */
-static void measure_usual(struct work *work, size_t first_step)
-{
-    for (size_t rank = 0; rank < work->times.ranks; rank++) {
-        const int64_t *own = &work->times.own[rank * work->times.steps];
-        size_t known = 0;
-        for (size_t step = first_step; step < work->times.steps; step++)
-            if (own[step] != TIME_UNKNOWN)
-                work->list[known++] = own[step];
-        int is_known = known > 0 && known * 2 >= work->times.steps - first_step;
-        work->usual_ns[rank] = is_known ? pick_quantile(work->list, known, 0.5) : TIME_UNKNOWN;
-        work->quiet_ns[rank] = is_known ? pick_quantile(work->list, known, 0.25) : TIME_UNKNOWN;
-    }
-}
-
-/*
- * How far a unit is from the other ranks at a place: what three of four of its members show in three of four
- * steps, less the median of the others.
- */
-static struct distance distance_of(struct work *work, const struct place_matrix_source *source,
-                                   const struct role *role, const struct place_matrix *matrix, size_t unit)
-{
-    size_t known = 0, others = 0, members = (size_t)(matrix->first[unit + 1] - matrix->first[unit]);
-    for (int32_t i = matrix->first[unit]; i < matrix->first[unit + 1]; i++)
-        if (work->quiet_ns[matrix->member[i]] != TIME_UNKNOWN)
-            work->list[known++] = work->quiet_ns[matrix->member[i]];
-    if (known * 4 < members * 3)
-        return (struct distance){0, 0};
-    int64_t mine_ns = pick_quantile(work->list, known, 0.25);
-    for (size_t rank = 0; rank < work->times.ranks; rank++)
-        if (matrix->partition->unit_of[role->ranks[work->times.place[rank]]] != matrix->unit[unit] &&
-            work->usual_ns[rank] != TIME_UNKNOWN && is_reference(work, source, role, rank))
-            work->list[others++] = work->usual_ns[rank];
-    if (others < OTHERS_TO_COMPARE)
-        return (struct distance){0, 0};
-    int64_t middle_ns = pick_quantile(work->list, others, 0.5),
-            spread_ns = spread_above(work->list, others, middle_ns);
-    int64_t least_ns = scale(middle_ns, LEAST_LEVEL_SIGMA) + 1;
-    return (struct distance){middle_ns, (double)(mine_ns - middle_ns) /
-                                            (double)(spread_ns > least_ns ? spread_ns : least_ns)};
-}
-
-static void add_distances(struct work *work, const struct place_matrix_source *source,
-                          const struct role *role, size_t partition, int32_t position)
+static void add_distances(struct work *work, const struct role *role, size_t partition, int32_t position)
 {
     struct sums *sums = &work->sums[partition];
     for (size_t unit = 0; sums->distances && unit < work->place_matrices[partition].units; unit++)
         sums->distances[unit * sums->positions + (size_t)position] =
-            distance_of(work, source, role, &work->place_matrices[partition], unit);
-}
-
-/* Places where the others compute for at least this part of what they do at the longest place matter. */
-static const double PLACE_THAT_MATTERS = 0.125;
-
-static int by_spreads(const void *a, const void *b)
-{
-    double left = ((const struct distance *)a)->spreads, right = ((const struct distance *)b)->spreads;
-    return (left > right) - (left < right);
-}
-
-/*
- * How far a unit is from the others at half of the places that matter, at least: single places may be odd.
- * Moves these places to the front of its distances.
- */
-static double typical_distance(struct distance *distances, size_t positions)
-{
-    int64_t longest_ns = 0;
-    size_t count = 0;
-    for (size_t position = 0; position < positions; position++)
-        if (distances[position].others_ns > longest_ns)
-            longest_ns = distances[position].others_ns;
-    for (size_t position = 0; position < positions; position++)
-        if (distances[position].others_ns > 0 &&
-            (double)distances[position].others_ns >= PLACE_THAT_MATTERS * (double)longest_ns)
-            distances[count++] = distances[position];
-    qsort(distances, count, sizeof *distances, by_spreads);
-    return count ? distances[(count - 1) / 2].spreads : 0;
+            place_matrix_distance(&work->place_matrices[partition], &work->usual, role, unit);
 }
 
 int residual_matrices_init(struct residual_matrix *residual_matrices,
@@ -562,11 +452,11 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
     int failed = work_init(&work, residual_matrices, source, partitions, role);
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&work.times, source, role, position);
-        measure_usual(&work, (size_t)source->baseline->first_step);
+        usual_times_measure(&work.usual, source, &work.times, &source->baseline->roles[role]);
         for (size_t i = 0; i < partitions->count; i++) {
             if (!residual_matrices[i].is_compared)
                 continue;
-            add_distances(&work, source, &source->baseline->roles[role], i, position);
+            add_distances(&work, &source->baseline->roles[role], i, position);
             place_matrix_measure(&work.place_matrices[i], source, role,
                                  &residual_matrices[i].middles[(size_t)position * steps],
                                  &residual_matrices[i].late_middles[(size_t)position * steps]);
