@@ -267,7 +267,8 @@ static void explaining_measure(struct explanation_search *it, struct explanation
             const struct level *level = &residuals->level[at];
             int64_t slow_ns = explanation->is_scattered ? level->usual_ns : level->apart_ns;
             explanation->slow_ns += slow_ns * explanation->counted;
-            explanation->more_ns += (slow_ns > level->more_ns ? slow_ns : level->more_ns) * explanation->counted;
+            explanation->more_ns +=
+                (slow_ns > level->more_ns ? slow_ns : level->more_ns) * explanation->counted;
             explanation->host_ns += level->host_ns * explanation->counted;
         }
         for (size_t step = 0; !explanation->is_steady && step < steps; step++)
@@ -672,14 +673,14 @@ static int64_t mean_gain(const struct explanation *fault)
 static void drop(struct explanations *found, size_t number)
 {
     found->count--;
-    memmove(&found->items[number], &found->items[number + 1],
-            (found->count - number) * sizeof *found->items);
+    memmove(&found->items[number], &found->items[number + 1], (found->count - number) * sizeof *found->items);
 }
 
 /*
  * Measures what each fault costs where all others are repaired, and drops those accepted on trial that cost
  * too little then. Of two faults that hide each other, the first has no gain before the other is removed and
- * the second has all of it: each gets the mean of its gain as the first and as the last, so that the sum stays.
+ * the second has all of it: each gets the mean of its gain as the first and as the last, so that the sum
+ * stays.
  */
 static void settle_trials(struct explanation_search *it)
 {

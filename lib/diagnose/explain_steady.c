@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/place_distance.h"
 #include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
@@ -17,17 +18,6 @@ static const double KINDS = 3;
 
 /* What most ranks of a host show counts as much as this many ranks. */
 static const double SEVERAL_COUNT = 2;
-
-/*
- * Minimum for the spread between GPUs, as part of own time: GPUs of the same model differ by at least this
- * much (Sinha et al., SC 2022: up to 8 %).
- */
-static const double LEAST_LEVEL_SIGMA = 0.005;
-
-/*
- * With at most this many others, the median distance is not reliable; the largest distance is used instead.
- */
-enum { FEW_OTHERS = 4 };
 
 /*
  * A unit counts as slow in all steps if it is slow by at least this part of the median in three of four
@@ -81,19 +71,6 @@ int explanation_search_is_several(const struct explanation_search *it, const str
 }
 
 /*
- * The spread of values above their median. Ranks that wait inside an operation compute in the meantime and
- * show less own time: those below the median may be victims, which do not make the others less alike.
- */
-static int64_t spread_above(int64_t *values, size_t count, int64_t middle)
-{
-    size_t above = 0;
-    for (size_t i = 0; i < count; i++)
-        if (values[i] >= middle)
-            values[above++] = values[i];
-    return sigma_about(values, above, middle);
-}
-
-/*
  * Measures the spread and the median of the levels of all units that are not part of `unit` (of `partition`)
  * and not explained. Returns their number.
  */
@@ -109,15 +86,15 @@ static size_t spread_of_levels(struct explanation_search *it, const struct resid
             !it->mostly[of_residual_matrix - it->found->partitions.items][other])
             it->list[count++] = residuals->level[i].apart_ns;
     }
-    int64_t furthest_ns = count ? it->list[0] : 0;
-    for (size_t i = 1; i < count; i++)
-        furthest_ns = it->list[i] > furthest_ns ? it->list[i] : furthest_ns;
     *middle = count ? pick_quantile(it->list, count, 0.5) : 0;
-    furthest_ns -= *middle;
-    *spread = count ? spread_above(it->list, count, *middle) : 0;
-    if (count <= FEW_OTHERS && furthest_ns > *spread)
-        *spread = furthest_ns;
+    *spread = spread_above(it->list, count, *middle);
     return count;
+}
+
+/* Whether most of the excess lies before operations that were enqueued late. */
+static int level_is_hosts(const struct level *level)
+{
+    return level->host_ns * 2 > level->more_ns;
 }
 
 /* The log likelihood ratio for a unit that is by `sigmas` beyond its peers. */
@@ -157,6 +134,26 @@ static double level_likelihood(struct explanation_search *it, size_t role, size_
     /* What a host shows is the same on most of its ranks; what a rank or a block shows may be hidden work. */
     double freedom = partition->is_host ? fmax((double)peers - 1, SCAN_TAIL_OWN) : SCAN_TAIL_OWN;
     return likelihood_beyond((double)(level->apart_ns - middle) / (double)(spread > 0 ? spread : 1), freedom);
+}
+
+/*
+ * For a unit that is beyond the other ranks of its role at most places, as with a slow clock. A late host
+ * says nothing about a clock.
+ */
+static double places_likelihood(const struct explanation_search *it, size_t role, size_t number, size_t at)
+{
+    const struct partition *partition = &it->found->partitions.items[number];
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number),
+                                 *ranks = explanation_search_residual_matrix(it, role, 0);
+    size_t peers = 0;
+    for (size_t i = 0; i < ranks->units; i++)
+        peers +=
+            partition->unit_of[it->found->partitions.items[0].ranks[ranks->unit[i]]] != residuals->unit[at] &&
+            !it->mostly[0][ranks->unit[i]];
+    const struct level *level = &residuals->level[at];
+    if (peers < OTHERS_TO_COMPARE || level->apart_ns <= 0 || level_is_hosts(level))
+        return 0;
+    return likelihood_beyond(level->typical_distance, fmax((double)peers - 1, SCAN_TAIL_OWN));
 }
 
 /* What the leads of a rank, and those of its peers, say about a fault in all steps. */
@@ -228,7 +225,7 @@ static double lead_likelihood(struct explanation_search *it, size_t role, size_t
 static double most_part_of(const struct level *level)
 {
     double whole = (double)level->widest_ns + (double)level->widest_more_ns;
-    if (level->host_ns * 2 > level->more_ns || whole <= 0 || !level->widest_is_slower)
+    if (level_is_hosts(level) || whole <= 0 || !level->widest_is_slower)
         return 1;
     return (double)level->widest_more_ns / whole;
 }
@@ -253,7 +250,7 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
     size_t unit = (size_t)residuals->unit[at];
     if (it->mostly[number][unit])
         return;
-    double by_level = level_likelihood(it, role, number, at);
+    double by_level = fmax(level_likelihood(it, role, number, at), places_likelihood(it, role, number, at));
     double by_lead = number == 0 ? lead_likelihood(it, role, at) : 0;
     if (by_level <= 0 && by_lead <= 0)
         return;

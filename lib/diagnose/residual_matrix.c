@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/place_distance.h"
 #include "diagnose/rule.h"
 #include "diagnose/score.h"
 #include "job/job.h"
@@ -19,17 +20,26 @@ struct sums {
     int32_t *known;    /* same index: number of places that count for single steps */
     int64_t *spare_ns; /* same index: lateness of the host that no excess of the step has shown yet */
     int64_t *list;     /* scratch: one value per step or per unit */
+    struct distance *distances; /* [unit * positions + position], of single ranks and hosts; else NULL */
+    size_t positions;
 };
 
-static int sums_init(struct sums *sums, const struct place_matrix *matrix)
+static int sums_init(struct sums *sums, const struct place_matrix *matrix, size_t positions)
 {
+    int has_distances = matrix->partition->kind == UNIT_RANK || matrix->partition->is_host;
     size_t cells = matrix->units * matrix->steps;
     size_t longest = matrix->units > matrix->steps ? matrix->units : matrix->steps;
     *sums = (struct sums){.apart_ns = array_new(cells, sizeof *sums->apart_ns),
                           .known = array_new(cells, sizeof *sums->known),
                           .spare_ns = array_new(cells, sizeof *sums->spare_ns),
-                          .list = array_new(longest, sizeof *sums->list)};
-    return sums->apart_ns && sums->known && sums->spare_ns && sums->list ? 0 : -1;
+                          .list = array_new(longest, sizeof *sums->list),
+                          .positions = positions};
+    if (has_distances)
+        sums->distances = array_new(matrix->units * positions + 1, sizeof *sums->distances);
+    return sums->apart_ns && sums->known && sums->spare_ns && sums->list &&
+                   (!has_distances || sums->distances)
+               ? 0
+               : -1;
 }
 
 static void sums_release(struct sums *sums)
@@ -38,6 +48,7 @@ static void sums_release(struct sums *sums)
     free(sums->known);
     free(sums->spare_ns);
     free(sums->list);
+    free(sums->distances);
 }
 
 static int residual_matrix_init(struct residual_matrix *residuals, const struct place_matrix *matrix,
@@ -247,9 +258,9 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
         if (apart_ns <= 0)
             continue;
         level->more_ns += apart_ns;
-        level->host_ns += part_of_host_always(matrix, usual_of(matrix, matrix->late_more, NULL, unit),
-                                              usual_of(matrix, matrix->waited, NULL, unit), apart_ns, beside,
-                                              level);
+        level->host_ns +=
+            part_of_host_always(matrix, usual_of(matrix, matrix->late_more, NULL, unit),
+                                usual_of(matrix, matrix->waited, NULL, unit), apart_ns, beside, level);
     }
 }
 
@@ -389,6 +400,7 @@ static void settle(struct residual_matrix *residuals, struct sums *sums, size_t 
 /* Working memory of residual_matrices_init() for one role. */
 struct work {
     struct place_times times;
+    struct usual_times usual;
     struct place_matrix *place_matrices; /* owned: one per partition, as is `sums` */
     struct sums *sums;                   /* owned */
 };
@@ -400,13 +412,14 @@ static int work_init(struct work *work, struct residual_matrix *residual_matrice
     *work = (struct work){.place_matrices = array_new(partitions->count, sizeof *work->place_matrices),
                           .sums = array_new(partitions->count, sizeof *work->sums)};
     int failed = !work->place_matrices || !work->sums ||
-                 place_times_init(&work->times, source, role, &partitions->items[0], ALL_UNITS);
+                 place_times_init(&work->times, source, role, &partitions->items[0], ALL_UNITS) ||
+                 usual_times_init(&work->usual, &work->times);
     for (size_t i = 0; !failed && i < partitions->count; i++)
         failed =
             place_matrix_init(&work->place_matrices[i], source, &partitions->items[i], &work->times, role) ||
             residual_matrix_init(&residual_matrices[i], &work->place_matrices[i], source,
                                  source->baseline->roles[role].length) ||
-            sums_init(&work->sums[i], &work->place_matrices[i]);
+            sums_init(&work->sums[i], &work->place_matrices[i], (size_t)source->baseline->roles[role].length);
     return failed ? -1 : 0;
 }
 
@@ -418,7 +431,16 @@ static void work_release(struct work *work, size_t partitions)
     }
     free(work->place_matrices);
     free(work->sums);
+    usual_times_release(&work->usual);
     place_times_release(&work->times);
+}
+
+static void add_distances(struct work *work, const struct role *role, size_t partition, int32_t position)
+{
+    struct sums *sums = &work->sums[partition];
+    for (size_t unit = 0; sums->distances && unit < work->place_matrices[partition].units; unit++)
+        sums->distances[unit * sums->positions + (size_t)position] =
+            place_matrix_distance(&work->place_matrices[partition], &work->usual, role, unit);
 }
 
 int residual_matrices_init(struct residual_matrix *residual_matrices,
@@ -430,9 +452,11 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
     int failed = work_init(&work, residual_matrices, source, partitions, role);
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
         place_times_read(&work.times, source, role, position);
+        usual_times_measure(&work.usual, source, &work.times, &source->baseline->roles[role]);
         for (size_t i = 0; i < partitions->count; i++) {
             if (!residual_matrices[i].is_compared)
                 continue;
+            add_distances(&work, &source->baseline->roles[role], i, position);
             place_matrix_measure(&work.place_matrices[i], source, role,
                                  &residual_matrices[i].middles[(size_t)position * steps],
                                  &residual_matrices[i].late_middles[(size_t)position * steps]);
@@ -440,6 +464,10 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
             add_levels(&residual_matrices[i], &work.place_matrices[i]);
         }
     }
+    for (size_t i = 0; !failed && i < partitions->count; i++)
+        for (size_t unit = 0; work.sums[i].distances && unit < residual_matrices[i].units; unit++)
+            residual_matrices[i].level[unit].typical_distance = typical_distance(
+                work.sums[i].distances + unit * work.sums[i].positions, work.sums[i].positions);
     for (size_t i = 0; !failed && i < partitions->count; i++)
         settle(&residual_matrices[i], &work.sums[i], steps, (size_t)source->baseline->first_step);
     work_release(&work, partitions->count);

@@ -159,8 +159,8 @@ const struct rule rules[RULE_COUNT] = {
                     "the fault costs too little"},
     [RULE_ONE_PLACE] =
         {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
-         "findings by the score that cover all steps; not for one of more than ranks-of-role ranks that do "
-         "the same work "
+         "findings by the score that cover all steps, or steps that recur on a host without peers; not for "
+         "one of more than ranks-of-role ranks that do the same work "
          "(one role; they reduce or gather in communicators of that role only, directly or through others), "
          "if no rank "
          "receives varying amounts of data, or that is certain to be the last of its role in all steps",

@@ -15,7 +15,7 @@ CONSTANTS = [
     ("lib/diagnose/explain.c", "ENOUGH_PART = 0.8", "without which the job gains four fifths of the maximum"),
     ("lib/diagnose/explain_search.c", "LEAST_ALWAYS = 3", "by three standard deviations and ahead-many times"),
     ("lib/diagnose/scan.c", "LEAST_STEPS = 3, MOST_PERIOD = 64", "every Nth step up to 64, with at least three steps"),
-    ("lib/diagnose/score.h", "SCAN_TAIL_OWN 2.0", "Student's t with two degrees of freedom"),
+    ("lib/diagnose/scan.h", "SCAN_TAIL_OWN 2.0", "Student's t with two degrees of freedom"),
     ("lib/diagnose/score.h", "OTHERS_TO_COMPARE = 3", "of which there must be three"),
     ("lib/diagnose/cost.c", "WEIGHED = 64", "The 64 greatest suspicions are replayed"),
     ("lib/diagnose/propagation.c", "DELAYS_REMEMBERED = 256, CAUSES_OF_A_WAIT = 32", "The last 256 delays of a rank are kept, and 32 causes"),
