@@ -111,7 +111,9 @@ static int meets(const struct job *job, const struct job_instance *instance, con
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
-        if (member->start_ns == TIME_UNKNOWN || left[member - job->operations] == TIME_UNKNOWN)
+        /* The time at which a stamped one came is not known: it is at most its start. */
+        if (member->start_ns == TIME_UNKNOWN || member->stamped ||
+            left[member - job->operations] == TIME_UNKNOWN)
             return 0;
     }
     return 1;
