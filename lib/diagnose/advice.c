@@ -139,7 +139,10 @@ static int advise_host(const struct finding *finding, const struct job *job, str
 
 static int advise_late(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "add the trace of ") || finding_name_ranks(finding, job, text) ||
+    int is_absent = finding_is_absent(finding, job);
+    return buffer_append_text(text, is_absent ? "add the trace of " : "record call times (") ||
+           (is_absent ? finding_name_ranks(finding, job, text)
+                      : buffer_append_text(text, "NCCL_INSPECTOR_DUMP_VERBOSE=1)")) ||
            buffer_append_text(text, "; check nvidia-smi -q, py-spy dump and CPU load on ") ||
            append_host(finding, job, text) || append_report(finding, job, "rank,function", text);
 }

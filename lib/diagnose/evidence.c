@@ -15,6 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const char no_calls[] =
+    ". The trace does not show when the host enqueued it, so whether host or GPU was late cannot be "
+    "determined";
 static const char on_estimates[] =
     ". End times are estimated from the start of the next operation, because the kernels record none";
 
@@ -206,6 +209,7 @@ static int append_times(const struct explanation *explanation, const struct job 
     int64_t else_ns = middle_of(explanation, job, baseline, OF_RANK_ELSE, list);
     const struct job_operation *operation = cell >= 0 ? &job->operations[cell] : NULL;
     const char *rank = job->ranks[explanation->rank].name;
+    int is_known = job_records_calls(job, explanation->rank);
     struct buffer *text = &finding->evidence;
     if (slow_ns == TIME_UNKNOWN)
         return 0;
@@ -218,8 +222,8 @@ static int append_times(const struct explanation *explanation, const struct job 
                       operation ? &job->communicators[operation->communicator] : NULL) ||
            buffer_printf(text, " on rank %s is ", rank) || text_time(text, slow_ns) ||
            text_gaps(text, others_ns, else_ns, rank) ||
-           buffer_append_text(text, host_or_gpu_text(finding->kind)) ||
-           (explanation->on_estimates && buffer_append_text(text, on_estimates));
+           buffer_append_text(text, is_known ? host_or_gpu_text(finding->kind) : no_calls) ||
+           (explanation->on_estimates && is_known && buffer_append_text(text, on_estimates));
 }
 
 int evidence_of_explanation(const struct explanation *explanation, const struct job *job,

@@ -143,7 +143,8 @@ static void ask(const struct findings *findings, struct finding *finding,
         finding_ask(findings, finding, RULE_EXCHANGE, explanation->common_part);
     finding_ask(findings, finding, RULE_ESTIMATED_STEADY,
                 explanation->on_estimates ? explanation->is_steady : NOT_ASKED);
-    finding_ask(findings, finding, RULE_ESTIMATED, explanation->on_estimates);
+    finding_ask(findings, finding, RULE_ESTIMATED,
+                explanation->on_estimates || !job_records_calls(job, finding->rank));
     finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));
     finding_ask(findings, finding, RULE_LOST_RECORDS, lacks_records(explanation, job));
     finding_ask_record(findings, finding, job, baseline);
@@ -200,7 +201,11 @@ static int take(struct findings *findings, const int64_t *cost_ns, const struct 
         evidence_of_explanation(explanation, job, baseline, finding))
         return -1;
     ask(findings, finding, explanation, job, baseline, options);
-    return ask_steps(findings, finding, cost_ns, explanation, job, baseline);
+    int failed = ask_steps(findings, finding, cost_ns, explanation, job, baseline);
+    /* The rules about gaps are those of a GPU, whichever of the two was late. */
+    if (!job_records_calls(job, finding->rank))
+        finding->kind = FINDING_LATE;
+    return failed;
 }
 
 /* The ranks and steps that late proxy threads explain: [rank * steps + step]. NULL when memory runs out. */

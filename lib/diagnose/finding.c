@@ -289,6 +289,11 @@ int findings_explain_stop_confidently(const struct findings *findings)
     return 0;
 }
 
+int finding_is_absent(const struct finding *finding, const struct job *job)
+{
+    return finding->kind == FINDING_LATE && finding->rank >= 0 && !job->ranks[finding->rank].count;
+}
+
 int finding_is_reported(const struct finding *finding)
 {
     return finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING || finding->broke;

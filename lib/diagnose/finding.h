@@ -221,6 +221,9 @@ int findings_explain(const struct findings *findings, int32_t step, int64_t long
  */
 int finding_is_reported(const struct finding *finding);
 
+/* Whether it is about a rank without a trace that was late. */
+int finding_is_absent(const struct finding *finding, const struct job *job);
+
 /*
  * The finding with the highest confidence, then the highest cost, of those that are reported and name the
  * rank as culprit or candidate; NULL: there is none.

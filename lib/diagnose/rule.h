@@ -42,7 +42,7 @@ void figures_add_time(struct figures *figures, const char *name_us, int64_t time
 enum finding_kind {
     FINDING_COMPUTE = 0, /* its GPU took longer before its operations than those of its peers */
     FINDING_HOST,        /* it enqueued operations late */
-    FINDING_LATE,        /* its GPU or its host was late: it has no trace that shows which */
+    FINDING_LATE,        /* its GPU or its host was late, and no trace shows which */
     FINDING_NETWORK,     /* its sends (or one link, or its receives) were slow */
     FINDING_MISSING,     /* it never started an operation that other ranks wait in */
     FINDING_MISMATCH,    /* it called a different operation than the others */

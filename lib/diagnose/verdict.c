@@ -357,7 +357,7 @@ static int detail(struct details *details, struct finding *finding)
     memset(details->by_tag, 0, (details->job->tags.count + 1) * sizeof *details->by_tag);
     memset(details->by_step, 0, (size_t)details->job->step_count * sizeof *details->by_step);
     memset(details->waited, 0, details->job->rank_count);
-    if (finding->kind >= FINDING_MISSING || finding->kind == FINDING_LATE || finding->at_start)
+    if (finding->kind >= FINDING_MISSING || finding_is_absent(finding, details->job) || finding->at_start)
         note_peers(details, finding);
     else if (finding->first_step >= 0 && finding->kind == FINDING_NETWORK)
         note_transfers(details, finding);

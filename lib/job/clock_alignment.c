@@ -111,7 +111,9 @@ static int meets(const struct job *job, const struct job_instance *instance, con
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
-        if (member->start_ns == TIME_UNKNOWN || left[member - job->operations] == TIME_UNKNOWN)
+        /* The time at which a stamped one came is not known: it is at most its start. */
+        if (member->start_ns == TIME_UNKNOWN || member->stamped ||
+            left[member - job->operations] == TIME_UNKNOWN)
             return 0;
     }
     return 1;
@@ -133,6 +135,9 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
     }
 }
 
+/* Times in whole microseconds, one of the start and one of the duration, are too early by up to this. */
+static const int64_t ROUNDED_NS = 2000;
+
 /*
  * Adds that a receive between two hosts was not over before its send began, if both are placed by stamps,
  * which are upper bounds of all times: the send began at the earliest at its lower bound.
@@ -152,7 +157,7 @@ static void add_pair(const struct job *job, const struct job_instance *instance,
     meetings->items[meetings->count++] =
         (struct align_meeting){.first = meetings->visit_count, .count = 2, .is_one_way = 1};
     int64_t come_ns = earliest[send - job->operations] + job_delay(job, send) + from->clock_offset_ns;
-    int64_t leave_ns = receive->end_ns + job_delay(job, receive) + to->clock_offset_ns;
+    int64_t leave_ns = receive->end_ns + job_delay(job, receive) + to->clock_offset_ns + ROUNDED_NS;
     meetings->visits[meetings->visit_count++] = (struct align_visit){from->clock, come_ns, come_ns};
     meetings->visits[meetings->visit_count++] = (struct align_visit){to->clock, leave_ns, leave_ns};
 }
@@ -184,35 +189,37 @@ static int64_t *earliest_starts(const struct job *job)
  * may be too early, so that the one after it counts. Stamped ones are as late as their stamps allow.
  * TIME_UNKNOWN if there is none. The caller frees the list.
  */
-static int64_t *next_recorded_starts(const struct job *job)
+static int64_t *next_recorded_starts(const struct job *job, int by_stamps)
 {
     int64_t *next = job_next_starts(job);
     for (size_t i = job->operation_count; next && i-- > 0;)
-        if (job->operations[i].inferred && !job->operations[i].stamped && job->operations[i].previous >= 0)
+        if (job->operations[i].inferred && !(by_stamps && job->operations[i].stamped) &&
+            job->operations[i].previous >= 0)
             next[job->operations[i].previous] = next[i];
     return next;
 }
 
 /* The time at which each operation had certainly left, on its device timeline. */
-static int64_t *leaving_times(const struct job *job)
+static int64_t *leaving_times(const struct job *job, int by_stamps)
 {
-    int64_t *left = next_recorded_starts(job);
+    int64_t *left = next_recorded_starts(job, by_stamps);
     for (size_t i = 0; left && i < job->operation_count; i++)
         left[i] = left_at(&job->operations[i], job->drafts.free_ns[i], left[i]);
     return left;
 }
 
-static int gather_meetings(const struct job *job, struct meetings *meetings, struct error *error)
+static int gather_meetings(const struct job *job, int by_stamps, struct meetings *meetings,
+                           struct error *error)
 {
-    int64_t *left = leaving_times(job), *earliest = earliest_starts(job);
+    int64_t *left = leaving_times(job, by_stamps), *earliest = earliest_starts(job);
     meetings->visits = array_new(job->operation_count, sizeof *meetings->visits);
     meetings->items = array_new(job->instance_count, sizeof *meetings->items);
     int failed = !left || !earliest || !meetings->visits || !meetings->items;
     for (size_t i = 0; !failed && i < job->instance_count; i++)
         if (meets(job, &job->instances[i], left))
             add_meeting(job, &job->instances[i], left, meetings);
-        else
-            add_pair(job, &job->instances[i], earliest, meetings);
+    for (size_t i = 0; !failed && by_stamps && i < job->instance_count; i++)
+        add_pair(job, &job->instances[i], earliest, meetings);
     free(left);
     free(earliest);
     return failed ? error_no_memory(error) : 0;
@@ -238,10 +245,58 @@ static void take_clock(struct job_rank *rank, const struct align_clock *clock, i
     rank->clock_uncertainty_ns = clock->uncertainty_ns;
 }
 
+static int has_stamped(const struct job *job)
+{
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].stamped)
+            return 1;
+    return 0;
+}
+
+static int is_solved(const struct align_clock *clocks, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        if (clocks[i].state >= ALIGN_ROUGH)
+            return 0;
+    return 1;
+}
+
+/* Hosts notice starts and stops late, but not by more than this unless their cores are contended. */
+static const int64_t NOTICED_NS = 500000;
+
+/*
+ * With operations that are placed by stamps, tries whether the clocks agree with all that their bounds show,
+ * then also with some slack, since these bounds are tight, and at last without them.
+ */
+static int solve_clocks(const struct job *job, int32_t count, int32_t reference, struct align_clock *clocks,
+                        struct error *error)
+{
+    static const struct {
+        int by_stamps;
+        int64_t slack_ns;
+    } attempts[] = {{1, 0}, {1, NOTICED_NS}, {0, 0}};
+    enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
+    int is_done = 0, failed = 0;
+    for (size_t i = has_stamped(job) ? 0 : ATTEMPTS - 1; i < ATTEMPTS && !is_done && !failed; i++) {
+        struct meetings meetings = {0};
+        failed = gather_meetings(job, attempts[i].by_stamps, &meetings, error);
+        const struct align_problem problem = {.visits = meetings.visits,
+                                              .meetings = meetings.items,
+                                              .meeting_count = meetings.count,
+                                              .clock_count = count,
+                                              .reference = reference,
+                                              .slack_ns = attempts[i].slack_ns};
+        failed = failed || align_solve(&problem, clocks, error);
+        is_done = !failed && is_solved(clocks, count);
+        free(meetings.visits);
+        free(meetings.items);
+    }
+    return failed ? -1 : 0;
+}
+
 int job_align_clocks(struct job *job, struct error *error)
 {
     int32_t count = 0;
-    struct meetings meetings = {0};
     size_t first = 0;
     while (first < job->rank_count && !job->ranks[first].count)
         first++;
@@ -250,20 +305,11 @@ int job_align_clocks(struct job *job, struct error *error)
     if (number_clocks(job, &count, error))
         return -1;
     struct align_clock *clocks = array_new((size_t)count, sizeof *clocks);
-    int failed = !clocks ? error_no_memory(error) : gather_meetings(job, &meetings, error);
-    if (!failed) {
-        const struct align_problem problem = {.visits = meetings.visits,
-                                              .meetings = meetings.items,
-                                              .meeting_count = meetings.count,
-                                              .clock_count = count,
-                                              .reference = job->ranks[first].clock};
-        failed = align_solve(&problem, clocks, error);
-        for (size_t i = 0; !failed && i < job->rank_count; i++)
-            take_clock(&job->ranks[i], &clocks[job->ranks[i].clock], problem.reference, i == first);
-    }
+    int32_t reference = job->ranks[first].clock;
+    int failed = !clocks ? error_no_memory(error) : solve_clocks(job, count, reference, clocks, error);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        take_clock(&job->ranks[i], &clocks[job->ranks[i].clock], reference, i == first);
     free(clocks);
-    free(meetings.visits);
-    free(meetings.items);
     return failed;
 }
 

@@ -215,6 +215,15 @@ int job_same_group(const struct job *job, size_t before, size_t after)
            (first_ns == then_ns || (then_ns != TIME_UNKNOWN && then_ns < first->enqueued_ns));
 }
 
+int job_records_calls(const struct job *job, int32_t rank)
+{
+    const struct job_rank *of = &job->ranks[rank];
+    for (size_t i = of->first; i < of->first + of->count; i++)
+        if (job->operations[i].enqueued_ns != TIME_UNKNOWN)
+            return 1;
+    return 0;
+}
+
 int job_is_grouped(const struct job *job, int32_t operation)
 {
     int32_t group = job->operations[operation].group;

@@ -567,7 +567,15 @@ int64_t job_lateness(const struct job *job, const struct job_operation *operatio
 /* The same, if the idle time is known already. */
 int64_t job_lateness_in(const struct job *job, const struct job_operation *operation, int64_t idle_ns);
 
-/* Whether the own time begins at an end that is only estimated (timeline.c). */
+/* Whether a rank's trace shows when its host enqueued operations, so that a late host can be told from a GPU.
+ */
+int job_records_calls(const struct job *job, int32_t rank);
+
+/*
+ * Whether the own time begins at an end that is only estimated (timeline.c), or, where stamps bound it, at
+ * the stop of what may be the leaf of a tree, which stops before others arrive, and the clocks do not show
+ * when they did.
+ */
 int job_is_own_estimated(const struct job *job, const struct job_operation *operation);
 
 /* -------------------- load_coverage.c -------------------- */

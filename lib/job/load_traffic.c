@@ -389,10 +389,29 @@ int job_sum_notices(struct job *job)
     return failed ? -1 : 0;
 }
 
+/* Whether the clocks leave open when the other members arrived, by half of the gap or more. */
+static int is_arrival_open(const struct job *job, const struct job_operation *operation, int64_t own_ns)
+{
+    const struct job_instance *instance = &job->instances[operation->instance];
+    const struct job_rank *mine = &job->ranks[operation->rank];
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t other = job_member(job, instance, i)->rank;
+        if (job->ranks[other].clock != mine->clock &&
+            (!job_is_aligned(&job->ranks[other]) || !job_is_aligned(mine) ||
+             job_clock_uncertainty(job, operation->rank, other) * 2 > own_ns))
+            return 1;
+    }
+    return 0;
+}
+
 int job_is_own_estimated(const struct job *job, const struct job_operation *operation)
 {
-    return operation->own_ns != TIME_UNKNOWN && operation->previous >= 0 &&
-           job->operations[operation->previous].ends == ENDS_ESTIMATED;
+    if (operation->own_ns == TIME_UNKNOWN || operation->previous < 0)
+        return 0;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    int may_stop_early = previous->may_be_tree && (previous->stamped || operation->stamped);
+    return previous->ends == ENDS_ESTIMATED ||
+           (may_stop_early && is_arrival_open(job, previous, operation->own_ns));
 }
 
 /* How many earlier operations are examined, for streams that an operation may have waited for. */

@@ -435,6 +435,8 @@ int job_build_timelines(struct job *job, struct error *error)
     int failed = for_ranks(job, infer_ranks), mended, estimated;
     drop(&job->drafts.durations_ns);
     drop(&job->drafts.stamps_ns);
+    for (size_t i = 0; i < job->operation_count; i++)
+        job->timed_operations += job->operations[i].stamped;
     if (failed)
         return error_no_memory(error);
     if (job_align_clocks(job, error) || job_correct_ends(job, &mended, error) ||

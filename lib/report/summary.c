@@ -66,11 +66,11 @@ static int32_t stopped_in(const struct findings *findings)
  * Whether a reported finding says what the ranks without a trace did: that they were late, or that the job
  * stopped.
  */
-static int tells_of_absent(const struct findings *findings)
+static int tells_of_absent(const struct findings *findings, const struct job *job)
 {
     for (size_t i = 0; i < findings->count; i++)
         if (finding_is_reported(&findings->items[i]) &&
-            (findings->items[i].kind == FINDING_LATE || findings->items[i].stops_job))
+            (finding_is_absent(&findings->items[i], job) || findings->items[i].stops_job))
             return 1;
     return 0;
 }
@@ -89,7 +89,7 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
         judgement->scope.blindness != BLIND_NO_ENDS)
         judgement->unexplained_hang = findings->unexplained_hang;
     if (judgement->scope.blindness == BLIND_NOT && !judgement->unexplained_hang.is_known &&
-        !tells_of_absent(findings))
+        !tells_of_absent(findings, job))
         judgement->hidden_wait = findings->hidden_wait;
     return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
                    longer_steps_account(&judgement->longer, job, baseline, findings, options) ||
