@@ -95,7 +95,7 @@ enum limit_id {
     LIMIT_SHARED,
     LIMIT_START_APART,
     LIMIT_ENDS,
-    LIMIT_SLICE,
+    LIMIT_LATE_NOTICES,
     /* These decide where a rule applies. */
     LIMIT_SURE,
     LIMIT_FAR_AHEAD,
