@@ -19,18 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Degrees of freedom of Student's t: as for network waits, the tail is heavy (slow_groups.c). */
-static const double TAIL = 1;
-/* Two kinds of hypothesis: late in a set of steps, late in all steps. */
-enum { KINDS = 2 };
+/* Degrees of freedom of Student's t: threads have pauses of their own, so the tail is heavy. */
+static const double TAIL = 2;
 /*
- * Notices are compared by the logarithm of their mean in a step plus FLOOR_NS: what keeps the cores busy
- * multiplies them, and differences below FLOOR_NS mean nothing. In recorded jobs without contention, half of
- * the means are below 0.013 ms and 99 of 100 below 0.06 ms, which is 2.3 times SPREAD apart. Where those of
- * most ranks are greater than FLOOR_NS, they measure something else than waiting for a core.
+ * In recorded jobs without contention, at most 0.01 of the notices of a rank are late: as much is expected
+ * even where the other ranks show none. Where many times as much is usual, they measure something else than
+ * waiting for a core.
  */
-static const double FLOOR_NS = 100000, SPREAD = 0.15;
-static const double NS_PER_MS = 1e6;
+static const double LEAST_LATE = 0.01, MOST_LATE = 0.1;
 /*
  * A thread that gets too little time also takes longer to send what its GPU has produced, and to notice that
  * it has produced something, on all links of its rank: SendWait and SendGpuWait both grow. A slow network
@@ -38,14 +34,24 @@ static const double NS_PER_MS = 1e6;
  * step; those of steps without a fault differ by this much.
  */
 static const double SERVICE_SPREAD = 0.5, SERVICE_TIMES = 2;
-/* More groups at once than this cannot be told apart, and each takes two replays. */
-enum { MOST_GROUPS = 12 };
+/* If this part of a host's ranks was late, its cores were busy. */
+static const double MOST_OF_HOST = 0.75;
+/* More groups at once than this cannot be told apart, and each takes two replays. Fewer steps are no set
+ * (scan_row). */
+enum { MOST_GROUPS = 12, LEAST_STEPS = 3 };
+
+/* A rank, or the ranks of a host. */
+struct ranks {
+    const int32_t *items; /* borrowed */
+    size_t count;
+};
 
 /* Ranks of one host whose proxy threads were late in the same steps. */
 struct late_ranks {
     unsigned char *has; /* owned: [rank] */
     size_t count;
-    int32_t rank; /* the lowest of them */
+    int32_t rank;       /* the lowest of them */
+    struct ranks ranks; /* what the search found */
     struct step_set steps;
     int is_steady; /* late in all steps */
     double certainty;
@@ -71,12 +77,12 @@ struct late_search {
     const struct diagnose_options *options;
     struct replay *replay;
     struct partitions partitions;
-    double *rows; /* owned: [rank * steps + step], mean notice beyond that of the other ranks, in SPREAD_NS;
-                     NAN: unknown, warm-up, or explained */
-    double
-        *services; /* owned: same index, growth of both services of the sends, in SERVICE_SPREAD; at least 0
-                    */
-    double *list;  /* owned: scratch, [rank] or [step] */
+    double *rows; /* owned: [rank * steps + step], how many more notices were late than of the other ranks, in
+                     standard deviations; NAN: unknown, warm-up, or explained */
+    double *services;  /* owned: same index, growth of both services of the sends, in SERVICE_SPREAD */
+    double *joint;     /* owned: [step], the row of several ranks */
+    double usual_part; /* usual_part() */
+    double *list;      /* owned: scratch, [rank] or [step] */
     struct late_ranks found;
     struct savings own;     /* by operation */
     struct savings shorter; /* by instance */
@@ -88,46 +94,56 @@ static double *row_of(const struct late_search *it, size_t rank)
     return &it->rows[rank * (size_t)it->job->step_count];
 }
 
-static double mean_notice(const struct job *job, size_t rank, int32_t step)
+static const struct job_service *service_at(const struct late_search *it, size_t rank, int32_t step)
 {
-    const struct job_service *service = &job->services[rank * (size_t)job->step_count + (size_t)step];
-    return service->notices ? (double)service->notice_ns / (double)service->notices : NAN;
+    return &it->job->services[rank * (size_t)it->job->step_count + (size_t)step];
 }
 
-/* Sorts the means of all ranks in a step into `list`. Returns their number. */
-static size_t sort_notices(const struct late_search *it, int32_t step)
+/* The late ones among sampled notices; NAN: none is recorded. */
+static double late_part(int64_t late, int64_t samples)
+{
+    return samples ? (double)late / (double)samples : NAN;
+}
+
+static void add_notices(struct job_service *sum, const struct job_service *service)
+{
+    sum->late += service->late;
+    sum->samples += service->samples;
+}
+
+/* Sorts the late parts of all ranks, in steps up to `last`, into `list`. Returns their number. */
+static size_t sort_parts(const struct late_search *it, int32_t first, int32_t last)
 {
     size_t count = 0;
     for (size_t rank = 0; rank < it->job->rank_count; rank++) {
-        double mean_ns = mean_notice(it->job, rank, step);
-        if (!isnan(mean_ns))
-            it->list[count++] = mean_ns;
+        struct job_service sum = {0};
+        for (int32_t step = first; step <= last; step++)
+            add_notices(&sum, service_at(it, rank, step));
+        if (sum.samples)
+            it->list[count++] = late_part(sum.late, sum.samples);
     }
     sort_reals(it->list, count);
     return count;
 }
 
 /*
- * Whether most notices of the job are prompt. Otherwise clocks or timers are too coarse to tell.
+ * The lower quartile of the late parts of ranks over all steps, at least LEAST_LATE. Half of the ranks may be
+ * late: those of one host of two.
  */
-static int are_prompt(const struct late_search *it)
+static double usual_part(const struct late_search *it)
 {
-    int32_t steps = 0, prompt = 0;
-    for (int32_t step = it->baseline->first_step; step < it->job->step_count; step++) {
-        size_t count = sort_notices(it, step);
-        steps += count > 0;
-        prompt += count > 0 && it->list[(count - 1) / 2] <= FLOOR_NS;
-    }
-    return prompt * 2 > steps;
+    size_t count = sort_parts(it, it->baseline->first_step, it->job->step_count - 1);
+    return fmax(count ? it->list[(count - 1) / 4] : 0, LEAST_LATE);
 }
 
 /* The median over steps of the services of a rank: SendWait, or SendGpuWait. */
 static double usual_service(const struct late_search *it, size_t rank, int of_produce)
 {
-    const struct job_service *services = &it->job->services[rank * (size_t)it->job->step_count];
     size_t count = 0;
-    for (int32_t step = it->baseline->first_step; step < it->job->step_count; step++)
-        it->list[count++] = (double)(of_produce ? services[step].produce_ns : services[step].send_ns);
+    for (int32_t step = it->baseline->first_step; step < it->job->step_count; step++) {
+        const struct job_service *service = service_at(it, rank, step);
+        it->list[count++] = (double)(of_produce ? service->produce_ns : service->send_ns);
+    }
     sort_reals(it->list, count);
     return count ? it->list[(count - 1) / 2] : 0;
 }
@@ -137,41 +153,88 @@ static void fill_services(struct late_search *it)
     for (size_t rank = 0; rank < it->job->rank_count; rank++) {
         double sent_ns = usual_service(it, rank, 0), produced_ns = usual_service(it, rank, 1);
         for (int32_t step = it->baseline->first_step; step < it->job->step_count; step++) {
-            size_t cell = rank * (size_t)it->job->step_count + (size_t)step;
-            const struct job_service *service = &it->job->services[cell];
+            const struct job_service *service = service_at(it, rank, step);
             double times = sent_ns > 0 && produced_ns > 0 ? fmin((double)service->send_ns / sent_ns,
                                                                  (double)service->produce_ns / produced_ns)
                                                           : 1;
-            it->services[cell] = times > 1 ? log(times) / SERVICE_SPREAD : 0;
+            it->services[rank * (size_t)it->job->step_count + (size_t)step] =
+                times > 1 ? log(times) / SERVICE_SPREAD : 0;
         }
     }
 }
 
-/* A rank is compared with the lower median of the others. */
+/* A part of the log likelihood: `count` events of probability `part` that came as often as `seen`. */
+static double log_likelihood(double count, double seen, double part)
+{
+    return count > 0 ? count * log(seen / part) : 0;
+}
+
+/*
+ * How many more notices were late than are expected, in standard deviations: the root of the deviance of the
+ * binomial distribution; 0: not more; NAN: none is recorded.
+ */
+static double deviation_of(const struct job_service *service, double expected_part)
+{
+    double late = (double)service->late, samples = (double)service->samples;
+    double seen = late_part(service->late, service->samples);
+    if (isnan(seen) || seen <= expected_part)
+        return isnan(seen) ? NAN : 0;
+    double deviance = 2 * (log_likelihood(late, seen, expected_part) +
+                           log_likelihood(samples - late, 1 - seen, 1 - expected_part));
+    return sqrt(fmax(0, deviance));
+}
+
+/*
+ * A rank is compared with the lower quartile of the others in the step, and with what is usual: where a step
+ * has few notices, none is late on most ranks.
+ */
 static void fill_rows(struct late_search *it)
 {
-    int prompt = are_prompt(it);
+    it->usual_part = usual_part(it);
     for (int32_t step = 0; step < it->job->step_count; step++) {
-        size_t count = !prompt || step < it->baseline->first_step ? 0 : sort_notices(it, step);
+        int is_known = it->usual_part <= MOST_LATE && step >= it->baseline->first_step;
+        size_t count = is_known ? sort_parts(it, step, step) : 0;
         for (size_t rank = 0; rank < it->job->rank_count; rank++) {
-            double mean_ns = mean_notice(it->job, rank, step);
-            size_t middle = count < 2 ? 0 : (count - 2) / 2;
-            double others_ns = count < 2                    ? NAN
-                               : it->list[middle] < mean_ns ? it->list[middle]
-                                                            : it->list[middle + 1];
-            row_of(it, rank)[step] = log((mean_ns + FLOOR_NS) / (others_ns + FLOOR_NS)) / SPREAD +
-                                     it->services[rank * (size_t)it->job->step_count + (size_t)step];
+            const struct job_service *service = service_at(it, rank, step);
+            double part = late_part(service->late, service->samples);
+            size_t quarter = count < 2 ? 0 : (count - 2) / 4;
+            double others = count < 2                  ? NAN
+                            : it->list[quarter] < part ? it->list[quarter]
+                                                       : it->list[quarter + 1];
+            row_of(it, rank)[step] =
+                deviation_of(service, others < it->usual_part ? it->usual_part : others) +
+                it->services[rank * (size_t)it->job->step_count + (size_t)step];
         }
     }
 }
 
-static double certainty_of(const struct late_search *it, int is_steady, const struct step_set *set)
+static struct ranks ranks_of(const struct partition *partition, size_t unit)
 {
-    return set->score - (is_steady ? 0 : scan_sets(it->job->step_count)) -
-           log((double)it->job->rank_count * KINDS);
+    return (struct ranks){partition->ranks + partition->first[unit], unit_size(partition, unit)};
 }
 
-static void keep_best(struct late_search *it, size_t rank, int is_steady, const struct step_set *set)
+/* Sums the rows of ranks, as one standard normal variable; NAN: nothing is known. */
+static void join_rows(struct late_search *it, struct ranks ranks, double *row)
+{
+    for (int32_t step = 0; step < it->job->step_count; step++) {
+        double sum = 0, known = 0;
+        for (size_t i = 0; i < ranks.count; i++) {
+            double value = row_of(it, (size_t)ranks.items[i])[step];
+            sum += isnan(value) ? 0 : value;
+            known += !isnan(value);
+        }
+        row[step] = known > 0 ? sum / sqrt(known) : NAN;
+    }
+}
+
+/* Each rank and host may be late in a set of steps, or in all steps. */
+static double certainty_of(const struct late_search *it, int is_steady, const struct step_set *set)
+{
+    size_t units = it->job->rank_count + partitions_hosts(&it->partitions)->count;
+    return set->score - (is_steady ? 0 : scan_sets(it->job->step_count)) - log(2 * (double)units);
+}
+
+static void keep_best(struct late_search *it, struct ranks ranks, int is_steady, const struct step_set *set)
 {
     double certainty = set->score > 0 ? certainty_of(it, is_steady, set) : 0;
     if (certainty <= it->found.certainty)
@@ -179,7 +242,7 @@ static void keep_best(struct late_search *it, size_t rank, int is_steady, const 
     it->found.certainty = certainty;
     it->found.steps = *set;
     it->found.is_steady = is_steady;
-    it->found.rank = (int32_t)rank;
+    it->found.ranks = ranks;
 }
 
 /* Whether both services of the sends of a rank took several times as long as usual. */
@@ -189,75 +252,123 @@ static int has_slow_services(const struct late_search *it, size_t rank, int32_t 
            log(SERVICE_TIMES) / SERVICE_SPREAD;
 }
 
-/* How many known steps a row has, and how many of them are late by the limit, or slow in both services. */
-struct late_steps {
-    int32_t known;
-    int32_t late;
-};
-
-static struct late_steps count_late(const struct late_search *it, size_t rank)
+/* In how many steps more notices of the ranks were late than usual by the limit, or services were slow. */
+static int32_t count_late(const struct late_search *it, struct ranks ranks)
 {
-    const double *row = row_of(it, rank);
-    struct late_steps steps = {0, 0};
-    double least = log(1 + limit_of(LIMIT_SLICE) * NS_PER_MS / FLOOR_NS) / SPREAD;
-    for (int32_t step = 0; step < it->job->step_count; step++) {
-        steps.known += !isnan(row[step]);
-        steps.late += row[step] >= least || (!isnan(row[step]) && has_slow_services(it, rank, step));
+    int32_t steps = 0;
+    for (int32_t step = it->baseline->first_step; step < it->job->step_count; step++) {
+        struct job_service sum = {0};
+        int is_slow = 0;
+        for (size_t i = 0; i < ranks.count; i++) {
+            size_t rank = (size_t)ranks.items[i];
+            if (isnan(row_of(it, rank)[step]))
+                continue;
+            add_notices(&sum, service_at(it, rank, step));
+            is_slow |= has_slow_services(it, rank, step);
+        }
+        steps += is_slow || late_part(sum.late, sum.samples) - it->usual_part >= limit_of(LIMIT_LATE_NOTICES);
     }
     return steps;
 }
 
-/* Fewer late steps are no set (scan_row). */
-enum { LEAST_STEPS = 3 };
-
-/* Finds the rank that is most certainly late. -1 when memory runs out. */
-static int find_best(struct late_search *it)
+/* Tries some steps and all steps. -1 when memory runs out. */
+static int try_ranks(struct late_search *it, struct ranks ranks)
 {
     const struct job *job = it->job;
-    it->found.certainty = 0;
-    for (size_t rank = 0; rank < job->rank_count; rank++) {
-        const double *row = row_of(it, rank);
-        struct step_set best,
-            all = {.first = it->baseline->first_step, .last = job->step_count - 1, .period = 1};
-        struct late_steps steps = count_late(it, rank);
-        if (steps.late < LEAST_STEPS)
-            continue;
-        if (scan_row(row, job->step_numbers, job->step_count, TAIL, &best))
-            return -1;
-        keep_best(it, rank, 0, &best);
-        if (steps.late * 4 >= steps.known * 3) {
-            scan_set(row, TAIL, &all);
-            keep_best(it, rank, 1, &all);
-        }
-    }
+    struct step_set best, all = {.first = it->baseline->first_step, .last = job->step_count - 1, .period = 1};
+    if (count_late(it, ranks) < LEAST_STEPS)
+        return 0;
+    join_rows(it, ranks, it->joint);
+    if (scan_row(it->joint, job->step_numbers, job->step_count, TAIL, &best))
+        return -1;
+    keep_best(it, ranks, 0, &best);
+    scan_set(it->joint, TAIL, &all);
+    keep_best(it, ranks, 1, &all);
     return 0;
 }
 
-/* Adds the ranks of the same host that were late in the same steps. These pay no penalty for the steps again.
+/* Finds the rank or the host that is most certainly late. -1 when memory runs out. */
+static int find_best(struct late_search *it)
+{
+    const struct partition *singles = &it->partitions.items[0], *hosts = partitions_hosts(&it->partitions);
+    it->found.certainty = 0;
+    for (size_t unit = 0; unit < singles->count; unit++)
+        if (try_ranks(it, ranks_of(singles, unit)))
+            return -1;
+    for (size_t unit = 0; hosts != singles && unit < hosts->count; unit++)
+        if (unit_size(hosts, unit) > 1 && try_ranks(it, ranks_of(hosts, unit)))
+            return -1;
+    return 0;
+}
+
+/* The late ones among the notices of ranks in the steps that were found, beyond what is usual. */
+static double excess_part(const struct late_search *it, struct ranks ranks)
+{
+    const struct step_set *steps = &it->found.steps;
+    struct job_service sum = {0};
+    for (size_t i = 0; i < ranks.count; i++)
+        for (int32_t step = steps->first; step <= steps->last; step++)
+            if (step_set_has(steps, step))
+                add_notices(&sum, service_at(it, (size_t)ranks.items[i], step));
+    return sum.samples ? late_part(sum.late, sum.samples) - it->usual_part : 0;
+}
+
+/*
+ * Whether a rank was late in the steps that were found: as much as others of a late host, or with a score of
+ * its own.
+ */
+static int is_late_too(const struct late_search *it, const int32_t *rank, double *score)
+{
+    const struct ranks *ranks = &it->found.ranks;
+    struct step_set set = it->found.steps;
+    scan_set(row_of(it, (size_t)*rank), TAIL, &set);
+    *score = set.score;
+    if (ranks->count > 1)
+        return excess_part(it, (struct ranks){rank, 1}) >= excess_part(it, *ranks) / 2;
+    return *rank == ranks->items[0] || certainty_of(it, 1, &set) >= limit_of(LIMIT_CERTAINTY);
+}
+
+/* Whether the rank sent or received over the network in the first or the last step. */
+static int has_traffic(const struct late_search *it, int32_t rank)
+{
+    const struct job_service *first = service_at(it, (size_t)rank, it->found.steps.first),
+                             *last = service_at(it, (size_t)rank, it->found.steps.last);
+    return first->send_ns + first->drain_ns + last->send_ns + last->drain_ns > 0;
+}
+
+/*
+ * Adds the ranks of the same host that were late in the same steps. These pay no penalty for the steps again.
+ * If at least half of its ranks were, and most of those without traffic, all are: kernels that wait for the
+ * network start and stop while the thread has a core.
  */
 static void gather(struct late_search *it)
 {
     const struct partition *hosts = partitions_hosts(&it->partitions);
-    int32_t best = it->found.rank;
-    double score = 0;
+    struct ranks ranks = ranks_of(hosts, (size_t)hosts->unit_of[it->found.ranks.items[0]]);
+    double score, sum = 0, shown = 0;
     memset(it->found.has, 0, it->job->rank_count);
     it->found.count = 0;
-    for (size_t i = hosts->first[hosts->unit_of[best]]; i < hosts->first[hosts->unit_of[best] + 1]; i++) {
-        int32_t rank = hosts->ranks[i];
-        struct step_set set = it->found.steps;
-        scan_set(row_of(it, (size_t)rank), TAIL, &set);
-        if (rank != best && certainty_of(it, 1, &set) < limit_of(LIMIT_CERTAINTY))
-            continue;
-        score += set.score;
-        it->found.has[rank] = 1;
-        if (!it->found.count++ || rank < it->found.rank)
-            it->found.rank = rank;
+    for (size_t i = 0; i < ranks.count; i++) {
+        int is_late = is_late_too(it, &ranks.items[i], &score);
+        shown += is_late || !has_traffic(it, ranks.items[i]);
+        sum += is_late ? score : 0;
+        it->found.has[ranks.items[i]] = (unsigned char)is_late;
+        it->found.count += (size_t)is_late;
     }
-    it->found.steps.score = score;
+    size_t count = it->found.count;
+    if (!count || (count > 1 && count * 2 >= ranks.count && (double)count >= MOST_OF_HOST * shown))
+        for (size_t i = 0; i < ranks.count; i++)
+            it->found.has[ranks.items[i]] = 1;
+    it->found.rank = 0;
+    while (!it->found.has[it->found.rank])
+        it->found.rank++;
+    if (it->found.ranks.count > 1)
+        return;
+    it->found.steps.score = sum;
     it->found.certainty = certainty_of(it, it->found.is_steady, &it->found.steps);
 }
 
-/* A step that is later than the others by this many times SPREAD is late. */
+/* A step that is later than the others by this many standard deviations is late. */
 enum { LEAST_SPREADS = 3 };
 
 /* Whether a step beside the set is late for one of the ranks. */
@@ -286,8 +397,7 @@ static double notice_of(const struct late_search *it, int of_others)
     double notice_ns = 0, notices = 0;
     for (size_t rank = 0; rank < it->job->rank_count; rank++)
         for (int32_t step = it->found.steps.first; step <= it->found.steps.last; step++) {
-            const struct job_service *service =
-                &it->job->services[rank * (size_t)it->job->step_count + (size_t)step];
+            const struct job_service *service = service_at(it, rank, step);
             if (it->found.has[rank] == of_others || !step_set_has(&it->found.steps, step))
                 continue;
             notice_ns += (double)service->notice_ns;
@@ -467,6 +577,18 @@ static int measure_gain(struct late_search *it, int64_t *gain_ns)
     return 0;
 }
 
+/*
+ * By how much consecutive steps were surely longer, and at most the excess of what the ranks did in them. The
+ * replay shows less where the ends of operations are not recorded.
+ */
+static int64_t shown_cost_ns(const struct lengthening *lengthening, int64_t slow_ns)
+{
+    double sure_ns = (double)lengthening->longer_ns - limit_of(LIMIT_ERRORS) * lengthening->error_ns;
+    return !lengthening->is_known || sure_ns <= 0 ? 0
+           : sure_ns < (double)slow_ns            ? (int64_t)sure_ns
+                                                  : slow_ns;
+}
+
 /* The cost, limited by the duration of the steps where these are consecutive. -1 when memory runs out. */
 static int ask_steps(const struct late_search *it, int64_t gain_ns, struct finding *finding)
 {
@@ -477,7 +599,8 @@ static int ask_steps(const struct late_search *it, int64_t gain_ns, struct findi
         return 0;
     if (lengthening_measure(&lengthening, &steps, it->job, it->baseline))
         return -1;
-    int64_t most_ns = lengthening.most_ns;
+    int64_t most_ns = lengthening.most_ns, shown_ns = shown_cost_ns(&lengthening, finding->slow_ns);
+    finding->lost_ns = shown_ns > finding->lost_ns ? shown_ns : finding->lost_ns;
     finding->lost_ns = finding->lost_ns < most_ns ? finding->lost_ns : most_ns > 0 ? most_ns : 0;
     finding_ask(it->findings, finding, RULE_NOT_IN_STEPS_OF_LATE, lengthening_of_late(&lengthening, gain_ns));
     return 0;
@@ -497,8 +620,7 @@ static int is_shown_by_services(const struct late_search *it)
                 known++;
                 slow += has_slow_services(it, rank, step);
             }
-    return slow * 2 > known &&
-           log((notice_of(it, 0) + FLOOR_NS) / (notice_of(it, 1) + FLOOR_NS)) / SPREAD >= LEAST_SPREADS;
+    return slow * 2 > known && excess_part(it, it->found.ranks) * 2 >= limit_of(LIMIT_LATE_NOTICES);
 }
 
 static void ask(const struct late_search *it, struct finding *finding)
@@ -509,7 +631,7 @@ static void ask(const struct late_search *it, struct finding *finding)
         ratio_of(finding->lost_ns, it->baseline->median_step_ns) / step_set_count(&it->found.steps);
     worth = it->options->min_gain > 0 ? worth / it->options->min_gain : worth > 0 ? 2 : 0;
     finding_ask(findings, finding, RULE_NOTICES,
-                is_shown_by_services(it) ? NOT_ASKED : (double)finding->notice_ns / NS_PER_MS);
+                is_shown_by_services(it) ? NOT_ASKED : excess_part(it, it->found.ranks));
     finding_ask(findings, finding, RULE_CERTAINTY, certainty);
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
@@ -626,9 +748,10 @@ static int search_init(struct late_search *it, const struct edges *edges)
     size_t ranks = it->job->rank_count, steps = (size_t)it->job->step_count;
     it->rows = array_new(ranks * steps, sizeof *it->rows);
     it->services = array_new(ranks * steps, sizeof *it->services);
+    it->joint = array_new(steps, sizeof *it->joint);
     it->list = array_new(ranks > steps ? ranks : steps, sizeof *it->list);
     it->found.has = array_new(ranks, sizeof *it->found.has);
-    if (!it->rows || !it->services || !it->list || !it->found.has ||
+    if (!it->rows || !it->services || !it->joint || !it->list || !it->found.has ||
         partitions_init(&it->partitions, it->job, edges))
         return -1;
     fill_services(it);
@@ -641,6 +764,7 @@ static void search_release(struct late_search *it)
     partitions_release(&it->partitions);
     free(it->rows);
     free(it->services);
+    free(it->joint);
     free(it->list);
     free(it->found.has);
     free(it->own.items);

@@ -53,8 +53,9 @@ const struct limit limits[LIMIT_COUNT] = {
                       "an embedding or a loss makes a stage heavier by less; no measurement behind it"},
     [LIMIT_START_APART] = {"start-apart", 1, "times the spread of the others",
                            "what varies that much may vary once more; no measurement behind it"},
-    [LIMIT_SLICE] = {"slice", 0.5, "ms",
-                     "less than a scheduler's time slice (0.7 ms and more); threads that run take 0.1 ms"},
+    [LIMIT_LATE_NOTICES] =
+        {"late-notices", 0.03, "of the notices",
+         "recorded healthy jobs: at most 0.01 of a rank are later than 0.5 ms, less than a time slice"},
     [LIMIT_ENDS] = {"ends", 2, "",
                     "one is what all transfers have in common; of two, either may be at fault"},
     [LIMIT_AHEAD_MANY] = {"ahead-many", 5, "times any other single step",
@@ -206,9 +207,9 @@ const struct rule rules[RULE_COUNT] = {
          "the log odds that the fault is not noise",
          "the fault may be noise: links also have slow moments that last for several steps"},
     [RULE_NOTICES] =
-        {"notices", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLICE, "findings about proxy threads",
-         "how late the proxy threads noticed starts and stops of kernels on average, except while "
-         "their rank sent over the network",
+        {"notices", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_LATE_NOTICES, "findings about proxy threads",
+         "the part of the starts and stops of kernels that proxy threads noticed more than 0.5 ms late, "
+         "beyond what is usual for other ranks, except while their rank sent over the network",
          "the threads may have been busy"},
     [RULE_NOT_SLOWER_MANY] =
         {"not-slower-many", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER_MANY,

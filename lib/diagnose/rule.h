@@ -85,7 +85,7 @@ enum limit_id {
     LIMIT_BUSIER,
     LIMIT_START_APART,
     LIMIT_ENDS,
-    LIMIT_SLICE,
+    LIMIT_LATE_NOTICES,
     /* These decide where a rule applies. */
     LIMIT_AHEAD_MANY,
     LIMIT_LONGER_STEPS,

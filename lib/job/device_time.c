@@ -220,51 +220,58 @@ static double slope_below(const struct job *job, const struct hull *hull, double
     return 0;
 }
 
+/* Some operations in sequence, of which the least delay counts: the others may have been noticed late. */
+enum { FEW_BLOCKS = 16 };
+
 /*
- * Sums by how much the least delays of blocks exceed the least one of all and, in *level_ns, the least one of
- * their neighbours. -1 when memory runs out.
+ * Sums by how much the least delays of a few operations in sequence exceed the least one of all, without what
+ * the drift adds, or with `windows` the least one of the blocks around.
  */
-static int sum_excess(const struct job *job, const struct job_rank *rank, const struct host_delays *line,
-                      double *sum_ns, double *level_ns)
+static double sum_excess(const struct job *job, const struct job_rank *rank, const struct host_delays *delays,
+                         const struct host_delays *windows)
 {
-    struct host_delays here = *line, around = *line;
-    int failed = measure_delays(job, rank, 0, rank->count, &here) ||
-                 measure_delays(job, rank, 0, rank->count, &around);
-    int64_t least = TIME_UNKNOWN;
-    *sum_ns = *level_ns = 0;
-    if (!failed)
-        take_neighbours(&around);
-    for (size_t i = 0; !failed && i < here.count; i++)
-        if (here.least[i] != TIME_UNKNOWN && (least == TIME_UNKNOWN || here.least[i] < least))
-            least = here.least[i];
-    for (size_t i = 0; !failed && i < here.count; i++) {
-        if (here.least[i] == TIME_UNKNOWN)
+    size_t few = rank->count / FEW_BLOCKS + 1;
+    int64_t lowest = TIME_UNKNOWN, origin = 0;
+    double sum_ns = 0, count = 0;
+    if (few > JOB_DELAY_BLOCK)
+        few = JOB_DELAY_BLOCK;
+    for (size_t first = 0; first < rank->count; first += few) {
+        int64_t least = TIME_UNKNOWN;
+        for (size_t i = first; i < rank->count && i < first + few; i++) {
+            int64_t delay = straight_delay(job, delays, rank->first + i);
+            if (delay != TIME_UNKNOWN && (least == TIME_UNKNOWN || delay < least))
+                least = delay;
+        }
+        if (least == TIME_UNKNOWN)
             continue;
-        *sum_ns += (double)(here.least[i] - least);
-        *level_ns += (double)(here.least[i] - around.least[i]);
+        if (lowest == TIME_UNKNOWN)
+            lowest = origin = least;
+        lowest = least < lowest ? least : lowest;
+        sum_ns += (double)(least - (windows ? windows->least[first / JOB_DELAY_BLOCK] : origin));
+        count++;
     }
-    free(here.least);
-    free(around.least);
-    return failed ? -1 : 0;
+    return windows ? sum_ns : sum_ns - count * (double)(lowest - origin);
 }
 
 /*
- * Keeps a drift only if all blocks are at most half as far from the line as neighbours without it are from
- * each other: a clock that jumped has no such drift.
+ * Keeps a drift only if the delays are then at most half as far from the line as they are from the least ones
+ * around without it: a clock that jumped has no such drift.
  */
 static int check_drift(const struct job *job, const struct job_rank *rank, struct host_delays *delays)
 {
     struct host_delays none = {0};
-    double drift = delays->drift, with_ns, without_ns, unused_ns;
+    double drift = fabs(delays->drift);
+    if (drift >= LEAST_DRIFT && drift <= MOST_DRIFT) {
+        double with_ns = sum_excess(job, rank, delays, NULL);
+        if (measure_delays(job, rank, 0, rank->count, &none))
+            return -1;
+        take_neighbours(&none);
+        double without_ns = sum_excess(job, rank, &none, &none);
+        free(none.least);
+        if (with_ns * 2 < without_ns)
+            return 0;
+    }
     delays->drift = 0;
-    if (fabs(drift) < LEAST_DRIFT || fabs(drift) > MOST_DRIFT)
-        return 0;
-    delays->drift = drift;
-    if (sum_excess(job, rank, delays, &with_ns, &unused_ns) ||
-        sum_excess(job, rank, &none, &unused_ns, &without_ns))
-        return -1;
-    if (without_ns == 0 || with_ns * 2 > without_ns)
-        delays->drift = 0;
     return 0;
 }
 

@@ -339,19 +339,30 @@ static void release_sent_times(struct sent_times *times)
     free(times->count);
 }
 
-/* Adds the notice of a moment on the device timeline, without the time in which the rank sent. */
+/*
+ * Adds the notice of a moment on the device timeline, without the time in which the rank sent. *sampled_ns is
+ * the last moment of the rank that counted as a sample.
+ */
 static void add_notice(struct job *job, const struct job_operation *operation, int64_t at_ns,
-                       int64_t noticed_ns, const struct sent_times *sent)
+                       int64_t noticed_ns, const struct sent_times *sent, int64_t *sampled_ns)
 {
     int64_t delay_ns = job_delay(job, operation);
     if (at_ns == TIME_UNKNOWN || noticed_ns == TIME_UNKNOWN)
         return;
     struct job_service *service = service_at(job, operation);
     struct interval_ns late = {at_ns + delay_ns, at_ns + (noticed_ns > delay_ns ? noticed_ns : delay_ns)};
-    service->notices++;
-    service->notice_ns +=
+    int64_t late_ns =
         late.end_ns - late.begin_ns -
         intervals_covered_ns(sent->items + sent->first[operation->rank], sent->count[operation->rank], late);
+    service->notices++;
+    service->notice_ns += late_ns;
+    /* A thread that was blocked in a send may have had a core or not. */
+    int is_unsure = late_ns <= JOB_SLICE_NS && late.end_ns - late.begin_ns > JOB_SLICE_NS;
+    if (is_unsure || (*sampled_ns != TIME_UNKNOWN && llabs(at_ns - *sampled_ns) < JOB_SLICE_NS))
+        return;
+    *sampled_ns = at_ns;
+    service->samples++;
+    service->late += late_ns > JOB_SLICE_NS;
 }
 
 /* Host clock minus GPU clock when the host noticed the stop, without what the clocks drift in the operation.
@@ -370,15 +381,18 @@ int job_sum_notices(struct job *job)
 {
     struct job_drafts *drafts = &job->drafts;
     struct sent_times sent = {0};
+    int64_t sampled_ns = TIME_UNKNOWN;
     int failed =
         drafts->notices && job->step_count > 0 && (make_services(job) || list_sent_times(job, &sent));
     for (size_t i = 0; !failed && sent.items && i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
+        if (i == job->ranks[operation->rank].first)
+            sampled_ns = TIME_UNKNOWN;
         if (operation->step < 0)
             continue;
-        add_notice(job, operation, operation->start_ns, drafts->notices[i].start_ns, &sent);
+        add_notice(job, operation, operation->start_ns, drafts->notices[i].start_ns, &sent, &sampled_ns);
         if (operation->ends == ENDS_BY_KERNEL)
-            add_notice(job, operation, operation->end_ns, stop_notice_ns(job, i), &sent);
+            add_notice(job, operation, operation->end_ns, stop_notice_ns(job, i), &sent, &sampled_ns);
     }
     release_sent_times(&sent);
     free(drafts->notices);

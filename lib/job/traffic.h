@@ -17,6 +17,9 @@ struct job_traffic {
     int64_t busy_ns; /* time during which at least one step waited for the network */
 };
 
+/* Less than a scheduler's time slice (0.7 ms and more); a thread that has a core notices sooner. */
+enum { JOB_SLICE_NS = 500000 };
+
 /*
  * How the proxy threads of a rank worked in one step, summed over its operations. A notice is late by the
  * time from the first start of a kernel, or its last stop, by the GPU's clock (job_delay), until the thread
@@ -27,6 +30,8 @@ struct job_traffic {
 struct job_service {
     int64_t notice_ns;
     int64_t notices;    /* two per operation; 0: none is recorded */
+    int64_t samples;    /* of these, those at least JOB_SLICE_NS apart: kernels of one moment show the same */
+    int64_t late;       /* of these samples, later than JOB_SLICE_NS */
     int64_t send_ns;    /* SendWait: the network, or this rank's card, took the data */
     int64_t produce_ns; /* SendGpuWait: its GPU had no data yet */
     int64_t drain_ns;   /* RecvGpuWait: its GPU had not taken the received data yet */

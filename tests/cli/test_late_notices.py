@@ -72,5 +72,25 @@ class LateNotices(Case):
                                       for number, line in enumerate(lines_of(path))) + "\n")
         self.assertNotIn("proxy threads", str([finding["text"] for finding in self.believed(files)]))
 
+    def shared_cores(self, fault, options="--shape fsdp --ranks 8 --per-node 4 --layers 3 --steps 24 --dialect chrome-v6 --seed 77"):
+        """What is believed of a job in which ranks share their cores in all steps, so that no earlier steps tell."""
+        return [(finding["kind"], finding.get("ranks") or [finding["rank"]])
+                for finding in self.believed(self.simulate(f"{options} {fault}")[0])]
+
+    def test_cores_are_shared_from_the_first_step_on(self):
+        """A third of the time is enough, where most notices are still in time."""
+        self.assertEqual([], self.shared_cores(""))
+        self.assertEqual([("host", [6])], self.shared_cores("--fault cpu-share:6:0:23:50:*"))
+
+    def test_cores_of_a_host_are_shared(self):
+        self.assertEqual([("host", [0, 1, 2, 3])], self.shared_cores("--fault cpu-share:node0:0:23:25:*"))
+
+    def test_a_host_clock_whose_rate_is_wrong(self):
+        """Until NCCL 2.27.3, the clock of the example plugin may gain a percent on the GPU's."""
+        options = ("--shape context --cp 4 --ranks 16 --per-node 4 --layers 3 --steps 27 --dialect chrome-v4 --network-gbs 25 "
+                   "--nvlink-gbs 300 --seed 93")
+        self.assertEqual([], self.shared_cores("", options))
+        self.assertEqual([("host", [9])], self.shared_cores("--fault cpu-share:9:6:22:250:*", options))
+
     def test_late_threads_that_cost_nothing(self):
         self.assertEqual([], self.believed(self.make("", 5, range(9, 15))))

@@ -19,8 +19,8 @@ static struct rule_results of(enum finding_kind kind, enum rule_id rule, double 
 
 static void limit_of_notices(void **state)
 {
-    struct rule_results less = of(FINDING_HOST, RULE_NOTICES, 0.49),
-                        late = of(FINDING_HOST, RULE_NOTICES, 0.5);
+    struct rule_results less = of(FINDING_HOST, RULE_NOTICES, 0.029),
+                        late = of(FINDING_HOST, RULE_NOTICES, 0.03);
     assert_speaks(&less, RULE_NOTICES);
     assert_quiet(&late, RULE_NOTICES);
     assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);

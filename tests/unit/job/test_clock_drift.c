@@ -8,7 +8,14 @@
 #include <stdlib.h>
 
 /* One rank that starts a kernel every millisecond of its GPU, which its host notices 3 us later at least. */
-enum { OPERATIONS = 1000, EVERY_NS = 1000000, PROMPT_NS = 3000, LATE_NS = 900000, AHEAD_NS = 5000000 };
+enum {
+    OPERATIONS = 1000,
+    SHORT = 48,
+    EVERY_NS = 1000000,
+    PROMPT_NS = 3000,
+    LATE_NS = 900000,
+    AHEAD_NS = 5000000
+};
 
 struct drifting {
     struct job job;
@@ -23,11 +30,11 @@ static int64_t offset_at(double drift, int64_t jump_ns, int i)
 }
 
 /* Two of three starts are noticed late. In the middle, the clock of the host jumps. */
-static void drifting_init(struct drifting *drifting, double drift, int64_t jump_ns)
+static void drifting_init(struct drifting *drifting, size_t operations, double drift, int64_t jump_ns)
 {
     *drifting = (struct drifting){
-        .job = {.rank_count = 1, .operation_count = OPERATIONS},
-        .rank = {.count = OPERATIONS, .clock_scale = 1},
+        .job = {.rank_count = 1, .operation_count = operations},
+        .rank = {.count = operations, .clock_scale = 1},
     };
     struct job_drafts *drafts = &drifting->job.drafts;
     drifting->job.ranks = &drifting->rank;
@@ -60,7 +67,7 @@ static void drifting_release(struct drifting *drifting)
 static int64_t worst_error(const struct drifting *drifting, double drift)
 {
     int64_t worst_ns = 0;
-    for (int i = 0; i < OPERATIONS; i++) {
+    for (int i = 0; i < (int)drifting->rank.count; i++) {
         int64_t error_ns =
             job_delay(&drifting->job, &drifting->operations[i]) - PROMPT_NS - offset_at(drift, 0, i);
         worst_ns = llabs(error_ns) > worst_ns ? llabs(error_ns) : worst_ns;
@@ -68,16 +75,18 @@ static int64_t worst_error(const struct drifting *drifting, double drift)
     return worst_ns;
 }
 
-/* A counter of which the rate was measured for a moment: a percent too fast, or too slow. */
+/* A counter of which the rate was measured for a moment: a percent too fast, or too slow; also in a short
+ * job. */
 static void a_clock_of_a_wrong_rate_is_followed(void **state)
 {
     static const double drifts[] = {0.012, -0.007, 0.0004};
-    for (size_t i = 0; i < sizeof drifts / sizeof *drifts; i++) {
+    for (size_t i = 0; i < 2 * sizeof drifts / sizeof *drifts; i++) {
         struct drifting drifting;
-        drifting_init(&drifting, drifts[i], 0);
+        double drift = drifts[i / 2];
+        drifting_init(&drifting, i % 2 ? SHORT : OPERATIONS, drift, 0);
         assert_true(drifting.rank.has_gpu_clock);
-        assert_true(fabs(drifting.rank.clock_drift - drifts[i]) < 1e-6);
-        assert_true(worst_error(&drifting, drifts[i]) <= 2000);
+        assert_true(fabs(drifting.rank.clock_drift - drift) < 1e-6);
+        assert_true(worst_error(&drifting, drift) <= 2000);
         drifting_release(&drifting);
     }
 }
@@ -86,7 +95,7 @@ static void a_clock_of_a_wrong_rate_is_followed(void **state)
 static void clocks_of_two_oscillators_hardly_drift(void **state)
 {
     struct drifting drifting;
-    drifting_init(&drifting, 15e-6, 0);
+    drifting_init(&drifting, OPERATIONS, 15e-6, 0);
     assert_true(drifting.rank.has_gpu_clock);
     assert_true(drifting.rank.clock_drift == 0);
     assert_true(worst_error(&drifting, 15e-6) <= 15 * 2 * JOB_DELAY_BLOCK);
@@ -97,7 +106,7 @@ static void clocks_of_two_oscillators_hardly_drift(void **state)
 static void a_clock_that_jumps_does_not_drift(void **state)
 {
     struct drifting drifting;
-    drifting_init(&drifting, 0, 5000000);
+    drifting_init(&drifting, OPERATIONS, 0, 5000000);
     assert_true(drifting.rank.clock_drift == 0);
     assert_int_equal(job_delay(&drifting.job, &drifting.operations[0]), AHEAD_NS + PROMPT_NS);
     assert_int_equal(job_delay(&drifting.job, &drifting.operations[OPERATIONS - 1]),

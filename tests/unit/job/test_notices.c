@@ -98,12 +98,51 @@ static void time_in_which_the_rank_sent_does_not_count(void **state)
     free(noticed.job.services);
 }
 
+/* Kernels within half a millisecond show the same of the thread; more than half a millisecond is late. */
+static void notices_of_one_moment_count_once(void **state)
+{
+    enum { SLICE_NS = 500000 };
+    struct noticed noticed;
+    noticed_init(&noticed);
+    for (int32_t i = 0; i < OPERATIONS; i++) {
+        noticed.operations[i].start_ns = (i % STEPS) * 2 * SLICE_NS;
+        noticed.operations[i].end_ns =
+            noticed.operations[i].start_ns + (i / STEPS == 0 ? SLICE_NS - 1 : SLICE_NS);
+        noticed.job.drafts.notices[i] = (struct job_notice){DELAY_NS + SLICE_NS + 1, DELAY_NS + SLICE_NS};
+    }
+    const struct job_service *services = sum(&noticed);
+    for (int32_t i = 0; i < OPERATIONS; i++) {
+        assert_int_equal(services[i].notices, 2);
+        assert_int_equal(services[i].samples, i / STEPS == 0 ? 1 : 2);
+        assert_int_equal(services[i].late, 1);
+    }
+    free(noticed.job.services);
+}
+
+/* In an operation of 10,000 ns, a clock that gains a percent gains 100 ns on the GPU's. */
+static void a_drift_within_an_operation_does_not_count(void **state)
+{
+    struct noticed noticed;
+    noticed_init(&noticed);
+    noticed.ranks[0].clock_drift = 0.01;
+    int64_t delays_ns[STEPS] = {DELAY_NS, DELAY_NS};
+    noticed.ranks[0].delays_ns = delays_ns;
+    for (int i = 0; i < STEPS; i++)
+        noticed.job.drafts.notices[i].stop_ns = DELAY_NS + 150;
+    const struct job_service *services = sum(&noticed);
+    assert_int_equal(services[0].notice_ns, 50 + 50);
+    assert_int_equal(services[1].notice_ns, 50 + 50);
+    free(noticed.job.services);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notices_are_summed_by_rank_and_step),
         cmocka_unit_test(notices_that_are_unknown),
         cmocka_unit_test(time_in_which_the_rank_sent_does_not_count),
+        cmocka_unit_test(notices_of_one_moment_count_once),
+        cmocka_unit_test(a_drift_within_an_operation_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
