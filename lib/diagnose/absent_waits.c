@@ -311,6 +311,96 @@ static int add_instance(struct absent_waits *waits, size_t number)
     return 0;
 }
 
+/* A wait without sisters, and the place of the step that it is compared at. */
+struct past {
+    size_t wait;
+    int64_t stay_ns;
+    int64_t bytes;
+    int32_t communicator;
+    int32_t position; /* in the step, of the first other member */
+};
+
+static int by_place_and_stay(const void *left, const void *right)
+{
+    const struct past *a = left, *b = right;
+    int order = compare_integers(a->communicator, b->communicator);
+    order = order ? order : compare_integers(a->position, b->position);
+    order = order ? order : compare_integers(a->bytes, b->bytes);
+    order = order ? order : compare_integers(a->stay_ns, b->stay_ns);
+    return order ? order : compare_integers((int64_t)a->wait, (int64_t)b->wait);
+}
+
+static int is_same_place(const struct past *a, const struct past *b)
+{
+    return a->communicator == b->communicator && a->position == b->position && a->bytes == b->bytes;
+}
+
+/* Whether the start of each other member is recorded: an assumed one may come before the wait. */
+static int are_starts_known(const struct absent_waits *waits, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        if (job_member(waits->job, instance, i)->inferred)
+            return 0;
+    return 1;
+}
+
+/* The waits that only other steps can tell from transfers. Returns their number. */
+static size_t list_past(const struct absent_waits *waits, struct past *list)
+{
+    const struct job *job = waits->job;
+    size_t count = 0;
+    for (size_t i = 0; i < waits->count; i++) {
+        const struct absent_wait *wait = &waits->items[i];
+        const struct job_instance *instance = &job->instances[wait->instance];
+        int32_t at = job_member_at(job, instance, 0), position = waits->baseline->positions[at],
+                role = waits->baseline->role_of_rank[job->operations[at].rank];
+        if (wait->stay_ns != TIME_UNKNOWN && wait->transfer_ns == TIME_UNKNOWN && !is_pair(instance) &&
+            position >= 0 && role >= 0 && is_whole(job, instance) && are_starts_known(waits, instance))
+            list[count++] = (struct past){i, wait->stay_ns, job->operations[at].bytes, instance->communicator,
+                                          position_in_step(&waits->baseline->roles[role], position)};
+    }
+    return count;
+}
+
+/* The waits of one place, the shortest first. In quiet steps, other work of the members hides no wait. */
+static void compare_with_quiet(struct absent_waits *waits, const struct past *place, size_t count)
+{
+    size_t quiet = (count - 1) / 4 + 1, owns = 0;
+    int64_t quiet_ns = place[quiet - 1].stay_ns, own_ns[MOST_SISTERS];
+    for (size_t i = 0; i < quiet && owns < MOST_SISTERS; i++)
+        own_ns[owns++] = own_of_members(waits, &waits->job->instances[waits->items[place[i].wait].instance]);
+    int64_t usual_ns = pick_quantile(own_ns, owns, 0.5) + quiet_ns;
+    for (size_t i = 0; i < count; i++) {
+        struct absent_wait *wait = &waits->items[place[i].wait];
+        wait->transfer_ns = wait->wire_ns = quiet_ns;
+        wait->usual_ns = usual_ns;
+        wait->unclear_ns = quiet_ns < wait->stay_ns ? quiet_ns : wait->stay_ns;
+        wait->is_by_past = 1;
+    }
+}
+
+/*
+ * Without sisters, the quiet steps of the same place, its lowest quarter, tell how long a transfer takes.
+ * What happens in all steps remains unknown. Returns -1 when memory runs out.
+ */
+static int compare_with_past(struct absent_waits *waits)
+{
+    size_t steps = (size_t)(waits->baseline->step_count - waits->baseline->first_step);
+    struct past *list = array_new(waits->count, sizeof *list);
+    if (!list)
+        return -1;
+    size_t count = list_past(waits, list);
+    array_sort(list, count, sizeof *list, by_place_and_stay);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i; end < count && is_same_place(&list[i], &list[end]);)
+            end++;
+        if ((end - i) * 4 >= 3 * steps)
+            compare_with_quiet(waits, &list[i], end - i);
+    }
+    free(list);
+    return 0;
+}
+
 static int by_end(const void *left, const void *right)
 {
     const struct absent_wait *a = left, *b = right;
@@ -350,6 +440,8 @@ int absent_waits_init(struct absent_waits *waits, const struct job *job, const s
     for (size_t i = 0; i < job->instance_count; i++)
         if (add_instance(waits, i))
             return -1;
+    if (has_no_trace(job, rank) && compare_with_past(waits))
+        return -1;
     array_sort(waits->items, waits->count, sizeof *waits->items, by_end);
     measure_excess(waits);
     return 0;
@@ -361,7 +453,7 @@ void absent_waits_release(struct absent_waits *waits)
     free(waits->items);
 }
 
-void absent_waits_sum(const struct absent_waits *waits, double *row)
+void absent_waits_sum(const struct absent_waits *waits, int by_past, double *row)
 {
     const struct baseline *baseline = waits->baseline;
     for (int32_t step = 0; step < baseline->step_count; step++)
@@ -369,5 +461,6 @@ void absent_waits_sum(const struct absent_waits *waits, double *row)
     for (size_t i = 0; i < baseline->warm_up_count; i++)
         row[baseline->warm_up[i]] = NAN;
     for (size_t i = 0; i < waits->count; i++)
-        row[waits->job->instances[waits->items[i].instance].step] += (double)waits->items[i].excess_ns;
+        if (by_past || !waits->items[i].is_by_past)
+            row[waits->job->instances[waits->items[i].instance].step] += (double)waits->items[i].excess_ns;
 }

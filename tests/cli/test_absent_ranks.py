@@ -94,6 +94,26 @@ class AbsentRanks(Case):
                 found = self.lose([rank], f"{options} --dialect {recorder} --seed 13 --fault throttle:3:5:15:90")
                 self.assertEqual([row[:2] for row in found], [("compute", [3])])
 
+    def test_other_steps_show_the_wait(self):
+        """One communicator, no network steps: operations take longer in some steps, those after computing only."""
+        job = "--shape ddp --ranks 8 --per-node 4 --layers 3 --steps 20 --noise 1 --compute 3 "
+        for fault, recorder, first in (
+            ("host:5:8:19:40%:forward", "inspector-2.30", 8),
+            ("host:2:3:19/4:50%:forward", "kineto", 3),
+        ):
+            rank = int(fault.split(":")[1])
+            with self.subTest(fault=fault):
+                found = self.lose([rank], job + f"--dialect {recorder} --seed 16 --fault {fault}")
+                self.assertEqual([row[:3] for row in found], [("late", [rank], "medium")])
+                self.assertIn(found[0][3], (first, first + 1))  # The step in which something begins may count as warm-up.
+                self.assertIn("other steps", self.answer["findings"][0]["evidence"])
+            with self.subTest("healthy", recorder=recorder):
+                self.assertEqual(self.lose([rank], job + f"--dialect {recorder} --seed 17", status=0), [])
+            for other in "throttle:6:8:19:60", "switch:0-3:8:19:300", "links:7:8:19:200":
+                with self.subTest("another fault", fault=other, recorder=recorder):
+                    self.lose([rank], job + f"--dialect {recorder} --seed 18 --fault {other}", status=0)
+                    self.assertNotIn("late", [finding["kind"] for finding in self.answer["findings"]])
+
     def test_without_network_steps(self):
         """Waiting and transferring look the same, whether or not the rank is slow."""
         for fault in "", "--fault host:2:0:17:30%":
