@@ -253,11 +253,13 @@ struct waited_sums {
     double transfer_ns;
     double own_ns; /* what its peers computed before them */
     double fast_ns;
+    size_t count;            /* of operations */
     double unlike_transfers; /* by how much the shares of the operations in the waits differ from these */
     double unlike_own;
 };
 
-static void add_to_sums(struct waited_sums *sums, const struct absent_wait *wait, int pass)
+static void add_to_sums(const struct absent *absent, struct waited_sums *sums, const struct absent_wait *wait,
+                        int pass)
 {
     double more_ns = (double)(wait->stay_ns - wait->transfer_ns), took_ns = (double)wait->wire_ns;
     double own_ns = wait->usual_ns > wait->transfer_ns ? (double)(wait->usual_ns - wait->transfer_ns) : 0;
@@ -265,10 +267,12 @@ static void add_to_sums(struct waited_sums *sums, const struct absent_wait *wait
         sums->more_ns += more_ns;
         sums->transfer_ns += took_ns;
         sums->own_ns += own_ns;
+        sums->count++;
         return;
     }
     double share = more_ns / sums->more_ns;
-    if (share < HALF * took_ns / sums->transfer_ns)
+    if (share < HALF * took_ns / sums->transfer_ns &&
+        !function_has_root(absent->job->instances[wait->instance].function))
         sums->fast_ns += took_ns;
     sums->unlike_transfers += fabs(share - took_ns / sums->transfer_ns);
     sums->unlike_own += sums->own_ns > 0 ? fabs(share - own_ns / sums->own_ns) : share;
@@ -277,11 +281,26 @@ static void add_to_sums(struct waited_sums *sums, const struct absent_wait *wait
 /*
  * A slow network makes all transfers of a rank slower alike; a rank that is late makes those longer before
  * which it computes. Whether at least an eighth of the transfers, more than chance makes, were less than half
- * as much slower; or whether the waits are at least twice as much like what the peers computed. The transfers
- * of a healthy job vary together by a quarter from step to step, so what is compared with other steps must
- * exceed half of them.
+ * as much slower: of those that use all links, because others need not use the slow one. Or whether the waits
+ * are distributed like what the peers computed rather than like the transfers. The transfers of a healthy job
+ * vary together by a quarter from step to step, so what is compared with other steps must exceed half of
+ * them.
  */
 enum { FAST_PART = 8 };
+
+/*
+ * The odds that waits are like own times, from their distances to these and to transfers. The greatest
+ * likelihood of n values with errors of Laplace's distribution falls with the n-th power of the mean error.
+ * The operations of a step are the same in each, so they count once.
+ */
+static const double LIKELIER = 10;
+
+static int are_like_own_times(const struct waited_sums *sums, int32_t steps)
+{
+    double places = (double)sums->count / steps;
+    return sums->unlike_own < sums->unlike_transfers &&
+           (sums->unlike_own <= 0 || places * log(sums->unlike_transfers / sums->unlike_own) > log(LIKELIER));
+}
 
 static int is_told_from_network(const struct absent *absent, const struct waited *waited)
 {
@@ -290,12 +309,13 @@ static int is_told_from_network(const struct absent *absent, const struct waited
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < waits->count; i++)
             if (is_part(absent, waited, &waits->items[i]))
-                add_to_sums(&sums, &waits->items[i], pass);
+                add_to_sums(absent, &sums, &waits->items[i], pass);
     if (is_shown_by_steps(absent, waited))
         return 1;
     if (waited->by_past && sums.more_ns < HALF * sums.transfer_ns)
         return 0;
-    return sums.fast_ns * FAST_PART >= sums.transfer_ns || sums.unlike_own < HALF * sums.unlike_transfers;
+    return sums.fast_ns * FAST_PART >= sums.transfer_ns ||
+           are_like_own_times(&sums, step_set_count(&waited->set));
 }
 
 /* Fewer ranks with a trace do not tell what chance makes. */

@@ -51,19 +51,43 @@ static int is_pair(const struct job_instance *instance)
     return instance->function == FUNCTION_SEND || instance->function == FUNCTION_RECV;
 }
 
-/* Whether a rank takes part in an instance that all leave together. */
+/* Whether a rank takes part in an instance that some member cannot leave before it has begun. */
 static int takes_part(const struct job_instance *instance, int32_t rank, const int64_t *numbers)
 {
     if (is_pair(instance))
         return instance->sender != instance->receiver &&
                (instance->sender == rank || instance->receiver == rank);
-    return numbers[instance->communicator] >= 0 && function_is_full_exchange(instance->function);
+    return numbers[instance->communicator] >= 0 &&
+           (function_is_full_exchange(instance->function) || function_has_root(instance->function));
 }
 
-/* The shortest stay of the members but `rank`; TIME_UNKNOWN if that of one is not known. */
+/* From the last start of the members but `rank` to their last end, by aligned clocks; TIME_UNKNOWN. */
+static int64_t time_to_last_end(const struct job *job, const struct job_instance *instance, int32_t rank)
+{
+    int64_t start_ns = INT64_MIN, end_ns = INT64_MIN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        int64_t began_ns = job_rough_time(job, member, member->start_ns),
+                ended_ns = job_rough_time(job, member, member->end_ns);
+        if (member->rank == rank)
+            continue;
+        if (began_ns == TIME_UNKNOWN || ended_ns == TIME_UNKNOWN)
+            return TIME_UNKNOWN;
+        start_ns = began_ns > start_ns ? began_ns : start_ns;
+        end_ns = ended_ns > end_ns ? ended_ns : end_ns;
+    }
+    return end_ns == INT64_MIN ? TIME_UNKNOWN : end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+/*
+ * How long the last of the members but `rank` to begin stayed: the shortest stay, or until all had left where
+ * they leave one by one; TIME_UNKNOWN if that of one is not known.
+ */
 static int64_t stay_of_others(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
     int64_t least_ns = INT64_MAX;
+    if (function_has_root(instance->function))
+        return time_to_last_end(job, instance, rank);
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         if (member->rank == rank)
@@ -107,19 +131,20 @@ static int is_whole(const struct job *job, const struct job_instance *instance)
            (size_t)instance->members == job->communicators[instance->communicator].member_list_count;
 }
 
-/* When the members left, by the records of others if there are any; TIME_UNKNOWN. */
+/* When the members left, the last of them, by the records of others if there are any; TIME_UNKNOWN. */
 static int64_t end_of(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
-    int64_t end_ns = TIME_UNKNOWN;
+    int64_t end_ns = TIME_UNKNOWN, own_ns = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         int64_t at_ns = job_rough_time(job, member, member->end_ns);
-        if (at_ns != TIME_UNKNOWN && (end_ns == TIME_UNKNOWN || member->rank != rank))
+        if (member->rank == rank)
+            own_ns = at_ns;
+        else if (at_ns != TIME_UNKNOWN &&
+                 (end_ns == TIME_UNKNOWN || (function_has_root(instance->function) && at_ns > end_ns)))
             end_ns = at_ns;
-        if (end_ns != TIME_UNKNOWN && member->rank != rank)
-            break;
     }
-    return end_ns;
+    return end_ns == TIME_UNKNOWN ? own_ns : end_ns;
 }
 
 /* As many earlier operations of a rank are looked at for the one that ended last. */
@@ -251,7 +276,7 @@ static struct stillness stillness_in(const struct absent_waits *waits, const str
 {
     const struct job_operation *first = job_member(waits->job, instance, 0);
     const struct stillness none = {.at_any_ns = INT64_MAX};
-    return is_pair(instance) || first->is_tree || first->may_be_tree
+    return is_pair(instance) || function_has_root(instance->function) || first->is_tree || first->may_be_tree
                ? none
                : stillness_of(waits->job, instance, waits->numbers[instance->communicator]);
 }
@@ -282,7 +307,8 @@ static void measure_wait(const struct absent_waits *waits, const struct job_inst
                !(is_recorded && instance->members < instance->expected))
         wait->transfer_ns = pick_quantile(usual.transfer_ns, usual.transfers, 0.5);
     else if (is_recorded)
-        wait->transfer_ns = instance->transfer_ns;
+        wait->transfer_ns = function_has_root(instance->function) ? stay_of_others(waits->job, instance, -1)
+                                                                  : instance->transfer_ns;
     wait->wire_ns = usual.transfers ? pick_quantile(usual.wire_ns, usual.transfers, 0.5) : wait->transfer_ns;
     if (usual.intervals)
         wait->usual_ns = pick_quantile(usual.interval_ns, usual.intervals, 0.5);

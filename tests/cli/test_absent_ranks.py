@@ -114,6 +114,20 @@ class AbsentRanks(Case):
                     self.lose([rank], job + f"--dialect {recorder} --seed 18 --fault {other}", status=0)
                     self.assertNotIn("late", [finding["kind"] for finding in self.answer["findings"]])
 
+    def test_operations_with_a_root(self):
+        """Those that only send to the root of a Reduce do not wait; the root does."""
+        job = "--shape zero1 --ranks 8 --per-node 4 --layers 3 --steps 18 --noise 1 --compute 3 "
+        for recorder in "kineto", "chrome-v7":
+            with self.subTest(recorder=recorder):
+                found = self.lose([6], job + f"--dialect {recorder} --seed 19 --fault throttle:6:7:17:80")
+                self.assertEqual([row[:3] for row in found], [("late", [6], "medium")])
+                self.assertIn(found[0][3], (7, 8))
+            with self.subTest("another fault", recorder=recorder):
+                self.lose([6], job + f"--dialect {recorder} --seed 19 --fault links:5:7:17:800", status=0)
+                self.assertNotIn(("late", "medium"), [(row["kind"], row["confidence"]) for row in self.answer["findings"]])
+            with self.subTest("healthy", recorder=recorder):
+                self.assertEqual(self.lose([6], job + f"--dialect {recorder} --seed 20", status=0), [])
+
     def test_without_network_steps(self):
         """Waiting and transferring look the same, whether or not the rank is slow."""
         for fault in "", "--fault host:2:0:17:30%":
