@@ -446,22 +446,44 @@ static void hide(struct absent *absent, int is_all)
         }
 }
 
+/* Whether a finding is in most of the steps of a wait. */
+static int is_in_steps(const struct finding *finding, const struct waited *waited)
+{
+    int32_t shared = 0;
+    for (int32_t step = waited->set.first; step <= waited->set.last; step++)
+        shared += finding_has_step(finding, step);
+    return shared * 2 > waited->set.last - waited->set.first + 1;
+}
+
+/* Whether a finding about the time of another rank costs less than a wait in the same steps. */
+static int is_too_small(const struct finding *finding, const struct waited *waited)
+{
+    int is_of_rank = finding->kind == FINDING_COMPUTE || finding->kind == FINDING_HOST;
+    return is_of_rank && is_in_steps(finding, waited) && finding->lost_ns < waited->cost_ns;
+}
+
 /*
  * Whether another finding is in most of the same steps. Its rank may have held up the data after it had
- * started, when its host or its GPU was busy with other work.
+ * started, when its host or its GPU was busy with other work. Waits that are compared with other steps are
+ * shorter where another rank is late.
  */
 static int is_explained(const struct findings *findings, const struct waited *waited)
 {
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        int32_t shared = 0;
-        for (int32_t step = waited->set.first; step <= waited->set.last; step++)
-            shared += finding_has_step(finding, step);
-        if (finding->confidence > CONFIDENCE_LOW &&
-            (waited->by_past || shared * 2 > waited->set.last - waited->set.first + 1))
+        if (finding->confidence > CONFIDENCE_LOW && !is_too_small(finding, waited) &&
+            (waited->by_past || is_in_steps(finding, waited)))
             return 1;
     }
     return 0;
+}
+
+/* A rank that seems to be late beside one without a trace may have waited for it. */
+static void doubt_smaller(struct findings *findings, const struct waited *waited)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (is_too_small(&findings->items[i], waited))
+            finding_ask(findings, &findings->items[i], RULE_LOST_RECORDS, 1);
 }
 
 /* Adds the wait that cost the job most, if any is certain. */
@@ -475,6 +497,7 @@ static int take_waited(struct absent *absent, const struct diagnose_options *opt
     hide(absent, !is_finding);
     if (!is_finding)
         return 0;
+    doubt_smaller(findings, &waited);
     struct finding *finding = findings_add(findings);
     if (!finding)
         return -1;

@@ -128,6 +128,15 @@ class AbsentRanks(Case):
             with self.subTest("healthy", recorder=recorder):
                 self.assertEqual(self.lose([6], job + f"--dialect {recorder} --seed 20", status=0), [])
 
+    def test_a_member_seems_to_be_slow_because_it_waited(self):
+        """In a tree, kernels of some members stop early, so they seem to compute until the next operation."""
+        job = "--shape ddp --ranks 16 --per-node 8 --layers 3 --steps 16 --algorithm tree --network-gbs 25 --nvlink-gbs 200 "
+        job += "--dialect chrome-v6 "
+        for rank, seed in (6, 51), (14, 51):
+            with self.subTest(rank=rank):
+                found = self.lose([rank], job + f"--seed {seed} --fault gpu-share:{rank}:7:12:84")
+                self.assertEqual([row[:3] for row in found], [("late", [rank], "medium")])
+
     def test_without_network_steps(self):
         """Waiting and transferring look the same, whether or not the rank is slow."""
         for fault in "", "--fault host:2:0:17:30%":
