@@ -36,6 +36,7 @@ static int has_no_trace(const struct job *job, int32_t rank)
 /* The steps in which the others waited for a rank. */
 struct waited {
     size_t number; /* in absent.waits */
+    int by_past;   /* quiet steps tell waits from transfers as well, where peers do not */
     struct step_set set;
     int64_t cost_ns;
     double certainty;
@@ -102,7 +103,7 @@ static int measure_others(struct absent *absent)
         double *row = &absent->rows[absent->rank_count * steps];
         failed = absent_waits_init(&waits, job, absent->baseline, (int32_t)rank);
         if (!failed) {
-            absent_waits_sum(&waits, row);
+            absent_waits_sum(&waits, 0, row);
             levels[absent->rank_count++] = quantile_in(row, (int32_t)steps, 0.5, absent->list);
             take_off_quiet(row, (int32_t)steps, absent->list);
         }
@@ -152,21 +153,24 @@ static int32_t step_of(const struct absent *absent, const struct absent_wait *wa
     return absent->job->instances[wait->instance].step;
 }
 
-/* The excess of a rank in the steps of a set, of all or only of operations for which `part` is set. */
-static int64_t excess_in(const struct absent *absent, const struct step_set *set, size_t number,
-                         int (*is_part)(const struct absent_wait *wait))
+/* Whether an operation belongs to the waits of a rank, by its step and by how they are told from transfers.
+ */
+static int is_part(const struct absent *absent, const struct waited *waited, const struct absent_wait *wait)
+{
+    return wait->transfer_ns != TIME_UNKNOWN && (waited->by_past || !wait->is_by_past) &&
+           step_set_has(&waited->set, step_of(absent, wait));
+}
+
+/* The excess of a rank in these waits, of all or only of those that network steps show. */
+static int64_t excess_in(const struct absent *absent, const struct waited *waited, size_t number,
+                         int only_shown)
 {
     const struct absent_waits *waits = &absent->waits[number];
     int64_t sum_ns = 0;
     for (size_t i = 0; i < waits->count; i++)
-        if (step_set_has(set, step_of(absent, &waits->items[i])) && (!is_part || is_part(&waits->items[i])))
+        if (is_part(absent, waited, &waits->items[i]) && (!only_shown || waits->items[i].pace_ns > 0))
             sum_ns += waits->items[i].excess_ns;
     return sum_ns;
-}
-
-static int is_shown(const struct absent_wait *wait)
-{
-    return wait->pace_ns > 0;
 }
 
 /*
@@ -183,18 +187,46 @@ static double certainty_of_all(const struct absent *absent)
                                   log((double)absent->job->rank_count);
 }
 
-/* Finds the steps in which a rank exceeds its peers. Returns -1 when memory runs out. */
+/* What chance makes of the other steps of a row, if that is more than what it makes of ranks with a trace. */
+static double spread_beside(const struct absent *absent, const struct step_set *set)
+{
+    size_t count = 0;
+    for (int32_t step = 0; step < absent->baseline->step_count; step++)
+        if (!isnan(absent->row[step]) && !step_set_has(set, step))
+            absent->list[count++] = absent->row[step];
+    double spread = spread_of(absent, absent->list, count);
+    return spread > absent->spread ? spread : absent->spread;
+}
+
+static void scale_row(const struct absent *absent, double by)
+{
+    for (int32_t step = 0; step < absent->baseline->step_count; step++)
+        absent->row[step] *= by;
+}
+
+/*
+ * Finds the steps in which a rank exceeds its peers, with the noise of ranks with a trace; or its quiet
+ * steps, with the noise of its other steps if that is more. Returns -1 when memory runs out.
+ */
 static int find_steps(struct absent *absent, struct waited *waited)
 {
     const struct baseline *baseline = absent->baseline;
     int32_t steps = baseline->step_count;
-    absent_waits_sum(&absent->waits[waited->number], absent->row);
-    double all = certainty_of_all(absent);
+    double spread = absent->spread;
+    absent_waits_sum(&absent->waits[waited->number], waited->by_past, absent->row);
+    double all = waited->by_past ? 0 : certainty_of_all(absent);
     take_off_quiet(absent->row, steps, absent->list);
-    for (int32_t step = 0; step < steps; step++)
-        absent->row[step] /= absent->spread;
-    if (scan_row(absent->row, absent->job->step_numbers, steps, SCAN_TAIL_OWN, &waited->set))
-        return -1;
+    for (int pass = 0; pass <= waited->by_past; pass++) {
+        if (pass && waited->set.score > 0) {
+            scale_row(absent, spread);
+            spread = spread_beside(absent, &waited->set);
+        }
+        scale_row(absent, 1 / spread);
+        if (scan_row(absent->row, absent->job->step_numbers, steps, SCAN_TAIL_OWN, &waited->set))
+            return -1;
+        if (waited->set.score <= 0)
+            break;
+    }
     if (waited->set.score > 0)
         waited->certainty = scan_related_score(absent->row, &waited->set, absent->rows, absent->rank_count,
                                                steps, SCAN_TAIL_OWN, absent->list) -
@@ -203,43 +235,87 @@ static int find_steps(struct absent *absent, struct waited *waited)
         waited->set = (struct step_set){.first = baseline->first_step, .last = steps - 1, .period = 1};
         waited->certainty = all > waited->certainty ? all : waited->certainty;
     }
-    waited->cost_ns = waited->certainty > 0 ? excess_in(absent, &waited->set, waited->number, NULL) : 0;
+    waited->cost_ns = waited->certainty > 0 ? excess_in(absent, waited, waited->number, 0) : 0;
     return 0;
 }
+
+static const double HALF = 0.5;
 
 /* Whether network steps show most of the waits. */
 static int is_shown_by_steps(const struct absent *absent, const struct waited *waited)
 {
-    return excess_in(absent, &waited->set, waited->number, is_shown) * 2 > waited->cost_ns;
+    return excess_in(absent, waited, waited->number, 1) * 2 > waited->cost_ns;
 }
 
-/* A transfer with less than this part of the usual slowness is not slower. */
-static const double HALF = 0.5;
+/* Sums of the waits of a rank, and of what the operations took without them. */
+struct waited_sums {
+    double more_ns;
+    double transfer_ns;
+    double own_ns; /* what its peers computed before them */
+    double fast_ns;
+    size_t count;            /* of operations */
+    double unlike_transfers; /* by how much the shares of the operations in the waits differ from these */
+    double unlike_own;
+};
+
+static void add_to_sums(const struct absent *absent, struct waited_sums *sums, const struct absent_wait *wait,
+                        int pass)
+{
+    double more_ns = (double)(wait->stay_ns - wait->transfer_ns), took_ns = (double)wait->wire_ns;
+    double own_ns = wait->usual_ns > wait->transfer_ns ? (double)(wait->usual_ns - wait->transfer_ns) : 0;
+    if (!pass) {
+        sums->more_ns += more_ns;
+        sums->transfer_ns += took_ns;
+        sums->own_ns += own_ns;
+        sums->count++;
+        return;
+    }
+    double share = more_ns / sums->more_ns;
+    if (share < HALF * took_ns / sums->transfer_ns &&
+        !function_has_root(absent->job->instances[wait->instance].function))
+        sums->fast_ns += took_ns;
+    sums->unlike_transfers += fabs(share - took_ns / sums->transfer_ns);
+    sums->unlike_own += sums->own_ns > 0 ? fabs(share - own_ns / sums->own_ns) : share;
+}
 
 /*
  * A slow network makes all transfers of a rank slower alike; a rank that is late makes those longer before
- * which it computes. Whether at least an eighth of the transfers, more than chance makes, were as fast as
- * those of other ranks.
+ * which it computes. Whether at least an eighth of the transfers, more than chance makes, were less than half
+ * as much slower: of those that use all links, because others need not use the slow one. Or whether the waits
+ * are distributed like what the peers computed rather than like the transfers. The transfers of a healthy job
+ * vary together by a quarter from step to step, so what is compared with other steps must exceed half of
+ * them.
  */
 enum { FAST_PART = 8 };
+
+/*
+ * The odds that waits are like own times, from their distances to these and to transfers. The greatest
+ * likelihood of n values with errors of Laplace's distribution falls with the n-th power of the mean error.
+ * The operations of a step are the same in each, so they count once.
+ */
+static const double LIKELIER = 10;
+
+static int are_like_own_times(const struct waited_sums *sums, int32_t steps)
+{
+    double places = (double)sums->count / steps;
+    return sums->unlike_own < sums->unlike_transfers &&
+           (sums->unlike_own <= 0 || places * log(sums->unlike_transfers / sums->unlike_own) > log(LIKELIER));
+}
 
 static int is_told_from_network(const struct absent *absent, const struct waited *waited)
 {
     const struct absent_waits *waits = &absent->waits[waited->number];
-    double waited_ns = 0, transfer_ns = 0, fast_ns = 0;
+    struct waited_sums sums = {0};
     for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < waits->count; i++) {
-            const struct absent_wait *wait = &waits->items[i];
-            if (wait->transfer_ns == TIME_UNKNOWN || !step_set_has(&waited->set, step_of(absent, wait)))
-                continue;
-            double more_ns = (double)(wait->stay_ns - wait->transfer_ns), took_ns = (double)wait->wire_ns;
-            if (!pass) {
-                waited_ns += more_ns;
-                transfer_ns += took_ns;
-            } else if (more_ns * transfer_ns < HALF * waited_ns * took_ns)
-                fast_ns += took_ns;
-        }
-    return is_shown_by_steps(absent, waited) || fast_ns * FAST_PART >= transfer_ns;
+        for (size_t i = 0; i < waits->count; i++)
+            if (is_part(absent, waited, &waits->items[i]))
+                add_to_sums(absent, &sums, &waits->items[i], pass);
+    if (is_shown_by_steps(absent, waited))
+        return 1;
+    if (waited->by_past && sums.more_ns < HALF * sums.transfer_ns)
+        return 0;
+    return sums.fast_ns * FAST_PART >= sums.transfer_ns ||
+           are_like_own_times(&sums, step_set_count(&waited->set));
 }
 
 /* Fewer ranks with a trace do not tell what chance makes. */
@@ -248,13 +324,18 @@ enum { FEWEST_ROWS = 3 };
 /* The rank that the others waited for longest. Returns -1 when memory runs out. */
 static int find_waited(struct absent *absent, struct waited *best)
 {
-    for (size_t i = 0; absent->rank_count >= FEWEST_ROWS && i < absent->count; i++) {
-        struct waited waited = {.number = i};
-        if (find_steps(absent, &waited))
-            return -1;
-        if (waited.certainty >= limit_of(LIMIT_CERTAINTY) && waited.cost_ns > best->cost_ns)
-            *best = waited;
-    }
+    size_t count = absent->rank_count >= FEWEST_ROWS ? absent->count : 0;
+    for (size_t i = 0; i < count; i++)
+        for (int by_past = 0; by_past < 2; by_past++) {
+            struct waited waited = {.number = i, .by_past = by_past};
+            if (find_steps(absent, &waited))
+                return -1;
+            if (waited.certainty < limit_of(LIMIT_CERTAINTY) || !is_told_from_network(absent, &waited))
+                continue;
+            if (waited.cost_ns > best->cost_ns)
+                *best = waited;
+            break;
+        }
     return 0;
 }
 
@@ -273,8 +354,8 @@ static struct waiting count_waiting(const struct absent *absent, const struct wa
     struct waiting waiting = {.first = -1};
     for (size_t i = 0; i < waits->count; i++) {
         const struct absent_wait *wait = &waits->items[i];
-        if (!wait->excess_ns || !step_set_has(&waited->set, step_of(absent, wait)) ||
-            is_shown(wait) != is_shown_by_steps(absent, waited))
+        if (!wait->excess_ns || !is_part(absent, waited, wait) ||
+            (wait->pace_ns > 0) != is_shown_by_steps(absent, waited))
             continue;
         waiting.first = waiting.first < 0 ? wait->instance : waiting.first;
         waiting.operations++;
@@ -306,7 +387,10 @@ static int append_evidence(const struct absent *absent, const struct waited *wai
         figures_add_time(&finding->figures, "transfer_us", waiting.transfer_ns / count);
         if (buffer_printf(text, "%lld operations took ", (long long)waiting.operations) ||
             text_time(text, waiting.wait_ns / count) ||
-            buffer_append_text(text, " longer on average than the same operations of other ranks (") ||
+            buffer_append_text(text,
+                               waited->by_past
+                                   ? " longer on average than the same operations of other steps or ranks ("
+                                   : " longer on average than the same operations of other ranks (") ||
             text_time(text, waiting.transfer_ns / count) ||
             buffer_append_text(text, "), although all ranks with a trace had started"))
             return -1;
@@ -323,7 +407,7 @@ static int add_peers(const struct absent *absent, const struct waited *waited, s
     for (size_t i = 0; !failed && i < waits->count; i++) {
         const struct job_instance *instance = &absent->job->instances[waits->items[i].instance];
         for (int32_t k = 0; k < instance->members; k++)
-            if (waits->items[i].excess_ns && step_set_has(&waited->set, instance->step))
+            if (waits->items[i].excess_ns && is_part(absent, waited, &waits->items[i]))
                 has[job_member(absent->job, instance, k)->rank] = 1;
     }
     for (size_t rank = 0; !failed && rank < absent->job->rank_count; rank++)
@@ -340,7 +424,7 @@ static int name_ranks(const struct absent *absent, const struct waited *waited, 
     finding->rank = absent->waits[waited->number].rank;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < absent->count; i++) {
-            if (i != waited->number && excess_in(absent, &waited->set, i, NULL) * 2 < waited->cost_ns)
+            if (i != waited->number && excess_in(absent, waited, i, 0) * 2 < waited->cost_ns)
                 continue;
             count += !pass;
             if (pass && count > 1 && finding_add_candidate(finding, absent->waits[i].rank))
@@ -362,21 +446,44 @@ static void hide(struct absent *absent, int is_all)
         }
 }
 
+/* Whether a finding is in most of the steps of a wait. */
+static int is_in_steps(const struct finding *finding, const struct waited *waited)
+{
+    int32_t shared = 0;
+    for (int32_t step = waited->set.first; step <= waited->set.last; step++)
+        shared += finding_has_step(finding, step);
+    return shared * 2 > waited->set.last - waited->set.first + 1;
+}
+
+/* Whether a finding about the time of another rank costs less than a wait in the same steps. */
+static int is_too_small(const struct finding *finding, const struct waited *waited)
+{
+    int is_of_rank = finding->kind == FINDING_COMPUTE || finding->kind == FINDING_HOST;
+    return is_of_rank && is_in_steps(finding, waited) && finding->lost_ns < waited->cost_ns;
+}
+
 /*
  * Whether another finding is in most of the same steps. Its rank may have held up the data after it had
- * started, when its host or its GPU was busy with other work.
+ * started, when its host or its GPU was busy with other work. Waits that are compared with other steps are
+ * shorter where another rank is late.
  */
 static int is_explained(const struct findings *findings, const struct waited *waited)
 {
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        int32_t shared = 0;
-        for (int32_t step = waited->set.first; step <= waited->set.last; step++)
-            shared += finding_has_step(finding, step);
-        if (finding->confidence > CONFIDENCE_LOW && shared * 2 > waited->set.last - waited->set.first + 1)
+        if (finding->confidence > CONFIDENCE_LOW && !is_too_small(finding, waited) &&
+            (waited->by_past || is_in_steps(finding, waited)))
             return 1;
     }
     return 0;
+}
+
+/* A rank that seems to be late beside one without a trace may have waited for it. */
+static void doubt_smaller(struct findings *findings, const struct waited *waited)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (is_too_small(&findings->items[i], waited))
+            finding_ask(findings, &findings->items[i], RULE_LOST_RECORDS, 1);
 }
 
 /* Adds the wait that cost the job most, if any is certain. */
@@ -386,11 +493,11 @@ static int take_waited(struct absent *absent, const struct diagnose_options *opt
     struct waited waited = {.cost_ns = 0};
     if (find_waited(absent, &waited))
         return -1;
-    int is_finding =
-        waited.cost_ns > 0 && is_told_from_network(absent, &waited) && !is_explained(findings, &waited);
+    int is_finding = waited.cost_ns > 0 && !is_explained(findings, &waited);
     hide(absent, !is_finding);
     if (!is_finding)
         return 0;
+    doubt_smaller(findings, &waited);
     struct finding *finding = findings_add(findings);
     if (!finding)
         return -1;

@@ -51,19 +51,43 @@ static int is_pair(const struct job_instance *instance)
     return instance->function == FUNCTION_SEND || instance->function == FUNCTION_RECV;
 }
 
-/* Whether a rank takes part in an instance that all leave together. */
+/* Whether a rank takes part in an instance that some member cannot leave before it has begun. */
 static int takes_part(const struct job_instance *instance, int32_t rank, const int64_t *numbers)
 {
     if (is_pair(instance))
         return instance->sender != instance->receiver &&
                (instance->sender == rank || instance->receiver == rank);
-    return numbers[instance->communicator] >= 0 && function_is_full_exchange(instance->function);
+    return numbers[instance->communicator] >= 0 &&
+           (function_is_full_exchange(instance->function) || function_has_root(instance->function));
 }
 
-/* The shortest stay of the members but `rank`; TIME_UNKNOWN if that of one is not known. */
+/* From the last start of the members but `rank` to their last end, by aligned clocks; TIME_UNKNOWN. */
+static int64_t time_to_last_end(const struct job *job, const struct job_instance *instance, int32_t rank)
+{
+    int64_t start_ns = INT64_MIN, end_ns = INT64_MIN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        int64_t began_ns = job_rough_time(job, member, member->start_ns),
+                ended_ns = job_rough_time(job, member, member->end_ns);
+        if (member->rank == rank)
+            continue;
+        if (began_ns == TIME_UNKNOWN || ended_ns == TIME_UNKNOWN)
+            return TIME_UNKNOWN;
+        start_ns = began_ns > start_ns ? began_ns : start_ns;
+        end_ns = ended_ns > end_ns ? ended_ns : end_ns;
+    }
+    return end_ns == INT64_MIN ? TIME_UNKNOWN : end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+/*
+ * How long the last of the members but `rank` to begin stayed: the shortest stay, or until all had left where
+ * they leave one by one; TIME_UNKNOWN if that of one is not known.
+ */
 static int64_t stay_of_others(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
     int64_t least_ns = INT64_MAX;
+    if (function_has_root(instance->function))
+        return time_to_last_end(job, instance, rank);
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         if (member->rank == rank)
@@ -107,19 +131,20 @@ static int is_whole(const struct job *job, const struct job_instance *instance)
            (size_t)instance->members == job->communicators[instance->communicator].member_list_count;
 }
 
-/* When the members left, by the records of others if there are any; TIME_UNKNOWN. */
+/* When the members left, the last of them, by the records of others if there are any; TIME_UNKNOWN. */
 static int64_t end_of(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
-    int64_t end_ns = TIME_UNKNOWN;
+    int64_t end_ns = TIME_UNKNOWN, own_ns = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         int64_t at_ns = job_rough_time(job, member, member->end_ns);
-        if (at_ns != TIME_UNKNOWN && (end_ns == TIME_UNKNOWN || member->rank != rank))
+        if (member->rank == rank)
+            own_ns = at_ns;
+        else if (at_ns != TIME_UNKNOWN &&
+                 (end_ns == TIME_UNKNOWN || (function_has_root(instance->function) && at_ns > end_ns)))
             end_ns = at_ns;
-        if (end_ns != TIME_UNKNOWN && member->rank != rank)
-            break;
     }
-    return end_ns;
+    return end_ns == TIME_UNKNOWN ? own_ns : end_ns;
 }
 
 /* As many earlier operations of a rank are looked at for the one that ended last. */
@@ -251,7 +276,7 @@ static struct stillness stillness_in(const struct absent_waits *waits, const str
 {
     const struct job_operation *first = job_member(waits->job, instance, 0);
     const struct stillness none = {.at_any_ns = INT64_MAX};
-    return is_pair(instance) || first->is_tree || first->may_be_tree
+    return is_pair(instance) || function_has_root(instance->function) || first->is_tree || first->may_be_tree
                ? none
                : stillness_of(waits->job, instance, waits->numbers[instance->communicator]);
 }
@@ -282,7 +307,8 @@ static void measure_wait(const struct absent_waits *waits, const struct job_inst
                !(is_recorded && instance->members < instance->expected))
         wait->transfer_ns = pick_quantile(usual.transfer_ns, usual.transfers, 0.5);
     else if (is_recorded)
-        wait->transfer_ns = instance->transfer_ns;
+        wait->transfer_ns = function_has_root(instance->function) ? stay_of_others(waits->job, instance, -1)
+                                                                  : instance->transfer_ns;
     wait->wire_ns = usual.transfers ? pick_quantile(usual.wire_ns, usual.transfers, 0.5) : wait->transfer_ns;
     if (usual.intervals)
         wait->usual_ns = pick_quantile(usual.interval_ns, usual.intervals, 0.5);
@@ -308,6 +334,96 @@ static int add_instance(struct absent_waits *waits, size_t number)
     if (array_reserve((void **)&waits->items, &waits->capacity, waits->count + 1, sizeof *waits->items))
         return -1;
     waits->items[waits->count++] = wait;
+    return 0;
+}
+
+/* A wait without sisters, and the place of the step that it is compared at. */
+struct past {
+    size_t wait;
+    int64_t stay_ns;
+    int64_t bytes;
+    int32_t communicator;
+    int32_t position; /* in the step, of the first other member */
+};
+
+static int by_place_and_stay(const void *left, const void *right)
+{
+    const struct past *a = left, *b = right;
+    int order = compare_integers(a->communicator, b->communicator);
+    order = order ? order : compare_integers(a->position, b->position);
+    order = order ? order : compare_integers(a->bytes, b->bytes);
+    order = order ? order : compare_integers(a->stay_ns, b->stay_ns);
+    return order ? order : compare_integers((int64_t)a->wait, (int64_t)b->wait);
+}
+
+static int is_same_place(const struct past *a, const struct past *b)
+{
+    return a->communicator == b->communicator && a->position == b->position && a->bytes == b->bytes;
+}
+
+/* Whether the start of each other member is recorded: an assumed one may come before the wait. */
+static int are_starts_known(const struct absent_waits *waits, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        if (job_member(waits->job, instance, i)->inferred)
+            return 0;
+    return 1;
+}
+
+/* The waits that only other steps can tell from transfers. Returns their number. */
+static size_t list_past(const struct absent_waits *waits, struct past *list)
+{
+    const struct job *job = waits->job;
+    size_t count = 0;
+    for (size_t i = 0; i < waits->count; i++) {
+        const struct absent_wait *wait = &waits->items[i];
+        const struct job_instance *instance = &job->instances[wait->instance];
+        int32_t at = job_member_at(job, instance, 0), position = waits->baseline->positions[at],
+                role = waits->baseline->role_of_rank[job->operations[at].rank];
+        if (wait->stay_ns != TIME_UNKNOWN && wait->transfer_ns == TIME_UNKNOWN && !is_pair(instance) &&
+            position >= 0 && role >= 0 && is_whole(job, instance) && are_starts_known(waits, instance))
+            list[count++] = (struct past){i, wait->stay_ns, job->operations[at].bytes, instance->communicator,
+                                          position_in_step(&waits->baseline->roles[role], position)};
+    }
+    return count;
+}
+
+/* The waits of one place, the shortest first. In quiet steps, other work of the members hides no wait. */
+static void compare_with_quiet(struct absent_waits *waits, const struct past *place, size_t count)
+{
+    size_t quiet = (count - 1) / 4 + 1, owns = 0;
+    int64_t quiet_ns = place[quiet - 1].stay_ns, own_ns[MOST_SISTERS];
+    for (size_t i = 0; i < quiet && owns < MOST_SISTERS; i++)
+        own_ns[owns++] = own_of_members(waits, &waits->job->instances[waits->items[place[i].wait].instance]);
+    int64_t usual_ns = pick_quantile(own_ns, owns, 0.5) + quiet_ns;
+    for (size_t i = 0; i < count; i++) {
+        struct absent_wait *wait = &waits->items[place[i].wait];
+        wait->transfer_ns = wait->wire_ns = quiet_ns;
+        wait->usual_ns = usual_ns;
+        wait->unclear_ns = quiet_ns < wait->stay_ns ? quiet_ns : wait->stay_ns;
+        wait->is_by_past = 1;
+    }
+}
+
+/*
+ * Without sisters, the quiet steps of the same place, its lowest quarter, tell how long a transfer takes.
+ * What happens in all steps remains unknown. Returns -1 when memory runs out.
+ */
+static int compare_with_past(struct absent_waits *waits)
+{
+    size_t steps = (size_t)(waits->baseline->step_count - waits->baseline->first_step);
+    struct past *list = array_new(waits->count, sizeof *list);
+    if (!list)
+        return -1;
+    size_t count = list_past(waits, list);
+    array_sort(list, count, sizeof *list, by_place_and_stay);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i; end < count && is_same_place(&list[i], &list[end]);)
+            end++;
+        if ((end - i) * 4 >= 3 * steps)
+            compare_with_quiet(waits, &list[i], end - i);
+    }
+    free(list);
     return 0;
 }
 
@@ -350,6 +466,8 @@ int absent_waits_init(struct absent_waits *waits, const struct job *job, const s
     for (size_t i = 0; i < job->instance_count; i++)
         if (add_instance(waits, i))
             return -1;
+    if (has_no_trace(job, rank) && compare_with_past(waits))
+        return -1;
     array_sort(waits->items, waits->count, sizeof *waits->items, by_end);
     measure_excess(waits);
     return 0;
@@ -361,7 +479,7 @@ void absent_waits_release(struct absent_waits *waits)
     free(waits->items);
 }
 
-void absent_waits_sum(const struct absent_waits *waits, double *row)
+void absent_waits_sum(const struct absent_waits *waits, int by_past, double *row)
 {
     const struct baseline *baseline = waits->baseline;
     for (int32_t step = 0; step < baseline->step_count; step++)
@@ -369,5 +487,6 @@ void absent_waits_sum(const struct absent_waits *waits, double *row)
     for (size_t i = 0; i < baseline->warm_up_count; i++)
         row[baseline->warm_up[i]] = NAN;
     for (size_t i = 0; i < waits->count; i++)
-        row[waits->job->instances[waits->items[i].instance].step] += (double)waits->items[i].excess_ns;
+        if (by_past || !waits->items[i].is_by_past)
+            row[waits->job->instances[waits->items[i].instance].step] += (double)waits->items[i].excess_ns;
 }

@@ -367,9 +367,9 @@ int findings_take_late_notices(struct findings *findings, const struct job *job,
 /* -------------------- absent_ranks.c -------------------- */
 
 /*
- * Adds a finding about a rank without a trace that the others wait for, if network steps or the operations
- * of other ranks show how long (absent_waits.c), and a slow network does not explain it as well. Fills in
- * findings->hidden_wait. Call it last.
+ * Adds a finding about a rank without a trace that the others wait for, if network steps, or the operations
+ * of other ranks or steps, show how long (absent_waits.c), and a slow network does not explain it as well.
+ * Fills in findings->hidden_wait. Call it last.
  */
 int findings_take_absent(struct findings *findings, const struct job *job, const struct baseline *baseline,
                          const struct diagnose_options *options, struct error *error);

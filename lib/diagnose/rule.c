@@ -128,7 +128,7 @@ const struct rule rules[RULE_COUNT] = {
          "the rank shares a process with ranks that cannot be distinguished from it"},
     [RULE_LOST_RECORDS] = {"lost-records", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, NULL,
                            "1 if one of its ranks has a file that may be lost or a record that ends in its "
-                           "steps, or if a rank has no trace, else 0",
+                           "steps, or if its cost is below that of waits for a rank without a trace, else 0",
                            "the excess may be operations in the lost records"},
     [RULE_SILENT_RANK] = {"silent-rank", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_UNEXPLAINED,
                           "jobs with a rank without a trace",

@@ -498,6 +498,7 @@ struct absent_wait {
     int64_t excess_ns;   /* what they waited, up to what the rank took longer than its peers */
     int64_t unclear_ns;  /* time in which waiting cannot be told from transfers */
     int64_t pace_ns;     /* average distance of network steps, if these show the wait; else 0 */
+    int is_by_past;      /* transfer_ns is that of other steps, for lack of sisters */
 };
 
 struct absent_waits {
@@ -521,8 +522,8 @@ int absent_waits_init(struct absent_waits *waits, const struct job *job, const s
                       int32_t rank);
 void absent_waits_release(struct absent_waits *waits);
 
-/* Sums up the excess by step; NAN in steps that are warm-up. */
-void absent_waits_sum(const struct absent_waits *waits, double *row);
+/* Sums up the excess by step, with or without what only other steps tell; NAN in steps that are warm-up. */
+void absent_waits_sum(const struct absent_waits *waits, int by_past, double *row);
 
 /* -------------------- transfer_groups.c -------------------- */
 

@@ -94,6 +94,49 @@ class AbsentRanks(Case):
                 found = self.lose([rank], f"{options} --dialect {recorder} --seed 13 --fault throttle:3:5:15:90")
                 self.assertEqual([row[:2] for row in found], [("compute", [3])])
 
+    def test_other_steps_show_the_wait(self):
+        """One communicator, no network steps: operations take longer in some steps, those after computing only."""
+        job = "--shape ddp --ranks 8 --per-node 4 --layers 3 --steps 20 --noise 1 --compute 3 "
+        for fault, recorder, first in (
+            ("host:5:8:19:40%:forward", "inspector-2.30", 8),
+            ("host:2:3:19/4:50%:forward", "kineto", 3),
+        ):
+            rank = int(fault.split(":")[1])
+            with self.subTest(fault=fault):
+                found = self.lose([rank], job + f"--dialect {recorder} --seed 16 --fault {fault}")
+                self.assertEqual([row[:3] for row in found], [("late", [rank], "medium")])
+                self.assertIn(found[0][3], (first, first + 1))  # The step in which something begins may count as warm-up.
+                self.assertIn("other steps", self.answer["findings"][0]["evidence"])
+            with self.subTest("healthy", recorder=recorder):
+                self.assertEqual(self.lose([rank], job + f"--dialect {recorder} --seed 17", status=0), [])
+            for other in "throttle:6:8:19:60", "switch:0-3:8:19:300", "links:7:8:19:200":
+                with self.subTest("another fault", fault=other, recorder=recorder):
+                    self.lose([rank], job + f"--dialect {recorder} --seed 18 --fault {other}", status=0)
+                    self.assertNotIn("late", [finding["kind"] for finding in self.answer["findings"]])
+
+    def test_operations_with_a_root(self):
+        """Those that only send to the root of a Reduce do not wait; the root does."""
+        job = "--shape zero1 --ranks 8 --per-node 4 --layers 3 --steps 18 --noise 1 --compute 3 "
+        for recorder in "kineto", "chrome-v7":
+            with self.subTest(recorder=recorder):
+                found = self.lose([6], job + f"--dialect {recorder} --seed 19 --fault throttle:6:7:17:80")
+                self.assertEqual([row[:3] for row in found], [("late", [6], "medium")])
+                self.assertIn(found[0][3], (7, 8))
+            with self.subTest("another fault", recorder=recorder):
+                self.lose([6], job + f"--dialect {recorder} --seed 19 --fault links:5:7:17:800", status=0)
+                self.assertNotIn(("late", "medium"), [(row["kind"], row["confidence"]) for row in self.answer["findings"]])
+            with self.subTest("healthy", recorder=recorder):
+                self.assertEqual(self.lose([6], job + f"--dialect {recorder} --seed 20", status=0), [])
+
+    def test_a_member_seems_to_be_slow_because_it_waited(self):
+        """In a tree, kernels of some members stop early, so they seem to compute until the next operation."""
+        job = "--shape ddp --ranks 16 --per-node 8 --layers 3 --steps 16 --algorithm tree --network-gbs 25 --nvlink-gbs 200 "
+        job += "--dialect chrome-v6 "
+        for rank, seed in (6, 51), (14, 51):
+            with self.subTest(rank=rank):
+                found = self.lose([rank], job + f"--seed {seed} --fault gpu-share:{rank}:7:12:84")
+                self.assertEqual([row[:3] for row in found], [("late", [rank], "medium")])
+
     def test_without_network_steps(self):
         """Waiting and transferring look the same, whether or not the rank is slow."""
         for fault in "", "--fault host:2:0:17:30%":
