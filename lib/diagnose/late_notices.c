@@ -583,7 +583,8 @@ static int measure_gain(struct late_search *it, int64_t *gain_ns)
  */
 static int64_t shown_cost_ns(const struct lengthening *lengthening, int64_t slow_ns)
 {
-    double sure_ns = (double)lengthening->longer_ns - limit_of(LIMIT_ERRORS) * lengthening->error_ns;
+    double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns;
+    double sure_ns = ((double)lengthening->some_ns - doubt) * lengthening->part;
     return !lengthening->is_known || sure_ns <= 0 ? 0
            : sure_ns < (double)slow_ns            ? (int64_t)sure_ns
                                                   : slow_ns;
