@@ -436,6 +436,17 @@ static int may_have_waited(const struct explaining_network *it, const struct slo
     return 0;
 }
 
+/*
+ * Whether durations are all that is known of the operations: contended cores slow the transfers of a host,
+ * too, and neither network steps nor late notices would show it.
+ */
+static int has_durations_only(const struct explaining_network *it, const struct slow_network *found)
+{
+    const struct job_instance *instance = &it->job->instances[it->groups.items[found->group].instance];
+    return !found->slow_links && instance->members > 0 && job_member(it->job, instance, 0)->stamped &&
+           !job_records_calls(it->job, job_member(it->job, instance, 0)->rank);
+}
+
 /* Whether a finding has one of the ranks, in most of the steps. */
 static int is_of(const struct finding *finding, const struct slow_network *found, size_t ranks)
 {
@@ -476,7 +487,7 @@ static int take(struct explaining_network *it, const struct slow_network *found)
     if (measure(it, found, &measured))
         return -1;
     if (measured.own_ns * 2 > measured.slowness.slow_ns || may_have_waited(it, found) ||
-        is_told(it, found, measured.gain_ns))
+        has_durations_only(it, found) || is_told(it, found, measured.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);
     if (!finding || fill(it, found, &measured, finding) || ask(it, found, &measured, finding))

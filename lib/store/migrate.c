@@ -53,9 +53,11 @@ static const char *protocol_word(int number)
 
 static const char *end_source_word(int number)
 {
-    static const char *const words[] = {
-        [END_UNKNOWN] = "unknown", [END_KERNEL] = "kernel", [END_PROXY] = "proxy", [END_HOST] = "host",
-        [END_DUMP] = "dump"};
+    static const char *const words[] = {[END_UNKNOWN] = "unknown",
+                                        [END_KERNEL] = "kernel",
+                                        [END_PROXY] = "proxy",
+                                        [END_HOST] = "host",
+                                        [END_DUMP] = "dump"};
     return words[number];
 }
 

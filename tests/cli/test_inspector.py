@@ -296,3 +296,28 @@ class Parts(Case):
                 if not proxies:  # the file has several parts
                     self.assertGreater(self.rows("SELECT max(operation_id & 4294967295) FROM operation")[0][0], len(content) // 100)
                 self.assertEqual(self.answers("-j1", "great.log"), packed)
+
+
+class Stamps(Case):
+    """Operations without kernel times ended before their record was dumped."""
+    JOB = "--ranks 8 --per-node 4 --layers 2 --steps 20 --seed 7"
+
+    def findings(self, options):
+        files, _ = self.simulate(f"{self.JOB} {options}")
+        return [(f["kind"], f["rank"], f["confidence"]) for f in self.json("diagnose", *files)["findings"] if f["confidence"] != "low"]
+
+    def test_a_late_rank_between_sends(self):
+        ring = "--shape context --cp 4 --dialect inspector-2.30"
+        self.assertEqual(self.findings(f"{ring} --fault loader:5:6:12:60%"), [("host", 5, "high")])
+        self.assertEqual(self.findings(ring), [])
+
+    def test_without_call_times(self):
+        """Whether host or GPU was late is not known."""
+        terse = "--shape fsdp --dialect inspector-2.30-terse"
+        self.assertEqual(self.findings(f"{terse} --fault loader:5:6:12:60%"), [("late", 5, "medium")])
+        self.assertEqual(self.findings(terse), [])
+
+    def test_the_store_names_the_source(self):
+        files, _ = self.simulate(f"{self.JOB} --shape context --cp 4 --dialect inspector-2.30")
+        self.run_program("ingest", "-q", *files)
+        self.assertEqual(self.rows("SELECT DISTINCT end_source FROM v_operation WHERE function IN ('Send', 'Recv')"), [("dump",)])
