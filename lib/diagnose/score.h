@@ -186,9 +186,10 @@ struct explanation {
     double leaf_part; /* the part of it after AllReduces that other ranks left later by half of it: trees end
                          sooner on some ranks */
     int on_estimates; /* most of it is own time after ends that are estimated */
-    double most_part; /* the largest part of an own time that the fault may be */
-    double certainty; /* log odds, after penalties */
-    int64_t gain_ns;  /* gain of the job by replay, beyond the gain of the explanations before it */
+    double doubted_part; /* the part of it that clocks, which may be off, may make of such ends */
+    double most_part;    /* the largest part of an own time that the fault may be */
+    double certainty;    /* log odds, after penalties */
+    int64_t gain_ns;     /* gain of the job by replay, beyond the gain of the explanations before it */
     int64_t
         margin_ns;   /* time by which its ranks arrived after all others: the direct loss of their partners */
     int64_t slow_ns; /* excess of its ranks in its steps, limited to what others waited; mean over roles */
