@@ -519,11 +519,16 @@ static inline int64_t scale(int64_t value, double by)
  * offset_i <= leave_i - come_j. Relative to clock `reference`, the offsets that satisfy all meetings form one
  * interval per clock (shortest paths, Bellman and Ford). The middle of the interval is the offset and half
  * its width is the uncertainty. No probability is involved: the true offset lies inside if the premises hold.
+ *
+ * Where participants of meetings stop at nearly the same time, the median difference of their stops is a
+ * better estimate than the middle (align_clock.nearer_ns).
  */
 struct align_visit {
     int32_t clock;
-    int64_t come_ns; /* both on the local clock */
+    int64_t come_ns; /* all on the local clock */
     int64_t leave_ns;
+    int64_t stop_ns; /* if has_stop: when it stopped, at nearly the same time as the others */
+    int has_stop;
 };
 
 /*
@@ -560,6 +565,8 @@ struct align_clock {
     enum align_state state;
     int64_t offset_ns; /* to be added to scale x (local - origin) + origin */
     int64_t uncertainty_ns;
+    int64_t nearer_ns; /* what to add to the offset so that stops agree best; 0: stops do not tell */
+    int64_t doubt_ns;  /* how far the offset plus nearer_ns may be off: the uncertainty, or less by stops */
     double scale;
     int64_t origin_ns; /* the local time that scaling leaves as it is */
 };

@@ -402,7 +402,9 @@ struct tally {
     int64_t estimated_ns; /* part of it after ends that are estimated */
     int64_t others_ns;    /* own time at all of its places, without the fault */
     int64_t slower_ns;    /* part of it at places where the fault is noticeable */
+    int64_t doubted_ns;   /* part of it that is less than clocks may make of such ends */
     int32_t rank;
+    int is_steady;
     int64_t *by_tag;      /* [tag + 1] */
     int64_t *by_position; /* of the role of the rank */
 };
@@ -522,6 +524,8 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
         tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
         tally->sum_ns += fault_ns;
         tally->estimated_ns += job_is_own_estimated(tally->it->source.job, at) ? fault_ns : 0;
+        tally->doubted_ns +=
+            fault_ns <= job_own_doubt(tally->it->source.job, at, tally->is_steady) ? fault_ns : 0;
         tally->hidden_ns +=
             may_hide_receive(tally->it->source.job, tally->it->source.baseline, at, fault_ns) ? fault_ns : 0;
         tally->leaf_ns += may_be_leaf(tally->it->source.job, at, fault_ns) ? fault_ns : 0;
@@ -539,6 +543,7 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
     size_t positions = role >= 0 ? (size_t)it->source.baseline->roles[role].length : 0;
     struct tally tally = {.it = it,
                           .rank = fault->rank,
+                          .is_steady = fault->is_steady,
                           .by_tag = array_new(job->tags.count + 1, sizeof *tally.by_tag),
                           .by_position = array_new(positions + 1, sizeof *tally.by_position)};
     int failed = !tally.by_tag || !tally.by_position || fault_each(&at, &it->source, count_fault, &tally);
@@ -552,6 +557,7 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
         fault->on_estimates = tally.estimated_ns * 2 > tally.sum_ns;
         if (!fault->is_steady)
             fault->slower_part = tally.others_ns > 0 ? ratio_of(tally.slower_ns, tally.others_ns) : 1;
+        fault->doubted_part = ratio_of(tally.doubted_ns, tally.sum_ns);
     }
     free(tally.by_tag);
     free(tally.by_position);

@@ -141,8 +141,8 @@ static void ask(const struct findings *findings, struct finding *finding,
         finding_ask(findings, finding, RULE_LEAF_OF_TREE, explanation->leaf_part);
     if (may_be_one(explanation, job))
         finding_ask(findings, finding, RULE_EXCHANGE, explanation->common_part);
-    finding_ask(findings, finding, RULE_ESTIMATED_STEADY,
-                explanation->on_estimates ? explanation->is_steady : NOT_ASKED);
+    finding_ask(findings, finding, RULE_ESTIMATED_CLOCKS,
+                explanation->on_estimates ? explanation->doubted_part : NOT_ASKED);
     finding_ask(findings, finding, RULE_ESTIMATED,
                 explanation->on_estimates || !job_records_calls(job, finding->rank));
     finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));

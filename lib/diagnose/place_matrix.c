@@ -437,13 +437,17 @@ static int has_open_end(const struct job *job, int32_t of_group)
     return 0;
 }
 
-/* Own time may contain the rest of a send or receive whose end only the proxy or the host recorded. */
+/*
+ * Own time may contain the rest of a send or receive whose end only the proxy or the host recorded. Estimated
+ * ends are no earlier than when both sides could go on.
+ */
 static int may_hide_end(const struct job *job, const struct job_operation *operation)
 {
     if (operation->previous < 0)
         return 1;
     const struct job_operation *previous = &job->operations[operation->previous];
-    return (previous->function == FUNCTION_SEND && previous->ends != ENDS_BY_KERNEL) ||
+    return (previous->function == FUNCTION_SEND && previous->ends != ENDS_BY_KERNEL &&
+            previous->ends != ENDS_ESTIMATED) ||
            (previous->function == FUNCTION_RECV && previous->ends == ENDS_BY_HOST);
 }
 

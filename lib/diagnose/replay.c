@@ -113,7 +113,8 @@ static void take_own_times(struct replay *replay, const struct job_rank *rank)
          * A receive may hold the stream for longer than its kernel records. Its transfer contains that time.
          */
         if (after >= 0 && after == operation->previous && job->operations[after].function == FUNCTION_RECV &&
-            operation->own_ns != TIME_UNKNOWN && operation->own_ns < replay->own_ns[i])
+            job->operations[after].ends != ENDS_ESTIMATED && operation->own_ns != TIME_UNKNOWN &&
+            operation->own_ns < replay->own_ns[i])
             replay->own_ns[i] = operation->own_ns;
         /* Lateness of hidden origin that was attributed to the rank. */
         if (operation->own_ns == TIME_UNKNOWN && excess_ns_at(replay->excess, i) > replay->own_ns[i])

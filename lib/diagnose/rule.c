@@ -150,11 +150,11 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_IRREGULAR] = {"irregular", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_REGULAR, NULL,
                         "the share of operations that have a place in a step",
                         "most steps of the job differ from each other"},
-    [RULE_ESTIMATED_STEADY] = {"estimated-steady", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ALL,
-                               "traces with estimated end times: clocks that are off by the same amount in "
-                               "all steps make them too early for one rank",
-                               "the share of the steps after the warm-up that the fault covers",
-                               "the fault covers all steps and is based on estimated end times"},
+    [RULE_ESTIMATED_CLOCKS] =
+        {"estimated-clocks", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "traces with estimated end times: clocks that are off make them too early for one rank",
+         "the share of the fault that is less, in each operation, than the clocks of its ranks may be off",
+         "the clocks do not show the estimated end times precisely enough"},
     [RULE_WORTH] = {"worth", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH, NULL,
                     "its worth in each step, in units of --min-gain of the median step",
                     "the fault costs too little"},

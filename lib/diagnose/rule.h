@@ -137,7 +137,7 @@ enum rule_id {
     RULE_RECEIVERS_DRAIN,
     /* There is nothing to compare the rank with. */
     RULE_IRREGULAR,
-    RULE_ESTIMATED_STEADY,
+    RULE_ESTIMATED_CLOCKS,
     /* The cost is too small to report, or part of the design of the job. */
     RULE_WORTH,
     RULE_ONE_PLACE,

@@ -119,6 +119,12 @@ static int meets(const struct job *job, const struct job_instance *instance, con
     return 1;
 }
 
+/* Whether it records when its kernel stopped. The kernels of a tree do not stop together. */
+static int stops_with_others(const struct job_operation *operation)
+{
+    return operation->ends == ENDS_BY_KERNEL && !operation->is_tree && !operation->may_be_tree;
+}
+
 static void add_meeting(const struct job *job, const struct job_instance *instance, const int64_t *left,
                         struct meetings *meetings)
 {
@@ -131,7 +137,9 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
         meetings->visits[meetings->visit_count++] = (struct align_visit){
             .clock = rank->clock,
             .come_ns = member->start_ns + delay_ns + rank->clock_offset_ns,
-            .leave_ns = left[member - job->operations] + delay_ns + rank->clock_offset_ns};
+            .leave_ns = left[member - job->operations] + delay_ns + rank->clock_offset_ns,
+            .stop_ns = member->end_ns + delay_ns + rank->clock_offset_ns,
+            .has_stop = stops_with_others(member)};
     }
 }
 
@@ -243,6 +251,8 @@ static void take_clock(struct job_rank *rank, const struct align_clock *clock, i
         return;
     rank->clock_offset_ns += clock->offset_ns;
     rank->clock_uncertainty_ns = clock->uncertainty_ns;
+    rank->clock_doubt_ns = clock->doubt_ns;
+    rank->clock_nearer_ns = clock->nearer_ns;
 }
 
 static int has_stamped(const struct job *job)

@@ -137,11 +137,12 @@ int job_build_timelines(struct job *job, struct error *error);
  * Estimates the ends of kernels that record their start but not their stop (NVIDIA/nccl#1973), and that have
  * no proxy operations to show it. An operation is over at the latest when the next one on its stream begins,
  * and so are those operations of other ranks that end together with it. So the end of all members of a full
- * exchange is the earliest such beginning in common time; the end of a pair is that of either side; the end
- * of a group is the latest of its pairs. If the estimate is too late, all ranks have the same amount too
- * little own time, and differences between ranks remain (ENDS_ESTIMATED). This is done only if most kernels
- * of a job have no stop. Otherwise the kernels with a stop show who waited, and estimates would blur that.
- * Streams and clocks must be known. Returns -1 when out of memory.
+ * exchange is the earliest such beginning in common time. A pair is over by then, too, but no later than the
+ * usual time of such pairs after both sides began; the end of a group is the latest of its pairs. Own time
+ * counts only from the former, when others could go on: it is then too short on ranks that do not arrive
+ * last, and differences between ranks remain (ENDS_ESTIMATED). This is done only if most kernels of a job
+ * have no stop. Otherwise the kernels with a stop show who waited, and estimates would blur that. Streams and
+ * clocks must be known. Returns -1 when out of memory.
  */
 int job_estimate_ends(struct job *job, int *estimated);
 

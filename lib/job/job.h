@@ -181,6 +181,8 @@ struct job_rank {
     enum clock_method clock_method;
     int64_t clock_offset_ns;      /* converts the host clock to the run's common time, at clock_origin_ns */
     int64_t clock_uncertainty_ns; /* half the width of the interval that contains the offset */
+    int64_t clock_nearer_ns;      /* to be added to clock_offset_ns so that ends of exchanges agree best */
+    int64_t clock_doubt_ns;       /* how far the sum of both may be off */
     int64_t clock_origin_ns;
     double clock_scale;
     int has_rough_clock; /* of CLOCK_CONTRADICTORY: the offset is known to a few milliseconds */
@@ -577,6 +579,12 @@ int job_records_calls(const struct job *job, int32_t rank);
  * when they did.
  */
 int job_is_own_estimated(const struct job *job, const struct job_operation *operation);
+
+/*
+ * How far an estimated end before an operation may be off because clocks of ranks are, as an explanation of
+ * own time that is too long in all steps, or in some.
+ */
+int64_t job_own_doubt(const struct job *job, const struct job_operation *operation, int in_all_steps);
 
 /* -------------------- load_coverage.c -------------------- */
 

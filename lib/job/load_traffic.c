@@ -428,6 +428,34 @@ int job_is_own_estimated(const struct job *job, const struct job_operation *oper
            (may_stop_early && is_arrival_open(job, previous, operation->own_ns));
 }
 
+/*
+ * How far the clock of a rank may be off. What differs from step to step is hardly due to a clock that is off
+ * by the same amount, unless it is about as small as what ends of operations show of the clock's error.
+ */
+static int64_t clock_doubt(const struct job_rank *rank, int in_all_steps)
+{
+    return in_all_steps || rank->clock_doubt_ns < rank->clock_uncertainty_ns ? rank->clock_doubt_ns : 0;
+}
+
+int64_t job_own_doubt(const struct job *job, const struct job_operation *operation, int in_all_steps)
+{
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    int64_t most_ns = 0;
+    if (!job_is_own_estimated(job, operation))
+        return 0;
+    int32_t group = job->operations[operation->previous].group;
+    for (size_t i = (size_t)group; i < job->operation_count && job->operations[i].group == group; i++) {
+        int32_t number = job->operations[i].instance;
+        for (int32_t j = 0; number >= 0 && j < job->instances[number].members; j++) {
+            const struct job_rank *of = &job->ranks[job_member(job, &job->instances[number], j)->rank];
+            int64_t doubt_ns = clock_doubt(of, in_all_steps) + clock_doubt(rank, in_all_steps);
+            if (of->clock != rank->clock && doubt_ns > most_ns)
+                most_ns = doubt_ns;
+        }
+    }
+    return most_ns;
+}
+
 /* How many earlier operations are examined, for streams that an operation may have waited for. */
 enum { LOOK_BACK = 64 };
 

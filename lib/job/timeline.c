@@ -194,6 +194,101 @@ static int64_t instance_over(const struct job *job, const struct bounds *bounds,
     return least_ns;
 }
 
+/*
+ * A pair without a recorded end: how long after both sides had arrived it was over at the latest. If the next
+ * operation of a side follows immediately, this is the time of the transfer.
+ */
+struct pair_time {
+    int64_t bytes;
+    int64_t took_ns; /* may be negative if clocks are off */
+    int32_t sender;
+    int32_t receiver;
+    int32_t instance;
+};
+
+static int by_link_and_time(const void *left, const void *right)
+{
+    const struct pair_time *a = left, *b = right;
+    if (a->sender != b->sender)
+        return a->sender < b->sender ? -1 : 1;
+    if (a->receiver != b->receiver)
+        return a->receiver < b->receiver ? -1 : 1;
+    return a->bytes != b->bytes ? compare_integers(a->bytes, b->bytes)
+                                : compare_integers(a->took_ns, b->took_ns);
+}
+
+/*
+ * When the later side of a pair arrived, in common time. TIME_UNKNOWN if that is not known, and if the end of
+ * a side is recorded.
+ */
+static int64_t both_came(const struct job *job, const struct bounds *bounds,
+                         const struct job_instance *instance)
+{
+    int64_t last_ns = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        int is_shown = !member->inferred && !bounds->told[member->group];
+        int64_t start_ns = is_shown ? job_common_time(job, member, member->start_ns) : TIME_UNKNOWN;
+        if (start_ns == TIME_UNKNOWN)
+            return TIME_UNKNOWN;
+        last_ns = last_ns == TIME_UNKNOWN || start_ns > last_ns ? start_ns : last_ns;
+    }
+    return last_ns;
+}
+
+static size_t list_pairs(const struct job *job, const struct bounds *bounds, const int64_t *over_ns,
+                         struct pair_time *pairs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        int is_pair = instance->function == FUNCTION_SEND && over_ns[i] != TIME_UNKNOWN;
+        int64_t came_ns = is_pair ? both_came(job, bounds, instance) : TIME_UNKNOWN;
+        if (came_ns != TIME_UNKNOWN)
+            pairs[count++] = (struct pair_time){.bytes = job_member(job, instance, 0)->bytes,
+                                                .took_ns = over_ns[i] - came_ns,
+                                                .sender = instance->sender,
+                                                .receiver = instance->receiver,
+                                                .instance = (int32_t)i};
+    }
+    array_sort(pairs, count, sizeof *pairs, by_link_and_time);
+    return count;
+}
+
+static size_t count_alike(const struct pair_time *pairs, size_t count)
+{
+    size_t alike = 1;
+    while (alike < count && pairs[alike].sender == pairs->sender &&
+           pairs[alike].receiver == pairs->receiver && pairs[alike].bytes == pairs->bytes)
+        alike++;
+    return alike;
+}
+
+/* In a quarter of the equal pairs of two ranks, at least, one side goes on soon. */
+enum { USUAL_PART = 4 };
+
+/*
+ * What a side does after a pair delays its next operation, but is no part of the pair. So a pair is over when
+ * both sides had arrived and the usual time had passed. Returns -1 when out of memory.
+ */
+static int end_pairs(const struct job *job, const struct bounds *bounds, const int64_t *over_ns,
+                     int64_t *ends_ns)
+{
+    struct pair_time *pairs = array_new(job->instance_count, sizeof *pairs);
+    if (!pairs)
+        return -1;
+    size_t count = list_pairs(job, bounds, over_ns, pairs), alike;
+    for (size_t i = 0; i < count; i += alike) {
+        alike = count_alike(&pairs[i], count - i);
+        int64_t usual_ns = pairs[i + alike / USUAL_PART].took_ns;
+        for (size_t j = i; j < i + alike; j++)
+            if (pairs[j].took_ns > usual_ns)
+                ends_ns[pairs[j].instance] -= pairs[j].took_ns - usual_ns;
+    }
+    free(pairs);
+    return 0;
+}
+
 /* The latest end of the operations of a group, on the timeline of its rank; TIME_UNKNOWN. */
 static int64_t group_over(const struct job *job, const struct bounds *bounds, const int64_t *instances_over,
                           size_t head)
@@ -212,15 +307,21 @@ static int64_t group_over(const struct job *job, const struct bounds *bounds, co
         return TIME_UNKNOWN;
     int64_t end_ns = bound_ns + (last_ns - common_ns);
     end_ns = end_ns < bound_ns ? end_ns : bound_ns;
-    return end_ns > first->start_ns ? end_ns : first->start_ns;
+    /* Not at its start: there, only what the operation itself waited for ends (replay.c). */
+    return end_ns > first->start_ns ? end_ns : first->start_ns + 1;
 }
 
-static void end_group(struct job *job, size_t head, int64_t end_ns)
+/*
+ * Sets the end of a group, and when its stream was certainly free, from where own time counts: before that,
+ * its rank may have waited.
+ */
+static void end_group(struct job *job, size_t head, int64_t end_ns, int64_t free_ns)
 {
     int32_t group = job->operations[head].group;
     for (size_t i = head; i < job->operation_count && job->operations[i].group == group; i++) {
-        job->operations[i].end_ns = job->drafts.free_ns[i] = end_ns;
+        job->operations[i].end_ns = end_ns;
         job->operations[i].ends = ENDS_ESTIMATED;
+        job->drafts.free_ns[i] = free_ns;
     }
 }
 
@@ -242,24 +343,27 @@ int job_estimate_ends(struct job *job, int *estimated)
 {
     struct bounds bounds;
     int64_t *over_ns = array_new(job->instance_count, sizeof *over_ns);
-    int failed = bounds_init(&bounds, job) || !over_ns;
+    int64_t *ends_ns = array_new(job->instance_count, sizeof *ends_ns);
+    int failed = bounds_init(&bounds, job) || !over_ns || !ends_ns;
     *estimated = 0;
     int is_wanted = !failed && are_most_ends_unknown(job, &bounds);
     for (size_t i = 0; is_wanted && i < job->instance_count; i++)
-        over_ns[i] = instance_over(job, &bounds, &job->instances[i]);
+        over_ns[i] = ends_ns[i] = instance_over(job, &bounds, &job->instances[i]);
+    failed = failed || (is_wanted && end_pairs(job, &bounds, over_ns, ends_ns));
     for (size_t i = 0; is_wanted && i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         if (operation->group != (int32_t)i || bounds.told[i] || !operation->incomplete ||
             bounds.over_ns[i] == TIME_UNKNOWN)
             continue;
-        int64_t end_ns = group_over(job, &bounds, over_ns, i);
-        if (end_ns == TIME_UNKNOWN)
+        int64_t end_ns = group_over(job, &bounds, ends_ns, i), free_ns = group_over(job, &bounds, over_ns, i);
+        if (end_ns == TIME_UNKNOWN || free_ns == TIME_UNKNOWN)
             continue;
-        end_group(job, i, end_ns);
+        end_group(job, i, end_ns, free_ns);
         *estimated = 1;
     }
     bounds_release(&bounds);
     free(over_ns);
+    free(ends_ns);
     return failed ? -1 : 0;
 }
 

@@ -258,6 +258,19 @@ class Silence(Case):
                 for finding in findings:
                     self.assertIn(5, finding["candidates"])
 
+    def test_late_hosts_of_a_ring_that_notes_no_stops(self):
+        """The other ranks of a ring wait in sends and receives whose ends have to be estimated with the clocks of all ranks."""
+        job = "--shape context --ranks 8 --per-node 4 --layers 2 --cp 4 --steps 16 --dialect chrome-v7 --seed "
+        for seed, fault in ((51, "loader:6:0:15:30%:*"), (52, "checkpoint:3:5:15:40%:*"), (53, "throttle:5:0:15:30:*"), (52, None)):
+            with self.subTest(seed=seed, fault=fault):
+                traces, _ = self.simulate(job + str(seed) + (f" --fault {fault}" if fault else ""))
+                self.store.unlink(missing_ok=True)
+                self.run_program("ingest", *traces)
+                sure = [finding for finding in self.json("diagnose")["findings"] if finding["confidence"] != "low"]
+                kind, rank = fault.split(":")[:2] if fault else (None, None)
+                kind = "compute" if kind == "throttle" else "host"
+                self.assertEqual([(finding["kind"], finding["rank"]) for finding in sure], [(kind, int(rank))] if fault else [])
+
     def test_networks_alone(self):
         """Only proxy operations and their network steps: links are analyzed, ranks are not."""
         traces, _ = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 2 --steps 20 --dialect chrome-v2 --seed 5")

@@ -41,7 +41,18 @@ static void add_visit(struct world *world, int32_t clock, int64_t come_ns, int64
 {
     struct align_meeting *meeting = &world->meetings[world->problem.meeting_count - 1];
     world->visits[meeting->first + meeting->count++] =
-        (struct align_visit){clock, local_of(world, clock, come_ns), local_of(world, clock, leave_ns)};
+        (struct align_visit){.clock = clock,
+                             .come_ns = local_of(world, clock, come_ns),
+                             .leave_ns = local_of(world, clock, leave_ns)};
+}
+
+/* Records when the last visit stopped. */
+static void add_stop(struct world *world, int64_t stop_ns)
+{
+    const struct align_meeting *meeting = &world->meetings[world->problem.meeting_count - 1];
+    struct align_visit *visit = &world->visits[meeting->first + meeting->count - 1];
+    visit->stop_ns = local_of(world, visit->clock, stop_ns);
+    visit->has_stop = 1;
 }
 
 static void add_meeting(struct world *world)
@@ -287,6 +298,81 @@ static void drift_is_fitted(void **state)
     }
 }
 
+/*
+ * Clock 1 always comes 3000 before clock 0, and clock 2 meets only clock 1. Meetings take 200, every second
+ * one 1000, and participants stop `apart` before or after the others.
+ */
+static void solve_stops(struct world *world, int64_t meetings, int64_t apart_ns, struct align_clock *clocks)
+{
+    world_init(world, 3);
+    world->offset[1] = 700;
+    world->offset[2] = -400;
+    for (int64_t i = 0; i < meetings; i++) {
+        int64_t last = i * 100000 + 3000, end = last + (i % 2 ? 1000 : 200);
+        int64_t off = i % 4 < 2 ? apart_ns : -apart_ns;
+        for (int32_t first = 0; first < 2; first++) {
+            add_meeting(world);
+            add_visit(world, first, first ? last - 3000 : last, end);
+            add_stop(world, end);
+            add_visit(world, first + 1, last - 3000, end + off);
+            add_stop(world, end + off);
+        }
+    }
+    solve(world, clocks);
+}
+
+/* The middle of the interval of clock 1 is off by half of what it comes earlier; its stops are not. */
+static void stops_tell_more_than_the_middle(void **state)
+{
+    struct world world;
+    struct align_clock clocks[3];
+    solve_stops(&world, 10, 0, clocks);
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(clocks[i].state, ALIGN_SOLVED);
+        assert_true(llabs(clocks[i].offset_ns - world.offset[i]) > 1000);
+        assert_int_equal(clocks[i].offset_ns + clocks[i].nearer_ns, world.offset[i]);
+        assert_int_equal(clocks[i].doubt_ns, 0);
+    }
+    assert_int_equal(clocks[0].nearer_ns, 0);
+    assert_int_equal(clocks[0].doubt_ns, 0);
+}
+
+/* Stops that are 100 apart leave as much doubt, which adds up along a chain. */
+static void doubt_is_how_much_stops_differ(void **state)
+{
+    struct world world;
+    struct align_clock clocks[3];
+    solve_stops(&world, 12, 50, clocks);
+    assert_true(llabs(clocks[1].offset_ns + clocks[1].nearer_ns - world.offset[1]) <= 50);
+    assert_in_range(clocks[1].doubt_ns, 50, 100);
+    assert_in_range(clocks[2].doubt_ns, clocks[1].doubt_ns + 50, clocks[1].doubt_ns + 100);
+}
+
+/* The middle stays where there are few stops, or where they do not agree. */
+static void where_stops_do_not_tell(void **state)
+{
+    struct world world;
+    struct align_clock clocks[3];
+    for (int few = 0; few < 2; few++) {
+        solve_stops(&world, few ? 4 : 12, few ? 0 : 900, clocks);
+        assert_int_equal(clocks[1].state, ALIGN_SOLVED);
+        assert_int_equal(clocks[1].nearer_ns, 0);
+        assert_int_equal(clocks[1].doubt_ns, clocks[1].uncertainty_ns);
+    }
+}
+
+/* Stops that are recorded wrongly, all by as much, agree with each other and not with the constraints. */
+static void not_beyond_the_interval(void **state)
+{
+    struct world world;
+    struct align_clock clocks[3];
+    solve_stops(&world, 10, 0, clocks);
+    for (size_t i = 0; i < 2 * 10; i++)
+        world.visits[world.meetings[i].first + 1].stop_ns += 100000;
+    solve(&world, clocks);
+    assert_int_equal(llabs(clocks[1].nearer_ns), clocks[1].uncertainty_ns);
+}
+
 static void nobody_meets(void **state)
 {
     struct world world;
@@ -307,6 +393,10 @@ int main(void)
         cmocka_unit_test(a_jump_contradicts),
         cmocka_unit_test(drift_is_fitted),
         cmocka_unit_test(nobody_meets),
+        cmocka_unit_test(stops_tell_more_than_the_middle),
+        cmocka_unit_test(where_stops_do_not_tell),
+        cmocka_unit_test(doubt_is_how_much_stops_differ),
+        cmocka_unit_test(not_beyond_the_interval),
         cmocka_unit_test(late_news_make_it_rough),
         cmocka_unit_test(late_news_are_left_out),
     };

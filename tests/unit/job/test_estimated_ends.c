@@ -112,7 +112,7 @@ static void not_before_its_begin(void **state)
     at(&play, 1, 1)->start_ns = 1500;
     estimate(&play);
     assert_int_equal(at(&play, 0, 0)->end_ns, 1000);
-    assert_int_equal(at(&play, 1, 0)->end_ns, 1200);
+    assert_int_equal(at(&play, 1, 0)->end_ns, 1201);
 }
 
 /*
@@ -179,8 +179,12 @@ static void a_group_of_pairs(void **state)
         at(&play, rank, 0)->instance = at(&play, to, 1)->instance = rank;
         play.members[2 * rank] = rank * CALLS;
         play.members[2 * rank + 1] = to * CALLS + 1;
-        play.instances[rank] = (struct job_instance){
-            .function = FUNCTION_SEND, .members = 2, .expected = 2, .first_member = (uint32_t)(2 * rank)};
+        play.instances[rank] = (struct job_instance){.function = FUNCTION_SEND,
+                                                     .members = 2,
+                                                     .expected = 2,
+                                                     .sender = rank,
+                                                     .receiver = to,
+                                                     .first_member = (uint32_t)(2 * rank)};
     }
     for (int rank = 0; rank < RANKS; rank++)
         at(&play, rank, 2)->instance = -1;
@@ -191,12 +195,113 @@ static void a_group_of_pairs(void **state)
     assert_int_equal(at(&play, 2, 1)->end_ns, 1100);
 }
 
+/*
+ * Rank 0 sends to rank 1 again and again, alone in its kernel. A transfer takes 100 after the later side
+ * began. Only after every second one, a side goes on at once; after the others, both compute for 700 and
+ * more.
+ */
+enum { SENDS = 8 };
+
+struct pair_play {
+    struct job job;
+    struct job_rank ranks[2];
+    struct job_operation operations[2 * SENDS];
+    int64_t free_ns[2 * SENDS];
+    struct job_instance instances[SENDS];
+    int32_t members[2 * SENDS];
+    int64_t delays[2];
+    int estimated;
+};
+
+/* When both sides have begun. */
+static int64_t both_began(int number)
+{
+    return number * 1000 + 40;
+}
+
+static void pair_play_init(struct pair_play *play)
+{
+    memset(play, 0, sizeof *play);
+    play->job = (struct job){.ranks = play->ranks,
+                             .rank_count = 2,
+                             .operations = play->operations,
+                             .operation_count = 2 * SENDS,
+                             .drafts = {.free_ns = play->free_ns},
+                             .instances = play->instances,
+                             .instance_count = SENDS,
+                             .instance_members = play->members};
+    for (int i = 0; i < 2 * SENDS; i++) {
+        int rank = i / SENDS, number = i % SENDS;
+        play->ranks[rank] = (struct job_rank){.first = (size_t)rank * SENDS,
+                                              .count = SENDS,
+                                              .delays_ns = &play->delays[rank],
+                                              .clock_scale = 1,
+                                              .clock_method = rank ? CLOCK_SHARED : CLOCK_REFERENCE};
+        /* The receiver begins last; after every second pair the sender begins the next one at once. */
+        int64_t start_ns = rank                   ? both_began(number)
+                           : number % 2 && number ? both_began(number - 1) + 100
+                                                  : both_began(number) - 40;
+        play->operations[i] = (struct job_operation){.rank = rank,
+                                                     .instance = number,
+                                                     .group = i,
+                                                     .previous = number ? i - 1 : -1,
+                                                     .function = rank ? FUNCTION_RECV : FUNCTION_SEND,
+                                                     .start_ns = start_ns,
+                                                     .end_ns = TIME_UNKNOWN,
+                                                     .bytes = 4096,
+                                                     .incomplete = 1};
+        play->free_ns[i] = TIME_UNKNOWN;
+        play->members[2 * number + rank] = i;
+        play->instances[number] = (struct job_instance){.function = FUNCTION_SEND,
+                                                        .members = 2,
+                                                        .expected = 2,
+                                                        .sender = 0,
+                                                        .receiver = 1,
+                                                        .first_member = (uint32_t)(2 * number)};
+    }
+}
+
+/* What a side computes after a pair is its own time, and not part of the pair. */
+static void a_pair_takes_its_usual_time(void **state)
+{
+    struct pair_play play;
+    pair_play_init(&play);
+    assert_int_equal(job_estimate_ends(&play.job, &play.estimated), 0);
+    assert_true(play.estimated);
+    for (int number = 0; number + 1 < SENDS; number++) {
+        assert_int_equal(play.operations[number].end_ns, both_began(number) + 100);
+        assert_int_equal(play.operations[SENDS + number].end_ns, both_began(number) + 100);
+        /* Own time counts from when a side could go on. */
+        int64_t free_ns = number % 2 ? both_began(number + 1) - 40 : both_began(number) + 100;
+        assert_int_equal(play.free_ns[number], free_ns);
+        assert_int_equal(play.free_ns[SENDS + number], free_ns);
+    }
+}
+
+/* A pair of another size may take longer, and what a kernel records is not changed. */
+static void only_pairs_alike_and_unrecorded(void **state)
+{
+    struct pair_play play;
+    pair_play_init(&play);
+    play.operations[1].bytes = play.operations[SENDS + 1].bytes = 8192;
+    play.operations[SENDS + 3].end_ns = play.free_ns[SENDS + 3] = both_began(3) + 500;
+    assert_int_equal(job_estimate_ends(&play.job, &play.estimated), 0);
+    assert_int_equal(play.operations[1].end_ns, both_began(2) - 40);
+    assert_int_equal(play.operations[3].end_ns, both_began(3) + 500);
+    assert_int_equal(play.operations[5].end_ns, both_began(5) + 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_to_go_on_tells), cmocka_unit_test(a_member_that_tells_its_end),
-        cmocka_unit_test(not_before_its_begin),     cmocka_unit_test(where_nothing_tells),
-        cmocka_unit_test(a_group_of_pairs),         cmocka_unit_test(where_most_tell),
+        cmocka_unit_test(the_first_to_go_on_tells),
+        cmocka_unit_test(a_member_that_tells_its_end),
+        cmocka_unit_test(not_before_its_begin),
+        cmocka_unit_test(where_nothing_tells),
+        cmocka_unit_test(a_group_of_pairs),
+        cmocka_unit_test(where_most_tell),
+        cmocka_unit_test(a_pair_takes_its_usual_time),
+        cmocka_unit_test(only_pairs_alike_and_unrecorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
