@@ -290,7 +290,7 @@ const struct rule rules[RULE_COUNT] = {
          "traces with network steps, if operations took less than slower-operations times the baseline; "
          "faults of at least three steps, not all, that are ahead-many, or are worth longer-many and as "
          "strong as any other single step, but not both; worth less than longer-steps; findings by the score "
-         "of the network of consecutive steps, not all",
+         "of the network of consecutive steps, compared with its own other steps",
          "how many times the baseline the network steps of its slow links waited",
          "the links are no slower than healthy links are at times"},
     [RULE_ONE_OF_SEVERAL] = {"one-of-several", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_ONE,
