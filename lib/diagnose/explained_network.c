@@ -298,7 +298,7 @@ static void ask_slower(const struct explaining_network *it, const struct slow_ne
 {
     const struct slowness *slowness = &measured->slowness;
     double times = times_of(slowness->wait_ns, slowness->extra_ns);
-    if (found->slow_links && found->steps.period == 1 && !is_in_all_steps(it, found) &&
+    if (found->slow_links && found->steps.period == 1 && !found->is_steady &&
         longer < limit_of(LIMIT_LONGER_STEPS) &&
         times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS))
         finding_ask(it->findings, finding, RULE_NOT_SLOWER_MANY, times);

@@ -22,8 +22,11 @@
 static const double TAIL = 1;
 /* Two kinds of hypothesis: slow in a set of steps, slow in all steps. */
 enum { KINDS = 2 };
-/* A group is compared with at least one other. */
-enum { LEAST_OTHERS = 1 };
+/*
+ * A sender or receiver is compared with at least one other. Durations also depend on the members of a group,
+ * so more groups must agree.
+ */
+enum { LEAST_OTHERS = 1, LEAST_OTHER_GROUPS = 3 };
 /* Fewer steps than this have no quartile of their own. */
 enum { LEAST_KNOWN = 4 };
 /*
@@ -306,7 +309,8 @@ static void measure_spread(struct transfer_groups *groups, size_t first, size_t 
 /*
  * By how much each group of a family is slower than its sisters in all steps: its level minus the lower
  * median of theirs, if that is above 0, because groups also differ by design. As many as half of them may
- * be slow: those that cross a switch.
+ * be slow: those that cross a switch. Without network steps, minus the upper quartile: groups of ranks may
+ * wait for other reasons.
  */
 static void compare_levels(struct transfer_groups *groups, size_t first, size_t end, double *list)
 {
@@ -318,7 +322,10 @@ static void compare_levels(struct transfer_groups *groups, size_t first, size_t 
     for (size_t group = first; group < end; group++) {
         struct transfer_group *item = &groups->items[group];
         size_t others = count ? count - 1 : 0, middle = others ? (others - 1) / 2 : 0;
-        if (others < LEAST_OTHERS || isnan(item->level))
+        int is_group = item->kind == TRANSFER_GROUP;
+        if (is_group && others)
+            middle = (others * 3 + 3) / 4 - 1;
+        if (others < (is_group ? LEAST_OTHER_GROUPS : LEAST_OTHERS) || isnan(item->level))
             item->apart = NAN;
         else
             item->apart = item->level - fmax(list[item->level <= list[middle] ? middle + 1 : middle], 0);

@@ -166,8 +166,10 @@ static void add_pair(const struct job *job, const struct job_instance *instance,
         (struct align_meeting){.first = meetings->visit_count, .count = 2, .is_one_way = 1};
     int64_t come_ns = earliest[send - job->operations] + job_delay(job, send) + from->clock_offset_ns;
     int64_t leave_ns = receive->end_ns + job_delay(job, receive) + to->clock_offset_ns + ROUNDED_NS;
-    meetings->visits[meetings->visit_count++] = (struct align_visit){from->clock, come_ns, come_ns};
-    meetings->visits[meetings->visit_count++] = (struct align_visit){to->clock, leave_ns, leave_ns};
+    meetings->visits[meetings->visit_count++] =
+        (struct align_visit){.clock = from->clock, .come_ns = come_ns, .leave_ns = come_ns};
+    meetings->visits[meetings->visit_count++] =
+        (struct align_visit){.clock = to->clock, .come_ns = leave_ns, .leave_ns = leave_ns};
 }
 
 /*

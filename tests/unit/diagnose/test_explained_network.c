@@ -165,6 +165,21 @@ static void one_is_somewhat_slower_through_all_steps(void **state)
     sending_free(sending);
 }
 
+/* In the other steps it is as fast as others: they and its own past say the same. */
+static void one_is_somewhat_slower_from_a_step_on(void **state)
+{
+    struct sending *sending = sending_new(RANKS, NIC, 1, 5, STEPS - 1);
+    (void)state;
+    for (size_t i = 0; i < sending->played.edges.count; i++)
+        if (sending->items[i].sender == NIC && sending->items[i].step >= 5)
+            sending->items[i].wait_ns = WAIT_NS * 5 / 2 + noise_of(i);
+    const struct finding *finding = take(sending);
+    assert_non_null(finding);
+    assert_int_equal(finding->first_step, 5);
+    assert_not_asked(&finding->rule_results, RULE_NOT_SLOWER_MANY);
+    sending_free(sending);
+}
+
 /* Ranks 3 and 4, of two hosts, may have longer routes by design. Each gains nothing without the other. */
 static void the_way_may_be_longer(void **state)
 {
@@ -355,6 +370,7 @@ int main(void)
                                        cmocka_unit_test(through_all_steps_it_is_medium),
                                        cmocka_unit_test(one_through_all_steps),
                                        cmocka_unit_test(one_is_somewhat_slower_through_all_steps),
+                                       cmocka_unit_test(one_is_somewhat_slower_from_a_step_on),
                                        cmocka_unit_test(the_way_may_be_longer),
                                        cmocka_unit_test(most_have_no_others),
                                        cmocka_unit_test(the_receivers_were_late),
