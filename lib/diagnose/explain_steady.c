@@ -21,7 +21,7 @@ static const double SEVERAL_COUNT = 2;
 
 /*
  * A unit counts as slow in all steps if it is slow by at least this part of the median in three of four
- * steps.
+ * steps, and by this part of its excess if places where it takes less count as well.
  */
 static const double THROUGHOUT = 0.5;
 
@@ -232,11 +232,23 @@ static double most_part_of(const struct level *level)
 
 /*
  * Whether the excess lies at other places in each step, as where another process shares the GPU: what most
- * steps show is several times the sum of what most steps show at each place.
+ * steps show is several times the sum of what most steps show at each place. Places with less own time than
+ * that of the others do not count: a rank that waits elsewhere computes later, at the same places in all
+ * steps.
  */
 static int is_scattered(const struct level *level)
 {
-    return level->usual_ns > 0 && level->usual_ns > 2 * level->apart_ns;
+    return level->usual_ns > 2 * level->more_ns;
+}
+
+/*
+ * Whether a rank computes later rather than longer: at some places less than the others, and most of its
+ * excess at others is that. So do ranks that wait elsewhere than their peers.
+ */
+static int is_displaced(const struct level *level)
+{
+    int64_t net_ns = level->usual_ns > level->apart_ns ? level->usual_ns : level->apart_ns;
+    return !level_is_hosts(level) && (double)net_ns < THROUGHOUT * (double)level->more_ns;
 }
 
 /* Proposes that a unit, one of those of a role, was slow in all steps. */
@@ -248,7 +260,7 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
     const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
     const struct level *level = &residuals->level[at];
     size_t unit = (size_t)residuals->unit[at];
-    if (it->mostly[number][unit])
+    if (it->mostly[number][unit] || is_displaced(level))
         return;
     double by_level = fmax(level_likelihood(it, role, number, at), places_likelihood(it, role, number, at));
     double by_lead = number == 0 ? lead_likelihood(it, role, at) : 0;
