@@ -21,7 +21,7 @@ static const double SEVERAL_COUNT = 2;
 
 /*
  * A unit counts as slow in all steps if it is slow by at least this part of the median in three of four
- * steps, and by this part of its excess if places where it takes less count as well.
+ * steps.
  */
 static const double THROUGHOUT = 0.5;
 
@@ -241,14 +241,17 @@ static int is_scattered(const struct level *level)
     return level->usual_ns > 2 * level->more_ns;
 }
 
+/* A rank that computes longer takes less at few places: at least this part of its excess remains. */
+static const double LEAST_NET = 2.0 / 3;
+
 /*
- * Whether a rank computes later rather than longer: at some places less than the others, and most of its
+ * Whether a rank computes later rather than longer: at some places less than the others, and much of its
  * excess at others is that. So do ranks that wait elsewhere than their peers.
  */
 static int is_displaced(const struct level *level)
 {
     int64_t net_ns = level->usual_ns > level->apart_ns ? level->usual_ns : level->apart_ns;
-    return !level_is_hosts(level) && (double)net_ns < THROUGHOUT * (double)level->more_ns;
+    return !level_is_hosts(level) && (double)net_ns < LEAST_NET * (double)level->more_ns;
 }
 
 /* Proposes that a unit, one of those of a role, was slow in all steps. */
