@@ -232,11 +232,26 @@ static double most_part_of(const struct level *level)
 
 /*
  * Whether the excess lies at other places in each step, as where another process shares the GPU: what most
- * steps show is several times the sum of what most steps show at each place.
+ * steps show is several times the sum of what most steps show at each place. Places with less own time than
+ * that of the others do not count: a rank that waits elsewhere computes later, at the same places in all
+ * steps.
  */
 static int is_scattered(const struct level *level)
 {
-    return level->usual_ns > 0 && level->usual_ns > 2 * level->apart_ns;
+    return level->usual_ns > 2 * level->more_ns;
+}
+
+/* A rank that computes longer takes less at few places: at least this part of its excess remains. */
+static const double LEAST_NET = 2.0 / 3;
+
+/*
+ * Whether a rank computes later rather than longer: at some places less than the others, and much of its
+ * excess at others is that. So do ranks that wait elsewhere than their peers.
+ */
+static int is_displaced(const struct level *level)
+{
+    int64_t net_ns = level->usual_ns > level->apart_ns ? level->usual_ns : level->apart_ns;
+    return !level_is_hosts(level) && (double)net_ns < LEAST_NET * (double)level->more_ns;
 }
 
 /* Proposes that a unit, one of those of a role, was slow in all steps. */
@@ -248,7 +263,7 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
     const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
     const struct level *level = &residuals->level[at];
     size_t unit = (size_t)residuals->unit[at];
-    if (it->mostly[number][unit])
+    if (it->mostly[number][unit] || is_displaced(level))
         return;
     double by_level = fmax(level_likelihood(it, role, number, at), places_likelihood(it, role, number, at));
     double by_lead = number == 0 ? lead_likelihood(it, role, at) : 0;

@@ -83,3 +83,8 @@ class Score(Case):
         zero = "--shape zero1 --ranks 8 --per-node 4 --layers 3 --steps 18 --compute 3 --seed 61 "
         self.assertEqual(self.named(zero + "--fault throttle:node1:0:17:22:*"), [("compute", [4, 5, 6, 7], None)])
         self.assertEqual(self.named(zero), [])
+
+    def test_the_neighbor_of_a_slow_gpu_in_a_ring(self):
+        """It computes later, where its peers do not compute, since it waits for data whose arrival is not recorded."""
+        ring = "--shape context --ranks 16 --per-node 4 --cp 4 --layers 3 --compute 5 --steps 18 --dialect chrome-v4 "
+        self.assertEqual(self.named(ring + "--seed 77 --fault gpu-share:9:0:17:22:*"), [("compute", [9], None)])
