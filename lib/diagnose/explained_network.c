@@ -31,9 +31,10 @@ struct explaining_network {
     struct transfer_groups groups;
     struct told_transfers told; /* owned */
     struct replay *replay;
-    size_t doubted; /* units that were slow in all steps and are not believed to be at fault */
-    int64_t *cuts;  /* owned: by how much shorter each instance would be without the slowness */
-    int64_t *list;  /* owned: scratch, room for all ranks */
+    size_t doubted;      /* units that were slow in all steps and are not believed to be at fault */
+    signed char *longer; /* owned: which steps are by far longer (struct network_limits) */
+    int64_t *cuts;       /* owned: by how much shorter each instance would be without the slowness */
+    int64_t *list;       /* owned: scratch, room for all ranks */
 };
 
 /* The measurements of a slow unit. */
@@ -526,7 +527,8 @@ static void note_told(const struct explaining_network *it, const struct slow_net
 static int take_next(struct explaining_network *it)
 {
     const struct network_limits least = {limit_of(LIMIT_CERTAINTY), limit_of(LIMIT_SLOWER_OPERATIONS),
-                                         limit_of(LIMIT_PAUSE) * (double)it->baseline->median_step_ns};
+                                         limit_of(LIMIT_PAUSE) * (double)it->baseline->median_step_ns,
+                                         it->longer};
     struct slow_network found = {0};
     int is_taken = 0;
     int is_found = transfer_groups_init(&it->groups, it->job, it->baseline->first_step, it->edges, it->told)
@@ -546,6 +548,16 @@ static int take_next(struct explaining_network *it)
     return is_found;
 }
 
+/* Marks the steps that are longer than a healthy network makes several of them. */
+static void mark_longer(struct explaining_network *it)
+{
+    double least_ns = (1 + limit_of(LIMIT_LONGER_STEPS)) * (double)it->baseline->median_step_ns;
+    for (int32_t step = 0; step < it->job->step_count; step++) {
+        int64_t step_ns = it->baseline->step_ns[step];
+        it->longer[step] = (signed char)(step_ns == TIME_UNKNOWN ? -1 : (double)step_ns >= least_ns);
+    }
+}
+
 int findings_take_network(struct findings *findings, const int64_t *cost_ns, const struct job *job,
                           const struct baseline *baseline, const struct edges *edges,
                           struct transfer_excess *transfers, struct replay *replay,
@@ -561,13 +573,17 @@ int findings_take_network(struct findings *findings, const int64_t *cost_ns, con
         .options = options,
         .replay = replay,
         .told = {array_new(edges->count + 1, 1), array_new(job->instance_count + 1, 1)},
+        .longer = array_new((size_t)job->step_count + 1, sizeof *it.longer),
         .cuts = array_new(job->instance_count + 1, sizeof *it.cuts),
         .list = array_new(job->rank_count + 1, sizeof *it.list)};
-    int is_found = it.cuts && it.list && it.told.edges && it.told.instances ? 1 : -1;
+    int is_found = it.longer && it.cuts && it.list && it.told.edges && it.told.instances ? 1 : -1;
+    if (is_found > 0 && baseline->median_step_ns)
+        mark_longer(&it);
     for (int i = 0; replay && baseline->median_step_ns && i < MOST_UNITS && is_found > 0; i++)
         is_found = take_next(&it);
     free(it.told.edges);
     free(it.told.instances);
+    free(it.longer);
     free(it.cuts);
     free(it.list);
     return is_found < 0 ? error_no_memory(error) : 0;

@@ -619,6 +619,8 @@ struct network_limits {
     double certainty;
     double times;    /* for what is slow in all steps: minimum ratio to its sisters */
     double pause_ns; /* so much longer took no healthy transfer, in any step */
+    /* Borrowed: [step], 1: by far longer than usual, 0: not, -1: its duration is not known; NULL: none is. */
+    const signed char *longer;
 };
 
 /* What a unit is made of (slow_units.c). */

@@ -562,9 +562,42 @@ static double penalty_of(const struct transfer_groups *groups, int is_steady)
     return is_steady ? 0 : scan_sets(groups->steps);
 }
 
-static double certainty_of(const struct transfer_groups *groups, int is_steady, double score)
+/* The number of runs of steps that are by far longer than usual. */
+static size_t count_longer_runs(const struct transfer_groups *groups, const signed char *longer)
 {
-    return score - penalty_of(groups, is_steady) - log((double)groups->count * KINDS);
+    size_t runs = 0;
+    for (int32_t step = groups->first_step; step < groups->steps; step++)
+        runs += longer[step] > 0 && (step == groups->first_step || longer[step - 1] <= 0);
+    return runs;
+}
+
+/*
+ * Whether a set is such a run, of two steps at least, and perhaps a step beside it whose duration is not
+ * known.
+ */
+static int is_longer_run(const struct transfer_groups *groups, const signed char *longer,
+                         const struct step_set *set)
+{
+    int32_t count = 0;
+    if (!longer || set->period != 1 || set->marks || (set->first > 0 && longer[set->first - 1] > 0) ||
+        (set->last + 1 < groups->steps && longer[set->last + 1] > 0))
+        return 0;
+    for (int32_t step = set->first; step <= set->last; step++) {
+        if (!longer[step])
+            return 0;
+        count += longer[step] > 0;
+    }
+    return count > 1;
+}
+
+/* The log odds of a score. The durations of steps leave less choice among sets than there are. */
+static double certainty_of(const struct transfer_groups *groups, const struct network_limits *least,
+                           int is_steady, const struct step_set *set, double score)
+{
+    double penalty = !is_steady && is_longer_run(groups, least->longer, set)
+                         ? log((double)count_longer_runs(groups, least->longer))
+                         : penalty_of(groups, is_steady);
+    return score - penalty - log((double)groups->count * KINDS);
 }
 
 /* Scores the steps of `set` for a group. Returns -1 when memory runs out. */
@@ -673,10 +706,11 @@ static int find_best(const struct transfer_groups *groups, const struct network_
         if (is_slow(groups, group, 1, &all, least->times, list) && is_slow_in_all(groups, group, &all)) {
             if (score_of(groups, group, 1, &all))
                 return -1;
-            keep_best(best, group, 1, &all, certainty_of(groups, 1, all.score));
+            keep_best(best, group, 1, &all, certainty_of(groups, least, 1, &all, all.score));
         }
         if (item->best.period && is_slow(groups, group, 0, &item->best, least->times, list))
-            keep_best(best, group, 0, &item->best, certainty_of(groups, 0, item->best.score));
+            keep_best(best, group, 0, &item->best,
+                      certainty_of(groups, least, 0, &item->best, item->best.score));
     }
     return 0;
 }

@@ -447,7 +447,7 @@ static void choose(struct choosing *it)
 
 /* -------------------- what the unit accuses -------------------- */
 
-/* Notes whether the chosen unit has the item, and which of its ranks that accuses. */
+/* Notes whether the chosen unit has the item, and, if it is slow, which of its ranks that accuses. */
 static void take_item(void *context, enum unit unit, size_t which)
 {
     struct unit_visit *visit = context;
@@ -458,6 +458,8 @@ static void take_item(void *context, enum unit unit, size_t which)
     if (unit != it->unit || !weight->is_of_best || weight->sum < it->most - ROUNDING)
         return;
     visit->has = 1;
+    if (visit->item->weight <= 0)
+        return;
     switch (unit) {
     case UNIT_SENDS:
     case UNIT_LINK:
@@ -531,7 +533,8 @@ static int take_unit_of(struct choosing *it)
     for (size_t i = 0; is_kept && i < it->count; i++) {
         const struct item *item = &it->items[i];
         struct unit_visit visit = {.it = it, .item = item};
-        if (item->weight > 0)
+        /* Whatever makes the unit slow has also made those longer that are hardly slow enough to tell. */
+        if (item->weight >= 0)
             each_unit(it, i, take_item, &visit);
         is_kept[i] = (unsigned char)visit.has;
         found->slow_links += item->sender >= 0 && visit.has;
