@@ -443,6 +443,9 @@ int64_t job_own_doubt(const struct job *job, const struct job_operation *operati
     int64_t most_ns = 0;
     if (!job_is_own_estimated(job, operation))
         return 0;
+    /* A leaf of a tree leaves early in all steps; nothing tells by how much. */
+    if (job->operations[operation->previous].ends != ENDS_ESTIMATED)
+        return in_all_steps ? operation->own_ns : 0;
     int32_t group = job->operations[operation->previous].group;
     for (size_t i = (size_t)group; i < job->operation_count && job->operations[i].group == group; i++) {
         int32_t number = job->operations[i].instance;
