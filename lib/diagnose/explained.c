@@ -26,14 +26,18 @@ static double worth_of(const struct explanation *explanation, const struct basel
     return ratio_of(time_ns, baseline->median_step_ns) / explanation->counted;
 }
 
-/* The gain if nothing else is slow, or the time that its partners lost where that is certain and greater. */
+/*
+ * The gain if nothing else is slow, or the time that its partners lost where that is certain and greater, and
+ * where the replay shows enough of it.
+ */
 static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
                             const struct diagnose_options *options)
 {
     int is_sure = explanation->certainty >= limit_of(LIMIT_CERTAINTY_SURE);
     int64_t time_ns =
         explanation->alone_ns > explanation->gain_ns ? explanation->alone_ns : explanation->gain_ns;
-    if (is_sure && explanation_counts_partners(explanation) && explanation->margin_ns > time_ns)
+    if (is_sure && explanation_counts_partners(explanation) && explanation->margin_ns > time_ns &&
+        scale(explanation->margin_ns, limit_of(LIMIT_SHOWN)) <= time_ns)
         time_ns = explanation->margin_ns;
     double worth = worth_of(explanation, baseline, time_ns);
     return options->min_gain > 0 ? worth / options->min_gain : worth > 0 ? 2 : 0;
