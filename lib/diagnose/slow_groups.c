@@ -471,7 +471,8 @@ static double lighter_at(double value)
 
 /*
  * The tail of a family: that of own time, if the steps outside `left_out` show it with odds of 20 to 1. Most
- * networks have rare times that are far longer than others; a family without any needs less evidence.
+ * networks have rare times that are far longer than others; a family without any needs less evidence. Not
+ * without network steps: a late rank makes transfers of other groups slow.
  */
 static void measure_tail(struct transfer_groups *groups, size_t first, size_t end,
                          const struct step_set *left_out, double least)
@@ -484,7 +485,8 @@ static void measure_tail(struct transfer_groups *groups, size_t first, size_t en
                 odds += lighter_at(value);
         }
     for (size_t group = first; group < end; group++)
-        groups->items[group].tail = odds >= least ? SCAN_TAIL_OWN : TAIL;
+        groups->items[group].tail =
+            groups->items[group].kind != TRANSFER_GROUP && odds >= least ? SCAN_TAIL_OWN : TAIL;
 }
 
 static int correct_spreads(struct transfer_groups *groups, const struct step_set *left_out, double least,
