@@ -553,6 +553,12 @@ struct transfer_group {
     double factor;        /* by which the spread of its family is greater by the scores of quiet steps; 0 */
 };
 
+/*
+ * A sender or receiver is compared with at least one other. Fewer steps than LEAST_KNOWN have no quartile and
+ * no usual time of their own.
+ */
+enum { LEAST_OTHERS = 1, LEAST_KNOWN = 4 };
+
 /* What a finding already explains (explained_network.c). */
 struct told_transfers {
     unsigned char *edges;     /* [edge] */
@@ -590,6 +596,9 @@ struct transfer_groups {
  * families. Returns -1 when memory runs out.
  */
 int transfer_groups_find(struct transfer_groups *groups);
+
+/* Also called by it: fills in `ratio`, `beyond` and `over_ns`. Returns -1 when memory runs out. */
+int transfer_groups_measure(struct transfer_groups *groups);
 
 /* Whether the network steps of an edge are compared. */
 int transfer_groups_has_edge(const struct transfer_groups *groups, size_t edge);

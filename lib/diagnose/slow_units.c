@@ -23,8 +23,6 @@ static const double COMMON_PART = 0.5;
  * a communicator of the unit may use other links.
  */
 static const double NOT_SLOW = 0.25;
-/* Fewer steps than this have no usual time. */
-enum { LEAST_KNOWN = 4 };
 /* In one step, a link is compared with another one. */
 enum { LEAST_LINKS = 2 };
 

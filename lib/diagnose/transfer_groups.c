@@ -1,6 +1,7 @@
 /*
  * What is compared as a whole, and which of these are sisters: the sends of a rank, what is sent to a rank, a
- * communicator, a sender with its receiver. slow_groups.c compares their times.
+ * communicator, a sender with its receiver; and how long their transfers took. slow_groups.c compares the
+ * times.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -9,6 +10,7 @@
 #include "job/job.h"
 #include "model/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 const struct partition *transfer_groups_hosts(const struct transfer_groups *groups)
@@ -295,4 +297,225 @@ int transfer_groups_find(struct transfer_groups *groups)
                    (partitions_init(&groups->partitions, job, groups->edges) || find_families(groups))
                ? -1
                : 0;
+}
+
+/*
+ * What a group did in one step, of one kind: function, bytes and phase, in groups of one family; with network
+ * steps, function, bytes and size of the communicator.
+ */
+struct transfer {
+    int64_t bytes;
+    int64_t of; /* phase or size of the communicator */
+    int32_t family;
+    int32_t function;
+    int32_t step;
+    int32_t group;
+    double total_ns;
+    double count;
+    double sisters_ns; /* mean transfer time of its sisters; NAN: too few */
+};
+
+static int by_kind(const struct transfer *left, const struct transfer *right)
+{
+    if (left->family != right->family)
+        return left->family < right->family ? -1 : 1;
+    if (left->function != right->function)
+        return left->function < right->function ? -1 : 1;
+    if (left->of != right->of)
+        return left->of < right->of ? -1 : 1;
+    return (left->bytes > right->bytes) - (left->bytes < right->bytes);
+}
+
+static int by_kind_and_step(const void *a, const void *b)
+{
+    const struct transfer *left = a, *right = b;
+    int order = by_kind(left, right);
+    if (!order)
+        order = (left->step > right->step) - (left->step < right->step);
+    return order ? order : (left->group > right->group) - (left->group < right->group);
+}
+
+static int by_kind_and_group(const void *a, const void *b)
+{
+    const struct transfer *left = a, *right = b;
+    int order = by_kind(left, right);
+    if (!order)
+        order = (left->group > right->group) - (left->group < right->group);
+    return order ? order : (left->step > right->step) - (left->step < right->step);
+}
+
+static double mean_of(const struct transfer *transfer)
+{
+    return transfer->total_ns / transfer->count;
+}
+
+/* -------------------- transfer times -------------------- */
+
+static struct transfer transfer_of(const struct transfer_groups *groups, const struct job_instance *instance,
+                                   int32_t group)
+{
+    return (struct transfer){.bytes = job_member(groups->job, instance, 0)->bytes,
+                             .of = instance->tag,
+                             .family = groups->items[group].family,
+                             .function = (int32_t)instance->function,
+                             .step = instance->step,
+                             .group = group,
+                             .total_ns = (double)instance->transfer_ns,
+                             .count = 1};
+}
+
+/* Adds the network steps of an edge to its sender or receiver; none if group is -1. */
+static size_t add_edge(const struct transfer_groups *groups, const struct edge *edge, int32_t group,
+                       struct transfer *transfer)
+{
+    const struct job_instance *instance = &groups->job->instances[edge->instance];
+    if (group < 0)
+        return 0;
+    *transfer = transfer_of(groups, instance, group);
+    transfer->of = groups->job->communicators[instance->communicator].size;
+    transfer->total_ns = (double)edge->wait_ns;
+    transfer->count = edge->steps;
+    return 1;
+}
+
+/* Lists one entry per group, kind and step. Returns their number. */
+static size_t list_transfers(const struct transfer_groups *groups, struct transfer *transfers)
+{
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < groups->job->instance_count; i++)
+        if (groups->of_instance[i] >= 0)
+            transfers[count++] = transfer_of(groups, &groups->job->instances[i], groups->of_instance[i]);
+    for (size_t i = 0; i < groups->edges->count; i++) {
+        const struct edge *edge = &groups->edges->items[i];
+        if (!transfer_groups_has_edge(groups, i))
+            continue;
+        count += add_edge(groups, edge, groups->of_sender[edge->sender], &transfers[count]);
+        count += add_edge(groups, edge, groups->of_receiver[edge->receiver], &transfers[count]);
+    }
+    array_sort(transfers, count, sizeof *transfers, by_kind_and_step);
+    for (size_t i = 0; i < count; i++)
+        if (kept && !by_kind_and_step(&transfers[kept - 1], &transfers[i])) {
+            transfers[kept - 1].total_ns += transfers[i].total_ns;
+            transfers[kept - 1].count += transfers[i].count;
+        } else {
+            transfers[kept++] = transfers[i];
+        }
+    return kept;
+}
+
+/* Fills in what the sisters took, for one kind in one step. */
+static void compare_sisters(struct transfer *transfers, size_t count, double *list)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i] = mean_of(&transfers[i]);
+    sort_reals(list, count);
+    for (size_t i = 0; i < count; i++) {
+        /* The lower median of the others. */
+        size_t middle = count < 2 ? 0 : (count - 2) / 2;
+        transfers[i].sisters_ns = count < LEAST_OTHERS + 1                ? NAN
+                                  : list[middle] < mean_of(&transfers[i]) ? list[middle]
+                                                                          : list[middle + 1];
+    }
+}
+
+/* What the transfers of a group took in a step, and what they would have taken. */
+struct cell_sums {
+    double *took_ns; /* all owned: [group * steps + step] */
+    double *usual_ns;
+    double *took_beside_ns; /* the part that has sisters */
+    double *sisters_ns;
+};
+
+/* Adds the transfers of one kind of one group. */
+static void add_kind(const struct transfer_groups *groups, const struct transfer *transfers, size_t count,
+                     double *list, struct cell_sums *sums)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i] = mean_of(&transfers[i]);
+    double quartile_ns = select_real(list, count, count / 4);
+    for (size_t i = 0; i < count; i++) {
+        size_t cell = (size_t)transfers[i].group * (size_t)groups->steps + (size_t)transfers[i].step;
+        if (count >= LEAST_KNOWN) {
+            sums->took_ns[cell] += transfers[i].total_ns;
+            sums->usual_ns[cell] += transfers[i].count * quartile_ns;
+        }
+        if (!isnan(transfers[i].sisters_ns)) {
+            sums->took_beside_ns[cell] += transfers[i].total_ns;
+            sums->sisters_ns[cell] += transfers[i].count * transfers[i].sisters_ns;
+        }
+    }
+}
+
+static void add_all(const struct transfer_groups *groups, struct transfer *transfers, size_t count,
+                    double *list, struct cell_sums *sums)
+{
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && !by_kind(&transfers[i], &transfers[end]) &&
+                          transfers[end].step == transfers[i].step;)
+            end++;
+        compare_sisters(&transfers[i], end - i, list);
+    }
+    array_sort(transfers, count, sizeof *transfers, by_kind_and_group);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && !by_kind(&transfers[i], &transfers[end]) &&
+                          transfers[end].group == transfers[i].group;)
+            end++;
+        add_kind(groups, &transfers[i], end - i, list, sums);
+    }
+}
+
+static double log_ratio(double took_ns, double usual_ns)
+{
+    return took_ns > 0 && usual_ns > 0 ? log(took_ns / usual_ns) : NAN;
+}
+
+/* What an edge waited longer than usual counts for its sender and its receiver. */
+static void take_over(struct transfer_groups *groups, int32_t group, const struct edge *edge)
+{
+    double *over_ns = group < 0 ? NULL : &groups->over_ns[group * groups->steps + edge->step];
+    if (over_ns && (double)edge->over_ns > *over_ns)
+        *over_ns = (double)edge->over_ns;
+}
+
+/* Links of one rank wait at the same time, so the longest counts. */
+static void take_longest(struct transfer_groups *groups)
+{
+    for (size_t group = 0; group < groups->count; group++)
+        for (int32_t step = 0; groups->items[group].kind != TRANSFER_GROUP && step < groups->steps; step++)
+            groups->over_ns[group * (size_t)groups->steps + (size_t)step] = 0;
+    for (size_t i = 0; i < groups->edges->count; i++) {
+        const struct edge *edge = &groups->edges->items[i];
+        if (!transfer_groups_has_edge(groups, i))
+            continue;
+        take_over(groups, groups->of_sender[edge->sender], edge);
+        take_over(groups, groups->of_receiver[edge->receiver], edge);
+    }
+}
+
+int transfer_groups_measure(struct transfer_groups *groups)
+{
+    size_t cells = groups->count * (size_t)groups->steps + 1,
+           most = groups->job->instance_count + 2 * groups->edges->count + 1;
+    struct cell_sums sums = {array_new(cells, sizeof(double)), array_new(cells, sizeof(double)),
+                             array_new(cells, sizeof(double)), array_new(cells, sizeof(double))};
+    struct transfer *transfers = array_new(most, sizeof *transfers);
+    double *list = array_new(most, sizeof *list);
+    int failed =
+        !sums.took_ns || !sums.usual_ns || !sums.took_beside_ns || !sums.sisters_ns || !transfers || !list;
+    if (!failed)
+        add_all(groups, transfers, list_transfers(groups, transfers), list, &sums);
+    for (size_t i = 0; !failed && i + 1 < cells; i++) {
+        groups->beyond[i] = log_ratio(sums.took_ns[i], sums.usual_ns[i]);
+        groups->over_ns[i] = sums.took_ns[i] - sums.usual_ns[i];
+        groups->ratio[i] = log_ratio(sums.took_beside_ns[i], sums.sisters_ns[i]);
+    }
+    if (!failed)
+        take_longest(groups);
+    free(sums.took_ns);
+    free(sums.usual_ns);
+    free(sums.took_beside_ns);
+    free(sums.sisters_ns);
+    free(transfers);
+    free(list);
+    return failed ? -1 : 0;
 }

@@ -271,14 +271,11 @@ struct job {
     size_t communicator_count;
     struct job_call *calls; /* one per operation, if all recorders report the state of calls; else NULL */
     struct job_progress *progress;
-    size_t progress_count;
-    size_t progress_capacity;
+    size_t progress_count, progress_capacity;
     struct job_start *starts; /* owned: how ranks joined communicators, from a log; NULL: unknown */
-    size_t start_count;
-    size_t start_capacity;
+    size_t start_count, start_capacity;
     struct job_warning *warnings; /* owned; sorted by rank; NULL: none */
-    size_t warning_count;
-    size_t warning_capacity;
+    size_t warning_count, warning_capacity;
     struct job_operation *operations; /* sorted by rank, then in the order of issue */
     struct id_runs operation_ids; /* rows in the store, as they were read; empty if not loaded from a store */
     int32_t *read_order;          /* index in operation_ids of each operation */
@@ -294,12 +291,10 @@ struct job {
     size_t instance_count;
     int32_t *instance_members;
     struct job_traffic *traffic; /* sorted by operation */
-    size_t traffic_count;
-    size_t traffic_capacity;
+    size_t traffic_count, traffic_capacity;
     struct job_service *services;  /* owned: [rank * step_count + step]; NULL: nothing is recorded */
     struct job_arrivals *arrivals; /* owned; sorted by operation */
-    size_t arrival_count;
-    size_t arrival_capacity;
+    size_t arrival_count, arrival_capacity;
     struct job_span *operations_of_step; /* [rank * step_count + step]; use job_operations_in */
     int32_t *by_step;                    /* indexes of the instances that have a step, sorted by step */
     size_t *step_end;                    /* [step]: end of its instances in by_step */
