@@ -129,18 +129,54 @@ static struct progress find_next(const struct stops *stops, int32_t rank)
     return after(last, role);
 }
 
+/* Whether a rank is in a communicator. */
+static int is_in(const struct job *job, int32_t rank, size_t communicator)
+{
+    const struct job_communicator *of = &job->communicators[communicator];
+    for (size_t i = 0; i < of->member_list_count; i++)
+        if (of->member_list[i].rank == rank)
+            return 1;
+    return 0;
+}
+
+static int is_last_finished(const struct stops *stops, const struct job_operation *operation)
+{
+    const int64_t *last = map_get(&stops->finished, key_of(operation->communicator, operation->function));
+    return last && job_sequence(stops->job, operation) == *last;
+}
+
+/* Whether a rank recorded the last full exchange that its communicators finished, of each function. */
+static int has_all_exchanges(const struct stops *stops, int32_t rank)
+{
+    const struct job *job = stops->job;
+    const struct job_rank *of = &job->ranks[rank];
+    size_t finished = 0, recorded = 0;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        for (uint8_t function = 0; is_in(job, rank, i) && function < FUNCTION_COUNT; function++)
+            finished += map_get(&stops->finished, key_of((int32_t)i, function)) != NULL;
+    for (size_t i = of->first; i < of->first + of->count; i++)
+        recorded += (size_t)is_last_finished(stops, &job->operations[i]);
+    return recorded == finished;
+}
+
 /*
- * Whether the record of a rank ends with a full exchange of which no later one was finished. Where records
- * before it are lost, its place among the rank's operations is not that of other ranks.
+ * Whether the records of two ranks end with the same exchange, or with exchanges of the same kind and number
+ * in groups of the same size, and the first one lacks none. Where
+ * records before it are lost, its place among the operations of the rank is not that of the other.
  */
-static int ends_with_last_exchange(const struct stops *stops, int32_t rank)
+static int ends_like(const struct stops *stops, int32_t rank, int32_t other)
 {
     const struct job_rank *of = &stops->job->ranks[rank];
-    if (!of->count)
+    if (other < 0 || !of->count || !stops->job->ranks[other].count)
         return 0;
-    const struct job_operation *last = &stops->job->operations[of->first + of->count - 1];
-    const int64_t *finished = map_get(&stops->finished, key_of(last->communicator, last->function));
-    return finished && job_sequence(stops->job, last) == *finished;
+    const struct job_rank *beside = &stops->job->ranks[other];
+    const struct job_operation *mine = &stops->job->operations[of->first + of->count - 1],
+                               *theirs = &stops->job->operations[beside->first + beside->count - 1];
+    const struct job_communicator *communicators = stops->job->communicators;
+    return mine->function == theirs->function &&
+           communicators[mine->communicator].size == communicators[theirs->communicator].size &&
+           job_sequence(stops->job, mine) == job_sequence(stops->job, theirs) &&
+           is_last_finished(stops, theirs) && has_all_exchanges(stops, rank);
 }
 
 /*
@@ -152,14 +188,14 @@ enum { PLACES = 1, PLACES_OF_LOST = 2 };
 static void mark_laggards(struct stops *stops, const struct role *role)
 {
     struct progress furthest = {-1, -1};
-    int ends_alike = 0; /* the furthest one ends with the last exchange */
+    int32_t furthest_rank = -1;
     int64_t least = stops->job->missing_sequence ? PLACES_OF_LOST : PLACES;
     for (size_t i = 0; i < role->rank_count; i++) {
         struct progress next = find_next(stops, role->ranks[i]);
         stops->next[role->ranks[i]] = next;
         if (is_behind(furthest, next)) {
             furthest = next;
-            ends_alike = ends_with_last_exchange(stops, role->ranks[i]);
+            furthest_rank = role->ranks[i];
         }
     }
     for (size_t i = 0; i < role->rank_count; i++) {
@@ -167,8 +203,7 @@ static void mark_laggards(struct stops *stops, const struct role *role)
         struct call_sequence_span call_sequence = role_sequence(role, next.position);
         int64_t places = (int64_t)(furthest.step - next.step) * (call_sequence.end - call_sequence.begin) +
                          position_in_step(role, furthest.position) - position_in_step(role, next.position);
-        stops->lags[role->ranks[i]] =
-            places >= least && !(ends_alike && ends_with_last_exchange(stops, role->ranks[i]));
+        stops->lags[role->ranks[i]] = places >= least && !ends_like(stops, role->ranks[i], furthest_rank);
     }
 }
 
