@@ -108,7 +108,7 @@ static int64_t cut_of_links(const struct explaining_network *it, const struct sl
         without_ns = busy_ns > without_ns ? busy_ns : without_ns;
     }
     if (transfer_ns == TIME_UNKNOWN)
-        return 0;
+        return it->replay ? 0 : with_ns - without_ns;
     /* A link may have held some of the members only. */
     transfer_ns += it->transfers[instance].some_ns;
     return with_ns - without_ns < transfer_ns ? with_ns - without_ns : transfer_ns;
@@ -125,16 +125,33 @@ static int64_t cut_of(const struct explaining_network *it, const struct slow_net
     return cut_ns;
 }
 
-/* Finds the phase that they slowed down most, and their weakest step. */
+/*
+ * Without a replay: by how much steps were longer than the median, at most by what links were slow in them.
+ * Steps of unknown duration count as long enough.
+ */
+static int64_t longer_by(const struct explaining_network *it, int32_t step, int64_t slow_ns)
+{
+    const struct baseline *baseline = it->baseline;
+    int64_t longer_ns = baseline->step_ns[step] == TIME_UNKNOWN
+                            ? slow_ns
+                            : baseline->step_ns[step] - baseline->median_step_ns;
+    return longer_ns < 0 ? 0 : longer_ns < slow_ns ? longer_ns : slow_ns;
+}
+
+/* Finds the phase that they slowed down most, their weakest step and, without a replay, the gain. */
 static void find_most(const struct explaining_network *it, const struct slow_network *found,
                       const int64_t *by_tag, const int64_t *by_step, struct measured *measured)
 {
     int32_t tag = greatest_above_zero(by_tag, it->job->tags.count + 1);
     measured->tag = tag > 0 ? tag - 1 : -1;
     measured->weakest_ns = INT64_MAX;
-    for (int32_t step = found->steps.first; step <= found->steps.last; step++)
-        if (step_set_has(&found->steps, step) && by_step[step] < measured->weakest_ns)
+    for (int32_t step = found->steps.first; step <= found->steps.last; step++) {
+        if (!step_set_has(&found->steps, step))
+            continue;
+        measured->gain_ns += longer_by(it, step, by_step[step]);
+        if (by_step[step] < measured->weakest_ns)
             measured->weakest_ns = by_step[step];
+    }
 }
 
 /* Fills in the instances that they slowed down. -1 when memory runs out. */
@@ -150,6 +167,10 @@ static int find_cuts(struct explaining_network *it, const struct slow_network *f
         it->cuts[i] = cut_of(it, found, i, measured);
         if (it->cuts[i] <= 0)
             continue;
+        by_tag[job->instances[i].tag + 1] += it->cuts[i];
+        by_step[job->instances[i].step] += it->cuts[i];
+        if (job->instances[i].transfer_ns == TIME_UNKNOWN)
+            continue;
         slowness->operations++;
         slowness->transfer_ns += job->instances[i].transfer_ns + it->transfers[i].some_ns;
         measured->cut_ns += it->cuts[i];
@@ -157,8 +178,6 @@ static int find_cuts(struct explaining_network *it, const struct slow_network *f
             slowness->slowest_ns = job->instances[i].transfer_ns;
             slowness->slowest_usual_ns = job->instances[i].transfer_ns - it->cuts[i];
         }
-        by_tag[job->instances[i].tag + 1] += it->cuts[i];
-        by_step[job->instances[i].step] += it->cuts[i];
     }
     if (!failed)
         find_most(it, found, by_tag, by_step, measured);
@@ -226,7 +245,8 @@ static int measure(struct explaining_network *it, const struct slow_network *fou
                                   .lengthening = {.most_ns = INT64_MAX}};
     if (find_cuts(it, found, measured))
         return -1;
-    measured->gain_ns = replay_gain_of_cuts(it->replay, it->cuts);
+    if (it->replay)
+        measured->gain_ns = replay_gain_of_cuts(it->replay, it->cuts);
     measured->own_ns = found->slow_links ? 0 : longest_own_ns(it, found);
     const struct costly_steps steps = {found->steps.first, found->steps.last, it->cost_ns, 0};
     /* Where other steps lie between its steps, the total duration proves nothing. */
@@ -301,7 +321,8 @@ static void ask_slower(const struct explaining_network *it, const struct slow_ne
     double times = times_of(slowness->wait_ns, slowness->extra_ns);
     if (found->slow_links && found->steps.period == 1 && !found->is_steady &&
         longer < limit_of(LIMIT_LONGER_STEPS) &&
-        times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS))
+        (!slowness->operations ||
+         times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS)))
         finding_ask(it->findings, finding, RULE_NOT_SLOWER_MANY, times);
 }
 
@@ -579,7 +600,7 @@ int findings_take_network(struct findings *findings, const int64_t *cost_ns, con
     int is_found = it.longer && it.cuts && it.list && it.told.edges && it.told.instances ? 1 : -1;
     if (is_found > 0 && baseline->median_step_ns)
         mark_longer(&it);
-    for (int i = 0; replay && baseline->median_step_ns && i < MOST_UNITS && is_found > 0; i++)
+    for (int i = 0; baseline->median_step_ns && i < MOST_UNITS && is_found > 0; i++)
         is_found = take_next(&it);
     free(it.told.edges);
     free(it.told.instances);
