@@ -251,10 +251,9 @@ static void take_clock(struct job_rank *rank, const struct align_clock *clock, i
     rank->clock_origin_ns = clock->scale == 1 ? 0 : clock->origin_ns;
     if (rank->clock == reference)
         return;
-    rank->clock_offset_ns += clock->offset_ns;
-    rank->clock_uncertainty_ns = clock->uncertainty_ns;
+    rank->clock_offset_ns += clock->offset_ns + clock->nearer_ns;
+    rank->clock_uncertainty_ns = clock->uncertainty_ns + llabs(clock->nearer_ns);
     rank->clock_doubt_ns = clock->doubt_ns;
-    rank->clock_nearer_ns = clock->nearer_ns;
 }
 
 static int has_stamped(const struct job *job)

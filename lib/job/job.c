@@ -39,8 +39,7 @@ int64_t job_common_host_time(const struct job_rank *rank, int64_t host_ns)
 {
     if (host_ns == TIME_UNKNOWN || !job_is_aligned(rank))
         return TIME_UNKNOWN;
-    return align_scaled(rank->clock_scale, rank->clock_origin_ns, host_ns) + rank->clock_offset_ns +
-           rank->clock_nearer_ns;
+    return align_scaled(rank->clock_scale, rank->clock_origin_ns, host_ns) + rank->clock_offset_ns;
 }
 
 int64_t job_rough_time(const struct job *job, const struct job_operation *operation, int64_t time_ns)

@@ -180,9 +180,8 @@ struct job_rank {
     int32_t clock;           /* ranks with the same number share a host clock */
     enum clock_method clock_method;
     int64_t clock_offset_ns;      /* converts the host clock to the run's common time, at clock_origin_ns */
-    int64_t clock_uncertainty_ns; /* half the width of the interval that contains the offset */
-    int64_t clock_nearer_ns;      /* to be added to clock_offset_ns so that ends of exchanges agree best */
-    int64_t clock_doubt_ns;       /* how far the sum of both may be off */
+    int64_t clock_uncertainty_ns; /* the true offset is within +/- this */
+    int64_t clock_doubt_ns;       /* how far the offset may be off by what ends of exchanges show */
     int64_t clock_origin_ns;
     double clock_scale;
     int has_rough_clock; /* of CLOCK_CONTRADICTORY: the offset is known to a few milliseconds */
