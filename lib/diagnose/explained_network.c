@@ -312,13 +312,16 @@ static double times_of(int64_t took_ns, int64_t extra_ns)
 
 /*
  * How many times as long the network steps waited, where that may be what healthy links do at times: they
- * wander for many steps, but not in every Nth, and do not make operations or steps much longer.
+ * wander for many steps, but not in every Nth, and do not make operations or steps much longer, nor longer
+ * and by far slower than ever before.
  */
 static void ask_slower(const struct explaining_network *it, const struct slow_network *found,
                        const struct measured *measured, double longer, struct finding *finding)
 {
     const struct slowness *slowness = &measured->slowness;
     double times = times_of(slowness->wait_ns, slowness->extra_ns);
+    if (found->ahead >= limit_of(LIMIT_AHEAD_MANY) && longer >= limit_of(LIMIT_LONGER_MANY))
+        return;
     if (found->slow_links && found->steps.period == 1 && !found->is_steady &&
         longer < limit_of(LIMIT_LONGER_STEPS) &&
         (!slowness->operations ||

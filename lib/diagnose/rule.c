@@ -60,6 +60,9 @@ const struct limit limits[LIMIT_COUNT] = {
                     "one is what all transfers have in common; of two, either may be at fault"},
     [LIMIT_AHEAD_MANY] = {"ahead-many", 5, "times any other single step",
                           "recorded healthy jobs: no slow moment of a host or network was so far ahead"},
+    [LIMIT_LONGER_MANY] =
+        {"longer-many", 0.1, "of the median step",
+         "recorded healthy hosts: no network made three steps so much longer and was ahead"},
     [LIMIT_LONGER_STEPS] = {"longer-steps", 0.25, "of the median step",
                             "recorded healthy hosts: no network made three or more steps so much longer"},
     [LIMIT_SLOWER_OPERATIONS] =

@@ -88,6 +88,7 @@ enum limit_id {
     LIMIT_LATE_NOTICES,
     /* These decide where a rule applies. */
     LIMIT_AHEAD_MANY,
+    LIMIT_LONGER_MANY,
     LIMIT_LONGER_STEPS,
     LIMIT_SLOWER_OPERATIONS,
     LIMIT_RANKS_OF_ROLE,

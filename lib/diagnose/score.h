@@ -644,6 +644,8 @@ struct slow_network {
     int is_steady;       /* compared with sister groups, not with its own past */
     int is_moment;       /* a single step, in which a transfer took pause_ns longer */
     double certainty;    /* log odds, after penalties, of the sum of the scores of the groups */
+    double ahead;        /* how many times as slow the most certain group was in its least slow step as any of
+                            the others, or it in other steps: ratio of logarithms; 0 where it is_steady */
     double *edge_excess; /* owned: [edge], the logarithm of how many times as long it waited as it should,
                             where the unit has it; 0: not slow, or not of the unit */
     enum network_unit unit;

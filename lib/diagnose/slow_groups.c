@@ -552,6 +552,25 @@ static int find_moment(const struct transfer_groups *groups, const struct networ
     return 1;
 }
 
+/*
+ * How many times as slow the most certain group was, in the least slow step of the set, as groups that were
+ * not slow in these steps, or as any group in other steps.
+ */
+static double measure_ahead(const struct transfer_groups *groups, const struct slow_network *found)
+{
+    double least = INFINITY, others = 0;
+    for (size_t group = 0; group < groups->count; group++)
+        for (int32_t step = groups->first_step; step < groups->steps; step++) {
+            double value = row_of(groups, group, 0)[step];
+            int is_in = step_set_has(&found->steps, step);
+            if (group == found->group && is_in)
+                least = value < least ? value : least;
+            else if (!is_in || !found->has[group])
+                others = value > others ? value : others;
+        }
+    return others > 0 ? least / others : INFINITY;
+}
+
 /* Finds the most certain set of steps. Returns 1 if there is one, 0 if not, -1 when memory runs out. */
 static int find_set(struct transfer_groups *groups, const struct network_limits *least, double *list,
                     struct slow_network *found)
@@ -565,7 +584,10 @@ static int find_set(struct transfer_groups *groups, const struct network_limits 
         return -1;
     if (found->certainty < least->certainty)
         return 0;
-    return gather(groups, least, list, found) ? -1 : 1;
+    if (gather(groups, least, list, found))
+        return -1;
+    found->ahead = found->is_steady ? 0 : measure_ahead(groups, found);
+    return 1;
 }
 
 int slow_groups_next(struct transfer_groups *groups, const struct network_limits *least,

@@ -25,7 +25,7 @@ int transfer_groups_has_edge(const struct transfer_groups *groups, size_t at)
 {
     const struct edge *edge = &groups->edges->items[at];
     return edge->step >= groups->first_step && edge->step < groups->job->step_count && edge->steps > 0 &&
-           !groups->job->finished_only && !groups->told.edges[at];
+           !groups->told.edges[at];
 }
 
 /*
