@@ -137,7 +137,7 @@ class Tables:
 
 
 RULE = [
-    ("lib/diagnose/", "must apply it: a function returns its measure, and suspect_ask or finding_ask receives the result",
+    ("lib/diagnose/", "must apply it: a function returns its measure, and finding_ask receives the result",
      lambda tables, name: tables.is_asked(name)),
     ("tests/unit/", "must have an assert_speaks with it, at its limit",
      lambda tables, name: tables.is_shown("assert_speaks", name)),

@@ -372,7 +372,7 @@ class Diagnose(Case):
         for key, finding in found.items():
             lost_us = planted[key]["lost_us"]
             self.assertGreater(finding["lost_us"], lost_us * 3 / 4)
-            # The cost of a suspected network is found before that of the GPU.
+            # The cost of a slow link contains some of the time that it shares with the GPU.
             self.assertLess(finding["lost_us"], lost_us * (8 / 5 if key[0] == "edge" or key[0] == "network" else 5 / 4))
 
     def test_a_slow_sender_among_grouped_sends_of_2_27(self):
