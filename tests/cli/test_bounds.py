@@ -30,7 +30,7 @@ class Bounds(Case):
         self.run_program("ingest", *(f"dump{rank}.json" for rank in range(4)))
 
     def test_many_moments_are_one_fault(self):
-        """There are more moments than findings that are replayed."""
+        """A rank that is late at 66 moments."""
         self.ingest_late(66)
         self.check_notes("replayed", expected=[])
         (found,) = self.json("diagnose")["findings"]
