@@ -280,6 +280,50 @@ static void one_pauses_once(void **state)
     }
 }
 
+/* Makes the links of NIC wait twice as long in its steps, and those of others in one step `times` as long as
+ * that. */
+static void make_wander(struct sending *sending, double times)
+{
+    for (size_t i = 0; i < sending->played.edges.count; i++) {
+        struct edge *edge = &sending->items[i];
+        if (edge->wait_ns > SLOW_NS)
+            edge->wait_ns = 2 * WAIT_NS;
+        else if (edge->sender == NIC + 1 && edge->step == LATE_LAST + 1)
+            edge->wait_ns = (int64_t)(WAIT_NS * pow(2, times));
+    }
+    for (int i = 0; i < INSTANCES; i++)
+        sending->played.instances[i].transfer_ns += 2 * SLOW_NS;
+    sending->findings.off.has[RULE_WORTH] = sending->findings.off.has[RULE_WORTH_SURE] = 1;
+    sending->findings.off.has[RULE_NOT_IN_STEPS] = sending->findings.off.has[RULE_WITHIN_SPREAD] = 1;
+}
+
+/* Nor longer by a tenth and, in the logarithm, five times as slow as any link was in other steps. */
+static void one_is_far_ahead_in_longer_steps(void **state)
+{
+    static const struct {
+        double others, longer;
+        int is_found;
+    } cases[] = {{0.1, 0.2, 1}, {0.1, 0.05, 0}, {0.4, 0.2, 0}};
+    assert_limit(LIMIT_LONGER_MANY, 0.1);
+    assert_limit(LIMIT_AHEAD_MANY, 5);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sending *sending = sending_new(RANKS, NIC, 1, LATE_FIRST, LATE_LAST);
+        make_wander(sending, cases[i].others);
+        sending->findings.off.has[RULE_NOT_SLOWER_MANY] = 1;
+        sending->played.baseline.median_step_ns = SLOW_NS;
+        const struct finding *finding = take(sending);
+        assert_non_null(finding);
+        int64_t lost_ns = finding->lost_ns / (LATE_LAST - LATE_FIRST + 1);
+        sending_free(sending);
+        sending = sending_new(RANKS, NIC, 1, LATE_FIRST, LATE_LAST);
+        make_wander(sending, cases[i].others);
+        sending->played.baseline.median_step_ns = (int64_t)((double)lost_ns / cases[i].longer);
+        assert_int_equal(take(sending) != NULL, cases[i].is_found);
+        sending_free(sending);
+    }
+}
+
 /* Links wander, but do not make steps longer by a quarter. */
 static void one_wanders_or_costs_too_much_for_that(void **state)
 {
@@ -377,6 +421,7 @@ int main(void)
                                        cmocka_unit_test(connections_get_up_to_speed),
                                        cmocka_unit_test(one_is_slow_in_four_steps),
                                        cmocka_unit_test(one_pauses_once),
+                                       cmocka_unit_test(one_is_far_ahead_in_longer_steps),
                                        cmocka_unit_test(one_wanders_or_costs_too_much_for_that),
                                        cmocka_unit_test(nobody_is_slow),
                                        cmocka_unit_test(limits_of_senders),
