@@ -91,6 +91,7 @@ static const char *in_arguments(const struct chrome_line *left, const struct chr
     case CHROME_GROUP:
     case CHROME_GROUP_API:
     case CHROME_NET_PLUGIN:
+    case CHROME_CE_PART:
         return NULL;
     default:
         return "a category that is not scanned";
