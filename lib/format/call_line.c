@@ -220,8 +220,10 @@ int call_line_read(struct call_reader *reader, struct text line, uint64_t offset
         int found = find_object(reader, piece, &begin, &past, &event.call);
         if (found < 0)
             return error_no_memory(error);
-        if (found && find(from, begin, source_key)) {
+        const char *first = found ? find(from, begin, source_key) : NULL;
+        if (first) {
             found = 0; /* two descriptions run into each other: the first is truncated */
+            key = first < key ? first : key;
             piece.end = begin;
         }
         event.call.at_ns = at_ns;

@@ -96,6 +96,27 @@ static void cut_anywhere(void **state)
     }
 }
 
+/* A truncated description before another one on the same line: the other one is read, and the first is noted.
+ */
+static void what_runs_into_another(void **state)
+{
+    static const char truncated[] =
+        "{\"name\": \"all_reduce\", \"rank\": 0, \"source_line\": \"a.py:1\", \"mess";
+    char text[2048];
+    struct recording recording;
+    snprintf(text, sizeof text, CALL "\n%s" CALL "\n", truncated);
+    recording_of_bytes(&recording, "stdout", text, strlen(text));
+    assert_int_equal(recording.event_count, 2);
+    check_call(&recording.events[1]);
+    assert_int_equal(recording_notes(&recording, "call description that cannot be read"), 1);
+    const char *source = strstr(truncated, "\"source_line\"");
+    for (size_t i = 0; i < recording.note_count; i++) {
+        assert_int_equal(recording.notes[i].detail_length, strlen(source));
+        assert_memory_equal(recording.notes[i].detail, source, strlen(source));
+    }
+    recording_release(&recording);
+}
+
 static void what_is_none(void **state)
 {
     static const char *const objects[] = {
@@ -141,8 +162,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_stands_around_it), cmocka_unit_test(what_only_some_have),
-        cmocka_unit_test(cut_anywhere),          cmocka_unit_test(what_is_none),
-        cmocka_unit_test(among_lines_of_others),
+        cmocka_unit_test(cut_anywhere),          cmocka_unit_test(what_runs_into_another),
+        cmocka_unit_test(what_is_none),          cmocka_unit_test(among_lines_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
