@@ -148,7 +148,8 @@ static void find_most(const struct explaining_network *it, const struct slow_net
     for (int32_t step = found->steps.first; step <= found->steps.last; step++) {
         if (!step_set_has(&found->steps, step))
             continue;
-        measured->gain_ns += longer_by(it, step, by_step[step]);
+        if (!it->replay)
+            measured->gain_ns += longer_by(it, step, by_step[step]);
         if (by_step[step] < measured->weakest_ns)
             measured->weakest_ns = by_step[step];
     }

@@ -151,9 +151,11 @@ static int has_all_exchanges(const struct stops *stops, int32_t rank)
     const struct job *job = stops->job;
     const struct job_rank *of = &job->ranks[rank];
     size_t finished = 0, recorded = 0;
-    for (size_t i = 0; i < job->communicator_count; i++)
-        for (uint8_t function = 0; is_in(job, rank, i) && function < FUNCTION_COUNT; function++)
+    for (size_t i = 0; i < job->communicator_count; i++) {
+        int functions = is_in(job, rank, i) ? FUNCTION_COUNT : 0;
+        for (uint8_t function = 0; function < functions; function++)
             finished += map_get(&stops->finished, key_of((int32_t)i, function)) != NULL;
+    }
     for (size_t i = of->first; i < of->first + of->count; i++)
         recorded += (size_t)is_last_finished(stops, &job->operations[i]);
     return recorded == finished;
@@ -161,8 +163,8 @@ static int has_all_exchanges(const struct stops *stops, int32_t rank)
 
 /*
  * Whether the records of two ranks end with the same exchange, or with exchanges of the same kind and number
- * in groups of the same size, and the first one lacks none. Where
- * records before it are lost, its place among the operations of the rank is not that of the other.
+ * in groups of the same size, and the first rank lacks no exchange. Where earlier records are lost, its last
+ * exchange is at another place among its operations.
  */
 static int ends_like(const struct stops *stops, int32_t rank, int32_t other)
 {

@@ -111,7 +111,7 @@ static int meets(const struct job *job, const struct job_instance *instance, con
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
-        /* The time at which a stamped one came is not known: it is at most its start. */
+        /* A stamped member may have come before its start. */
         if (member->start_ns == TIME_UNKNOWN || member->stamped ||
             left[member - job->operations] == TIME_UNKNOWN)
             return 0;
@@ -221,10 +221,10 @@ static int64_t *leaving_times(const struct job *job, int by_stamps)
 static int gather_meetings(const struct job *job, int by_stamps, struct meetings *meetings,
                            struct error *error)
 {
-    int64_t *left = leaving_times(job, by_stamps), *earliest = earliest_starts(job);
+    int64_t *left = leaving_times(job, by_stamps), *earliest = by_stamps ? earliest_starts(job) : NULL;
     meetings->visits = array_new(job->operation_count, sizeof *meetings->visits);
     meetings->items = array_new(job->instance_count, sizeof *meetings->items);
-    int failed = !left || !earliest || !meetings->visits || !meetings->items;
+    int failed = !left || (by_stamps && !earliest) || !meetings->visits || !meetings->items;
     for (size_t i = 0; !failed && i < job->instance_count; i++)
         if (meets(job, &job->instances[i], left))
             add_meeting(job, &job->instances[i], left, meetings);

@@ -193,8 +193,8 @@ int job_time_calls(struct job *job);
 /* -------------------- stamped_times.c -------------------- */
 
 /*
- * Sets the times of a rank's operations that have only a duration and the time at which their record was
- * dumped (drafts.stamps_ns): that is at most one interval between dumps after their end. So from the last to
+ * Sets the times of a rank's operations that have a duration and the time of their dump (drafts.stamps_ns),
+ * but no kernel times. The dump is at most one interval between dumps after their end. So from the last to
  * the first, each ended at the latest when it was dumped and when the next one of its stream began. An end
  * that is late by part of an interval makes the gap before the operation longer and the next one shorter, so
  * that in their sum over a step such errors cancel. Nothing is set if the dumps are too far apart for the

@@ -73,8 +73,7 @@ static void note_end(struct step_ends *ends, int64_t number, int64_t end_ns)
         ends->last_ns = end_ns;
 }
 
-/* Whether the first one is recorded: some recorders keep only the last sixteen. Their numbers may be apart.
- */
+/* Whether the first step is recorded: some recorders keep the last sixteen. Their numbers may be apart. */
 static int have_beginning(const struct step_ends *ends)
 {
     return ends->count >= 2 && ends->numbers[0] <= ends->numbers[1] - ends->numbers[0];
@@ -365,8 +364,7 @@ static void add_notice(struct job *job, const struct job_operation *operation, i
     service->late += late_ns > JOB_SLICE_NS;
 }
 
-/* Host clock minus GPU clock when the host noticed the stop, without what the clocks drift in the operation.
- */
+/* Host clock minus GPU clock when the host noticed the stop, without their drift during the operation. */
 static int64_t stop_notice_ns(const struct job *job, size_t at)
 {
     const struct job_operation *operation = &job->operations[at];

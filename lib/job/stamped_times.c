@@ -1,6 +1,6 @@
 /*
- * Places operations in time of which only the duration and the time at which their record was dumped are
- * known, as in files of NVIDIA's Inspector. Needs streams and groups.
+ * Gives times to operations of NVIDIA's Inspector whose record has a duration and the time of its dump, but
+ * no kernel times. Needs streams and groups.
  */
 #include "base/base.h"
 #include "job/internal.h"
