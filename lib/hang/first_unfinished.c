@@ -152,9 +152,10 @@ static int has_all_exchanges(const struct stops *stops, int32_t rank)
     const struct job_rank *of = &job->ranks[rank];
     size_t finished = 0, recorded = 0;
     for (size_t i = 0; i < job->communicator_count; i++) {
-        int functions = is_in(job, rank, i) ? FUNCTION_COUNT : 0;
-        for (uint8_t function = 0; function < functions; function++)
-            finished += map_get(&stops->finished, key_of((int32_t)i, function)) != NULL;
+        if (!is_in(job, rank, i))
+            continue;
+        for (int function = 0; function < FUNCTION_COUNT; function++)
+            finished += map_get(&stops->finished, key_of((int32_t)i, (uint8_t)function)) != NULL;
     }
     for (size_t i = of->first; i < of->first + of->count; i++)
         recorded += (size_t)is_last_finished(stops, &job->operations[i]);
