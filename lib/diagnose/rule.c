@@ -56,8 +56,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_LATE_NOTICES] =
         {"late-notices", 0.03, "of the notices",
          "recorded healthy jobs: at most 0.01 of a rank are later than 0.5 ms, less than a time slice"},
-    [LIMIT_ENDS] = {"ends", 2, "",
-                    "one is what all transfers have in common; of two, either may be at fault"},
     [LIMIT_AHEAD_MANY] = {"ahead-many", 5, "times any other single step",
                           "recorded healthy jobs: no slow moment of a host or network was so far ahead"},
     [LIMIT_LONGER_MANY] =
@@ -256,22 +254,20 @@ const struct rule rules[RULE_COUNT] = {
                             "start-late after all others",
                             "how far behind the others it arrived, as a multiple of the spread of the others",
                             "the rank arrived no farther behind than others behind each other"},
-    [RULE_SILENT_PEER] = {"silent-peer", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-                          "logs with failed transfers, if at most calls-ahead operations were called since",
-                          "the number of ranks at the other end, which may be any rank if it is unknown, "
-                          "that logged no warning",
-                          "the peer may have died: a rank there logged no warning"},
-    [RULE_ENDS] = {"ends", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ENDS,
-                   "logs with failed transfers, if at most calls-ahead operations were called since",
-                   "the number of network cards or hosts that may have failed: those that the transfers do "
-                   "not have in common",
-                   "several network cards or hosts may have failed"},
-    [RULE_SEVERAL_ERRORS] =
-        {"several-errors", OF_ERROR, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
-         "errors that the rank reports about itself, if at most calls-ahead operations were called since",
-         "the number of ranks that report errors of their own of the same weight; of one host, those less "
-         "than errors-apart after the first",
-         "several ranks report such errors"},
+    [RULE_SEVERAL] =
+        {"several", OF_NETWORK | OF_MISSING | OF_ERROR, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
+         "logs with failed transfers or errors, if at most calls-ahead operations were called since, and logs "
+         "of a communicator whose initialization did not finish, with at most first-calls operations on it",
+         "the number of ranks, hosts or network cards that may be at fault; of errors on one host, only those "
+         "less than errors-apart after the first",
+         "several ranks, hosts or network cards may be at fault"},
+    [RULE_NO_TRACE] =
+        {"no-trace", OF_NETWORK | OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+         "the same logs, without errors",
+         "the number of ranks at the other end of the transfers, which may be any rank if it is unknown, that "
+         "logged no warning; for an initialization, 1 if the ranks that the others wait for left no trace, "
+         "else 0",
+         "a rank without a trace or a warning may have died, or its file may merely not have been ingested"},
     [RULE_NO_ECHO] =
         {"no-echo", OF_ERROR, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_ONE,
          "errors that the rank reports about itself, if at most calls-ahead operations were called since",
@@ -283,16 +279,6 @@ const struct rule rules[RULE_COUNT] = {
                            "1 if the report is about a missing or different network card or plugin, or a "
                            "port that went down and did not come back, else 0",
                            "the reported problem need not stop a job"},
-    [RULE_STUCK_IN_START] = {"stuck-in-start", OF_MISSING, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
-                             "logs of a communicator whose initialization did not finish, with at most "
-                             "first-calls operations on it",
-                             "the number of ranks that delay it or are delayed; the log does not show which",
-                             "several ranks never finished the initialization of a communicator"},
-    [RULE_NO_TRACE] = {"no-trace", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-                       "logs of a communicator whose initialization did not finish, with at most first-calls "
-                       "operations on it",
-                       "1 if the ranks that the others wait for left no trace, else 0",
-                       "the ranks left no trace, but their files may merely not have been ingested"},
     [RULE_OUTLIVED] =
         {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
          "jobs in which most files have no end, for a rank with a file",
@@ -307,14 +293,11 @@ const struct rule rules[RULE_COUNT] = {
                          "no record shows how many ranks there are)",
                          "1 if no operation of it is recorded, else 0",
                          "no call of the rank is recorded, so it may have made the call"},
-    [RULE_UNSIZED] = {"unsized", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-                      "ranks without a record, if others show how many operations were called",
-                      "1 if no record shows how many ranks the communicator has, else 0",
-                      "the rank is known only from a gap in the rank numbers, and more ranks may be absent"},
     [RULE_HALF_ABSENT] =
         {"half-absent", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, "ranks without a record",
-         "the number of ranks that the files do not mention, per rank that they mention",
-         "as many ranks have no trace as have one, so this rank may wait for another of them"},
+         "the number of ranks that the files do not mention, per rank that they mention; at least 1 if no "
+         "record shows how many ranks the communicator has",
+         "as many ranks may have no trace as have one, so this rank may wait for another of them"},
     [RULE_REPORTS_DIFFER] = {"reports-differ", OF_MISSING, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_NONE,
                              "PyTorch's reports on the progress of all ranks",
                              "the number of ranks whose report does not name it",

@@ -84,7 +84,6 @@ enum limit_id {
     LIMIT_ONE_PLACE,
     LIMIT_BUSIER,
     LIMIT_START_APART,
-    LIMIT_ENDS,
     LIMIT_LATE_NOTICES,
     /* These decide where a rule applies. */
     LIMIT_AHEAD_MANY,
@@ -164,19 +163,15 @@ enum rule_id {
     RULE_ESTIMATED,
     /* Start-up and failed transfers, as a log reports them. */
     RULE_START_SCATTER,
-    RULE_SILENT_PEER,
-    RULE_ENDS,
+    RULE_SEVERAL,
+    RULE_NO_TRACE,
     /* Errors that ranks report of themselves. */
-    RULE_SEVERAL_ERRORS,
     RULE_NO_ECHO,
     RULE_MERE_SETTING,
-    RULE_STUCK_IN_START,
-    RULE_NO_TRACE,
     /* The trace of a rank that others wait for ends before theirs. */
     RULE_OUTLIVED,
     /* No call is recorded of a rank that others wait for. */
     RULE_UNRECORDED,
-    RULE_UNSIZED,
     RULE_HALF_ABSENT,
     /* PyTorch's report of how far each rank got. */
     RULE_REPORTS_DIFFER,
