@@ -43,7 +43,7 @@ const struct limit limits[LIMIT_COUNT] = {
                            "recorded healthy hosts: no network was as slow for three steps and costly"},
     [LIMIT_UNEXPLAINED] = {"unexplained", 5, "times the fault",
                            "what makes steps so much longer is something else; set on simulated jobs"},
-    [LIMIT_GAPS] = {"gaps", 0.02, "of the operations", "recorders lose single operations, about two of 100"},
+    [LIMIT_GAPS] = {"gaps", 0.02, "per operation", "recorders lose single operations, about two of 100"},
     [LIMIT_CERTAINTY] = {"certainty", 3.0, "log odds", "odds of 20 to 1, the conventional level"},
     [LIMIT_CERTAINTY_SURE] = {"certainty-sure", 5.3, "log odds", "odds of 200 to 1: a tenth of that doubt"},
     [LIMIT_ONE_PLACE] =
@@ -235,15 +235,9 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_WORTH_SURE] = {"worth-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_WORTH_SURE, NULL,
                          "its worth in each step, in units of --min-gain of the median step",
                          "the fault costs little more than the minimum"},
-    [RULE_DAMAGED_LINES] = {"damaged-lines", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_NONE, NULL,
-                            "the number of lines that could not be read",
-                            "the trace has damaged lines, which leave room for another explanation"},
-    [RULE_LOST_EVENTS] = {"lost-events", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_NONE, NULL,
-                          "the number of events that the recorder reports as lost",
-                          "the trace has lost events, which leave room for another explanation"},
     [RULE_GAPS] = {"gaps", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_GAPS, NULL,
-                   "the share of operations that are missing from their sequences, except those that are "
-                   "missing on all ranks",
+                   "the lines that could not be read, the events that the recorder reports as lost and the "
+                   "operations that are missing from their sequences, except on all ranks, per operation",
                    "the trace has gaps, which leave room for another explanation"},
     [RULE_ESTIMATED] =
         {"estimated", OF_RANK, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE, NULL,
@@ -256,15 +250,18 @@ const struct rule rules[RULE_COUNT] = {
                             "the rank arrived no farther behind than others behind each other"},
     [RULE_SEVERAL] =
         {"several", OF_NETWORK | OF_MISSING | OF_ERROR, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
-         "logs with failed transfers or errors, if at most calls-ahead operations were called since, and logs "
+         "logs with failed transfers or errors, if at most calls-ahead operations were called since, and "
+         "logs "
          "of a communicator whose initialization did not finish, with at most first-calls operations on it",
-         "the number of ranks, hosts or network cards that may be at fault; of errors on one host, only those "
+         "the number of ranks, hosts or network cards that may be at fault; of errors on one host, only "
+         "those "
          "less than errors-apart after the first",
          "several ranks, hosts or network cards may be at fault"},
     [RULE_NO_TRACE] =
         {"no-trace", OF_NETWORK | OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
          "the same logs, without errors",
-         "the number of ranks at the other end of the transfers, which may be any rank if it is unknown, that "
+         "the number of ranks at the other end of the transfers, which may be any rank if it is unknown, "
+         "that "
          "logged no warning; for an initialization, 1 if the ranks that the others wait for left no trace, "
          "else 0",
          "a rank without a trace or a warning may have died, or its file may merely not have been ingested"},

@@ -157,8 +157,6 @@ enum rule_id {
     RULE_STEADY,
     RULE_CERTAINTY_SURE,
     RULE_WORTH_SURE,
-    RULE_DAMAGED_LINES,
-    RULE_LOST_EVENTS,
     RULE_GAPS,
     RULE_ESTIMATED,
     /* Start-up and failed transfers, as a log reports them. */
