@@ -9,7 +9,7 @@ SURE = ["low", "medium", "high"]
 # Constants of the source that are no rows of the table of limits, and how the manual states them.
 CONSTANTS = [
     ("lib/report/diagnose_notes.c", "SHARE_OF_RUN = 0.03", "wait for 3 % of the run or more on average"),
-    ("lib/report/diagnose_notes.c", "TIMES_OF_OTHERS = 2", "twice as long as the own time of any other rank did"),
+    ("lib/report/diagnose_notes.c", "TIMES_OF_OTHERS = 2", "twice as long as the own time of any other rank without a finding did"),
     ("lib/diagnose/account.c", "STEPS_WITHOUT_FINDING = 4", "without a finding, of which four are needed"),
     ("lib/diagnose/account.c", "LEAST_SIMULTANEOUS = 0.1", "the sum of the costs, by a tenth and more than noise"),
     ("lib/diagnose/explain.c", "ENOUGH_PART = 0.8", "without which the job gains four fifths of the maximum"),
