@@ -161,24 +161,13 @@ int lengthening_measure(struct lengthening *lengthening, const struct costly_ste
 void finding_ask_steps(const struct findings *findings, struct finding *finding,
                        const struct lengthening *lengthening, int64_t gain_ns)
 {
-    double some_ns = (double)lengthening->some_ns, error_ns = lengthening->error_ns;
-    if (!lengthening->is_known)
-        return;
-    finding_ask(findings, finding, RULE_NOT_IN_STEPS, gain_ns > 0 ? some_ns / (double)gain_ns : NOT_ASKED);
-    /*
-     * If all steps have the same duration, there is no error to divide by, and only shorter steps violate the
-     * rule.
+    double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns, longer_ns = (double)lengthening->some_ns;
+    /* A late rank shows by itself, so the steps only have to allow the gain. A network has to show in them.
      */
-    finding_ask(findings, finding, RULE_WITHIN_SPREAD,
-                error_ns > 0  ? some_ns / error_ns
-                : some_ns < 0 ? some_ns
-                              : NOT_ASKED);
-}
-
-double lengthening_of_late(const struct lengthening *lengthening, int64_t gain_ns)
-{
-    double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns;
-    return lengthening->is_known && gain_ns > 0
-               ? ((double)lengthening->some_ns + doubt) * lengthening->part / (double)gain_ns
-               : NOT_ASKED;
+    if (finding->kind != FINDING_NETWORK)
+        longer_ns += doubt;
+    else if (longer_ns < doubt)
+        longer_ns = 0;
+    if (lengthening->is_known && gain_ns > 0)
+        finding_ask(findings, finding, RULE_NOT_IN_STEPS, longer_ns * lengthening->part / (double)gain_ns);
 }

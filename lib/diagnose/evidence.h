@@ -105,14 +105,8 @@ struct lengthening {
 int lengthening_measure(struct lengthening *lengthening, const struct costly_steps *steps,
                         const struct job *job, const struct baseline *baseline);
 
-/* Applies the rules that compare the gain of a network finding with the duration of its steps. */
+/* Applies the rule that compares a gain with the duration of its steps. */
 void finding_ask_steps(const struct findings *findings, struct finding *finding,
                        const struct lengthening *lengthening, int64_t gain_ns);
-
-/*
- * The measure of RULE_NOT_IN_STEPS_OF_LATE, for a late rank that costs `gain_ns`: the duration of its steps
- * only has to allow that.
- */
-double lengthening_of_late(const struct lengthening *lengthening, int64_t gain_ns);
 
 #endif

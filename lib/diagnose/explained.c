@@ -82,8 +82,7 @@ static int ask_steps(const struct findings *findings, struct finding *finding, c
         return 0;
     if (lengthening_measure(&lengthening, &steps, job, baseline))
         return -1;
-    finding_ask(findings, finding, RULE_NOT_IN_STEPS_OF_LATE,
-                lengthening_of_late(&lengthening, explanation->gain_ns));
+    finding_ask_steps(findings, finding, &lengthening, explanation->gain_ns);
     return 0;
 }
 

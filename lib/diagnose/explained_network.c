@@ -330,6 +330,9 @@ static void ask_slower(const struct explaining_network *it, const struct slow_ne
         finding_ask(it->findings, finding, RULE_NOT_SLOWER_MANY, times);
 }
 
+/* Links have slow moments that last for several steps: a certainty of theirs counts a tenth of the odds. */
+static const double ODDS_OF_SLOW_MOMENTS = 10;
+
 /* -1 when memory runs out. */
 static int ask(const struct explaining_network *it, const struct slow_network *found,
                const struct measured *measured, struct finding *finding)
@@ -339,8 +342,9 @@ static int ask(const struct explaining_network *it, const struct slow_network *f
     double worth = it->options->min_gain > 0 ? longer / it->options->min_gain : longer > 0 ? 2 : 0;
     double drain;
     finding->confidence = CONFIDENCE_HIGH;
-    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS,
-                found->is_moment ? NOT_ASKED : found->certainty - log(job_selection_ratio(it->job)));
+    double certainty = found->certainty - log(job_selection_ratio(it->job)) - log(ODDS_OF_SLOW_MOMENTS);
+    finding_ask(findings, finding, RULE_CERTAINTY, found->is_moment ? NOT_ASKED : certainty);
+    finding_ask(findings, finding, RULE_CERTAINTY_SURE, found->is_moment ? NOT_ASKED : certainty);
     finding_ask(findings, finding, RULE_ONE_OF_SEVERAL, (double)(found->is_unit ? 1 : found->count));
     finding_ask(findings, finding, RULE_LONGER_WAY, measure_way(it, found));
     finding_ask(findings, finding, RULE_STEADY, is_in_all_steps(it, found) ? 1 : NOT_ASKED);

@@ -35,10 +35,8 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_REGULAR] = {"regular", 0.5, "of the operations",
                        "otherwise most places have nothing to compare with"},
     [LIMIT_SHOWN] = {"shown", 1.0 / 3, "of the gain",
-                     "the replay does not know everything that overlaps with a send"},
+                     "the replay does not know everything that overlaps with the fault"},
     [LIMIT_ERRORS] = {"errors", 2, "standard errors", "the normal difference of steps in 95 of 100 cases"},
-    [LIMIT_SHOWN_OF_LATE] = {"shown-of-late", 0.25, "of the worth",
-                             "computation overlaps with communication; the number was set on simulated jobs"},
     [LIMIT_SLOWER_MANY] = {"slower-many", 3, "times the baseline",
                            "recorded healthy hosts: no network was as slow for three steps and costly"},
     [LIMIT_UNEXPLAINED] = {"unexplained", 5, "times the fault",
@@ -178,35 +176,23 @@ const struct rule rules[RULE_COUNT] = {
                       "computes for half of each step",
                       "how many times as long its GPU computes in a step as the GPU of any other rank",
                       "the rank may have more work by design, as pipeline stages can"},
-    [RULE_NOT_IN_STEPS] =
-        {"not-in-steps", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SHOWN,
-         "faults with two other steps of known duration",
-         "how much longer its steps were than the median of the others, as a share of the gain",
-         "the fault does not show in the step time"},
-    [RULE_WITHIN_SPREAD] =
-        {"within-spread", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ERRORS,
-         "faults with two other steps of known duration",
-         "how much longer its steps were than the median of the others, in standard errors",
-         "its steps are within the normal spread of step times"},
-    [RULE_NOT_IN_STEPS_OF_LATE] = {"not-in-steps-of-late", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW,
-                                   LIMIT_SHOWN_OF_LATE, "faults with two other steps of known duration",
-                                   "how much longer its steps were than the median of the others, plus "
-                                   "errors standard errors, as a share of the gain",
-                                   "the fault does not show in the step time"},
+    [RULE_NOT_IN_STEPS] = {"not-in-steps", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SHOWN,
+                           "faults with two other steps of known duration",
+                           "how much longer its steps were than the median of the others, as a share of the "
+                           "gain; for a network 0 if that is less than errors standard errors, for a late "
+                           "rank with errors standard errors added",
+                           "the fault does not show in the step time"},
     [RULE_CONNECTING] =
         {"connecting", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_STEP,
          "faults of at least three steps, from the first one after the warm-up and not to the last",
          "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
-    [RULE_CERTAINTY] = {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
-                        "findings by a score",
-                        "the log odds that the fault is not noise, which may be related from step to step "
-                        "unless the fault is ahead-many",
-                        "the fault may be noise"},
-    [RULE_CERTAINTY_SENDERS] =
-        {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-         "findings by the score of the network, but not for a transfer of one step that is longer by pause",
-         "the log odds that the fault is not noise",
-         "the fault may be noise: links also have slow moments that last for several steps"},
+    [RULE_CERTAINTY] =
+        {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY, "findings by a score",
+         "the log odds that the fault is not noise, which may be related from step to step "
+         "unless the fault is ahead-many; of a network less the logarithm of 10, because links "
+         "have slow moments that last for several steps, but not for a transfer of one step "
+         "that is longer by pause",
+         "the fault may be noise"},
     [RULE_NOTICES] =
         {"notices", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_LATE_NOTICES, "findings about proxy threads",
          "the part of the starts and stops of kernels that proxy threads noticed more than 0.5 ms late, "
@@ -230,7 +216,7 @@ const struct rule rules[RULE_COUNT] = {
          "the share of the steps after the warm-up that the fault covers",
          "the fault covers every step after the warm-up, so only the peers are evidence"},
     [RULE_CERTAINTY_SURE] = {"certainty-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-                             "findings by a score", "the log odds that the fault is not noise",
+                             "findings by a score", "the same log odds",
                              "the fault may be noise, though that is unlikely"},
     [RULE_WORTH_SURE] = {"worth-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_WORTH_SURE, NULL,
                          "its worth in each step, in units of --min-gain of the median step",

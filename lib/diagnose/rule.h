@@ -75,7 +75,6 @@ enum limit_id {
     LIMIT_REGULAR,
     LIMIT_SHOWN,
     LIMIT_ERRORS,
-    LIMIT_SHOWN_OF_LATE,
     LIMIT_SLOWER_MANY,
     LIMIT_UNEXPLAINED,
     LIMIT_GAPS,
@@ -144,12 +143,9 @@ enum rule_id {
     RULE_LONGER_WAY,
     RULE_BUSIEST,
     RULE_NOT_IN_STEPS,
-    RULE_WITHIN_SPREAD,
-    RULE_NOT_IN_STEPS_OF_LATE,
     /* It may be noise. */
     RULE_CONNECTING,
     RULE_CERTAINTY,
-    RULE_CERTAINTY_SENDERS,
     RULE_NOTICES,
     RULE_NOT_SLOWER_MANY,
     /* The finding is plausible but not certain. */

@@ -112,9 +112,9 @@ static void its_steps_have_to_be_longer(void **state)
         assert_int_equal(findings.count, 1);
         assert_int_equal(findings.items[0].confidence, longer ? CONFIDENCE_HIGH : CONFIDENCE_LOW);
         if (longer)
-            assert_quiet(&findings.items[0].rule_results, RULE_NOT_IN_STEPS_OF_LATE);
+            assert_quiet(&findings.items[0].rule_results, RULE_NOT_IN_STEPS);
         else
-            assert_speaks(&findings.items[0].rule_results, RULE_NOT_IN_STEPS_OF_LATE);
+            assert_speaks(&findings.items[0].rule_results, RULE_NOT_IN_STEPS);
         findings_release(&findings);
         slow_job_release(&played);
     }

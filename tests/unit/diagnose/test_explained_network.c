@@ -111,9 +111,9 @@ static void ranks_of_one_host_are_one_finding(void **state)
     assert_true(labs((long)(finding->lost_ns - 2L * 5 * SLOW_NS)) < SLOW_NS);
     assert_int_equal(sending->played.transfers[LATE_FIRST * EACH].culprit, NIC);
     assert_int_equal(sending->played.transfers[LATE_FIRST * EACH - 1].culprit, -1);
-    assert_quiet(&finding->rule_results, RULE_CERTAINTY_SENDERS);
+    assert_quiet(&finding->rule_results, RULE_CERTAINTY);
     assert_quiet(&finding->rule_results, RULE_LATE_RECEIVERS);
-    assert_quiet(&finding->rule_results, RULE_WITHIN_SPREAD);
+    assert_quiet(&finding->rule_results, RULE_NOT_IN_STEPS);
     assert_not_asked(&finding->rule_results, RULE_LONGER_WAY);
     sending_free(sending);
 }
@@ -294,7 +294,7 @@ static void make_wander(struct sending *sending, double times)
     for (int i = 0; i < INSTANCES; i++)
         sending->played.instances[i].transfer_ns += 2 * SLOW_NS;
     sending->findings.off.has[RULE_WORTH] = sending->findings.off.has[RULE_WORTH_SURE] = 1;
-    sending->findings.off.has[RULE_NOT_IN_STEPS] = sending->findings.off.has[RULE_WITHIN_SPREAD] = 1;
+    sending->findings.off.has[RULE_NOT_IN_STEPS] = 1;
 }
 
 /* Nor longer by a tenth and, in the logarithm, five times as slow as any link was in other steps. */
@@ -339,7 +339,7 @@ static void one_wanders_or_costs_too_much_for_that(void **state)
             sending->played.instances[i].transfer_ns += 2 * SLOW_NS;
         sending->played.baseline.median_step_ns = costly ? 2 * SLOW_NS : 100 * SLOW_NS;
         sending->findings.off.has[RULE_WORTH] = sending->findings.off.has[RULE_WORTH_SURE] = 1;
-        sending->findings.off.has[RULE_NOT_IN_STEPS] = sending->findings.off.has[RULE_WITHIN_SPREAD] = 1;
+        sending->findings.off.has[RULE_NOT_IN_STEPS] = 1;
         const struct finding *finding = take(sending);
         assert_int_equal(finding != NULL, costly);
         if (finding)
@@ -365,13 +365,13 @@ static struct rule_results of(enum rule_id rule, double reading)
 
 static void limits_of_senders(void **state)
 {
-    struct rule_results less = of(RULE_CERTAINTY_SENDERS, 5.29), sure = of(RULE_CERTAINTY_SENDERS, 5.3);
+    struct rule_results less = of(RULE_CERTAINTY, 2.99), sure = of(RULE_CERTAINTY, 3);
     struct rule_results late = of(RULE_LATE_RECEIVERS, 0.51), few = of(RULE_LATE_RECEIVERS, 0.5);
     struct rule_results none = of(RULE_LONGER_WAY, 0), one = of(RULE_LONGER_WAY, 1);
     struct rule_results drain = of(RULE_RECEIVERS_DRAIN, 0.49), send = of(RULE_RECEIVERS_DRAIN, 0.5);
     (void)state;
-    assert_speaks(&less, RULE_CERTAINTY_SENDERS);
-    assert_quiet(&sure, RULE_CERTAINTY_SENDERS);
+    assert_speaks(&less, RULE_CERTAINTY);
+    assert_quiet(&sure, RULE_CERTAINTY);
     assert_speaks(&late, RULE_LATE_RECEIVERS);
     assert_quiet(&few, RULE_LATE_RECEIVERS);
     assert_speaks(&none, RULE_LONGER_WAY);
