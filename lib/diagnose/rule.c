@@ -27,7 +27,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_ONE] = {"one", 1, "", "one is enough"},
     [LIMIT_HALF] = {"half", 0.5, "of the total", "a majority"},
     [LIMIT_ALL] = {"all", 1, "of the steps after the warm-up", "there is no other step to compare with"},
-    [LIMIT_STEP] = {"step", 1, "median steps", "connections ramp up in less"},
     [LIMIT_PAUSE] = {"pause", 3, "median steps",
                      "recorded healthy hosts: no slow moment of a transfer came near it"},
     [LIMIT_WORTH] = {"worth", 1, "times --min-gain", "the meaning of the option"},
@@ -39,8 +38,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_ERRORS] = {"errors", 2, "standard errors", "the normal difference of steps in 95 of 100 cases"},
     [LIMIT_SLOWER_MANY] = {"slower-many", 3, "times the baseline",
                            "recorded healthy hosts: no network was as slow for three steps and costly"},
-    [LIMIT_UNEXPLAINED] = {"unexplained", 5, "times the fault",
-                           "what makes steps so much longer is something else; set on simulated jobs"},
     [LIMIT_GAPS] = {"gaps", 0.02, "per operation", "recorders lose single operations, about two of 100"},
     [LIMIT_CERTAINTY] = {"certainty", 3.0, "log odds", "odds of 20 to 1, the conventional level"},
     [LIMIT_CERTAINTY_SURE] = {"certainty-sure", 5.3, "log odds", "odds of 200 to 1: a tenth of that doubt"},
@@ -67,7 +64,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_RANKS_OF_ROLE] = {"ranks-of-role", 3, "ranks", "with fewer others, the median is one of two"},
     [LIMIT_HIDDEN_PAIR] = {"hidden-pair", 3, "times others of the same kind",
                            "a stage has several layers; other operations follow a single one"},
-    [LIMIT_OUTSTANDING] = {"outstanding", 3, "times the median of the steps", "set on simulated jobs"},
     [LIMIT_START_LATE] =
         {"start-late", 3, "seconds",
          "recorded healthy jobs: all ranks arrived within 0.15 s; this is twenty times as much"},
@@ -129,23 +125,12 @@ const struct rule rules[RULE_COUNT] = {
                            "1 if one of its ranks has a file that may be lost or a record that ends in its "
                            "steps, or if its cost is below that of waits for a rank without a trace, else 0",
                            "the excess may be operations in the lost records"},
-    [RULE_SILENT_RANK] = {"silent-rank", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_UNEXPLAINED,
-                          "jobs with a rank without a trace",
-                          "how many times longer than the fault its steps were for no other known "
-                          "reason; a step beyond outstanding counts as the median step",
-                          "the fault may be an effect of a rank without a trace"},
     [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                              "findings by the score of the network",
                              "the share of its slowness in sends to ranks that are believed to be late in "
                              "that step, or from ranks "
                              "whose proxy threads are believed to be",
                              "the sends may have waited for receivers that were late"},
-    [RULE_RECEIVERS_DRAIN] =
-        {"receivers-drain", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_HALF,
-         "network steps whose receivers' GPUs took the data later than in other steps (RecvGpuWait), by at "
-         "least half of the slowness",
-         "the time by which the sends took longer (SendWait), as a share of the slowness",
-         "the receivers' GPUs took the data late, so the network may have had to wait"},
     [RULE_IRREGULAR] = {"irregular", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_REGULAR, NULL,
                         "the share of operations that have a place in a step",
                         "most steps of the job differ from each other"},
@@ -182,10 +167,6 @@ const struct rule rules[RULE_COUNT] = {
                            "gain; for a network 0 if that is less than errors standard errors, for a late "
                            "rank with errors standard errors added",
                            "the fault does not show in the step time"},
-    [RULE_CONNECTING] =
-        {"connecting", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_STEP,
-         "faults of at least three steps, from the first one after the warm-up and not to the last",
-         "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
     [RULE_CERTAINTY] =
         {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY, "findings by a score",
          "the log odds that the fault is not noise, which may be related from step to step "

@@ -68,7 +68,6 @@ enum limit_id {
     LIMIT_ONE,
     LIMIT_HALF,
     LIMIT_ALL,
-    LIMIT_STEP,
     LIMIT_PAUSE,
     LIMIT_WORTH,
     LIMIT_WORTH_SURE,
@@ -76,7 +75,6 @@ enum limit_id {
     LIMIT_SHOWN,
     LIMIT_ERRORS,
     LIMIT_SLOWER_MANY,
-    LIMIT_UNEXPLAINED,
     LIMIT_GAPS,
     LIMIT_CERTAINTY,
     LIMIT_CERTAINTY_SURE,
@@ -90,7 +88,6 @@ enum limit_id {
     LIMIT_LONGER_STEPS,
     LIMIT_SLOWER_OPERATIONS,
     LIMIT_RANKS_OF_ROLE,
-    LIMIT_OUTSTANDING,
     LIMIT_HIDDEN_PAIR,
     LIMIT_START_LATE,
     LIMIT_CALLS_AHEAD,
@@ -130,10 +127,8 @@ enum rule_id {
     RULE_LEAF_OF_TREE,
     RULE_SHARED_PROCESS,
     RULE_LOST_RECORDS,
-    RULE_SILENT_RANK,
     /* The finding may be an effect of another rank. */
     RULE_LATE_RECEIVERS,
-    RULE_RECEIVERS_DRAIN,
     /* There is nothing to compare the rank with. */
     RULE_IRREGULAR,
     RULE_ESTIMATED_CLOCKS,
@@ -144,7 +139,6 @@ enum rule_id {
     RULE_BUSIEST,
     RULE_NOT_IN_STEPS,
     /* It may be noise. */
-    RULE_CONNECTING,
     RULE_CERTAINTY,
     RULE_NOTICES,
     RULE_NOT_SLOWER_MANY,

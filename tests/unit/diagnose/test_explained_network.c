@@ -221,16 +221,6 @@ static void the_receivers_were_late(void **state)
     sending_free(sending);
 }
 
-static void connections_get_up_to_speed(void **state)
-{
-    struct sending *sending = sending_new(RANKS, NIC, NIC_RANKS, 0, 4);
-    (void)state;
-    assert_null(take(sending));
-    sending->findings.off.has[RULE_CONNECTING] = 1;
-    assert_non_null(take(sending));
-    sending_free(sending);
-}
-
 /* The certainty for a rank that is slow in four steps, if every so many links of others are for a moment. */
 static double certainty_of_four_steps(int moments)
 {
@@ -368,7 +358,6 @@ static void limits_of_senders(void **state)
     struct rule_results less = of(RULE_CERTAINTY, 2.99), sure = of(RULE_CERTAINTY, 3);
     struct rule_results late = of(RULE_LATE_RECEIVERS, 0.51), few = of(RULE_LATE_RECEIVERS, 0.5);
     struct rule_results none = of(RULE_LONGER_WAY, 0), one = of(RULE_LONGER_WAY, 1);
-    struct rule_results drain = of(RULE_RECEIVERS_DRAIN, 0.49), send = of(RULE_RECEIVERS_DRAIN, 0.5);
     (void)state;
     assert_speaks(&less, RULE_CERTAINTY);
     assert_quiet(&sure, RULE_CERTAINTY);
@@ -376,8 +365,6 @@ static void limits_of_senders(void **state)
     assert_quiet(&few, RULE_LATE_RECEIVERS);
     assert_speaks(&none, RULE_LONGER_WAY);
     assert_quiet(&one, RULE_LONGER_WAY);
-    assert_speaks(&drain, RULE_RECEIVERS_DRAIN);
-    assert_quiet(&send, RULE_RECEIVERS_DRAIN);
     assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
 }
 
@@ -387,9 +374,7 @@ static void limits_of_cost(void **state)
     struct rule_results little = of(RULE_WORTH, 0.99), enough = of(RULE_WORTH, 1);
     struct rule_results almost = of(RULE_WORTH_SURE, 1.99), twice = of(RULE_WORTH_SURE, 2);
     struct rule_results hidden = of(RULE_NOT_IN_STEPS, 0.33), shown = of(RULE_NOT_IN_STEPS, 0.34);
-    struct rule_results more = of(RULE_SILENT_RANK, 5.1), five = of(RULE_SILENT_RANK, 5);
     struct rule_results slow = of(RULE_NOT_SLOWER_MANY, 2.99), slower = of(RULE_NOT_SLOWER_MANY, 3);
-    struct rule_results ramp = of(RULE_CONNECTING, 0.99), whole = of(RULE_CONNECTING, 1);
     struct rule_results all = of(RULE_STEADY, 1), most = of(RULE_STEADY, 0.99);
     (void)state;
     assert_speaks(&little, RULE_WORTH);
@@ -398,12 +383,8 @@ static void limits_of_cost(void **state)
     assert_quiet(&twice, RULE_WORTH_SURE);
     assert_speaks(&hidden, RULE_NOT_IN_STEPS);
     assert_quiet(&shown, RULE_NOT_IN_STEPS);
-    assert_speaks(&more, RULE_SILENT_RANK);
-    assert_quiet(&five, RULE_SILENT_RANK);
     assert_speaks(&slow, RULE_NOT_SLOWER_MANY);
     assert_quiet(&slower, RULE_NOT_SLOWER_MANY);
-    assert_speaks(&ramp, RULE_CONNECTING);
-    assert_quiet(&whole, RULE_CONNECTING);
     assert_speaks(&all, RULE_STEADY);
     assert_quiet(&most, RULE_STEADY);
 }
@@ -418,7 +399,6 @@ int main(void)
                                        cmocka_unit_test(the_way_may_be_longer),
                                        cmocka_unit_test(most_have_no_others),
                                        cmocka_unit_test(the_receivers_were_late),
-                                       cmocka_unit_test(connections_get_up_to_speed),
                                        cmocka_unit_test(one_is_slow_in_four_steps),
                                        cmocka_unit_test(one_pauses_once),
                                        cmocka_unit_test(one_is_far_ahead_in_longer_steps),
