@@ -41,11 +41,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_GAPS] = {"gaps", 0.02, "per operation", "recorders lose single operations, about two of 100"},
     [LIMIT_CERTAINTY] = {"certainty", 3.0, "log odds", "odds of 20 to 1, the conventional level"},
     [LIMIT_CERTAINTY_SURE] = {"certainty-sure", 5.3, "log odds", "odds of 200 to 1: a tenth of that doubt"},
-    [LIMIT_ONE_PLACE] =
-        {"one-place", 0.5, "of the fault",
-         "a slow clock stretches all places by one factor; a design makes single places heavier"},
-    [LIMIT_BUSIER] = {"busier", 2, "times the busiest other rank",
-                      "an embedding or a loss makes a stage heavier by less; no measurement behind it"},
     [LIMIT_START_APART] = {"start-apart", 1, "times the spread of the others",
                            "what varies that much may vary once more; no measurement behind it"},
     [LIMIT_LATE_NOTICES] =
@@ -100,22 +95,25 @@ enum {
 
 /* The names follow the enum: RULE_ROUGH_END is rough-end. */
 const struct rule rules[RULE_COUNT] = {
-    [RULE_HIDDEN_RECEIVE] =
-        {"hidden-receive", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces with stages, without the sends and receives between them",
+    [RULE_HIDDEN_WAIT] =
+        {"hidden-wait", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "traces with stages, without the sends and receives between them, for GPUs; traces without sends "
+         "and "
+         "receives, for findings of several ranks",
          "the share of its excess before operations whose other gap time is more than hidden-pair times that "
-         "of others of their kind, or that have none to compare with",
-         "the ranks may have waited for a receive that is not recorded"},
-    [RULE_EXCHANGE] = {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                       "traces without sends and receives, for findings of several ranks",
-                       "the part of their variation from step to step that they have in common",
-                       "the ranks may have waited for one of them in operations that are not recorded"},
-    [RULE_LEAF_OF_TREE] =
-        {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces with finished operations only",
-         "the share of its excess after an AllReduce that another rank left later by half of that excess, or "
-         "may have: a rank of a host whose clock does not tell arrived as much after others of that host",
-         "the rank may have been a leaf of a tree, which finishes before the other ranks"},
+         "of others of their kind, or that have none to compare with; of several ranks the part of their "
+         "variation from step to step that they have in common, if that is more",
+         "the ranks may have waited for a receive, or for one of them, in operations that are not recorded"},
+    [RULE_EARLY_ENDS] = {"early-ends", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                         "traces with estimated end times, or with finished operations only",
+                         "the share of the fault that is less, in each operation, than the clocks of its "
+                         "ranks may be off, or "
+                         "that follows an AllReduce that another rank left later by half of it, or may have: "
+                         "a rank of a host "
+                         "whose clock does not tell arrived as much after others of that host",
+                         "the operations before it may have ended later for this rank: clocks do not show it "
+                         "precisely enough, "
+                         "or it was a leaf of a tree"},
     [RULE_SHARED_PROCESS] =
         {"shared-process", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
          "1 if the rank is one of several ranks of a process that cannot be distinguished (several GPUs; one "
@@ -134,33 +132,20 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_IRREGULAR] = {"irregular", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_REGULAR, NULL,
                         "the share of operations that have a place in a step",
                         "most steps of the job differ from each other"},
-    [RULE_ESTIMATED_CLOCKS] =
-        {"estimated-clocks", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces with estimated end times: clocks that are off make them too early for one rank",
-         "the share of the fault that is less, in each operation, than the clocks of its ranks may be off",
-         "the clocks do not show the estimated end times precisely enough"},
     [RULE_WORTH] = {"worth", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH, NULL,
                     "its worth in each step, in units of --min-gain of the median step",
                     "the fault costs too little"},
-    [RULE_ONE_PLACE] =
-        {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
-         "findings by the score that cover all steps, or steps that recur on a host without peers; not for "
+    [RULE_BY_DESIGN] =
+        {"by-design", OF_COMPUTE | OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_HALF,
+         "findings by a score that cover all steps, or steps that recur on a host without peers; not for "
          "one of more than ranks-of-role ranks that do the same work "
          "(one role; they reduce or gather in communicators of that role only, directly or through others), "
          "if no rank "
          "receives varying amounts of data, or that is certain to be the last of its role in all steps",
-         "the share of the gap time of its peers in a step that lies at places where it takes longer",
-         "only some places take longer, which may be by design"},
-    [RULE_LONGER_WAY] =
-        {"longer-way", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE,
-         "findings by the score of the network that cover all steps",
-         "1 if all others of its kind are less than half as slow; for several ranks, if most are",
-         "the route of the sends may be longer by design"},
-    [RULE_BUSIEST] = {"busiest", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BUSIER,
-                      "traces with all GPU activity, for a rank with fewer peers than ranks-of-role that "
-                      "computes for half of each step",
-                      "how many times as long its GPU computes in a step as the GPU of any other rank",
-                      "the rank may have more work by design, as pipeline stages can"},
+         "the share of the gap time of its peers in a step that lies at places where it takes longer; of a "
+         "network 1 if all others of its kind are less than half as slow, for several ranks if most are, "
+         "else 0",
+         "single places may have more work, and a route may be longer, by design"},
     [RULE_NOT_IN_STEPS] = {"not-in-steps", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SHOWN,
                            "faults with two other steps of known duration",
                            "how much longer its steps were than the median of the others, as a share of the "

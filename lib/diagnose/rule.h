@@ -78,8 +78,6 @@ enum limit_id {
     LIMIT_GAPS,
     LIMIT_CERTAINTY,
     LIMIT_CERTAINTY_SURE,
-    LIMIT_ONE_PLACE,
-    LIMIT_BUSIER,
     LIMIT_START_APART,
     LIMIT_LATE_NOTICES,
     /* These decide where a rule applies. */
@@ -122,21 +120,17 @@ static inline double limit_of(enum limit_id limit)
  */
 enum rule_id {
     /* The trace cannot tell a fault of this rank from something that it does not record. */
-    RULE_HIDDEN_RECEIVE,
-    RULE_EXCHANGE,
-    RULE_LEAF_OF_TREE,
+    RULE_HIDDEN_WAIT,
+    RULE_EARLY_ENDS,
     RULE_SHARED_PROCESS,
     RULE_LOST_RECORDS,
     /* The finding may be an effect of another rank. */
     RULE_LATE_RECEIVERS,
     /* There is nothing to compare the rank with. */
     RULE_IRREGULAR,
-    RULE_ESTIMATED_CLOCKS,
     /* The cost is too small to report, or part of the design of the job. */
     RULE_WORTH,
-    RULE_ONE_PLACE,
-    RULE_LONGER_WAY,
-    RULE_BUSIEST,
+    RULE_BY_DESIGN,
     RULE_NOT_IN_STEPS,
     /* It may be noise. */
     RULE_CERTAINTY,

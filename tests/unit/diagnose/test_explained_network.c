@@ -114,7 +114,7 @@ static void ranks_of_one_host_are_one_finding(void **state)
     assert_quiet(&finding->rule_results, RULE_CERTAINTY);
     assert_quiet(&finding->rule_results, RULE_LATE_RECEIVERS);
     assert_quiet(&finding->rule_results, RULE_NOT_IN_STEPS);
-    assert_not_asked(&finding->rule_results, RULE_LONGER_WAY);
+    assert_not_asked(&finding->rule_results, RULE_BY_DESIGN);
     sending_free(sending);
 }
 
@@ -127,7 +127,7 @@ static void through_all_steps_it_is_medium(void **state)
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
     assert_int_equal(finding->first_step, 1);
     assert_int_equal(finding->last_step, STEPS - 1);
-    assert_quiet(&finding->rule_results, RULE_LONGER_WAY);
+    assert_quiet(&finding->rule_results, RULE_BY_DESIGN);
     assert_speaks(&finding->rule_results, RULE_STEADY);
     sending_free(sending);
 }
@@ -141,7 +141,7 @@ static void one_through_all_steps(void **state)
     assert_non_null(finding);
     assert_int_equal(finding->rank, NIC);
     assert_int_equal(finding->rank_count, 0);
-    assert_quiet(&finding->rule_results, RULE_LONGER_WAY);
+    assert_quiet(&finding->rule_results, RULE_BY_DESIGN);
     sending_free(sending);
 }
 
@@ -187,7 +187,7 @@ static void the_way_may_be_longer(void **state)
     (void)state;
     sending->findings.off.has[RULE_WORTH] = sending->findings.off.has[RULE_WORTH_SURE] = 1;
     assert_null(take(sending));
-    sending->findings.off.has[RULE_LONGER_WAY] = 1;
+    sending->findings.off.has[RULE_BY_DESIGN] = 1;
     assert_non_null(take(sending));
     sending_free(sending);
 }
@@ -357,14 +357,14 @@ static void limits_of_senders(void **state)
 {
     struct rule_results less = of(RULE_CERTAINTY, 2.99), sure = of(RULE_CERTAINTY, 3);
     struct rule_results late = of(RULE_LATE_RECEIVERS, 0.51), few = of(RULE_LATE_RECEIVERS, 0.5);
-    struct rule_results none = of(RULE_LONGER_WAY, 0), one = of(RULE_LONGER_WAY, 1);
+    struct rule_results none = of(RULE_BY_DESIGN, 0.49), one = of(RULE_BY_DESIGN, 0.5);
     (void)state;
     assert_speaks(&less, RULE_CERTAINTY);
     assert_quiet(&sure, RULE_CERTAINTY);
     assert_speaks(&late, RULE_LATE_RECEIVERS);
     assert_quiet(&few, RULE_LATE_RECEIVERS);
-    assert_speaks(&none, RULE_LONGER_WAY);
-    assert_quiet(&one, RULE_LONGER_WAY);
+    assert_speaks(&none, RULE_BY_DESIGN);
+    assert_quiet(&one, RULE_BY_DESIGN);
     assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
 }
 
