@@ -101,8 +101,8 @@ static void ask(const struct findings *findings, struct finding *finding, const 
 {
     double worth = ratio_of(busiest->work_ns - busiest->next_ns, baseline->median_step_ns);
     worth = options->min_gain > 0 ? worth / options->min_gain : 2;
-    finding->confidence = CONFIDENCE_HIGH;
-    finding_ask(findings, finding, RULE_STEADY, 1);
+    /* Other stages are no peers, so a design cannot be excluded. */
+    finding->confidence = CONFIDENCE_MEDIUM;
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     finding_ask(findings, finding, RULE_SHARED_PROCESS, job->ranks[busiest->rank].is_part);

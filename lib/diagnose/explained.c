@@ -133,7 +133,6 @@ static void ask(const struct findings *findings, struct finding *finding,
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     if (explanation->is_steady) {
         int is_one = is_one_of_many(explanation, baseline);
-        finding_ask(findings, finding, RULE_STEADY, explanation->is_last && is_one ? NOT_ASKED : 1);
         finding_ask(findings, finding, RULE_BY_DESIGN,
                     explanation->is_last || is_one ? NOT_ASKED : explanation->slower_part);
     } else if (explanation->has_no_peers && explanation->steps.period > 1)
@@ -146,8 +145,6 @@ static void ask(const struct findings *findings, struct finding *finding,
     finding_ask(findings, finding, RULE_EARLY_ENDS,
                 fmax(job->finished_only ? explanation->leaf_part : NOT_ASKED,
                      explanation->on_estimates ? explanation->doubted_part : NOT_ASKED));
-    finding_ask(findings, finding, RULE_ESTIMATED,
-                explanation->on_estimates || !job_records_calls(job, finding->rank));
     finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));
     finding_ask(findings, finding, RULE_LOST_RECORDS, lacks_records(explanation, job));
     finding_ask_record(findings, finding, job, baseline);

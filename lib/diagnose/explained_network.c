@@ -325,7 +325,6 @@ static void ask(const struct explaining_network *it, const struct slow_network *
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, found->is_moment ? NOT_ASKED : certainty);
     finding_ask(findings, finding, RULE_ONE_OF_SEVERAL, (double)(found->is_unit ? 1 : found->count));
     finding_ask(findings, finding, RULE_BY_DESIGN, measure_way(it, found));
-    finding_ask(findings, finding, RULE_STEADY, is_in_all_steps(it, found) ? 1 : NOT_ASKED);
     finding_ask_record(findings, finding, it->job, it->baseline);
     ask_slower(it, found, measured, longer, finding);
     finding_ask(findings, finding, RULE_WORTH, worth);

@@ -637,7 +637,6 @@ static void ask(const struct late_search *it, struct finding *finding)
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
-    finding_ask(findings, finding, RULE_STEADY, it->found.is_steady ? 1 : NOT_ASKED);
     finding_ask_record(findings, finding, it->job, it->baseline);
 }
 

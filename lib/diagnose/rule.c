@@ -26,7 +26,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_NONE] = {"none", 0, "", "a sound trace has none"},
     [LIMIT_ONE] = {"one", 1, "", "one is enough"},
     [LIMIT_HALF] = {"half", 0.5, "of the total", "a majority"},
-    [LIMIT_ALL] = {"all", 1, "of the steps after the warm-up", "there is no other step to compare with"},
     [LIMIT_PAUSE] = {"pause", 3, "median steps",
                      "recorded healthy hosts: no slow moment of a transfer came near it"},
     [LIMIT_WORTH] = {"worth", 1, "times --min-gain", "the meaning of the option"},
@@ -175,12 +174,6 @@ const struct rule rules[RULE_COUNT] = {
                              "findings by the score of the network",
                              "the number of ranks of which one may be at fault; 1 for a host",
                              "the trace cannot tell which of several ranks is at fault"},
-    [RULE_STEADY] =
-        {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL,
-         "faults in all steps; not for one of more than ranks-of-role ranks that do the same work and "
-         "that is certain to be the last of them in all steps",
-         "the share of the steps after the warm-up that the fault covers",
-         "the fault covers every step after the warm-up, so only the peers are evidence"},
     [RULE_CERTAINTY_SURE] = {"certainty-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
                              "findings by a score", "the same log odds",
                              "the fault may be noise, though that is unlikely"},
@@ -191,10 +184,6 @@ const struct rule rules[RULE_COUNT] = {
                    "the lines that could not be read, the events that the recorder reports as lost and the "
                    "operations that are missing from their sequences, except on all ranks, per operation",
                    "the trace has gaps, which leave room for another explanation"},
-    [RULE_ESTIMATED] =
-        {"estimated", OF_RANK, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE, NULL,
-         "1 if most of the excess is gap time after estimated end times, because kernels record none, else 0",
-         "the finding is based on estimated end times"},
     [RULE_START_SCATTER] = {"start-scatter", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_START_APART,
                             "logs with the waits of ranks at start-up, for a rank that arrived at least "
                             "start-late after all others",

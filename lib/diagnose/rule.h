@@ -67,7 +67,6 @@ enum limit_id {
     LIMIT_NONE,
     LIMIT_ONE,
     LIMIT_HALF,
-    LIMIT_ALL,
     LIMIT_PAUSE,
     LIMIT_WORTH,
     LIMIT_WORTH_SURE,
@@ -138,11 +137,9 @@ enum rule_id {
     RULE_NOT_SLOWER_MANY,
     /* The finding is plausible but not certain. */
     RULE_ONE_OF_SEVERAL,
-    RULE_STEADY,
     RULE_CERTAINTY_SURE,
     RULE_WORTH_SURE,
     RULE_GAPS,
-    RULE_ESTIMATED,
     /* Start-up and failed transfers, as a log reports them. */
     RULE_START_SCATTER,
     RULE_SEVERAL,

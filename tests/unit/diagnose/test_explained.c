@@ -150,7 +150,6 @@ static void no_design_makes_one_rank_the_last(void **state)
     assert_int_equal(findings.items[0].rank, 5);
     assert_int_equal(findings.items[0].confidence, CONFIDENCE_HIGH);
     assert_false(findings.items[0].rule_results.asked[RULE_BY_DESIGN]);
-    assert_false(findings.items[0].rule_results.asked[RULE_STEADY]);
     findings_release(&findings);
     slow_job_release(&played);
 }
@@ -169,8 +168,6 @@ static void what_the_record_lacks(void **state)
         int last;
     } cases[] = {{A_FILE, RULE_LOST_RECORDS, CONFIDENCE_LOW, 13},
                  {A_PROCESS, RULE_SHARED_PROCESS, CONFIDENCE_LOW, 13},
-                 {ENDS, RULE_ESTIMATED, CONFIDENCE_MEDIUM, 13},
-                 {ENDS, RULE_ESTIMATED, CONFIDENCE_MEDIUM, STEPS - 1},
                  {ENDS_AND_CLOCKS, RULE_EARLY_ENDS, CONFIDENCE_LOW, 13},
                  {ENDS_AND_CLOCKS, RULE_EARLY_ENDS, CONFIDENCE_LOW, STEPS - 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -193,15 +190,12 @@ static void limits_of_the_record(void **state)
     struct rule_results one = of(RULE_SHARED_PROCESS, 1), none = of(RULE_SHARED_PROCESS, 0);
     struct rule_results more = of(RULE_LOST_RECORDS, 0.51), half = of(RULE_LOST_RECORDS, 0.5);
     struct rule_results all = of(RULE_EARLY_ENDS, 0.51), fewer = of(RULE_EARLY_ENDS, 0.5);
-    struct rule_results most = of(RULE_ESTIMATED, 1), few = of(RULE_ESTIMATED, 0);
     assert_speaks(&one, RULE_SHARED_PROCESS);
     assert_quiet(&none, RULE_SHARED_PROCESS);
     assert_speaks(&more, RULE_LOST_RECORDS);
     assert_quiet(&half, RULE_LOST_RECORDS);
     assert_speaks(&all, RULE_EARLY_ENDS);
     assert_quiet(&fewer, RULE_EARLY_ENDS);
-    assert_speaks(&most, RULE_ESTIMATED);
-    assert_quiet(&few, RULE_ESTIMATED);
     struct rule_results receive = of(RULE_HIDDEN_WAIT, 0.51), rest = of(RULE_HIDDEN_WAIT, 0.5);
     assert_speaks(&receive, RULE_HIDDEN_WAIT);
     assert_quiet(&rest, RULE_HIDDEN_WAIT);
