@@ -205,6 +205,7 @@ static void beyond_what_steps_differ_by(void **state)
     steps_init(&steps, lengths);
     struct rule_results beyond = asked(&claim, measured(&steps, &claim, 1));
     assert_quiet(&beyond, RULE_NOT_IN_STEPS);
+    assert_limit(LIMIT_ERRORS, 2);
 }
 
 /* Step times may contradict a cost: two steps longer by 50 each allow three times 100. */
