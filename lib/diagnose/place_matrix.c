@@ -446,6 +446,8 @@ static int may_hide_end(const struct job *job, const struct job_operation *opera
     if (operation->previous < 0)
         return 1;
     const struct job_operation *previous = &job->operations[operation->previous];
+    if (previous->stamped)
+        return 0;
     return (previous->function == FUNCTION_SEND && previous->ends != ENDS_BY_KERNEL &&
             previous->ends != ENDS_ESTIMATED) ||
            (previous->function == FUNCTION_RECV && previous->ends == ENDS_BY_HOST);
