@@ -457,7 +457,7 @@ static int may_have_waited(const struct explaining_network *it, const struct slo
     if (found->slow_links || found->is_steady || instance->function != FUNCTION_SEND)
         return 0;
     for (int32_t i = 0; i < instance->members; i++)
-        if (job_member(it->job, instance, i)->inferred)
+        if (job_member(it->job, instance, i)->inferred && !job_member(it->job, instance, i)->stamped)
             return 1;
     return 0;
 }

@@ -157,11 +157,21 @@ static int64_t harmless_jump(const struct job *job, const struct latency *latenc
     return (int64_t)mean_ns + 2 * WAKE_UP_NS;
 }
 
+/* How much of the latency of a pair may be that its sides were placed by dumps, each late by an interval. */
+static int64_t placed_late(const struct job *job, const struct job_instance *instance)
+{
+    int64_t late_ns = 0;
+    for (int32_t i = 0; i < instance->members; i++)
+        if (job_member(job, instance, i)->stamped)
+            late_ns += job->ranks[job_member(job, instance, i)->rank].dump_interval_ns;
+    return late_ns;
+}
+
 static void lengthen(struct job *job, const struct latency *latencies, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct job_instance *instance = &job->instances[latencies[i].instance];
-        int64_t transfer_ns = instance->transfer_ns + latencies[i].over_ns;
+        int64_t transfer_ns = instance->transfer_ns + latencies[i].over_ns - placed_late(job, instance);
         transfer_ns = transfer_ns < latencies[i].received_ns ? transfer_ns : latencies[i].received_ns;
         if (transfer_ns <= instance->transfer_ns)
             continue;
