@@ -311,22 +311,30 @@ static double times_of(int64_t took_ns, int64_t extra_ns)
     return took_ns > extra_ns ? ratio_of(took_ns, took_ns - extra_ns) : INFINITY;
 }
 
+/* Whether the most certain of its groups is a pair of ranks on different hosts. */
+static int is_pair_of_hosts(const struct explaining_network *it, const struct slow_network *found)
+{
+    const struct transfer_group *best = &it->groups.items[found->group];
+    return best->kind == TRANSFER_GROUP && best->crosses == 1 &&
+           it->job->instances[best->instance].function == FUNCTION_SEND;
+}
+
 /*
- * How many times as long the network steps waited, where that may be what healthy links do at times: they
- * wander for many steps, but not in every Nth, and do not make operations or steps much longer, nor longer
- * and by far slower than ever before.
+ * How many times as long the network steps, or the operations of pairs, waited, where that may be what
+ * healthy links do at times: they wander for many steps, but not in every Nth, and do not make operations or
+ * steps much longer, nor longer and by far slower than ever before.
  */
 static void ask_slower(const struct explaining_network *it, const struct slow_network *found,
                        const struct measured *measured, double longer, struct finding *finding)
 {
     const struct slowness *slowness = &measured->slowness;
-    double times = times_of(slowness->wait_ns, slowness->extra_ns);
+    double operations = times_of(slowness->transfer_ns, measured->cut_ns);
+    double times = found->slow_links ? times_of(slowness->wait_ns, slowness->extra_ns) : operations;
     if (found->ahead >= limit_of(LIMIT_AHEAD_MANY) && longer >= limit_of(LIMIT_LONGER_MANY))
         return;
-    if (found->slow_links && found->steps.period == 1 && !found->is_steady &&
+    if ((found->slow_links || is_pair_of_hosts(it, found)) && found->steps.period == 1 && !found->is_steady &&
         longer < limit_of(LIMIT_LONGER_STEPS) &&
-        (!slowness->operations ||
-         times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS)))
+        (!slowness->operations || operations < limit_of(LIMIT_SLOWER_OPERATIONS)))
         finding_ask(it->findings, finding, RULE_NOT_SLOWER_MANY, times);
 }
 

@@ -231,7 +231,8 @@ static int64_t *leaving_times(const struct job *job, enum by_stamps by_stamps)
 static int gather_meetings(const struct job *job, enum by_stamps by_stamps, struct meetings *meetings,
                            struct error *error)
 {
-    int64_t *left = leaving_times(job, by_stamps), *earliest = by_stamps ? earliest_starts(job, by_stamps) : NULL;
+    int64_t *left = leaving_times(job, by_stamps),
+            *earliest = by_stamps ? earliest_starts(job, by_stamps) : NULL;
     meetings->visits = array_new(job->operation_count, sizeof *meetings->visits);
     meetings->items = array_new(job->instance_count, sizeof *meetings->items);
     int failed = !left || (by_stamps && !earliest) || !meetings->visits || !meetings->items;

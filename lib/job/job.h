@@ -415,8 +415,8 @@ int64_t job_duration(const struct job_operation *operation);
 
 /*
  * The duration of the receive of a pair. INT64_MAX if the instance is not a pair, or if the trace does not
- * show it: the receive is part of a group call, or its end is known only from the host or from a kernel with a
- * channel without a stop.
+ * show it: the receive is part of a group call, or its end is known only from the host or from a kernel with
+ * a channel without a stop.
  */
 int64_t job_received_ns(const struct job *job, const struct job_instance *instance);
 

@@ -75,7 +75,8 @@ static uint64_t stream_of(const struct job *job, size_t at, enum streams_by by)
     if (named_stream(job, at))
         return named_stream(job, at);
     uint64_t communicator = (uint64_t)operation->communicator + 1;
-    return by == BY_RANK ? 0 : communicator * 2 + (by == BY_DIRECTION && operation->function == FUNCTION_RECV);
+    return by == BY_RANK ? 0
+                         : communicator * 2 + (by == BY_DIRECTION && operation->function == FUNCTION_RECV);
 }
 
 static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
