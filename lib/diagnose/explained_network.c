@@ -299,8 +299,7 @@ static double measure_way(const struct explaining_network *it, const struct slow
 static double measure_connecting(const struct explaining_network *it, const struct slow_network *found,
                                  const struct measured *measured)
 {
-    if (found->steps.first > it->baseline->first_step || found->steps.period > 1 || found->is_steady ||
-        !found->slow_links)
+    if (found->steps.first > it->baseline->first_step || found->steps.period > 1 || found->is_steady)
         return NOT_ASKED;
     return ratio_of(measured->weakest_ns, it->baseline->median_step_ns);
 }
@@ -408,8 +407,13 @@ static int append_groups(const struct explaining_network *it, const struct slow_
             : buffer_append_text(text, "of ") ||
                   text_communicator(text, &job->communicators[instance->communicator]))
         return -1;
-    return others ? buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s")
-                  : 0;
+    if (others && buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s"))
+        return -1;
+    return found->is_unit || found->count < job->rank_count
+               ? 0
+               : buffer_append_text(text,
+                                    ". Without network steps, the trace does not show which link is "
+                                    "slow; busy CPU cores may slow down transfers, too");
 }
 
 /* Appends which links are slow, where it is those of several hosts. */

@@ -565,8 +565,11 @@ static void count_ranks(const struct choosing *it)
     found->is_unit = it->ties == 1 && it->unit != UNIT_GROUP && (it->unit < UNIT_HOST_PAIR || has_links);
     for (size_t rank = 0; rank < ranks; rank++)
         found->count += found->may[rank];
-    /* If most ranks may be at fault, little is known about any of them. */
-    if (!found->is_unit && found->count * 2 > ranks)
+    /*
+     * If links show that most ranks may be at fault, little is known about any of them. Durations that show
+     * it tell that transfers are slow, and that the rank cannot be determined.
+     */
+    if (has_links && !found->is_unit && found->count * 2 > ranks)
         found->count = 0;
 }
 

@@ -5,6 +5,8 @@ from tests.cli.support import Case
 PIPELINE = "--shape 3d --ranks 8 --per-node 4 --tp 2 --dp 2 --pp 2 --layers 4 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 21 "
 # Each tensor-parallel group is on two hosts.
 TENSOR = "--shape 3d --ranks 16 --per-node 2 --tp 4 --dp 4 --pp 1 --layers 3 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 6 "
+# All ranks are in the only communicator.
+SHARDED = "--shape fsdp --ranks 8 --per-node 4 --layers 3 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 11 "
 
 
 class SlowGroups(Case):
@@ -36,8 +38,23 @@ class SlowGroups(Case):
         self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", [4, 5, 6, 7]))
         self.assertEqual((finding["first_step"], finding["last_step"]), (7, 19))
 
+    def test_one_group_of_all_ranks(self):
+        """Transfers are slow; without network steps and without sisters, any rank may be at fault."""
+        for faults, steps in (("edge:3>4:9:19:45%:*", (9, 19, None)), ("net:3:3:19/4:90%:*", (3, 19, 4)), ("switch:0-3:8:14:300:*", (8, 14, None))):
+            (finding,), _ = self.findings(f"{SHARDED} --dialect inspector-2.30 --fault {faults}")
+            self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", list(range(8))))
+            self.assertEqual((finding["first_step"], finding["last_step"], finding["period"]), steps)
+        verdict = self.run_program("diagnose").verdict
+        self.assertIn("transfers between the 8 ranks are slow", verdict)
+        self.assertIn("switch port of all hosts", " ".join(verdict.split()))
+
+    def test_connections_that_ramp_up(self):
+        """Slow from the first step after the warm-up on, but only for a few steps."""
+        findings, _ = self.findings(f"{SHARDED} --dialect inspector-2.30 --fault net:2:1:5:45%:*")
+        self.assertEqual(findings, [])
+
     def test_jobs_without_a_slow_group(self):
-        for options in (PIPELINE, TENSOR, PIPELINE + "--clock-step 5:10:20000 ", TENSOR + "--own-batches 10 "):
+        for options in (PIPELINE, TENSOR, SHARDED, PIPELINE + "--clock-step 5:10:20000 ", TENSOR + "--own-batches 10 "):
             for dialect in ("kineto", "inspector-2.30"):
                 findings, _ = self.findings(f"{options} --dialect {dialect}")
                 self.assertEqual(findings, [])
