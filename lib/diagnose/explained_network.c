@@ -451,17 +451,41 @@ static int fill(const struct explaining_network *it, const struct slow_network *
 
 /* -------------------- other findings -------------------- */
 
+/* Whether another operation of its rank began before it ended: they share no stream. */
+static int is_overlapped(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    size_t next = (size_t)(operation - job->operations) + 1;
+    return next < rank->first + rank->count && job->operations[next].group != operation->group &&
+           job->operations[next].start_ns != TIME_UNKNOWN &&
+           job->operations[next].start_ns < operation->end_ns;
+}
+
+/* Whether a member of an instance may have computed since its start, or an assumed time may be far off. */
+static int may_wait(const struct job *job, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        if (member->inferred && (!member->stamped || is_overlapped(job, member)))
+            return 1;
+    }
+    return 0;
+}
+
 /*
  * Whether it is a pair of ranks, in some of the steps, of which a side has an assumed start: any rank that
- * was late in these steps may have made it wait. In all steps, its sisters would have waited as well.
+ * was late in these steps may have made it wait. In all steps, its sisters would have waited as well. Where
+ * the duration is recorded, the start is known, unless the rank does something else at the same time.
  */
 static int may_have_waited(const struct explaining_network *it, const struct slow_network *found)
 {
-    const struct job_instance *instance = &it->job->instances[it->groups.items[found->group].instance];
-    if (found->slow_links || found->is_steady || instance->function != FUNCTION_SEND)
+    const struct job *job = it->job;
+    if (found->slow_links || found->is_steady ||
+        job->instances[it->groups.items[found->group].instance].function != FUNCTION_SEND)
         return 0;
-    for (int32_t i = 0; i < instance->members; i++)
-        if (job_member(it->job, instance, i)->inferred)
+    for (size_t i = 0; i < job->instance_count; i++)
+        if (it->groups.of_instance[i] == (int32_t)found->group &&
+            step_set_has(&found->steps, job->instances[i].step) && may_wait(job, &job->instances[i]))
             return 1;
     return 0;
 }
@@ -497,9 +521,12 @@ static int is_told(const struct explaining_network *it, const struct slow_networ
     const struct findings *findings = it->findings;
     for (size_t i = 0; !found->slow_links && i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
+        /* What is wrong in all steps does not explain what changes. */
+        int is_in_all = !found->is_steady && finding->first_step <= it->baseline->first_step &&
+                        finding->last_step == it->job->step_count - 1 && finding->period < 2;
         if (is_of(finding, found, it->job->rank_count) &&
             (finding->confidence > CONFIDENCE_LOW ||
-             (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
+             (finding->kind < FINDING_NETWORK && !is_in_all && finding->lost_ns * 2 >= gain_ns)))
             return 1;
     }
     return 0;
