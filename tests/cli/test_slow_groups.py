@@ -7,6 +7,8 @@ PIPELINE = "--shape 3d --ranks 8 --per-node 4 --tp 2 --dp 2 --pp 2 --layers 4 --
 TENSOR = "--shape 3d --ranks 16 --per-node 2 --tp 4 --dp 4 --pp 1 --layers 3 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 6 "
 PAIRS = ("--shape 3d --ranks 8 --per-node 4 --tp 2 --dp 2 --pp 2 --microbatches 2 --layers 2 --steps 24 --seed 31 "
          "--dialect inspector-2.30")
+GROUPS = ("--shape 3d --ranks 8 --per-node 4 --tp 2 --dp 4 --pp 1 --microbatches 1 --layers 2 --steps 22 --seed 77 "
+          "--dialect inspector-2.30")
 INTERLEAVED = ("--shape interleaved --ranks 16 --per-node 4 --tp 2 --dp 4 --pp 2 --microbatches 4 --layers 3 --steps 24 --seed 5 "
                "--network-gbs 25 --nvlink-gbs 200 --dialect inspector-2.30")
 STAGES = ("--shape 1f1b --ranks 16 --per-node 8 --layers 2 --steps 18 --tp 2 --dp 2 --pp 4 --microbatches 8 --seed 21 --compute 3 "
@@ -60,6 +62,13 @@ class SlowGroups(Case):
         """A receive waits beside other operations: its duration does not show when its data arrived."""
         findings, (planted,) = self.findings(f"{INTERLEAVED} --fault {LATE}")
         self.assertEqual({(finding["kind"], finding["rank"]) for finding in findings}, {(planted["kind"], planted["rank"])})
+
+    def test_a_switch(self):
+        """Both data-parallel groups cross it; the loss of all ranks is a short message, which waits for the latency alone."""
+        (finding,), _ = self.findings(f"{GROUPS} --fault switch:0-3:7:18:60:*")
+        self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", list(range(8))))
+        self.assertEqual((finding["first_step"], finding["last_step"]), (7, 18))
+        self.assertIn("of 1 other group of ranks", " ".join(self.run_program("diagnose").verdict.split()))
 
     def test_a_slow_tensor_group(self):
         """Rank 5 and the groups that it is in."""
