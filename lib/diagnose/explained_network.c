@@ -490,6 +490,24 @@ static int may_have_waited(const struct explaining_network *it, const struct slo
     return 0;
 }
 
+/* Whether the transfers of the most certain group were longer because they carried more data. */
+static int carries_more(const struct explaining_network *it, const struct slow_network *found,
+                        const struct measured *measured)
+{
+    double bytes[2] = {0}, count[2] = {0};
+    for (size_t i = 0; i < it->job->instance_count; i++) {
+        const struct job_instance *instance = &it->job->instances[i];
+        int is_in = step_set_has(&found->steps, instance->step);
+        if (it->groups.of_instance[i] != (int32_t)found->group)
+            continue;
+        bytes[is_in] += (double)job_member(it->job, instance, 0)->bytes;
+        count[is_in]++;
+    }
+    return !found->slow_links && !found->is_steady && count[0] > 0 && count[1] > 0 && bytes[0] > 0 &&
+           bytes[1] * count[0] / (bytes[0] * count[1]) >=
+               times_of(measured->slowness.transfer_ns, measured->cut_ns);
+}
+
 /*
  * Whether durations are all that is known of the operations: contended cores slow the transfers of a host,
  * too, and neither network steps nor late notices would show it.
@@ -544,7 +562,8 @@ static int take(struct explaining_network *it, const struct slow_network *found)
     if (measure(it, found, &measured))
         return -1;
     if (measured.own_ns * 2 > measured.slowness.slow_ns || may_have_waited(it, found) ||
-        has_durations_only(it, found) || is_told(it, found, measured.gain_ns))
+        has_durations_only(it, found) || carries_more(it, found, &measured) ||
+        is_told(it, found, measured.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);
     if (!finding || fill(it, found, &measured, finding) || ask(it, found, &measured, finding))

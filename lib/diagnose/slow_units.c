@@ -588,10 +588,11 @@ static void count_ranks(const struct choosing *it)
     for (size_t rank = 0; rank < ranks; rank++)
         found->count += found->may[rank];
     /*
-     * If links show that most ranks may be at fault, little is known about any of them. Durations that show
-     * it tell that transfers are slow, and that the rank cannot be determined.
+     * If links show that most ranks may be at fault, little is known about any of them; nor if it is a single
+     * moment, which may have any cause. Durations of several steps tell that transfers are slow, and that the
+     * rank cannot be determined.
      */
-    if (has_links && !found->is_unit && found->count * 2 > ranks)
+    if ((has_links || found->is_moment) && !found->is_unit && found->count * 2 > ranks)
         found->count = 0;
 }
 
