@@ -299,8 +299,7 @@ static double measure_way(const struct explaining_network *it, const struct slow
 static double measure_connecting(const struct explaining_network *it, const struct slow_network *found,
                                  const struct measured *measured)
 {
-    if (found->steps.first > it->baseline->first_step || found->steps.period > 1 || found->is_steady ||
-        !found->slow_links)
+    if (found->steps.first > it->baseline->first_step || found->steps.period > 1 || found->is_steady)
         return NOT_ASKED;
     return ratio_of(measured->weakest_ns, it->baseline->median_step_ns);
 }
@@ -416,8 +415,13 @@ static int append_groups(const struct explaining_network *it, const struct slow_
             : buffer_append_text(text, "of ") ||
                   text_communicator(text, &job->communicators[instance->communicator]))
         return -1;
-    return others ? buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s")
-                  : 0;
+    if (others && buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s"))
+        return -1;
+    return found->is_unit || found->count < job->rank_count
+               ? 0
+               : buffer_append_text(text,
+                                    ". Without network steps, the trace does not show which link is "
+                                    "slow; busy CPU cores may slow down transfers, too");
 }
 
 /* Appends which links are slow, where it is those of several hosts. */
@@ -455,19 +459,61 @@ static int fill(const struct explaining_network *it, const struct slow_network *
 
 /* -------------------- other findings -------------------- */
 
+/* Whether another operation of its rank began before it ended: they share no stream. */
+static int is_overlapped(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    size_t next = (size_t)(operation - job->operations) + 1;
+    return next < rank->first + rank->count && job->operations[next].group != operation->group &&
+           job->operations[next].start_ns != TIME_UNKNOWN &&
+           job->operations[next].start_ns < operation->end_ns;
+}
+
+/* Whether a member of an instance may have computed since its start, or an assumed time may be far off. */
+static int may_wait(const struct job *job, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        if (member->inferred && (!member->stamped || is_overlapped(job, member)))
+            return 1;
+    }
+    return 0;
+}
+
 /*
  * Whether it is a pair of ranks, in some of the steps, of which a side has an assumed start: any rank that
- * was late in these steps may have made it wait. In all steps, its sisters would have waited as well.
+ * was late in these steps may have made it wait. In all steps, its sisters would have waited as well. Where
+ * the duration is recorded, the start is known, unless the rank does something else at the same time.
  */
 static int may_have_waited(const struct explaining_network *it, const struct slow_network *found)
 {
-    const struct job_instance *instance = &it->job->instances[it->groups.items[found->group].instance];
-    if (found->slow_links || found->is_steady || instance->function != FUNCTION_SEND)
+    const struct job *job = it->job;
+    if (found->slow_links || found->is_steady ||
+        job->instances[it->groups.items[found->group].instance].function != FUNCTION_SEND)
         return 0;
-    for (int32_t i = 0; i < instance->members; i++)
-        if (job_member(it->job, instance, i)->inferred && !job_member(it->job, instance, i)->stamped)
+    for (size_t i = 0; i < job->instance_count; i++)
+        if (it->groups.of_instance[i] == (int32_t)found->group &&
+            step_set_has(&found->steps, job->instances[i].step) && may_wait(job, &job->instances[i]))
             return 1;
     return 0;
+}
+
+/* Whether the transfers of the most certain group were longer because they carried more data. */
+static int carries_more(const struct explaining_network *it, const struct slow_network *found,
+                        const struct measured *measured)
+{
+    double bytes[2] = {0}, count[2] = {0};
+    for (size_t i = 0; i < it->job->instance_count; i++) {
+        const struct job_instance *instance = &it->job->instances[i];
+        int is_in = step_set_has(&found->steps, instance->step);
+        if (it->groups.of_instance[i] != (int32_t)found->group)
+            continue;
+        bytes[is_in] += (double)job_member(it->job, instance, 0)->bytes;
+        count[is_in]++;
+    }
+    return !found->slow_links && !found->is_steady && count[0] > 0 && count[1] > 0 && bytes[0] > 0 &&
+           bytes[1] * count[0] / (bytes[0] * count[1]) >=
+               times_of(measured->slowness.transfer_ns, measured->cut_ns);
 }
 
 /*
@@ -501,9 +547,12 @@ static int is_told(const struct explaining_network *it, const struct slow_networ
     const struct findings *findings = it->findings;
     for (size_t i = 0; !found->slow_links && i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
+        /* What is wrong in all steps does not explain what changes. */
+        int is_in_all = !found->is_steady && finding->first_step <= it->baseline->first_step &&
+                        finding->last_step == it->job->step_count - 1 && finding->period < 2;
         if (is_of(finding, found, it->job->rank_count) &&
             (finding->confidence > CONFIDENCE_LOW ||
-             (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
+             (finding->kind < FINDING_NETWORK && !is_in_all && finding->lost_ns * 2 >= gain_ns)))
             return 1;
     }
     return 0;
@@ -521,7 +570,8 @@ static int take(struct explaining_network *it, const struct slow_network *found)
     if (measure(it, found, &measured))
         return -1;
     if (measured.own_ns * 2 > measured.slowness.slow_ns || may_have_waited(it, found) ||
-        has_durations_only(it, found) || is_told(it, found, measured.gain_ns))
+        has_durations_only(it, found) || carries_more(it, found, &measured) ||
+        is_told(it, found, measured.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);
     if (!finding || fill(it, found, &measured, finding) || ask(it, found, &measured, finding))
