@@ -214,20 +214,24 @@ static uint64_t magnitude_of(int64_t bytes)
     return magnitude;
 }
 
+/* The key of a pair, by direction. */
+static uint64_t key_of(const struct job *job, const struct job_instance *instance)
+{
+    uint64_t key = hash_mix((uint64_t)instance->communicator, 1);
+    key = hash_mix(key, (uint64_t)instance->sender);
+    key = hash_mix(key, (uint64_t)instance->receiver);
+    return hash_mix(key, magnitude_of(job_member(job, instance, 0)->bytes)) | 1;
+}
+
 /* The key of a pair if all members of the instance share their kernels with others; 0: not such a pair. */
 static uint64_t pair_in_groups(const struct job *job, const struct job_instance *instance)
 {
-    uint64_t pair = hash_mix((uint64_t)instance->communicator, 1);
     if (instance->function != FUNCTION_SEND || instance->members < 2)
         return 0;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job_member_at(job, instance, i);
-        if (!job_is_grouped(job, at))
+    for (int32_t i = 0; i < instance->members; i++)
+        if (!job_is_grouped(job, job_member_at(job, instance, i)))
             return 0;
-        pair = hash_mix(
-            pair, hash_mix((uint64_t)job->operations[at].rank, magnitude_of(job->operations[at].bytes)));
-    }
-    return pair | 1;
+    return key_of(job, instance);
 }
 
 /*
