@@ -92,6 +92,21 @@ static int64_t count_edge(const struct explaining_network *it, const struct edge
 }
 
 /*
+ * In all steps, no past shows whether a slow link is part of the transfer or held some members only: it is
+ * the part of the transfer that the links do not need without the slowness.
+ */
+static void hold_all(const struct explaining_network *it, size_t instance, int64_t cut_ns, int64_t usual_ns)
+{
+    int64_t *some_ns = &it->transfers[instance].some_ns;
+    int64_t shown_ns = it->job->instances[instance].transfer_ns - usual_ns;
+    if (shown_ns <= 0 || cut_ns - shown_ns >= *some_ns)
+        return;
+    *some_ns = cut_ns > shown_ns ? cut_ns - shown_ns : 0;
+    if (it->replay)
+        it->replay->tail_ns[instance] = *some_ns;
+}
+
+/*
  * How much shorter an instance would be if these links were as fast as the others. An instance ends when its
  * last link does.
  */
@@ -109,6 +124,8 @@ static int64_t cut_of_links(const struct explaining_network *it, const struct sl
     }
     if (transfer_ns == TIME_UNKNOWN)
         return it->replay ? 0 : with_ns - without_ns;
+    if (found->is_steady && with_ns > without_ns)
+        hold_all(it, instance, with_ns - without_ns, without_ns);
     /* A link may have held some of the members only. */
     transfer_ns += it->transfers[instance].some_ns;
     return with_ns - without_ns < transfer_ns ? with_ns - without_ns : transfer_ns;
@@ -127,14 +144,15 @@ static int64_t cut_of(const struct explaining_network *it, const struct slow_net
 
 /*
  * Without a replay: by how much steps were longer than the median, at most by what links were slow in them.
- * Steps of unknown duration count as long enough.
+ * Steps of unknown duration count as long enough, and so do all if links were slow in all: then the median is
+ * that of slow steps.
  */
-static int64_t longer_by(const struct explaining_network *it, int32_t step, int64_t slow_ns)
+static int64_t longer_by(const struct explaining_network *it, int is_steady, int32_t step, int64_t slow_ns)
 {
     const struct baseline *baseline = it->baseline;
     int64_t longer_ns = baseline->step_ns[step] == TIME_UNKNOWN
                             ? slow_ns
-                            : baseline->step_ns[step] - baseline->median_step_ns;
+                            : baseline->step_ns[step] - (is_steady ? 0 : baseline->median_step_ns);
     return longer_ns < 0 ? 0 : longer_ns < slow_ns ? longer_ns : slow_ns;
 }
 
@@ -149,7 +167,7 @@ static void find_most(const struct explaining_network *it, const struct slow_net
         if (!step_set_has(&found->steps, step))
             continue;
         if (!it->replay)
-            measured->gain_ns += longer_by(it, step, by_step[step]);
+            measured->gain_ns += longer_by(it, found->is_steady, step, by_step[step]);
         if (by_step[step] < measured->weakest_ns)
             measured->weakest_ns = by_step[step];
     }
