@@ -33,7 +33,8 @@ enum end_kind {
     ENDS_BY_PROXY,  /* when its GPU last took or gave data: RecvGpuWait, SendGpuWait */
     ENDS_BY_HOST,   /* when the host noticed the end by polling */
     ENDS_ESTIMATED, /* estimated from when the next operations began, on all ranks (timeline.c) */
-    ENDS_BY_SENDER  /* of a receive: at least when its sender arrived, by aligned clocks (early_stops.c) */
+    ENDS_BY_SENDER  /* of a receive: at least when its sender arrived, by aligned clocks (early_stops.c); the
+                       end is unknown if the sender arrived first */
 };
 
 /* One operation: a collective, send or receive of one rank. */
