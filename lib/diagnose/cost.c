@@ -90,36 +90,6 @@ static size_t list_unburdened(const struct costly_steps *steps, const struct bas
     return count;
 }
 
-/* Whether no other finding has a cost in its steps. */
-static int is_alone(const struct costly_steps *steps)
-{
-    for (int32_t step = steps->first; step <= steps->last; step++)
-        if (cost_of_others(steps, step) > 0)
-            return 0;
-    return 1;
-}
-
-/*
- * By how much its steps were longer for another reason: the excess of single steps far above their median.
- * `list` has room for all steps.
- */
-static int64_t longer_for_others(const struct costly_steps *steps, const struct baseline *baseline,
-                                 int64_t usual_ns, int64_t *list)
-{
-    size_t count = 0;
-    int64_t over_ns = 0;
-    for (int32_t step = steps->first; step <= steps->last; step++)
-        if (baseline->step_ns[step] != TIME_UNKNOWN)
-            list[count++] = baseline->step_ns[step] - usual_ns;
-    if (count < 3)
-        return 0;
-    int64_t middle_ns = median_of(list, count),
-            most_ns = middle_ns > 0 ? scale(middle_ns, limit_of(LIMIT_OUTSTANDING)) : 0;
-    for (size_t i = 0; i < count; i++)
-        over_ns += list[i] > most_ns ? list[i] - middle_ns : 0;
-    return over_ns;
-}
-
 static void measure(struct lengthening *lengthening, const struct costly_steps *steps, const struct job *job,
                     const struct baseline *baseline, int64_t *list)
 {
@@ -140,9 +110,6 @@ static void measure(struct lengthening *lengthening, const struct costly_steps *
     lengthening->part = all;
     lengthening->some_ns = longer;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
-    int64_t own_ns = longer - longer_for_others(steps, baseline, usual, list);
-    if (is_alone(steps))
-        lengthening->least_ns = scale(1, ((double)own_ns - doubt) * all);
 }
 
 int lengthening_measure(struct lengthening *lengthening, const struct costly_steps *steps,
@@ -161,24 +128,13 @@ int lengthening_measure(struct lengthening *lengthening, const struct costly_ste
 void finding_ask_steps(const struct findings *findings, struct finding *finding,
                        const struct lengthening *lengthening, int64_t gain_ns)
 {
-    double some_ns = (double)lengthening->some_ns, error_ns = lengthening->error_ns;
-    if (!lengthening->is_known)
-        return;
-    finding_ask(findings, finding, RULE_NOT_IN_STEPS, gain_ns > 0 ? some_ns / (double)gain_ns : NOT_ASKED);
-    /*
-     * If all steps have the same duration, there is no error to divide by, and only shorter steps violate the
-     * rule.
+    double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns, longer_ns = (double)lengthening->some_ns;
+    /* A late rank shows by itself, so the steps only have to allow the gain. A network has to show in them.
      */
-    finding_ask(findings, finding, RULE_WITHIN_SPREAD,
-                error_ns > 0  ? some_ns / error_ns
-                : some_ns < 0 ? some_ns
-                              : NOT_ASKED);
-}
-
-double lengthening_of_late(const struct lengthening *lengthening, int64_t gain_ns)
-{
-    double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns;
-    return lengthening->is_known && gain_ns > 0
-               ? ((double)lengthening->some_ns + doubt) * lengthening->part / (double)gain_ns
-               : NOT_ASKED;
+    if (finding->kind != FINDING_NETWORK)
+        longer_ns += doubt;
+    else if (longer_ns < doubt)
+        longer_ns = 0;
+    if (lengthening->is_known && gain_ns > 0)
+        finding_ask(findings, finding, RULE_NOT_IN_STEPS, longer_ns * lengthening->part / (double)gain_ns);
 }

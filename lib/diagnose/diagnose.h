@@ -222,6 +222,21 @@ int edges_init(struct edges *edges, const struct job *job, const struct baseline
                struct error *error);
 void edges_release(struct edges *edges);
 
+/*
+ * A step in which the network of a link was busy for longer than that of other links at the same place, or
+ * than in its own other steps.
+ */
+struct slow_step {
+    int32_t sender; /* job ranks */
+    int32_t receiver;
+    int32_t step;
+    int64_t over_ns; /* summed over operations; only where it stands out */
+};
+
+/* Lists these steps, sorted by their first three members. The caller frees it. Returns -1 when memory runs
+ * out. */
+int edges_slow_steps(const struct edges *edges, struct slow_step **slow, size_t *count);
+
 /* -------------------- slow_transfers.c -------------------- */
 
 /*

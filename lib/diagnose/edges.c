@@ -375,3 +375,32 @@ void edges_release(struct edges *edges)
     free(edges->first);
     *edges = (struct edges){0};
 }
+
+static int by_link_and_step(const void *a, const void *b)
+{
+    const struct slow_step *left = a, *right = b;
+    const int32_t keys[][2] = {
+        {left->sender, right->sender}, {left->receiver, right->receiver}, {left->step, right->step}};
+    return compare_in_turn(keys, sizeof keys / sizeof *keys);
+}
+
+int edges_slow_steps(const struct edges *edges, struct slow_step **slow, size_t *count)
+{
+    struct slow_step *list = *slow = array_new(edges->count + 1, sizeof *list);
+    size_t found = 0;
+    *count = 0;
+    if (!list)
+        return -1;
+    for (size_t i = 0; i < edges->count; i++) {
+        const struct edge *edge = &edges->items[i];
+        if (edge->over_ns > 0 && edge->step >= 0)
+            list[found++] = (struct slow_step){edge->sender, edge->receiver, edge->step, edge->over_ns};
+    }
+    array_sort(list, found, sizeof *list, by_link_and_step);
+    for (size_t i = 0; i < found; i++)
+        if (*count && !by_link_and_step(&list[*count - 1], &list[i]))
+            list[*count - 1].over_ns += list[i].over_ns;
+        else
+            list[(*count)++] = list[i];
+    return 0;
+}

@@ -66,39 +66,6 @@ int64_t service_rise(const struct finding *finding, const struct job *job, const
     return inside_ns == TIME_UNKNOWN || outside_ns == TIME_UNKNOWN ? 0 : inside_ns - outside_ns;
 }
 
-/* The same, summed over the ranks at one end of the slow links. */
-static int64_t rise_of_end(const struct finding *finding, const struct job *job,
-                           const struct baseline *baseline, enum service kind, int64_t *list)
-{
-    int64_t rise_ns = 0;
-    int is_peers = finding->receives == (kind == SERVICE_SEND);
-    for (size_t i = 0; is_peers && i < finding->peer_count; i++)
-        rise_ns += service_rise(finding, job, baseline, finding->peers[i], kind, list);
-    for (size_t i = 0; !is_peers && i < finding->rank_count; i++)
-        rise_ns += service_rise(finding, job, baseline, finding->ranks[i], kind, list);
-    if (!is_peers && !finding->rank_count)
-        rise_ns += service_rise(finding, job, baseline, finding->rank, kind, list);
-    return rise_ns;
-}
-
-int finding_measure_drain(const struct finding *finding, const struct job *job,
-                          const struct baseline *baseline, double *part)
-{
-    *part = NOT_ASKED;
-    if (!job->services || finding->first_step < 0)
-        return 0;
-    int64_t *list = array_new((size_t)job->step_count, sizeof *list);
-    if (!list)
-        return -1;
-    int64_t drain_ns = rise_of_end(finding, job, baseline, SERVICE_DRAIN, list);
-    int64_t send_ns = rise_of_end(finding, job, baseline, SERVICE_SEND, list);
-    int64_t steps = finding_steps(finding);
-    if (finding->slow_ns > 0 && drain_ns * steps * 2 >= finding->slow_ns)
-        *part = send_ns > 0 ? ratio_of(send_ns * steps, finding->slow_ns) : 0;
-    free(list);
-    return 0;
-}
-
 /* A single operation that takes this many times its baseline did not move any data for most of the time. */
 enum { STANDSTILL = 10 };
 

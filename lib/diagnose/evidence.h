@@ -54,15 +54,6 @@ int64_t service_rise(const struct finding *finding, const struct job *job, const
                      int32_t rank, enum service kind, int64_t *list);
 
 /*
- * By how much the sends of a network finding took longer (job_service.send_ns, median of its steps minus that
- * of others, in all steps), as a share of its slow_ns. The measure of RULE_RECEIVERS_DRAIN; NOT_ASKED where
- * the receivers' GPUs did not take longer to take the data (drain_ns) by at least half of slow_ns, or where
- * it is not recorded. Stores it in *part. -1 when memory runs out.
- */
-int finding_measure_drain(const struct finding *finding, const struct job *job,
-                          const struct baseline *baseline, double *part);
-
-/*
  * Adds its figures to the finding as evidence, and whether nothing moved at all (a pause, for a finding of a
  * single step that costs `gain_ns`). -1 when memory runs out.
  */
@@ -96,8 +87,6 @@ struct lengthening {
     double error_ns; /* standard error of the sum of the durations of its steps */
     double part;     /* its steps divided by those with a known duration */
     int64_t some_ns; /* by how much those with a known duration were longer */
-    int64_t
-        least_ns; /* lower limit; 0 or less where it is not known, or others have a cost in the same steps */
     int64_t most_ns; /* upper limit; INT64_MAX: not known */
 };
 
@@ -105,14 +94,8 @@ struct lengthening {
 int lengthening_measure(struct lengthening *lengthening, const struct costly_steps *steps,
                         const struct job *job, const struct baseline *baseline);
 
-/* Applies the rules that compare the gain of a network finding with the duration of its steps. */
+/* Applies the rule that compares a gain with the duration of its steps. */
 void finding_ask_steps(const struct findings *findings, struct finding *finding,
                        const struct lengthening *lengthening, int64_t gain_ns);
-
-/*
- * The measure of RULE_NOT_IN_STEPS_OF_LATE, for a late rank that costs `gain_ns`: the duration of its steps
- * only has to allow that.
- */
-double lengthening_of_late(const struct lengthening *lengthening, int64_t gain_ns);
 
 #endif

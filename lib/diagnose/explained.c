@@ -82,8 +82,7 @@ static int ask_steps(const struct findings *findings, struct finding *finding, c
         return 0;
     if (lengthening_measure(&lengthening, &steps, job, baseline))
         return -1;
-    finding_ask(findings, finding, RULE_NOT_IN_STEPS_OF_LATE,
-                lengthening_of_late(&lengthening, explanation->gain_ns));
+    finding_ask_steps(findings, finding, &lengthening, explanation->gain_ns);
     return 0;
 }
 
@@ -134,21 +133,18 @@ static void ask(const struct findings *findings, struct finding *finding,
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     if (explanation->is_steady) {
         int is_one = is_one_of_many(explanation, baseline);
-        finding_ask(findings, finding, RULE_STEADY, explanation->is_last && is_one ? NOT_ASKED : 1);
-        finding_ask(findings, finding, RULE_ONE_PLACE,
+        finding_ask(findings, finding, RULE_BY_DESIGN,
                     explanation->is_last || is_one ? NOT_ASKED : explanation->slower_part);
     } else if (explanation->has_no_peers && explanation->steps.period > 1)
-        finding_ask(findings, finding, RULE_ONE_PLACE, explanation->slower_part);
-    if (job_lacks_stage_p2p(job) && finding->kind != FINDING_HOST)
-        finding_ask(findings, finding, RULE_HIDDEN_RECEIVE, explanation->hidden_part);
-    if (job->finished_only)
-        finding_ask(findings, finding, RULE_LEAF_OF_TREE, explanation->leaf_part);
-    if (may_be_one(explanation, job))
-        finding_ask(findings, finding, RULE_EXCHANGE, explanation->common_part);
-    finding_ask(findings, finding, RULE_ESTIMATED_CLOCKS,
-                explanation->on_estimates ? explanation->doubted_part : NOT_ASKED);
-    finding_ask(findings, finding, RULE_ESTIMATED,
-                explanation->on_estimates || !job_records_calls(job, finding->rank));
+        finding_ask(findings, finding, RULE_BY_DESIGN, explanation->slower_part);
+    /* The greater of two values, of which those that are not asked are not numbers. */
+    finding_ask(
+        findings, finding, RULE_HIDDEN_WAIT,
+        fmax(job_lacks_stage_p2p(job) && finding->kind != FINDING_HOST ? explanation->hidden_part : NOT_ASKED,
+             may_be_one(explanation, job) ? explanation->common_part : NOT_ASKED));
+    finding_ask(findings, finding, RULE_EARLY_ENDS,
+                fmax(job->finished_only ? explanation->leaf_part : NOT_ASKED,
+                     explanation->on_estimates ? explanation->doubted_part : NOT_ASKED));
     finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));
     finding_ask(findings, finding, RULE_LOST_RECORDS, lacks_records(explanation, job));
     finding_ask_record(findings, finding, job, baseline);

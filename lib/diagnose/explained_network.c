@@ -41,12 +41,11 @@ struct explaining_network {
 struct measured {
     struct slowness slowness;
     int64_t gain_ns;
-    int64_t cut_ns;     /* by how much shorter its operations would be */
-    int64_t weakest_ns; /* by how much shorter the instances would be in the step that gains least */
-    int64_t late_ns;    /* the part of the slowness in sends to ranks that were late themselves, or from ranks
-                           whose proxy threads were */
-    int64_t own_ns;     /* by how much its ranks computed longer than their peers, in the same steps */
-    int32_t tag;        /* the phase with most of it; -1: none */
+    int64_t cut_ns;  /* by how much shorter its operations would be */
+    int64_t late_ns; /* the part of the slowness in sends to ranks that were late themselves, or from ranks
+                        whose proxy threads were */
+    int64_t own_ns;  /* by how much its ranks computed longer than their peers, in the same steps */
+    int32_t tag;     /* the phase with most of it; -1: none */
     struct lengthening lengthening;
 };
 
@@ -156,21 +155,15 @@ static int64_t longer_by(const struct explaining_network *it, int is_steady, int
     return longer_ns < 0 ? 0 : longer_ns < slow_ns ? longer_ns : slow_ns;
 }
 
-/* Finds the phase that they slowed down most, their weakest step and, without a replay, the gain. */
+/* Finds the phase that they slowed down most and, without a replay, the gain. */
 static void find_most(const struct explaining_network *it, const struct slow_network *found,
                       const int64_t *by_tag, const int64_t *by_step, struct measured *measured)
 {
     int32_t tag = greatest_above_zero(by_tag, it->job->tags.count + 1);
     measured->tag = tag > 0 ? tag - 1 : -1;
-    measured->weakest_ns = INT64_MAX;
-    for (int32_t step = found->steps.first; step <= found->steps.last; step++) {
-        if (!step_set_has(&found->steps, step))
-            continue;
-        if (!it->replay)
+    for (int32_t step = found->steps.first; step <= found->steps.last; step++)
+        if (!it->replay && step_set_has(&found->steps, step))
             measured->gain_ns += longer_by(it, found->is_steady, step, by_step[step]);
-        if (by_step[step] < measured->weakest_ns)
-            measured->weakest_ns = by_step[step];
-    }
 }
 
 /* Fills in the instances that they slowed down. -1 when memory runs out. */
@@ -310,18 +303,6 @@ static double measure_way(const struct explaining_network *it, const struct slow
     return is_single ? slow == 0 : others > 2 * slow;
 }
 
-/*
- * By how much its weakest step was slow where that may be connections that get up to speed; NOT_ASKED
- * otherwise.
- */
-static double measure_connecting(const struct explaining_network *it, const struct slow_network *found,
-                                 const struct measured *measured)
-{
-    if (found->steps.first > it->baseline->first_step || found->steps.period > 1 || found->is_steady)
-        return NOT_ASKED;
-    return ratio_of(measured->weakest_ns, it->baseline->median_step_ns);
-}
-
 /* How many times the usual time something took. */
 static double times_of(int64_t took_ns, int64_t extra_ns)
 {
@@ -355,36 +336,28 @@ static void ask_slower(const struct explaining_network *it, const struct slow_ne
         finding_ask(it->findings, finding, RULE_NOT_SLOWER_MANY, times);
 }
 
-/* -1 when memory runs out. */
-static int ask(const struct explaining_network *it, const struct slow_network *found,
-               const struct measured *measured, struct finding *finding)
+/* Links have slow moments that last for several steps: a certainty of theirs counts a tenth of the odds. */
+static const double ODDS_OF_SLOW_MOMENTS = 10;
+
+static void ask(const struct explaining_network *it, const struct slow_network *found,
+                const struct measured *measured, struct finding *finding)
 {
     const struct findings *findings = it->findings;
     double longer = ratio_of(finding->lost_ns, it->baseline->median_step_ns) / step_set_count(&found->steps);
     double worth = it->options->min_gain > 0 ? longer / it->options->min_gain : longer > 0 ? 2 : 0;
-    double drain;
     finding->confidence = CONFIDENCE_HIGH;
-    finding_ask(findings, finding, RULE_CERTAINTY_SENDERS,
-                found->is_moment ? NOT_ASKED : found->certainty - log(job_selection_ratio(it->job)));
+    double certainty = found->certainty - log(job_selection_ratio(it->job)) - log(ODDS_OF_SLOW_MOMENTS);
+    finding_ask(findings, finding, RULE_CERTAINTY, found->is_moment ? NOT_ASKED : certainty);
+    finding_ask(findings, finding, RULE_CERTAINTY_SURE, found->is_moment ? NOT_ASKED : certainty);
     finding_ask(findings, finding, RULE_ONE_OF_SEVERAL, (double)(found->is_unit ? 1 : found->count));
-    finding_ask(findings, finding, RULE_LONGER_WAY, measure_way(it, found));
-    finding_ask(findings, finding, RULE_STEADY, is_in_all_steps(it, found) ? 1 : NOT_ASKED);
+    finding_ask(findings, finding, RULE_BY_DESIGN, measure_way(it, found));
     finding_ask_record(findings, finding, it->job, it->baseline);
     ask_slower(it, found, measured, longer, finding);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
     finding_ask_steps(findings, finding, &measured->lengthening, measured->gain_ns);
-    finding_ask(findings, finding, RULE_SILENT_RANK,
-                job_silent_ranks(it->job)
-                    ? ratio_of(measured->lengthening.least_ns, measured->slowness.slow_ns)
-                    : NOT_ASKED);
-    finding_ask(findings, finding, RULE_CONNECTING, measure_connecting(it, found, measured));
     finding_ask(findings, finding, RULE_LATE_RECEIVERS,
                 ratio_of(measured->late_ns, measured->slowness.slow_ns));
-    if (finding_measure_drain(finding, it->job, it->baseline, &drain))
-        return -1;
-    finding_ask(findings, finding, RULE_RECEIVERS_DRAIN, drain);
-    return 0;
 }
 
 /* -------------------- the finding -------------------- */
@@ -592,8 +565,9 @@ static int take(struct explaining_network *it, const struct slow_network *found)
         is_told(it, found, measured.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);
-    if (!finding || fill(it, found, &measured, finding) || ask(it, found, &measured, finding))
+    if (!finding || fill(it, found, &measured, finding))
         return -1;
+    ask(it, found, &measured, finding);
     if (finding->confidence == CONFIDENCE_LOW) {
         findings_remove(it->findings, it->findings->count - 1);
         it->doubted += found->is_steady;

@@ -408,19 +408,17 @@ int findings_explain(const struct findings *findings, int32_t step, int64_t long
     return said_ns >= longer_ns / 2;
 }
 
-/*
- * The share of operations that are missing from their sequences, except those that are missing on all ranks.
- */
+/* What the trace lacks, per operation: lines, events and operations, except those missing on all ranks. */
 static double job_gaps(const struct job *job)
 {
-    return ratio_of(job->missing_sequence - job->left_out_by_all, (int64_t)job->operation_count);
+    int64_t missing = job->missing_sequence - job->left_out_by_all;
+    int64_t twice = job->overwritten < missing ? job->overwritten : missing;
+    return ratio_of(job->damaged_lines + job->lost_events + missing - twice, (int64_t)job->operation_count);
 }
 
 void finding_ask_record(const struct findings *findings, struct finding *finding, const struct job *job,
                         const struct baseline *baseline)
 {
     finding_ask(findings, finding, RULE_IRREGULAR, baseline->regular);
-    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)job->damaged_lines);
-    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)job->lost_events);
     finding_ask(findings, finding, RULE_GAPS, job_gaps(job));
 }

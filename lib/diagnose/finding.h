@@ -175,7 +175,7 @@ int findings_append(struct findings *findings, struct findings *others);
  * Returns whether the rule is violated.
  */
 int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading);
-/* Applies the rules about the whole record: irregular, damaged-lines, lost-events, gaps. */
+/* Applies the rules about the whole record: irregular and gaps. */
 void finding_ask_record(const struct findings *findings, struct finding *finding, const struct job *job,
                         const struct baseline *baseline);
 

@@ -557,7 +557,7 @@ static int ask_steps(const struct late_search *it, int64_t gain_ns, struct findi
     int64_t most_ns = lengthening.most_ns, shown_ns = shown_cost_ns(&lengthening, finding->slow_ns);
     finding->lost_ns = shown_ns > finding->lost_ns ? shown_ns : finding->lost_ns;
     finding->lost_ns = finding->lost_ns < most_ns ? finding->lost_ns : most_ns > 0 ? most_ns : 0;
-    finding_ask(it->findings, finding, RULE_NOT_IN_STEPS_OF_LATE, lengthening_of_late(&lengthening, gain_ns));
+    finding_ask_steps(it->findings, finding, &lengthening, gain_ns);
     return 0;
 }
 
@@ -591,7 +591,6 @@ static void ask(const struct late_search *it, struct finding *finding)
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
-    finding_ask(findings, finding, RULE_STEADY, it->found.is_steady ? 1 : NOT_ASKED);
     finding_ask_record(findings, finding, it->job, it->baseline);
 }
 

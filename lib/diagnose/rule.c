@@ -26,8 +26,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_NONE] = {"none", 0, "", "a sound trace has none"},
     [LIMIT_ONE] = {"one", 1, "", "one is enough"},
     [LIMIT_HALF] = {"half", 0.5, "of the total", "a majority"},
-    [LIMIT_ALL] = {"all", 1, "of the steps after the warm-up", "there is no other step to compare with"},
-    [LIMIT_STEP] = {"step", 1, "median steps", "connections ramp up in less"},
     [LIMIT_PAUSE] = {"pause", 3, "median steps",
                      "recorded healthy hosts: no slow moment of a transfer came near it"},
     [LIMIT_WORTH] = {"worth", 1, "times --min-gain", "the meaning of the option"},
@@ -35,29 +33,18 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_REGULAR] = {"regular", 0.5, "of the operations",
                        "otherwise most places have nothing to compare with"},
     [LIMIT_SHOWN] = {"shown", 1.0 / 3, "of the gain",
-                     "the replay does not know everything that overlaps with a send"},
+                     "the replay does not know everything that overlaps with the fault"},
     [LIMIT_ERRORS] = {"errors", 2, "standard errors", "the normal difference of steps in 95 of 100 cases"},
-    [LIMIT_SHOWN_OF_LATE] = {"shown-of-late", 0.25, "of the worth",
-                             "computation overlaps with communication; the number was set on simulated jobs"},
     [LIMIT_SLOWER_MANY] = {"slower-many", 3, "times the baseline",
                            "recorded healthy hosts: no network was as slow for three steps and costly"},
-    [LIMIT_UNEXPLAINED] = {"unexplained", 5, "times the fault",
-                           "what makes steps so much longer is something else; set on simulated jobs"},
-    [LIMIT_GAPS] = {"gaps", 0.02, "of the operations", "recorders lose single operations, about two of 100"},
+    [LIMIT_GAPS] = {"gaps", 0.02, "per operation", "recorders lose single operations, about two of 100"},
     [LIMIT_CERTAINTY] = {"certainty", 3.0, "log odds", "odds of 20 to 1, the conventional level"},
     [LIMIT_CERTAINTY_SURE] = {"certainty-sure", 5.3, "log odds", "odds of 200 to 1: a tenth of that doubt"},
-    [LIMIT_ONE_PLACE] =
-        {"one-place", 0.5, "of the fault",
-         "a slow clock stretches all places by one factor; a design makes single places heavier"},
-    [LIMIT_BUSIER] = {"busier", 2, "times the busiest other rank",
-                      "an embedding or a loss makes a stage heavier by less; no measurement behind it"},
     [LIMIT_START_APART] = {"start-apart", 1, "times the spread of the others",
                            "what varies that much may vary once more; no measurement behind it"},
     [LIMIT_LATE_NOTICES] =
         {"late-notices", 0.03, "of the notices",
          "recorded healthy jobs: at most 0.01 of a rank are later than 0.5 ms, less than a time slice"},
-    [LIMIT_ENDS] = {"ends", 2, "",
-                    "one is what all transfers have in common; of two, either may be at fault"},
     [LIMIT_AHEAD_MANY] = {"ahead-many", 5, "times any other single step",
                           "recorded healthy jobs: no slow moment of a host or network was so far ahead"},
     [LIMIT_LONGER_MANY] =
@@ -71,7 +58,6 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_RANKS_OF_ROLE] = {"ranks-of-role", 3, "ranks", "with fewer others, the median is one of two"},
     [LIMIT_HIDDEN_PAIR] = {"hidden-pair", 3, "times others of the same kind",
                            "a stage has several layers; other operations follow a single one"},
-    [LIMIT_OUTSTANDING] = {"outstanding", 3, "times the median of the steps", "set on simulated jobs"},
     [LIMIT_START_LATE] =
         {"start-late", 3, "seconds",
          "recorded healthy jobs: all ranks arrived within 0.15 s; this is twenty times as much"},
@@ -108,22 +94,25 @@ enum {
 
 /* The names follow the enum: RULE_ROUGH_END is rough-end. */
 const struct rule rules[RULE_COUNT] = {
-    [RULE_HIDDEN_RECEIVE] =
-        {"hidden-receive", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces with stages, without the sends and receives between them",
+    [RULE_HIDDEN_WAIT] =
+        {"hidden-wait", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+         "traces with stages, without the sends and receives between them, for GPUs; traces without sends "
+         "and "
+         "receives, for findings of several ranks",
          "the share of its excess before operations whose other gap time is more than hidden-pair times that "
-         "of others of their kind, or that have none to compare with",
-         "the ranks may have waited for a receive that is not recorded"},
-    [RULE_EXCHANGE] = {"exchange", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                       "traces without sends and receives, for findings of several ranks",
-                       "the part of their variation from step to step that they have in common",
-                       "the ranks may have waited for one of them in operations that are not recorded"},
-    [RULE_LEAF_OF_TREE] =
-        {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces with finished operations only",
-         "the share of its excess after an AllReduce that another rank left later by half of that excess, or "
-         "may have: a rank of a host whose clock does not tell arrived as much after others of that host",
-         "the rank may have been a leaf of a tree, which finishes before the other ranks"},
+         "of others of their kind, or that have none to compare with; of several ranks the part of their "
+         "variation from step to step that they have in common, if that is more",
+         "the ranks may have waited for a receive, or for one of them, in operations that are not recorded"},
+    [RULE_EARLY_ENDS] = {"early-ends", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
+                         "traces with estimated end times, or with finished operations only",
+                         "the share of the fault that is less, in each operation, than the clocks of its "
+                         "ranks may be off, or "
+                         "that follows an AllReduce that another rank left later by half of it, or may have: "
+                         "a rank of a host "
+                         "whose clock does not tell arrived as much after others of that host",
+                         "the operations before it may have ended later for this rank: clocks do not show it "
+                         "precisely enough, "
+                         "or it was a leaf of a tree"},
     [RULE_SHARED_PROCESS] =
         {"shared-process", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
          "1 if the rank is one of several ranks of a process that cannot be distinguished (several GPUs; one "
@@ -133,82 +122,42 @@ const struct rule rules[RULE_COUNT] = {
                            "1 if one of its ranks has a file that may be lost or a record that ends in its "
                            "steps, or if its cost is below that of waits for a rank without a trace, else 0",
                            "the excess may be operations in the lost records"},
-    [RULE_SILENT_RANK] = {"silent-rank", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_UNEXPLAINED,
-                          "jobs with a rank without a trace",
-                          "how many times longer than the fault its steps were for no other known "
-                          "reason; a step beyond outstanding counts as the median step",
-                          "the fault may be an effect of a rank without a trace"},
     [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                              "findings by the score of the network",
                              "the share of its slowness in sends to ranks that are believed to be late in "
                              "that step, or from ranks "
                              "whose proxy threads are believed to be",
                              "the sends may have waited for receivers that were late"},
-    [RULE_RECEIVERS_DRAIN] =
-        {"receivers-drain", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_HALF,
-         "network steps whose receivers' GPUs took the data later than in other steps (RecvGpuWait), by at "
-         "least half of the slowness",
-         "the time by which the sends took longer (SendWait), as a share of the slowness",
-         "the receivers' GPUs took the data late, so the network may have had to wait"},
     [RULE_IRREGULAR] = {"irregular", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_REGULAR, NULL,
                         "the share of operations that have a place in a step",
                         "most steps of the job differ from each other"},
-    [RULE_ESTIMATED_CLOCKS] =
-        {"estimated-clocks", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "traces with estimated end times: clocks that are off make them too early for one rank",
-         "the share of the fault that is less, in each operation, than the clocks of its ranks may be off",
-         "the clocks do not show the estimated end times precisely enough"},
     [RULE_WORTH] = {"worth", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH, NULL,
                     "its worth in each step, in units of --min-gain of the median step",
                     "the fault costs too little"},
-    [RULE_ONE_PLACE] =
-        {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
-         "findings by the score that cover all steps, or steps that recur on a host without peers; not for "
+    [RULE_BY_DESIGN] =
+        {"by-design", OF_COMPUTE | OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_HALF,
+         "findings by a score that cover all steps, or steps that recur on a host without peers; not for "
          "one of more than ranks-of-role ranks that do the same work "
          "(one role; they reduce or gather in communicators of that role only, directly or through others), "
          "if no rank "
          "receives varying amounts of data, or that is certain to be the last of its role in all steps",
-         "the share of the gap time of its peers in a step that lies at places where it takes longer",
-         "only some places take longer, which may be by design"},
-    [RULE_LONGER_WAY] =
-        {"longer-way", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE,
-         "findings by the score of the network that cover all steps",
-         "1 if all others of its kind are less than half as slow; for several ranks, if most are",
-         "the route of the sends may be longer by design"},
-    [RULE_BUSIEST] = {"busiest", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BUSIER,
-                      "traces with all GPU activity, for a rank with fewer peers than ranks-of-role that "
-                      "computes for half of each step",
-                      "how many times as long its GPU computes in a step as the GPU of any other rank",
-                      "the rank may have more work by design, as pipeline stages can"},
-    [RULE_NOT_IN_STEPS] =
-        {"not-in-steps", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SHOWN,
-         "faults with two other steps of known duration",
-         "how much longer its steps were than the median of the others, as a share of the gain",
-         "the fault does not show in the step time"},
-    [RULE_WITHIN_SPREAD] =
-        {"within-spread", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ERRORS,
-         "faults with two other steps of known duration",
-         "how much longer its steps were than the median of the others, in standard errors",
-         "its steps are within the normal spread of step times"},
-    [RULE_NOT_IN_STEPS_OF_LATE] = {"not-in-steps-of-late", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW,
-                                   LIMIT_SHOWN_OF_LATE, "faults with two other steps of known duration",
-                                   "how much longer its steps were than the median of the others, plus "
-                                   "errors standard errors, as a share of the gain",
-                                   "the fault does not show in the step time"},
-    [RULE_CONNECTING] =
-        {"connecting", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_STEP,
-         "faults of at least three steps, from the first one after the warm-up and not to the last",
-         "the slowness of its weakest step, in median steps", "the connections may still be ramping up"},
-    [RULE_CERTAINTY] = {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
-                        "findings by a score",
-                        "the log odds that the fault is not noise, which may be related from step to step "
-                        "unless the fault is ahead-many",
-                        "the fault may be noise"},
-    [RULE_CERTAINTY_SENDERS] =
-        {"certainty-senders", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-         "findings by the score of the network, but not for a transfer of one step that is longer by pause",
-         "the log odds that the fault is not noise",
-         "the fault may be noise: links also have slow moments that last for several steps"},
+         "the share of the gap time of its peers in a step that lies at places where it takes longer; of a "
+         "network 1 if all others of its kind are less than half as slow, for several ranks if most are, "
+         "else 0",
+         "single places may have more work, and a route may be longer, by design"},
+    [RULE_NOT_IN_STEPS] = {"not-in-steps", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SHOWN,
+                           "faults with two other steps of known duration",
+                           "how much longer its steps were than the median of the others, as a share of the "
+                           "gain; for a network 0 if that is less than errors standard errors, for a late "
+                           "rank with errors standard errors added",
+                           "the fault does not show in the step time"},
+    [RULE_CERTAINTY] =
+        {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY, "findings by a score",
+         "the log odds that the fault is not noise, which may be related from step to step "
+         "unless the fault is ahead-many; of a network less the logarithm of 10, because links "
+         "have slow moments that last for several steps, but not for a transfer of one step "
+         "that is longer by pause",
+         "the fault may be noise"},
     [RULE_NOTICES] =
         {"notices", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_LATE_NOTICES, "findings about proxy threads",
          "the part of the starts and stops of kernels that proxy threads noticed more than 0.5 ms late, "
@@ -225,53 +174,38 @@ const struct rule rules[RULE_COUNT] = {
                              "findings by the score of the network",
                              "the number of ranks of which one may be at fault; 1 for a host",
                              "the trace cannot tell which of several ranks is at fault"},
-    [RULE_STEADY] =
-        {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL,
-         "faults in all steps; not for one of more than ranks-of-role ranks that do the same work and "
-         "that is certain to be the last of them in all steps",
-         "the share of the steps after the warm-up that the fault covers",
-         "the fault covers every step after the warm-up, so only the peers are evidence"},
     [RULE_CERTAINTY_SURE] = {"certainty-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
-                             "findings by a score", "the log odds that the fault is not noise",
+                             "findings by a score", "the same log odds",
                              "the fault may be noise, though that is unlikely"},
     [RULE_WORTH_SURE] = {"worth-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_WORTH_SURE, NULL,
                          "its worth in each step, in units of --min-gain of the median step",
                          "the fault costs little more than the minimum"},
-    [RULE_DAMAGED_LINES] = {"damaged-lines", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_NONE, NULL,
-                            "the number of lines that could not be read",
-                            "the trace has damaged lines, which leave room for another explanation"},
-    [RULE_LOST_EVENTS] = {"lost-events", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_NONE, NULL,
-                          "the number of events that the recorder reports as lost",
-                          "the trace has lost events, which leave room for another explanation"},
     [RULE_GAPS] = {"gaps", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_GAPS, NULL,
-                   "the share of operations that are missing from their sequences, except those that are "
-                   "missing on all ranks",
+                   "the lines that could not be read, the events that the recorder reports as lost and the "
+                   "operations that are missing from their sequences, except on all ranks, per operation",
                    "the trace has gaps, which leave room for another explanation"},
-    [RULE_ESTIMATED] =
-        {"estimated", OF_RANK, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE, NULL,
-         "1 if most of the excess is gap time after estimated end times, because kernels record none, else 0",
-         "the finding is based on estimated end times"},
     [RULE_START_SCATTER] = {"start-scatter", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_START_APART,
                             "logs with the waits of ranks at start-up, for a rank that arrived at least "
                             "start-late after all others",
                             "how far behind the others it arrived, as a multiple of the spread of the others",
                             "the rank arrived no farther behind than others behind each other"},
-    [RULE_SILENT_PEER] = {"silent-peer", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-                          "logs with failed transfers, if at most calls-ahead operations were called since",
-                          "the number of ranks at the other end, which may be any rank if it is unknown, "
-                          "that logged no warning",
-                          "the peer may have died: a rank there logged no warning"},
-    [RULE_ENDS] = {"ends", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ENDS,
-                   "logs with failed transfers, if at most calls-ahead operations were called since",
-                   "the number of network cards or hosts that may have failed: those that the transfers do "
-                   "not have in common",
-                   "several network cards or hosts may have failed"},
-    [RULE_SEVERAL_ERRORS] =
-        {"several-errors", OF_ERROR, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
-         "errors that the rank reports about itself, if at most calls-ahead operations were called since",
-         "the number of ranks that report errors of their own of the same weight; of one host, those less "
-         "than errors-apart after the first",
-         "several ranks report such errors"},
+    [RULE_SEVERAL] =
+        {"several", OF_NETWORK | OF_MISSING | OF_ERROR, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
+         "logs with failed transfers or errors, if at most calls-ahead operations were called since, and "
+         "logs "
+         "of a communicator whose initialization did not finish, with at most first-calls operations on it",
+         "the number of ranks, hosts or network cards that may be at fault; of errors on one host, only "
+         "those "
+         "less than errors-apart after the first",
+         "several ranks, hosts or network cards may be at fault"},
+    [RULE_NO_TRACE] =
+        {"no-trace", OF_NETWORK | OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
+         "the same logs, without errors",
+         "the number of ranks at the other end of the transfers, which may be any rank if it is unknown, "
+         "that "
+         "logged no warning; for an initialization, 1 if the ranks that the others wait for left no trace, "
+         "else 0",
+         "a rank without a trace or a warning may have died, or its file may merely not have been ingested"},
     [RULE_NO_ECHO] =
         {"no-echo", OF_ERROR, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_ONE,
          "errors that the rank reports about itself, if at most calls-ahead operations were called since",
@@ -283,16 +217,6 @@ const struct rule rules[RULE_COUNT] = {
                            "1 if the report is about a missing or different network card or plugin, or a "
                            "port that went down and did not come back, else 0",
                            "the reported problem need not stop a job"},
-    [RULE_STUCK_IN_START] = {"stuck-in-start", OF_MISSING, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_ONE,
-                             "logs of a communicator whose initialization did not finish, with at most "
-                             "first-calls operations on it",
-                             "the number of ranks that delay it or are delayed; the log does not show which",
-                             "several ranks never finished the initialization of a communicator"},
-    [RULE_NO_TRACE] = {"no-trace", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-                       "logs of a communicator whose initialization did not finish, with at most first-calls "
-                       "operations on it",
-                       "1 if the ranks that the others wait for left no trace, else 0",
-                       "the ranks left no trace, but their files may merely not have been ingested"},
     [RULE_OUTLIVED] =
         {"outlived", OF_ENDED_EARLY, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_OUTLIVED,
          "jobs in which most files have no end, for a rank with a file",
@@ -307,14 +231,11 @@ const struct rule rules[RULE_COUNT] = {
                          "no record shows how many ranks there are)",
                          "1 if no operation of it is recorded, else 0",
                          "no call of the rank is recorded, so it may have made the call"},
-    [RULE_UNSIZED] = {"unsized", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-                      "ranks without a record, if others show how many operations were called",
-                      "1 if no record shows how many ranks the communicator has, else 0",
-                      "the rank is known only from a gap in the rank numbers, and more ranks may be absent"},
     [RULE_HALF_ABSENT] =
         {"half-absent", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, "ranks without a record",
-         "the number of ranks that the files do not mention, per rank that they mention",
-         "as many ranks have no trace as have one, so this rank may wait for another of them"},
+         "the number of ranks that the files do not mention, per rank that they mention; at least 1 if no "
+         "record shows how many ranks the communicator has",
+         "as many ranks may have no trace as have one, so this rank may wait for another of them"},
     [RULE_REPORTS_DIFFER] = {"reports-differ", OF_MISSING, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_NONE,
                              "PyTorch's reports on the progress of all ranks",
                              "the number of ranks whose report does not name it",

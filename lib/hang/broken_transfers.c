@@ -416,8 +416,8 @@ static int name_broken(struct breaks *breaks, struct findings *findings)
     finding->warning = card ? card->id : breaks->failed[0]->id;
     finding->nic = card ? card->nic : is_one ? breaks->failed[0]->nic : NULL;
     int is_link = !card && find_link(breaks, finding->link);
-    int is_doubted = !card && finding_ask(findings, finding, RULE_SILENT_PEER, (double)count_silent(breaks));
-    finding_ask(findings, finding, RULE_ENDS, (double)ends);
+    int is_doubted = !card && finding_ask(findings, finding, RULE_NO_TRACE, (double)count_silent(breaks));
+    finding_ask(findings, finding, RULE_SEVERAL, (double)ends);
     return take_accused(breaks, finding) || add_peers(breaks, is_peer, peer, finding) ||
            (ends > 1 && take_candidates(finding)) ||
            (is_link && peer && is_doubted && take_ends(breaks, peer, finding)) ||

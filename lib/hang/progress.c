@@ -521,7 +521,10 @@ void unrecorded_doubt(const struct unrecorded *unrecorded, const struct findings
                       int32_t communicator, struct finding *finding)
 {
     finding_ask(findings, finding, RULE_UNRECORDED, 1);
-    finding_ask(findings, finding, RULE_UNSIZED, !unrecorded->job->communicators[communicator].size_is_known);
-    int64_t absent = unrecorded->job->expected_ranks - unrecorded->present;
-    finding_ask(findings, finding, RULE_HALF_ABSENT, (double)absent / (double)unrecorded->present);
+    const struct job *job = unrecorded->job;
+    double absent = ratio_of(job->expected_ranks - unrecorded->present, unrecorded->present);
+    /* If no record shows how many ranks there are, more may be absent than are known of. */
+    if (!job->communicators[communicator].size_is_known && absent < 1)
+        absent = 1;
+    finding_ask(findings, finding, RULE_HALF_ABSENT, absent);
 }

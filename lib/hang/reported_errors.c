@@ -389,7 +389,7 @@ static int name_reporting(const struct reports *reports, struct findings *findin
     finding->warning = first->id;
     finding->confidence = CONFIDENCE_HIGH;
     finding->stops_job = reports->weight == WEIGHS_ERROR;
-    finding_ask(findings, finding, RULE_SEVERAL_ERRORS, (double)reports->count);
+    finding_ask(findings, finding, RULE_SEVERAL, (double)reports->count);
     finding_ask(findings, finding, RULE_NO_ECHO, (double)(reports->effects + reports->later));
     finding_ask(findings, finding, RULE_MERE_SETTING, reports->weight < WEIGHS_ERROR);
     return (reports->count > 1 && take_candidates(reports, finding)) ||

@@ -316,7 +316,7 @@ static int name_stuck(const struct making *making, struct findings *findings)
                                                   : take_waiting(making, finding))
         return -1;
     finding->rank = finding->candidates[0];
-    finding_ask(findings, finding, RULE_STUCK_IN_START, (double)finding->candidate_count);
+    finding_ask(findings, finding, RULE_SEVERAL, (double)finding->candidate_count);
     finding_ask(findings, finding, RULE_NO_TRACE, finding->creation_fault == CREATION_NO_TRACE);
     if (finding->candidate_count == 1)
         finding->candidate_count = 0;

@@ -295,21 +295,24 @@ static int caution_snapshot(const struct job *job, const struct findings *findin
 
 /*
  * What makes stragglers point at one rank: the others waited for its own delay for this share of the run, and
- * this many times as long as for any other rank.
+ * this many times as long as for any other rank without a finding.
  */
 static const double SHARE_OF_RUN = 0.03;
 enum { TIMES_OF_OTHERS = 2 };
 
-/* The rank whose own delay caused most wait time; -1: no rank is far ahead of the others. */
-static int32_t clear_straggler(const struct delay *delays, size_t ranks, int64_t whole_ns)
+/* The rank without a finding whose own delay caused most wait time; -1: none is far ahead of the others. */
+static int32_t clear_straggler(const struct delay *delays, size_t ranks, const struct findings *findings,
+                               int64_t whole_ns)
 {
     int64_t most_ns = 0, second_ns = 0;
     int32_t most = -1;
-    for (size_t rank = 0; rank < ranks; rank++) {
+    for (int32_t rank = 0; rank < (int32_t)ranks; rank++) {
+        if (findings_of_rank(findings, rank))
+            continue;
         if (delays[rank].caused_ns > most_ns) {
             second_ns = most_ns;
             most_ns = delays[rank].caused_ns;
-            most = (int32_t)rank;
+            most = rank;
         } else if (delays[rank].caused_ns > second_ns)
             second_ns = delays[rank].caused_ns;
     }
@@ -317,27 +320,40 @@ static int32_t clear_straggler(const struct delay *delays, size_t ranks, int64_t
     return share >= SHARE_OF_RUN && second_ns <= most_ns / TIMES_OF_OTHERS ? most : -1;
 }
 
-static int has_finding_of(const struct findings *findings, int32_t rank, enum confidence confidence)
+static int has_low_finding(const struct findings *findings, int32_t rank)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (findings->items[i].confidence >= confidence &&
-            (rank < 0 || finding_has_rank(&findings->items[i], rank)))
+        if (finding_has_rank(&findings->items[i], rank))
             return 1;
     return 0;
 }
 
-/* Where no finding is certain although stragglers points at one rank, says why that rank is not named. */
+/* Why a rank that others wait for is not named. */
+static const char *why_not_named(const struct judgement *judgement, const struct findings *findings,
+                                 int32_t rank)
+{
+    int32_t alike = judgement->baseline->same_work ? judgement->baseline->same_work[rank] : 0;
+    if (has_low_finding(findings, rank))
+        return "the finding of this rank has low confidence (diagnose --all --explain shows why)";
+    if (alike < 2)
+        return "no other rank does the same work, so it may be slower by design";
+    if (alike == 2)
+        return "only one other rank does the same work, so it cannot be determined which of the two is "
+               "normal";
+    return "its own time is within what its peers vary by, or another rank may have delayed it";
+}
+
+/* If stragglers points at one rank and no finding names it, says why not. */
 static int caution_straggler(const struct judgement *judgement, const struct findings *findings,
                              const struct transfer_excess *transfers, struct table *table,
                              struct error *error)
 {
     const struct job *job = judgement->job;
     int64_t whole_ns = judgement->longer.whole_ns;
-    if (whole_ns <= 0 || !transfers || findings_explain_stop(findings) ||
-        has_finding_of(findings, -1, CONFIDENCE_MEDIUM))
+    if (whole_ns <= 0 || !transfers || findings_explain_stop(findings))
         return 0;
     struct delay *delays = delays_measure(job, &judgement->baseline->excess, transfers, error);
-    int32_t rank = delays ? clear_straggler(delays, job->rank_count, whole_ns) : -1;
+    int32_t rank = delays ? clear_straggler(delays, job->rank_count, findings, whole_ns) : -1;
     int64_t others = (int64_t)job->rank_count - 1;
     int64_t each_ns = rank >= 0 && others > 0 ? delays[rank].caused_ns / others : 0;
     int failed = !delays;
@@ -347,11 +363,9 @@ static int caution_straggler(const struct judgement *judgement, const struct fin
     return table_add_warning(
         table, error,
         "run %lld: stragglers shows that each other rank waited %.3g ms for rank %s, at least %d times as "
-        "long as for any other rank, but %s",
+        "long as for any other rank without a finding, but %s",
         (long long)job->run_id, (double)each_ns / 1e6, job->ranks[rank].name, TIMES_OF_OTHERS,
-        has_finding_of(findings, rank, CONFIDENCE_LOW)
-            ? "the finding of this rank has low confidence (diagnose --all --explain shows why)"
-            : "its own time is within what its peers vary by, or another rank may have delayed it");
+        why_not_named(judgement, findings, rank));
 }
 
 int caution_run(const struct judgement *judgement, const struct findings *findings,

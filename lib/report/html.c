@@ -72,7 +72,7 @@ static int put_matrix(const struct html_run *run, const struct stalls *stalls)
 static int has_trouble(const struct stalls *stalls)
 {
     for (size_t i = 0; i < stalls->edge_count; i++)
-        if (stalls_is_slow(stalls->edges[i].measured) || stalls_is_slow(stalls->edges[i].verdict))
+        if (stalls_is_slow(stalls->edges[i].verdict) || stalls->edges[i].verdict == STALLS_NOT_CONFIRMED)
             return 1;
     return 0;
 }
@@ -96,8 +96,9 @@ static int put_edges(const struct html_run *run, const struct stalls *stalls, st
 static int judge(const struct html_run *run, struct stalls *stalls, struct error *error)
 {
     return stalls_load_names(stalls, run->store, run->job->run_id, error) ||
-           stalls_load_steps(stalls, run->store, error) || stalls_judge(stalls, &usual, error) ||
-           (stalls->run_count && edges_take_verdicts_of(stalls, 0, run->job, run->findings, error));
+           stalls_load_steps(stalls, run->store, error) || stalls_learn(stalls, error) ||
+           (stalls->run_count &&
+            stalls_judge(stalls, 0, run->job, run->baseline, run->findings, &usual, error));
 }
 
 /* Adds the links: who sends to whom, and how long it waited. Only if network steps were recorded. */

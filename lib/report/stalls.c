@@ -1,7 +1,7 @@
 /*
  * The command stalls: its options and tables, by edge, as a matrix, or with the proxy operations that never
- * ended. stalls_load.c reads the network steps, stalls_verdict.c judges the edges, edge_verdicts.c takes the
- * final verdicts from diagnose.
+ * ended. stalls_load.c reads the network steps, stalls_verdict.c takes the
+ * verdicts on the edges from the account of diagnose.
  */
 #include "report/stalls.h"
 #include "base/base.h"
@@ -54,12 +54,9 @@ static const struct column stalls_columns[STALLS_COLUMNS] = {
     {.name = "verdict",
      .type = CELL_TEXT,
      .colour_of = colour_of_verdict,
-     .description = "verdict of diagnose: ok, slow link, slow sender, slow receiver or paused once; without "
-                    "one: not confirmed (the link was slow), no credit, no data or unknown"},
-    {.name = "measured",
-     .type = CELL_TEXT,
-     .detail = 1,
-     .description = "verdict from the waits of this link alone, with the same values"},
+     .description = "verdict of diagnose: ok, slow link, slow sender, slow receiver, paused once, no data "
+                    "(the sender was late), no credit (the receiver was late), not confirmed (the link was "
+                    "slow, without a finding) or unknown"},
     {.name = "verdict_wait_us_mean",
      .type = CELL_REAL,
      .unit = "us",
@@ -104,8 +101,6 @@ static int stalls_set_figure(struct table *table, size_t column, enum stalls_col
         if (edge->verdict != STALLS_UNKNOWN)
             table_set_real(table, column, (double)edge->stalled_ns / 1e3);
         return 0;
-    case AT_MEASURED:
-        return table_set_text(table, column, stalls_verdict_name(edge->measured), error);
     default:
         return table_set_text(table, column, stalls_verdict_name(edge->verdict), error);
     }
@@ -150,8 +145,8 @@ static int by_trouble(const void *a, const void *b)
 static int add_edge(const struct stalls *stalls, const struct stalls_edge *edge, struct table *table,
                     struct error *error)
 {
-    static const enum stalls_column figures[] = {AT_STEPS,   AT_SEND_P50, AT_SEND_MAX, AT_RECV_P50,
-                                                 AT_STALLED, AT_VERDICT,  AT_MEASURED};
+    static const enum stalls_column figures[] = {AT_STEPS,    AT_SEND_P50, AT_SEND_MAX,
+                                                 AT_RECV_P50, AT_STALLED,  AT_VERDICT};
     const struct stalls_member *sender = &stalls->member_list[edge->sender];
     const struct stalls_member *receiver = &stalls->member_list[edge->receiver];
     if (table_add_row(table, error))
@@ -336,11 +331,11 @@ static const struct analysis_option options[] = {
     {"by-channel", 0, NULL, "one row per link and NCCL channel", NULL},
     {"matrix", 0, NULL, "show a sender-by-receiver matrix over all communicators", NULL},
     {"value", 0, "KEY",
-     "value shown by --matrix: steps, send_wait_us_p50, send_wait_us_max, recv_wait_us_p50, stalled_us, "
-     "verdict or measured",
+     "value shown by --matrix: steps, send_wait_us_p50, send_wait_us_max, recv_wait_us_p50, stalled_us or "
+     "verdict",
      "send_wait_us_p50"},
     {"states", 0, NULL, "list unfinished proxy operations and what each one waits for", NULL},
-    {"sigmas", 0, "N", "outlier threshold per link and step, in robust standard deviations", "6"},
+    {"sigmas", 0, "N", "threshold of a slow link in a step, in robust standard deviations", "6"},
     {"factor", 0, "N", "a link is slow when its wait is at least N times its baseline", "2"},
     {"min-stall", 0, "PERCENT", "shortest stall to report, per step, in % of the median step", "3"},
     {"edge", 0, "A-B", "show only the link from global rank A to global rank B", NULL},
@@ -354,8 +349,7 @@ struct settings {
 };
 
 /* The columns that the matrix can show. */
-static const int matrix_values[] = {AT_STEPS,   AT_SEND_P50, AT_SEND_MAX, AT_RECV_P50,
-                                    AT_STALLED, AT_VERDICT,  AT_MEASURED};
+static const int matrix_values[] = {AT_STEPS, AT_SEND_P50, AT_SEND_MAX, AT_RECV_P50, AT_STALLED, AT_VERDICT};
 
 enum { MATRIX_VALUES = sizeof matrix_values / sizeof *matrix_values };
 
@@ -476,8 +470,8 @@ static int analyse(struct stalls *stalls, const struct analysis_request *request
         return -1;
     if (request->values[OPTION_STATES])
         return stalls_list_states(stalls, request->store, table, error);
-    if (stalls_load_steps(stalls, request->store, error) || stalls_judge(stalls, &settings->judge, error) ||
-        edges_take_verdicts(stalls, request->store, error))
+    if (stalls_load_steps(stalls, request->store, error) ||
+        stalls_judge_all(stalls, request->store, &settings->judge, error))
         return -1;
     if (!request->values[OPTION_MATRIX] && !settings->only.is_asked && !has_waits(stalls))
         return show_states(stalls, request->store, table, error);
@@ -511,8 +505,7 @@ const struct analysis analysis_stalls = {
     .summary = "show slow and stalled network links",
     .description =
         "One row per link (traffic from one rank to another) and communicator, from the network steps of "
-        "NCCL's proxy threads: what each side waited for, and whether that is unusual compared with the "
-        "link's own history or with links that do the same work.",
+        "NCCL's proxy threads: what each side waited for, and the verdict of diagnose on it.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .unlisted_filters = FILTER_BIT(FILTER_TAG),

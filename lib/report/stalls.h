@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct baseline;
 struct findings;
 struct job;
 struct store;
@@ -27,9 +28,8 @@ struct stalls_member {
 
 struct stalls_run {
     int64_t id;
-    int32_t step_count;     /* training steps */
-    int32_t first_step;     /* 1: step 0 is warm-up */
-    int64_t median_step_ns; /* 0: not known */
+    int32_t step_count; /* training steps */
+    int32_t first_step; /* 1: step 0 is warm-up */
     int64_t network_steps;
 };
 
@@ -52,7 +52,7 @@ enum stalls_verdict {
     STALLS_SLOW_LINK,
     STALLS_SLOW_SENDER,
     STALLS_SLOW_RECEIVER,
-    STALLS_NOT_CONFIRMED /* it was slow, but diagnose does not blame the network */
+    STALLS_NOT_CONFIRMED /* it was slow, but diagnose has no finding that explains it */
 };
 
 struct stalls_edge {
@@ -66,10 +66,8 @@ struct stalls_edge {
     struct stalls_waits send;    /* SendWait of the steps that reached that state and whose end is known */
     struct stalls_waits receive; /* RecvWait of steps recorded by the receiver, same condition */
     int64_t send_wait_max_ns;
-    enum stalls_verdict measured; /* verdict from the edge's waits alone */
-    /* The final verdict, which is that of diagnose if there is one, and the figures that it is based on. */
-    enum stalls_verdict verdict;
-    int32_t first_step; /* first_step and last_step are -1 if there are none */
+    enum stalls_verdict verdict; /* then the figures that it is based on */
+    int32_t first_step;          /* first_step and last_step are -1 if there are none */
     int32_t last_step;
     int64_t stalled_ns;
     double wait_mean_ns; /* mean SendWait in those steps, then its baseline; negative: not known */
@@ -85,14 +83,12 @@ struct stalls_cell {
     int32_t edge;
     int32_t place; /* kind of operation: function, size, tag */
     int32_t step;
-    int32_t received; /* recorded by the receiver: busy_ns[STALLS_NETWORK] is RecvWait */
     int64_t operations;
     int64_t steps;
     int64_t wait_ns; /* SendWait, sum over network steps */
     int64_t usual_wait_ns;
     int64_t busy_ns[STALLS_WAITS];
     int64_t usual_ns[STALLS_WAITS];
-    int64_t standstill_ns; /* longest time in which network steps were in flight and none arrived */
 };
 
 struct stalls {
@@ -120,7 +116,7 @@ struct stalls {
 };
 
 struct stalls_options {
-    double sigmas;    /* threshold above the edge's own spread */
+    double sigmas;    /* threshold above the spread of the links at one place of the step */
     double factor;    /* threshold as a multiple of the baseline wait */
     double min_stall; /* threshold as a part of a median step, 0.03 for 3 % */
 };
@@ -155,7 +151,6 @@ enum stalls_column {
     AT_FIRST_STEP,
     AT_LAST_STEP,
     AT_VERDICT,
-    AT_MEASURED,
     AT_WAIT_MEAN,
     AT_USUAL_MEAN,
     AT_SENDER_NAME,
@@ -163,19 +158,6 @@ enum stalls_column {
     AT_RUN,
     STALLS_COLUMNS
 };
-
-/* -------------------- edge_verdicts.c -------------------- */
-
-/*
- * Replaces the verdicts of edges by those of diagnose, so that both commands agree. If diagnose blames the
- * sending or the receiving side of an edge, that is the verdict. An edge that was slow and that diagnose does
- * not blame becomes "not confirmed". Call it before the edges are sorted. Returns -1 on error.
- */
-int edges_take_verdicts(struct stalls *stalls, struct store *store, struct error *error);
-
-/* The same for one run (its index in stalls->runs) that is already diagnosed. */
-int edges_take_verdicts_of(struct stalls *stalls, int32_t run, const struct job *job,
-                           const struct findings *findings, struct error *error);
 
 /* -------------------- stalls_load.c -------------------- */
 
@@ -225,77 +207,26 @@ const char *stalls_pending_state(const struct proxy_operation *proxy);
 
 /* -------------------- stalls_verdict.c -------------------- */
 
-/* Judges every edge by its waits alone; sets `measured` and `verdict`. Returns -1 on error. */
-int stalls_judge(struct stalls *stalls, const struct stalls_options *options, struct error *error);
+/* Fills in the baseline of each wait. Call it once, after stalls_load_steps. Returns -1 on error. */
+int stalls_learn(struct stalls *stalls, struct error *error);
+
+/*
+ * Gives the edges of one run (its index in stalls->runs) their verdicts from the account of diagnose. A
+ * finding about the network of an edge is the verdict. Otherwise a finding about the GPU or host of one of
+ * its ends is, if the edge waited for that end. An edge that was slow without such a finding is "not
+ * confirmed". Call it before the edges are sorted. Returns -1 on error.
+ */
+int stalls_judge(struct stalls *stalls, int32_t run, const struct job *job, const struct baseline *baseline,
+                 const struct findings *findings, const struct stalls_options *options, struct error *error);
+
+/* Learns the baselines, diagnoses every run that has network steps, and judges its edges. */
+int stalls_judge_all(struct stalls *stalls, struct store *store, const struct stalls_options *options,
+                     struct error *error);
 
 /* Whether a verdict says that the network, or one end of it, was slow. */
 int stalls_is_slow(enum stalls_verdict verdict);
 
 const char *stalls_verdict_name(enum stalls_verdict verdict);
-
-/* What the files that judge edges share. */
-
-/* Consecutive training steps in which the wait of an edge is an outlier. */
-struct episode {
-    int32_t edge;
-    int32_t first_step;
-    int32_t last_step;
-    enum stalls_wait wait;
-    int64_t total_ns;
-    int64_t weakest_ns;
-    int64_t standstill_ns;
-    double wait_mean_ns;
-    double usual_mean_ns;
-};
-
-/* The baseline waits of an edge in one kind of operation. */
-struct usual_wait {
-    int32_t edge;
-    int32_t place;
-    double wait_ns;    /* median over training steps of SendWait per network step */
-    double busy_ns;    /* per training step */
-    double operations; /* per training step */
-};
-
-struct judge {
-    struct stalls *stalls;
-    const struct stalls_options *options;
-    size_t *first; /* per edge, with one more at the end: index of its first cell */
-    struct episode *episodes;
-    size_t episode_count;
-    size_t episode_capacity;
-    struct usual_wait *usuals;
-    size_t usual_count;
-    size_t usual_capacity;
-    int64_t *list;      /* scratch memory for as many values as an edge has cells */
-    struct map inbound; /* rank, training step -> the longest wait of its receives above the baseline */
-};
-
-/* -------------------- stalls_episodes.c -------------------- */
-
-/* Standard deviation of the edge's wait above its baseline per training step, in nanoseconds. */
-int64_t judge_spread_ns(struct judge *judge, size_t edge, enum stalls_wait wait);
-
-/* The smallest excess that counts in a training step, in nanoseconds. */
-int64_t judge_least_ns(const struct judge *judge, size_t edge);
-
-int judge_stands_out(const struct judge *judge, const struct stalls_cell *cell, enum stalls_wait wait,
-                     int64_t sigma_ns);
-
-/* Number of training steps of an edge after the warm-up. */
-int32_t judge_steps_seen(const struct judge *judge, size_t edge);
-
-/* Fills in judge->episodes. Needs the baselines. Returns -1 when memory is out. */
-int judge_find_episodes(struct judge *judge);
-
-/* Fewest training steps in which an edge is judged. */
-enum { LEAST_STEPS = 3 };
-
-/*
- * Fills in the baseline of each cell and judge->usuals. Then merges the cells of an edge and training step
- * over all kinds of operation, and fills in judge->first. Returns -1 when memory is out.
- */
-int judge_learn_usual(struct judge *judge);
 
 /* -------------------- stalls_waits.c -------------------- */
 
@@ -320,7 +251,6 @@ struct spans {
     struct sort_entry *by_cell; /* owned scratch memory, like the members below: room for `room` items */
     struct sort_entry *by_begin;
     struct sort_entry *scratch;
-    int64_t *ends;
     size_t room;
 };
 
@@ -337,7 +267,7 @@ size_t spans_count(const struct spans *spans);
 
 /*
  * Call it when an operation is complete. Adds to each of its cells the time in which at least one of its
- * network steps waited, keeps the longest standstill of the network, and empties `spans`. Returns -1 when
+ * network steps waited, and empties `spans`. Returns -1 when
  * memory is out.
  */
 int spans_sum(struct spans *spans, struct stalls_cell *cells);

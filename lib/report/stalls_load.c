@@ -110,20 +110,8 @@ struct recent {
     int64_t cell; /* of that edge; -1: not yet looked up */
 };
 
-/* When the first proxy operation of a training step began on a rank. */
-struct beginning {
-    int32_t run;
-    int32_t member;
-    int32_t step;
-    int64_t at_ns;
-};
-
 struct reader {
     struct stalls *stalls;
-    struct map beginning_of; /* rank, training step -> index of its beginning */
-    struct beginning *beginnings;
-    size_t beginning_count;
-    size_t beginning_capacity;
     struct spans spans; /* of `operation` */
     int64_t operation;
     int64_t place; /* of `operation`; NOT_FOUND: not yet looked up */
@@ -131,9 +119,6 @@ struct reader {
     int64_t member; /* of member_id */
     int member_known;
     struct recent recent[2];
-    struct map_key progress_key; /* key of the entry of beginning_of that was looked up last */
-    int64_t progress_ns;         /* its value, or later */
-    int progress_known;
 };
 
 static int same_key(const struct map_key *a, const struct map_key *b)
@@ -206,9 +191,9 @@ static int64_t find_place(struct stalls *stalls, struct statement *row, int32_t 
 }
 
 static int64_t find_cell(struct stalls *stalls, struct recent *recent, int64_t edge, int64_t place,
-                         int64_t step, int received)
+                         int64_t step)
 {
-    const struct map_key key = {{(uint64_t)edge, (uint64_t)place, (uint64_t)step, (uint64_t)received}};
+    const struct map_key key = {{(uint64_t)edge, (uint64_t)place, (uint64_t)step}};
     if (recent->cell >= 0 && same_key(&recent->cell_key, &key))
         return recent->cell;
     int added;
@@ -222,8 +207,8 @@ static int64_t find_cell(struct stalls *stalls, struct recent *recent, int64_t e
     if (array_reserve((void **)&stalls->cells, &stalls->cell_capacity, stalls->cell_count + 1,
                       sizeof *stalls->cells))
         return -1;
-    stalls->cells[stalls->cell_count] = (struct stalls_cell){
-        .edge = (int32_t)edge, .place = (int32_t)place, .step = (int32_t)step, .received = received};
+    stalls->cells[stalls->cell_count] =
+        (struct stalls_cell){.edge = (int32_t)edge, .place = (int32_t)place, .step = (int32_t)step};
     return (int64_t)stalls->cell_count++;
 }
 
@@ -251,30 +236,6 @@ static int add_step(struct reader *reader, int64_t edge_number, int32_t cell_num
     }
     return spans_add(&reader->spans, cell_number, STALLS_NETWORK, network) ||
            stalls_add_wait(received ? &edge->receive : &edge->send, wait_ns);
-}
-
-static int note_progress(struct reader *reader, int64_t member, int64_t step, int64_t begin_ns)
-{
-    const struct map_key key = {{(uint64_t)member, (uint64_t)step}};
-    int32_t run = reader->stalls->member_list[member].run;
-    if (step < 0 || step > INT32_MAX || run < 0 || begin_ns == TIME_UNKNOWN)
-        return 0;
-    if (reader->progress_known && same_key(&reader->progress_key, &key) && begin_ns >= reader->progress_ns)
-        return 0;
-    int added;
-    int64_t *at = map_put(&reader->beginning_of, key, (int64_t)reader->beginning_count, &added);
-    if (!at || array_reserve((void **)&reader->beginnings, &reader->beginning_capacity,
-                             reader->beginning_count + 1, sizeof *reader->beginnings))
-        return -1;
-    if (added)
-        reader->beginnings[reader->beginning_count++] =
-            (struct beginning){run, (int32_t)member, (int32_t)step, begin_ns};
-    else if (begin_ns < reader->beginnings[*at].at_ns)
-        reader->beginnings[*at].at_ns = begin_ns;
-    reader->progress_key = key;
-    reader->progress_ns = begin_ns;
-    reader->progress_known = 1;
-    return 0;
 }
 
 static int64_t find_member(struct reader *reader, int64_t id)
@@ -321,13 +282,12 @@ static int place_row(struct reader *reader, struct statement *row, int64_t *edge
     int64_t step = statement_integer_or(row, COLUMN_STEP, NOT_IN_STEP);
     if (reader->place == NOT_FOUND || reader->operation < 0)
         reader->place = find_place(reader->stalls, row, (int32_t)(member & 0xffffffff));
-    if (reader->place < 0 ||
-        note_progress(reader, member >> 32, step, statement_integer_or(row, COLUMN_BEGIN, TIME_UNKNOWN)))
+    if (reader->place < 0)
         return -1;
     *edge = edge_of_row(reader, row, recent, member, *received);
     *cell = -1;
-    if (*edge >= 0 && step >= 0 &&
-        (*cell = find_cell(reader->stalls, recent, *edge, reader->place, step, *received)) < 0)
+    if (*edge >= 0 && step >= 0 && !*received &&
+        (*cell = find_cell(reader->stalls, recent, *edge, reader->place, step)) < 0)
         return -1;
     return *edge < 0 ? -1 : 0;
 }
@@ -364,67 +324,20 @@ static int read_steps(struct reader *reader, struct statement *row, struct error
     return more ? error_set(error, "operation %lld has damaged proxy steps", (long long)operation) : 0;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct beginning *left = a, *right = b;
-    if (left->run != right->run)
-        return left->run < right->run ? -1 : 1;
-    if (left->member != right->member)
-        return left->member < right->member ? -1 : 1;
-    return (left->step > right->step) - (left->step < right->step);
-}
-
-/*
- * The length of a step on a rank lasts from its first proxy operation to that of the next step. `lengths` has
- * room for all of them.
- */
-static void measure_run(struct stalls_run *run, const struct beginning *first, size_t count, int64_t *lengths)
-{
-    size_t found = 0;
-    for (size_t i = 0; i + 1 < count; i++) {
-        const struct beginning *here = &first[i], *there = &first[i + 1];
-        if (here->step >= run->first_step && there->member == here->member && there->step == here->step + 1 &&
-            there->step < run->step_count && there->at_ns > here->at_ns)
-            lengths[found++] = there->at_ns - here->at_ns;
-    }
-    run->median_step_ns = found ? median_of(lengths, found) : 0;
-}
-
-static int measure_steps(struct reader *reader)
-{
-    struct beginning *all = reader->beginnings;
-    size_t count = reader->beginning_count;
-    int64_t *lengths = array_new(count + 1, sizeof *lengths);
-    if (!lengths)
-        return -1;
-    array_sort(all, count, sizeof *all, by_place);
-    for (size_t i = 0, end; i < count; i = end) {
-        end = i + 1;
-        while (end < count && all[end].run == all[i].run)
-            end++;
-        measure_run(&reader->stalls->runs[all[i].run], &all[i], end - i, lengths);
-    }
-    free(lengths);
-    return 0;
-}
-
 int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *error)
 {
     struct reader reader = {.stalls = stalls,
                             .operation = -1,
                             .place = NOT_FOUND,
                             .recent = {{.edge = NOT_FOUND}, {.edge = NOT_FOUND}}};
-    map_init(&reader.beginning_of);
     struct statement *row = store_prepare(store, schema_analysis_stalls_steps, error);
     int more = row ? 1 : -1;
     while (more == 1 && (more = statement_step(row, error)) == 1)
         if (read_steps(&reader, row, error))
             more = -1;
     statement_free(row);
-    if (!more && (spans_sum(&reader.spans, stalls->cells) || measure_steps(&reader)))
+    if (!more && spans_sum(&reader.spans, stalls->cells))
         more = error_no_memory(error);
     spans_release(&reader.spans);
-    map_release(&reader.beginning_of);
-    free(reader.beginnings);
     return more;
 }

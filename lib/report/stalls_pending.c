@@ -35,8 +35,7 @@ enum {
     PENDING_AT_FIRST_STEP,
     PENDING_AT_LAST_STEP,
     PENDING_AT_VERDICT,
-    PENDING_AT_MEASURED,
-    PENDING_AT_RUN = PENDING_AT_MEASURED + 7
+    PENDING_AT_RUN = PENDING_AT_VERDICT + 7
 };
 
 static const struct column columns[] = {
@@ -75,7 +74,6 @@ static const struct column columns[] = {
      .type = CELL_TEXT,
      .hidden = 1,
      .description = "always unknown: there is no baseline to compare with"},
-    {.name = "measured", .type = CELL_TEXT, .hidden = 1, .description = "same as the column before"},
     {.name = "send_wait_us_p50", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "always null"},
     {.name = "send_wait_us_max", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "always null"},
     {.name = "recv_wait_us_p50", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "always null"},
@@ -235,8 +233,7 @@ static int set_edge(const struct stalls *stalls, const struct unfinished *unfini
         table_set_integer(table, PENDING_AT_RECEIVER, receiver->global_rank);
     return table_set_text(table, PENDING_AT_SENDER_NAME, sender->name, error) ||
            table_set_text(table, PENDING_AT_RECEIVER_NAME, receiver->name, error) ||
-           table_set_text(table, PENDING_AT_VERDICT, stalls_verdict_name(STALLS_UNKNOWN), error) ||
-           table_set_text(table, PENDING_AT_MEASURED, stalls_verdict_name(STALLS_UNKNOWN), error);
+           table_set_text(table, PENDING_AT_VERDICT, stalls_verdict_name(STALLS_UNKNOWN), error);
 }
 
 static void set_step(struct statement *row, struct table *table)

@@ -1,350 +1,441 @@
 /*
- * The verdict on each edge, from its waits alone. The baseline wait of an edge for each kind of operation is
- * learned over the training steps; what exceeds it is summed by training step, and outliers form episodes of
- * consecutive steps (stalls_episodes.c). An edge that was slow from the first step on is compared with other
- * edges that do the same work. Then slow edges of one rank are combined.
+ * The verdict on each edge, from the account of diagnose: its findings, and the steps in which it measures
+ * that a link was slow. The figures beside a verdict are the waits of the edge above their baseline.
  */
 #include "base/base.h"
+#include "diagnose/diagnose.h"
+#include "job/job.h"
 #include "report/stalls.h"
+#include "report/verdicts.h"
+#include "store/store.h"
 
-#include <math.h>
 #include <stdlib.h>
 
+/* -------------------- the baseline of each wait -------------------- */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct stalls_cell *left = a, *right = b;
+    const int32_t keys[][2] = {
+        {left->edge, right->edge}, {left->place, right->place}, {left->step, right->step}};
+    return compare_in_turn(keys, sizeof keys / sizeof *keys);
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct stalls_cell *left = a, *right = b;
+    const int32_t keys[][2] = {{left->edge, right->edge}, {left->step, right->step}};
+    return compare_in_turn(keys, sizeof keys / sizeof *keys);
+}
+
+static int32_t first_step_of(const struct stalls *stalls, const struct stalls_cell *cell)
+{
+    return stalls->runs[stalls->edges[cell->edge].run].first_step;
+}
+
 /*
- * An edge that was slow from the first step on does not stand out from its own history. It is compared with
- * the other edges that do the same work: operations of one function, size and tag on communicators of one
- * size.
+ * The baseline of a wait is its lower quartile over training steps, because a fault may last for most of
+ * them. Waiting for the GPU is different: it is short when the host is late, so the median is used.
  */
-
-enum { LEAST_PEERS = 4 };
-
-static int by_work(const void *a, const void *b)
+static double part_of(int wait)
 {
-    const struct usual_wait *left = a, *right = b;
-    if (left->place != right->place)
-        return left->place < right->place ? -1 : 1;
-    return (left->wait_ns > right->wait_ns) - (left->wait_ns < right->wait_ns);
+    return wait == STALLS_GPU ? 0.5 : 0.25;
 }
 
-/* Robust standard deviation of the baseline waits for one kind of operation, over edges. */
-static double spread_of_peers(const struct usual_wait *usuals, size_t count, double middle, double *list)
+/* Fills in the baseline of the cells of one edge and kind of operation. `list` has room for one value each.
+ */
+static void learn_usual(struct stalls_cell *cells, size_t count, int32_t first_step, int64_t *list)
 {
+    for (int wait = 0; wait < STALLS_WAITS; wait++) {
+        size_t seen = 0;
+        for (size_t i = 0; i < count; i++)
+            if (cells[i].step >= first_step && cells[i].operations)
+                list[seen++] = cells[i].busy_ns[wait] / cells[i].operations;
+        int64_t usual = seen ? quantile_of(list, seen, part_of(wait)) : 0;
+        for (size_t i = 0; i < count; i++)
+            cells[i].usual_ns[wait] = usual * cells[i].operations;
+    }
+    size_t seen = 0;
     for (size_t i = 0; i < count; i++)
-        list[i] = fabs(usuals[i].wait_ns - middle);
-    sort_reals(list, count);
-    return SIGMA_OF_DISTANCE * list[(count - 1) / 2];
+        if (cells[i].step >= first_step && cells[i].steps)
+            list[seen++] = cells[i].wait_ns / cells[i].steps;
+    int64_t usual = seen ? quantile_of(list, seen, part_of(STALLS_NETWORK)) : 0;
+    for (size_t i = 0; i < count; i++)
+        cells[i].usual_wait_ns = usual * cells[i].steps;
 }
 
-/* The case against an edge without a better past. */
-struct charge {
-    double excess_ns; /* per training step */
-    double largest_ns;
-    double wait_ns; /* its SendWait per network step where the excess is largest; then the median of the other
-                       edges */
+static void add_cell(struct stalls_cell *to, const struct stalls_cell *from)
+{
+    to->operations += from->operations;
+    to->steps += from->steps;
+    to->wait_ns += from->wait_ns;
+    to->usual_wait_ns += from->usual_wait_ns;
+    for (int wait = 0; wait < STALLS_WAITS; wait++) {
+        to->busy_ns[wait] += from->busy_ns[wait];
+        to->usual_ns[wait] += from->usual_ns[wait];
+    }
+}
+
+/* Merges cells over kinds of operation: one cell per edge and training step remains. */
+static void merge_places(struct stalls *stalls)
+{
+    size_t kept = 0;
+    array_sort(stalls->cells, stalls->cell_count, sizeof *stalls->cells, by_step);
+    for (size_t i = 0; i < stalls->cell_count; i++)
+        if (kept && !by_step(&stalls->cells[kept - 1], &stalls->cells[i]))
+            add_cell(&stalls->cells[kept - 1], &stalls->cells[i]);
+        else
+            stalls->cells[kept++] = stalls->cells[i];
+    stalls->cell_count = kept;
+}
+
+static int is_cell_before(const void *cell, const void *edge)
+{
+    const struct stalls_cell *at = cell;
+    return at->edge < *(const int32_t *)edge;
+}
+
+/* The cells of an edge once they are merged: one per training step. */
+static const struct stalls_cell *cells_of(const struct stalls *stalls, int32_t edge, size_t *count)
+{
+    size_t first =
+        lower_bound(stalls->cells, stalls->cell_count, sizeof *stalls->cells, is_cell_before, &edge);
+    size_t end = first;
+    while (end < stalls->cell_count && stalls->cells[end].edge == edge)
+        end++;
+    *count = end - first;
+    return stalls->cells + first;
+}
+
+/* Fewest training steps after the warm-up in which an edge is judged. */
+enum { LEAST_STEPS = 3 };
+
+static size_t steps_seen(const struct stalls *stalls, int32_t edge)
+{
+    size_t count, seen = 0;
+    const struct stalls_cell *cells = cells_of(stalls, edge, &count);
+    for (size_t i = 0; i < count; i++)
+        seen += cells[i].step >= first_step_of(stalls, &cells[i]);
+    return seen;
+}
+
+int stalls_learn(struct stalls *stalls, struct error *error)
+{
+    int64_t *list = array_new(stalls->cell_count + 1, sizeof *list);
+    if (!list)
+        return error_no_memory(error);
+    array_sort(stalls->cells, stalls->cell_count, sizeof *stalls->cells, by_place);
+    for (size_t i = 0, next; i < stalls->cell_count; i = next) {
+        const struct stalls_cell *cell = &stalls->cells[i];
+        for (next = i + 1; next < stalls->cell_count && stalls->cells[next].edge == cell->edge &&
+                           stalls->cells[next].place == cell->place;
+             next++)
+            ;
+        learn_usual(&stalls->cells[i], next - i, first_step_of(stalls, cell), list);
+    }
+    free(list);
+    merge_places(stalls);
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        stalls->edges[i].verdict = steps_seen(stalls, (int32_t)i) < LEAST_STEPS ? STALLS_UNKNOWN : STALLS_OK;
+    return 0;
+}
+
+/* -------------------- an edge in the account -------------------- */
+
+/* The account of a run, and which of its ranks each member of the edges is. */
+struct account {
+    const struct stalls *stalls;
+    const struct stalls_options *options;
+    const struct baseline *baseline;
+    const struct findings *findings;
+    const struct slow_step *slow; /* sorted by sender, receiver and step */
+    size_t slow_count;
+    const int32_t *rank_of_member; /* -1: not a rank of the run */
+};
+
+/* An edge with its cells, and the steps in which the account measures that its link was slow. */
+struct link {
+    const struct account *account;
+    const struct stalls_edge *edge;
+    int32_t sender;
+    int32_t receiver;
+    const struct stalls_cell *cells;
+    size_t count;
+    int is_always; /* slow in all steps: its own waits are no baseline */
+};
+
+static int64_t beyond(const struct stalls_cell *cell, int wait)
+{
+    return cell->busy_ns[wait] > cell->usual_ns[wait] ? cell->busy_ns[wait] - cell->usual_ns[wait] : 0;
+}
+
+static int is_slow_before(const void *a, const void *b)
+{
+    const struct slow_step *left = a, *right = b;
+    const int32_t keys[][2] = {
+        {left->sender, right->sender}, {left->receiver, right->receiver}, {left->step, right->step}};
+    return compare_in_turn(keys, sizeof keys / sizeof *keys) < 0;
+}
+
+/* By how much the link was slow in a step; 0: it does not stand out. */
+static int64_t slow_in(const struct link *link, int32_t step)
+{
+    const struct account *account = link->account;
+    const struct slow_step wanted = {link->sender, link->receiver, step, 0};
+    size_t at = lower_bound(account->slow, account->slow_count, sizeof wanted, is_slow_before, &wanted);
+    return at < account->slow_count && !is_slow_before(&wanted, &account->slow[at])
+               ? account->slow[at].over_ns
+               : 0;
+}
+
+static struct link link_of(const struct account *account, size_t number)
+{
+    const struct stalls_edge *edge = &account->stalls->edges[number];
+    struct link link = {.account = account,
+                        .edge = edge,
+                        .sender = account->rank_of_member[edge->sender],
+                        .receiver = account->rank_of_member[edge->receiver],
+                        .is_always = 1};
+    link.cells = cells_of(account->stalls, (int32_t)number, &link.count);
+    for (size_t i = 0; i < link.count; i++)
+        if (link.cells[i].step >= first_step_of(account->stalls, &link.cells[i]))
+            link.is_always &= slow_in(&link, link.cells[i].step) > 0;
+    return link;
+}
+
+/* By how much an edge waited for the network above its own baseline, or above what the account compares with.
+ */
+static int64_t network_beyond(const struct link *link, const struct stalls_cell *cell)
+{
+    int64_t slow_ns = link->is_always ? slow_in(link, cell->step) : 0;
+    return slow_ns < beyond(cell, STALLS_NETWORK)    ? beyond(cell, STALLS_NETWORK)
+           : slow_ns < cell->busy_ns[STALLS_NETWORK] ? slow_ns
+                                                     : cell->busy_ns[STALLS_NETWORK];
+}
+
+/* The baseline of the sum of SendWait in a cell. */
+static double usual_wait_of(const struct link *link, const struct stalls_cell *cell)
+{
+    return link->is_always ? (double)cell->wait_ns *
+                                 (1 - ratio_of(network_beyond(link, cell), cell->busy_ns[STALLS_NETWORK]))
+                           : (double)cell->usual_wait_ns;
+}
+
+/* The figures of a verdict, summed over training steps. */
+struct figures_of_edge {
+    enum stalls_verdict verdict;
+    int32_t first_step;
+    int32_t last_step;
+    int64_t stalled_ns;
+    int64_t steps;
+    double wait_ns;
     double usual_ns;
 };
 
-/*
- * The longest wait in one kind of operation among edges that share no end with `of`. `usuals` is sorted by
- * wait.
- */
-static double longest_elsewhere(const struct judge *judge, const struct usual_wait *usuals, size_t count,
-                                const struct usual_wait *of)
+static void add_figures(struct figures_of_edge *figures, const struct link *link,
+                        const struct stalls_cell *cell, int64_t stalled_ns)
 {
-    const struct stalls_edge *edges = judge->stalls->edges, *mine = &edges[of->edge];
-    for (size_t i = count; i-- > 0;) {
-        const struct stalls_edge *other = &edges[usuals[i].edge];
-        if (other->sender != mine->sender && other->receiver != mine->receiver)
-            return usuals[i].wait_ns;
+    figures->first_step = figures->steps ? figures->first_step : cell->step;
+    figures->last_step = cell->step;
+    figures->stalled_ns += stalled_ns;
+    figures->steps += cell->steps;
+    figures->wait_ns += (double)cell->wait_ns;
+    figures->usual_ns += usual_wait_of(link, cell);
+}
+
+/* The least wait above the baseline that counts, per training step. */
+static int64_t least_ns(const struct link *link)
+{
+    int64_t least = scale(link->account->baseline->median_step_ns, link->account->options->min_stall);
+    return least > 0 ? least : 1;
+}
+
+/* The steps in which the account measures that the link was slow, whether or not a finding explains it. */
+static struct figures_of_edge slow_steps_of(const struct link *link)
+{
+    struct figures_of_edge figures = {.verdict = STALLS_NOT_CONFIRMED};
+    for (size_t i = 0; i < link->count; i++) {
+        const struct stalls_cell *cell = &link->cells[i];
+        int64_t stalled_ns = network_beyond(link, cell);
+        if (slow_in(link, cell->step) > 0 && stalled_ns >= least_ns(link) &&
+            (double)cell->wait_ns >= link->account->options->factor * usual_wait_of(link, cell))
+            add_figures(&figures, link, cell, stalled_ns);
     }
-    return INFINITY;
+    return figures;
 }
 
-/*
- * Links differ for good reasons, so being far from the median is not enough: the edge must be `factor` times
- * slower than every edge that shares no end with it.
- */
-static int is_slowest(const struct judge *judge, const struct usual_wait *usuals, size_t count, double sigma,
-                      const struct usual_wait *usual)
+/* What an edge waited for in the steps of a finding, above the baseline. */
+static struct figures_of_edge figures_in(const struct link *link, const struct finding *finding,
+                                         enum stalls_verdict verdict, enum stalls_wait wait)
 {
-    return usual->wait_ns - usuals[(count - 1) / 2].wait_ns > judge->options->sigmas * sigma &&
-           usual->wait_ns >= judge->options->factor * longest_elsewhere(judge, usuals, count, usual);
-}
-
-static void compare_place(const struct judge *judge, const struct usual_wait *usuals, size_t count,
-                          double *list, struct charge *charges)
-{
-    const struct usual_wait *middle = &usuals[(count - 1) / 2];
-    double sigma = spread_of_peers(usuals, count, middle->wait_ns, list);
-    for (size_t i = 0; i < count; i++) {
-        struct charge *charge = &charges[usuals[i].edge];
-        double excess_ns = usuals[i].busy_ns - middle->busy_ns / middle->operations * usuals[i].operations;
-        if (excess_ns <= 0 || !is_slowest(judge, usuals, count, sigma, &usuals[i]))
-            continue;
-        charge->excess_ns += excess_ns;
-        if (excess_ns <= charge->largest_ns)
-            continue;
-        charge->largest_ns = excess_ns;
-        charge->wait_ns = usuals[i].wait_ns;
-        charge->usual_ns = middle->wait_ns;
+    struct figures_of_edge figures = {.verdict = verdict};
+    for (size_t i = 0; i < link->count; i++) {
+        const struct stalls_cell *cell = &link->cells[i];
+        if (finding_has_step(finding, cell->step))
+            add_figures(&figures, link, cell,
+                        wait == STALLS_NETWORK ? network_beyond(link, cell) : beyond(cell, wait));
     }
+    figures.first_step = finding->first_step;
+    figures.last_step = finding->last_step;
+    return figures;
 }
 
-static void take_charge(struct judge *judge, size_t number, const struct charge *charge)
-{
-    struct stalls_edge *edge = &judge->stalls->edges[number];
-    if (charge->excess_ns < (double)judge_least_ns(judge, number) ||
-        (edge->verdict != STALLS_OK && edge->verdict != STALLS_NO_DATA))
-        return;
-    edge->verdict = STALLS_SLOW_LINK;
-    edge->first_step = judge->stalls->runs[edge->run].first_step;
-    edge->last_step = judge->stalls->cells[judge->first[number + 1] - 1].step;
-    edge->stalled_ns = scale(judge_steps_seen(judge, number), charge->excess_ns);
-    edge->wait_mean_ns = charge->wait_ns;
-    edge->usual_mean_ns = charge->usual_ns;
-}
+/* -------------------- the verdict -------------------- */
 
-/* Compares edges without a better past with those that do the same work. Returns -1 when memory is out. */
-static int judge_compare_edges(struct judge *judge)
+static int has_peer(const struct finding *finding, int32_t rank)
 {
-    struct stalls *stalls = judge->stalls;
-    struct charge *charges = array_new(stalls->edge_count + 1, sizeof *charges);
-    double *list = array_new(judge->usual_count + 1, sizeof *list);
-    int failed = !charges || !list;
-    if (!failed)
-        array_sort(judge->usuals, judge->usual_count, sizeof *judge->usuals, by_work);
-    for (size_t i = 0, next; !failed && i < judge->usual_count; i = next) {
-        for (next = i; next < judge->usual_count && judge->usuals[next].place == judge->usuals[i].place;
-             next++)
-            ;
-        if (next - i >= LEAST_PEERS)
-            compare_place(judge, &judge->usuals[i], next - i, list, charges);
-    }
-    for (size_t i = 0; !failed && i < stalls->edge_count; i++)
-        take_charge(judge, i, &charges[i]);
-    free(charges);
-    free(list);
-    return failed ? -1 : 0;
-}
-
-/*
- * Chooses between a slow link, a slow sender and a slow receiver, by what the other edges of both ends did in
- * the same steps.
- */
-
-static int is_slow(const struct stalls_edge *edge)
-{
-    return edge->verdict == STALLS_SLOW_LINK || edge->verdict == STALLS_SLOW_SENDER ||
-           edge->verdict == STALLS_SLOW_RECEIVER;
-}
-
-/*
- * Whether an edge was slow in the same steps as `of`: it has that verdict itself, or most of its training
- * steps are outliers, or each of its network steps waited longer than its baseline by at least half as much
- * as those of `of`. The last condition is for a network card that delays every send by a fixed time, which
- * shows less if sends wait long anyway.
- */
-static int is_slow_with(struct judge *judge, size_t number, const struct stalls_edge *of)
-{
-    const struct stalls_edge *edge = &judge->stalls->edges[number];
-    const struct stalls_cell *cells = judge->stalls->cells;
-    if (is_slow(edge) && edge->first_step <= of->last_step && edge->last_step >= of->first_step)
-        return 1;
-    int64_t sigma_ns = judge_spread_ns(judge, number, STALLS_NETWORK), longer_ns = 0, steps = 0;
-    int seen = 0, slow = 0;
-    for (size_t i = judge->first[number]; i < judge->first[number + 1]; i++)
-        if (cells[i].step >= of->first_step && cells[i].step <= of->last_step) {
-            seen++;
-            slow += judge_stands_out(judge, &cells[i], STALLS_NETWORK, sigma_ns);
-            longer_ns += cells[i].wait_ns - cells[i].usual_wait_ns;
-            steps += cells[i].steps;
-        }
-    return seen && (slow * 2 >= seen ||
-                    (double)longer_ns * 2 >= (of->wait_mean_ns - of->usual_mean_ns) * (double)steps);
-}
-
-static int has_steps_in(const struct judge *judge, size_t number, int32_t first_step, int32_t last_step)
-{
-    const struct stalls_cell *cells = judge->stalls->cells;
-    for (size_t i = judge->first[number]; i < judge->first[number + 1]; i++)
-        if (cells[i].step >= first_step && cells[i].step <= last_step)
+    for (size_t i = 0; i < finding->peer_count; i++)
+        if (finding->peers[i] == rank)
             return 1;
     return 0;
 }
 
 /*
- * Whether all edges of one side are slow and lead to at least two other ends. `edges` has the `count` edges
- * of the side; those with the same other end are adjacent.
+ * Whether a finding blames the network of the edge: the finding is about one of its ends, and if it names
+ * other ends, the edge has one of them.
  */
-static int all_slow(struct judge *judge, const uint32_t *edges, size_t count, int by_sender,
-                    const struct stalls_edge *of)
+static int blames_link(const struct finding *finding, const struct link *link)
 {
-    int ends = 0;
-    for (size_t i = 0, next; i < count; i = next) {
-        int present = 0, slow = 0;
-        const struct stalls_edge *first = &judge->stalls->edges[edges[i]];
-        int32_t end = by_sender ? first->receiver : first->sender;
-        for (next = i; next < count; next++) {
-            const struct stalls_edge *edge = &judge->stalls->edges[edges[next]];
-            if ((by_sender ? edge->receiver : edge->sender) != end)
-                break;
-            present |= has_steps_in(judge, edges[next], of->first_step, of->last_step);
-            slow = slow || is_slow_with(judge, edges[next], of);
-        }
-        if (present && !slow)
-            return 0;
-        ends += present;
+    int32_t near = finding->receives ? link->receiver : link->sender,
+            far = finding->receives ? link->sender : link->receiver;
+    return finding->kind == FINDING_NETWORK && finding_is_reported(finding) &&
+           finding_has_rank(finding, near) && (!finding->peer_count || has_peer(finding, far));
+}
+
+static enum stalls_verdict verdict_of(const struct finding *finding)
+{
+    if (finding->pause_ns > 0)
+        return STALLS_PAUSED;
+    if (finding->peer_count == 1)
+        return STALLS_SLOW_LINK;
+    return finding->receives ? STALLS_SLOW_RECEIVER : STALLS_SLOW_SENDER;
+}
+
+static const struct finding *network_finding(const struct link *link)
+{
+    const struct findings *findings = link->account->findings;
+    const struct finding *best = NULL;
+    for (size_t i = 0; link->sender >= 0 && link->receiver >= 0 && i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (blames_link(finding, link) && (!best || finding_is_before(finding, best)))
+            best = finding;
     }
-    return ends > 1;
-}
-
-/* The list of edges sorted by one end, and where the edges of each rank begin. */
-struct side {
-    uint32_t *edges; /* owned */
-    size_t *first;   /* owned: per rank, with one more at the end */
-    int by_sender;
-};
-
-/* Sorts by one end, then by the other: two passes of counting sort, the second one stable. */
-static void count_sort(const struct stalls *stalls, const uint32_t *from, uint32_t *to, size_t *first,
-                       int by_sender)
-{
-    for (size_t i = 0; i <= stalls->member_list_count; i++)
-        first[i] = 0;
-    for (size_t i = 0; i < stalls->edge_count; i++)
-        first[(by_sender ? stalls->edges[i].sender : stalls->edges[i].receiver) + 1]++;
-    for (size_t i = 0; i < stalls->member_list_count; i++)
-        first[i + 1] += first[i];
-    for (size_t i = 0; i < stalls->edge_count; i++) {
-        uint32_t edge = from ? from[i] : (uint32_t)i;
-        to[first[by_sender ? stalls->edges[edge].sender : stalls->edges[edge].receiver]++] = edge;
-    }
-    for (size_t i = stalls->member_list_count; i > 0; i--)
-        first[i] = first[i - 1];
-    first[0] = 0;
-}
-
-static int side_init(struct side *side, const struct stalls *stalls, int by_sender)
-{
-    uint32_t *half = array_new(stalls->edge_count + 1, sizeof *half);
-    *side = (struct side){.edges = array_new(stalls->edge_count + 1, sizeof *side->edges),
-                          .first = array_new(stalls->member_list_count + 2, sizeof *side->first),
-                          .by_sender = by_sender};
-    if (half && side->edges && side->first) {
-        count_sort(stalls, NULL, half, side->first, !by_sender);
-        count_sort(stalls, half, side->edges, side->first, by_sender);
-    }
-    int failed = !half || !side->edges || !side->first;
-    free(half);
-    return failed;
-}
-
-static void side_release(struct side *side)
-{
-    free(side->edges);
-    free(side->first);
-}
-
-static int all_of_side(struct judge *judge, const struct side *side, const struct stalls_edge *edge)
-{
-    size_t member = (size_t)(side->by_sender ? edge->sender : edge->receiver);
-    return all_slow(judge, side->edges + side->first[member], side->first[member + 1] - side->first[member],
-                    side->by_sender, edge);
+    return best;
 }
 
 /*
- * For each slow link, blames the end whose every edge is slow; if that holds for both ends or for none, the
- * link. Returns -1 when memory is out.
+ * The GPU or host of one end is late by a finding, and the edge waited for that end: a sender without data,
+ * or a receiver that gives no credit. It replaces what explains less of the waiting.
  */
-static int judge_blame_ends(struct judge *judge)
+static void take_late_end(const struct link *link, const struct finding *finding, int32_t end,
+                          struct figures_of_edge *best)
 {
-    struct stalls *stalls = judge->stalls;
-    struct side out = {0}, in = {0};
-    int failed = side_init(&out, stalls, 1) || side_init(&in, stalls, 0);
+    int is_sender = end == link->sender;
+    if (end < 0 || finding->kind >= FINDING_NETWORK || !finding_is_reported(finding) ||
+        finding->first_step < 0 || !finding_has_rank(finding, end))
+        return;
+    struct figures_of_edge figures = figures_in(link, finding, is_sender ? STALLS_NO_DATA : STALLS_NO_CREDIT,
+                                                is_sender ? STALLS_GPU : STALLS_PEER);
+    int64_t least = finding_steps(finding) * least_ns(link);
+    if (figures.stalled_ns >= least && figures.stalled_ns > best->stalled_ns)
+        *best = figures;
+}
+
+static struct figures_of_edge judge(const struct link *link)
+{
+    const struct findings *findings = link->account->findings;
+    const struct finding *finding = network_finding(link);
+    if (finding)
+        return figures_in(link, finding, verdict_of(finding), STALLS_NETWORK);
+    struct figures_of_edge best = slow_steps_of(link);
+    for (size_t i = 0; i < findings->count; i++) {
+        take_late_end(link, &findings->items[i], link->sender, &best);
+        take_late_end(link, &findings->items[i], link->receiver, &best);
+    }
+    return best;
+}
+
+static void take(struct stalls_edge *edge, const struct figures_of_edge *figures)
+{
+    if (!figures->stalled_ns && figures->verdict == STALLS_NOT_CONFIRMED)
+        return;
+    edge->verdict = figures->verdict;
+    edge->first_step = figures->first_step;
+    edge->last_step = figures->last_step;
+    edge->stalled_ns = figures->stalled_ns;
+    edge->wait_mean_ns = figures->steps ? figures->wait_ns / (double)figures->steps : -1;
+    edge->usual_mean_ns = figures->steps ? figures->usual_ns / (double)figures->steps : -1;
+}
+
+/* Members that are ranks have the indices of the roster; a job has only those of its run. */
+static int32_t *ranks_of_members(const struct stalls *stalls, const struct job *job)
+{
+    int32_t *ranks = array_new(stalls->member_list_count, sizeof *ranks);
+    for (size_t i = 0; ranks && i < stalls->member_list_count; i++)
+        ranks[i] = -1;
+    for (size_t i = 0; ranks && i < job->rank_count; i++) {
+        int32_t member = roster_rank(&stalls->roster, job->ranks[i].id);
+        if (member >= 0)
+            ranks[member] = (int32_t)i;
+    }
+    return ranks;
+}
+
+int stalls_judge(struct stalls *stalls, int32_t run, const struct job *job, const struct baseline *baseline,
+                 const struct findings *findings, const struct stalls_options *options, struct error *error)
+{
+    struct edges edges;
+    struct slow_step *slow = NULL;
+    struct account account = {
+        .stalls = stalls, .options = options, .baseline = baseline, .findings = findings};
+    if (edges_init(&edges, job, baseline, options->sigmas, error))
+        return -1;
+    int32_t *ranks = ranks_of_members(stalls, job);
+    int failed = !ranks || edges_slow_steps(&edges, &slow, &account.slow_count);
+    account.slow = slow;
+    account.rank_of_member = ranks;
     for (size_t i = 0; !failed && i < stalls->edge_count; i++) {
         struct stalls_edge *edge = &stalls->edges[i];
-        if (!is_slow(edge))
+        if (edge->run != run)
             continue;
-        int sender = all_of_side(judge, &out, edge), receiver = all_of_side(judge, &in, edge);
-        edge->verdict = sender == receiver ? STALLS_SLOW_LINK
-                        : sender           ? STALLS_SLOW_SENDER
-                                           : STALLS_SLOW_RECEIVER;
+        struct link link = link_of(&account, i);
+        struct figures_of_edge figures = judge(&link);
+        take(edge, &figures);
     }
-    side_release(&out);
-    side_release(&in);
-    return failed;
-}
-
-/* Edges against their own history. */
-
-/* A single slow step in which nothing arrived for at least half of the time. */
-static int is_pause(const struct episode *episode)
-{
-    return episode->first_step == episode->last_step && episode->standstill_ns * 2 >= episode->total_ns;
-}
-
-static enum stalls_verdict first_verdict(const struct episode *episode)
-{
-    if (episode->wait == STALLS_GPU)
-        return STALLS_NO_DATA;
-    if (episode->wait == STALLS_PEER)
-        return STALLS_NO_CREDIT;
-    return is_pause(episode) ? STALLS_PAUSED : STALLS_SLOW_LINK;
-}
-
-static void take(struct stalls_edge *edge, const struct episode *episode)
-{
-    enum stalls_verdict verdict = first_verdict(episode);
-    int data = edge->verdict == STALLS_NO_DATA;
-    /* The network's share counts first; whether the GPU was late as well is left to diagnose. */
-    int better = edge->verdict == STALLS_OK || (data && verdict != STALLS_NO_DATA) ||
-                 (data == (verdict == STALLS_NO_DATA) && episode->total_ns > edge->stalled_ns);
-    if (!better)
-        return;
-    edge->verdict = verdict;
-    edge->first_step = episode->first_step;
-    edge->last_step = episode->last_step;
-    edge->stalled_ns = episode->total_ns;
-    edge->wait_mean_ns = episode->wait_mean_ns;
-    edge->usual_mean_ns = episode->usual_mean_ns;
-}
-
-static void mark_unknown(struct judge *judge)
-{
-    for (size_t i = 0; i < judge->stalls->edge_count; i++)
-        if (judge_steps_seen(judge, i) < LEAST_STEPS)
-            judge->stalls->edges[i].verdict = STALLS_UNKNOWN;
-}
-
-static int judge_all(struct judge *judge)
-{
-    struct stalls *stalls = judge->stalls;
-    if (judge_learn_usual(judge) || judge_find_episodes(judge))
-        return -1;
-    for (size_t i = 0; i < judge->episode_count; i++)
-        if (judge_steps_seen(judge, (size_t)judge->episodes[i].edge) >= LEAST_STEPS)
-            take(&stalls->edges[judge->episodes[i].edge], &judge->episodes[i]);
-    if (judge_compare_edges(judge) || judge_blame_ends(judge))
-        return -1;
-    mark_unknown(judge);
-    for (size_t i = 0; i < stalls->edge_count; i++)
-        stalls->edges[i].measured = stalls->edges[i].verdict;
-    return 0;
-}
-
-int stalls_judge(struct stalls *stalls, const struct stalls_options *options, struct error *error)
-{
-    struct judge judge = {.stalls = stalls, .options = options};
-    map_init(&judge.inbound);
-    judge.first = array_new(stalls->edge_count + 2, sizeof *judge.first);
-    judge.list = array_new(stalls->cell_count + 1, sizeof *judge.list);
-    int failed = !judge.first || !judge.list || judge_all(&judge);
-    free(judge.first);
-    free(judge.list);
-    free(judge.episodes);
-    free(judge.usuals);
-    map_release(&judge.inbound);
+    free(slow);
+    free(ranks);
+    edges_release(&edges);
     return failed ? error_no_memory(error) : 0;
+}
+
+static int judge_run(struct stalls *stalls, int32_t run, struct store *store,
+                     const struct stalls_options *options, const struct diagnose_options *diagnose,
+                     struct error *error)
+{
+    struct job job;
+    struct findings findings = {0};
+    struct baseline baseline = {0};
+    struct transfer_excess *transfers = NULL;
+    if (job_load(&job, store, stalls->runs[run].id, error))
+        return -1;
+    int failed = findings_find(&findings, &job, &baseline, &transfers, diagnose, error) ||
+                 stalls_judge(stalls, run, &job, &baseline, &findings, options, error);
+    free(transfers);
+    baseline_release(&baseline);
+    findings_release(&findings);
+    job_release(&job);
+    return failed ? -1 : 0;
+}
+
+int stalls_judge_all(struct stalls *stalls, struct store *store, const struct stalls_options *options,
+                     struct error *error)
+{
+    struct diagnose_options diagnose;
+    int failed = diagnose_options_usual(&diagnose, store, error) || stalls_learn(stalls, error);
+    for (size_t i = 0; !failed && i < stalls->run_count; i++)
+        if (stalls->runs[i].network_steps)
+            failed = judge_run(stalls, (int32_t)i, store, options, &diagnose, error);
+    return failed ? -1 : 0;
 }
 
 int stalls_is_slow(enum stalls_verdict verdict)

@@ -1,5 +1,5 @@
 /*
- * Wait times of network steps: time with at least one step waiting, the longest standstill, and a compact
+ * Wait times of network steps: time with at least one step waiting, and a compact
  * list of waits with its median.
  */
 #include "base/base.h"
@@ -16,7 +16,6 @@ void spans_release(struct spans *spans)
     free(spans->by_cell);
     free(spans->by_begin);
     free(spans->scratch);
-    free(spans->ends);
     *spans = (struct spans){0};
 }
 
@@ -43,13 +42,12 @@ size_t spans_count(const struct spans *spans)
 
 static int make_room(struct spans *spans, size_t count)
 {
-    size_t room[] = {spans->room, spans->room, spans->room, spans->room};
+    size_t room[] = {spans->room, spans->room, spans->room};
     if (array_reserve((void **)&spans->by_cell, &room[0], count, sizeof *spans->by_cell) ||
         array_reserve((void **)&spans->by_begin, &room[1], count, sizeof *spans->by_begin) ||
-        array_reserve((void **)&spans->scratch, &room[2], count, sizeof *spans->scratch) ||
-        array_reserve((void **)&spans->ends, &room[3], count, sizeof *spans->ends))
+        array_reserve((void **)&spans->scratch, &room[2], count, sizeof *spans->scratch))
         return -1;
-    spans->room = room[3];
+    spans->room = room[2];
     return 0;
 }
 
@@ -68,27 +66,6 @@ static int64_t length_of_union(const struct wait_span *spans, const struct sort_
     return total;
 }
 
-/*
- * The longest time between two ends (or the begin of the first span and its end) in which a span was open.
- * Begins and ends are sorted.
- */
-static int64_t longest_standstill(const struct sort_entry *begins, const int64_t *ends, size_t count)
-{
-    int64_t longest = 0;
-    size_t open = 0; /* spans that began before the previous end, without this one */
-    for (size_t i = 0; i < count; i++) {
-        int64_t from = i ? ends[i - 1] : begins[0].key;
-        while (open < count && begins[open].key <= from)
-            open++;
-        /* As many spans had begun as have ended: nothing is in flight until the next one begins. */
-        if (open == i)
-            from = begins[i].key;
-        if (ends[i] - from > longest)
-            longest = ends[i] - from;
-    }
-    return longest;
-}
-
 /* Adds the `count` spans of one cell, whose indices are in `of_cell`. */
 static void sum_cell(struct spans *spans, enum stalls_wait wait, const struct sort_entry *of_cell,
                      size_t count, struct stalls_cell *cell)
@@ -97,17 +74,10 @@ static void sum_cell(struct spans *spans, enum stalls_wait wait, const struct so
     for (size_t i = 0; i < count; i++) {
         const struct wait_span *span = &items[of_cell[i].index];
         spans->by_begin[i] = (struct sort_entry){span->begin_ns, of_cell[i].index};
-        spans->ends[i] = span->end_ns;
     }
     sort_entries(spans->by_begin, spans->scratch, count);
     cell->busy_ns[wait] += length_of_union(items, spans->by_begin, count);
-    if (wait != STALLS_NETWORK)
-        return;
-    cell->operations++;
-    sort_integers(spans->ends, count);
-    int64_t still = longest_standstill(spans->by_begin, spans->ends, count);
-    if (still > cell->standstill_ns)
-        cell->standstill_ns = still;
+    cell->operations += wait == STALLS_NETWORK;
 }
 
 int spans_sum(struct spans *spans, struct stalls_cell *cells)

@@ -5,6 +5,7 @@ from tests.cli.support import TOP, Case
 FIXTURES = sorted(path.name for path in (TOP / "fixtures").iterdir() if path.is_dir())
 SLOW = ("slow link", "slow sender", "slow receiver", "paused once")
 STOPS = ("missing", "mismatch", "ended_early")
+SHAPES = ("3d", "1f1b", "interleaved", "ddp", "fsdp", "hsdp", "moe", "context", "zero1")
 
 
 def told(findings):
@@ -33,25 +34,28 @@ class OneStory(Case):
         self.assertEqual({(row["run"], row["rank"]) for row in rows if row["kind"]}, everybody)
 
     def check_clear_straggler(self, report, *options):
-        """A rank that caused more than 3 % of the run, and twice as much as any other, is named, or the report says why not."""
+        """Of the ranks without a finding, one that caused waits of more than 3 % of the run for each other rank, and twice as
+        much as any other: the report says why it is not named. Returns how often that is said."""
         rows = self.json("stragglers", *options)["rows"]
-        caused = sorted(((row["caused_us"], row["rank"]) for row in rows), reverse=True)
+        findings = told(report["findings"])
+        named = set().union(*map(accused, findings))
+        caused = sorted(((row["caused_us"], row["rank"]) for row in rows if row["rank"] not in named), reverse=True)
+        notes = [warning for warning in report["warnings"] if "stragglers shows" in warning]
         steps_us = report["summary"]["steps_us"]
-        if len(caused) < 2 or not steps_us or any(finding["kind"] in STOPS for finding in report["findings"]):
-            return False
-        (most_us, rank), (second_us, _) = caused[:2]
-        if most_us < 0.03 * steps_us * (len(caused) - 1) or second_us > most_us / 2:
-            return False
-        sure = [finding for finding in report["findings"] if finding["confidence"] != "low"]
-        said = any("stragglers shows" in warning and f"for rank {rank}," in warning for warning in report["warnings"])
-        self.assertTrue(sure or said, (rank, report["warnings"]))
-        self.assertNotEqual(bool(sure), said)
-        return said
+        if not caused or not steps_us or any(finding["kind"] in STOPS for finding in findings):
+            return len(notes)
+        most_us, rank = caused[0]
+        is_clear = most_us >= 0.03 * steps_us * (len(rows) - 1) and all(us <= most_us / 2 for us, _ in caused[1:])
+        self.assertEqual(len(notes), is_clear, (rank, report["warnings"]))
+        if is_clear:
+            self.assertRegex(notes[0], f"for rank {rank}, .* but (the finding of this rank has low confidence|no other rank|"
+                                       "only one other rank|its own time is within)")
+        return len(notes)
 
     def test_says_why_a_straggler_is_not_named(self):
         """If so large a gain is asked for, no finding is certain."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
-        for options, says in (((), False), (("--min-gain", "90"), True)):
+        for options, says in (((), 0), (("--min-gain", "90"), 1)):
             self.assertEqual(self.check_clear_straggler(self.json("diagnose", *options), *options), says)
 
     def check_stalls(self, findings):
@@ -60,8 +64,9 @@ class OneStory(Case):
                 continue  # for operations that never ended, no verdict
             is_blamed = any(blames(finding, row) for finding in findings)
             self.assertEqual(row["verdict"] in SLOW, is_blamed, row)
-            if row["measured"] in SLOW and not is_blamed:
-                self.assertEqual(row["verdict"], "not confirmed")
+            late = {"no data": row["sender"], "no credit": row["receiver"]}.get(row["verdict"])
+            if late is not None:
+                self.assertTrue(any(late in finding["ranks"] and finding["kind"] != "network" for finding in findings), row)
 
     def check_steps(self, findings):
         for row in self.json("steps")["rows"]:
@@ -100,6 +105,19 @@ class OneStory(Case):
             self.run_program("ingest", TOP / "fixtures" / other, TOP / "fixtures/tp2dp2pp2-slow-sender")
             finding, = self.check()
             self.assertEqual(self.json("stragglers")["rows"][0]["run"], finding["run"])
+
+    def test_simulated_shapes(self):
+        """A rank that is a little slower in every step, in jobs of all shapes: it is named, or a note says why not."""
+        said = 0
+        for shape in SHAPES:
+            with self.subTest(shape=shape):
+                ranks = "--tp 2 --dp 2 --pp 2" if shape in ("3d", "1f1b", "interleaved") else ""
+                files, _ = self.simulate(f"--shape {shape} --ranks 8 {ranks} --per-node 4 --layers 3 --steps 10 "
+                                         "--dialect chrome-v5 --seed 5 --fault compute:5:0:9:8%:*")
+                self.store.unlink(missing_ok=True)
+                self.run_program("ingest", "-q", *files)
+                said += self.check_clear_straggler(self.json("diagnose", status=None))
+        self.assertGreater(said, 0)
 
     def test_simulated_faults(self):
         """One job of each kind, and jobs with slow links that are not a fault of a rank."""

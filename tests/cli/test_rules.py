@@ -9,7 +9,7 @@ SURE = ["low", "medium", "high"]
 # Constants of the source that are no rows of the table of limits, and how the manual states them.
 CONSTANTS = [
     ("lib/report/diagnose_notes.c", "SHARE_OF_RUN = 0.03", "wait for 3 % of the run or more on average"),
-    ("lib/report/diagnose_notes.c", "TIMES_OF_OTHERS = 2", "twice as long as the own time of any other rank did"),
+    ("lib/report/diagnose_notes.c", "TIMES_OF_OTHERS = 2", "twice as long as the own time of any other rank without a finding did"),
     ("lib/diagnose/account.c", "STEPS_WITHOUT_FINDING = 3", "without a finding, of which three are needed"),
     ("lib/diagnose/account.c", "LEAST_SIMULTANEOUS = 0.1", "the sum of the costs, by a tenth and more than noise"),
     ("lib/diagnose/explain.c", "ENOUGH_PART = 0.8", "without which the job gains four fifths of the maximum"),
@@ -50,7 +50,7 @@ class Rules(Case):
 
     def test_each_finding_is_believed_as_its_rules_allow(self):
         table, seen = self.table(), set()
-        self.assertGreater(len(table), 40)
+        self.assertGreater(len(table), 20)
         for name in ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender", "fsdp-clean", "inspector-2.30"):
             self.ingest_fixture(name)
             for options in ([], ["--min-gain", "1"], ["--min-gain", "30"], ["--min-gain", "60"]):

@@ -51,10 +51,19 @@ class Job:
         extra = self.network.get(key, [0.0] * NETWORK_STEPS)
         return [(self.gpu.get(key, 10.0), self.peer.get(key, 1.0), wait + more) for wait, more in zip(network, extra)]
 
+    def longest(self, step):
+        """For how long the slowest link of a training step works."""
+        return max([sum(map(sum, self.waits(rank, peer, step))) for rank in range(RANKS)
+                    for peer in ((rank + 1) % RANKS, (rank - 1) % RANKS)])
+
+    def begin(self, step):
+        """All ranks wait for the slowest link of the step before."""
+        return 1000.0 + sum(LENGTH_US + self.longest(before) for before in range(step))
+
     def rank(self, rank):
         pid, lines, tags, number = 1000 + rank, "[\n", "", 0
         for step in range(TRAINING_STEPS):
-            at = 1000.0 + LENGTH_US * step
+            at = self.begin(step)
             lines += event("AllReduce", "COLL", "b", step, pid, at + 1, SeqNum=step, CommHash=HASH, Rank=rank, Count=2097152,
                            Datatype="ncclBfloat16", Algorithm="RING", Protocol="SIMPLE", nChannels=1)
             end = at
@@ -70,6 +79,7 @@ class Job:
     def slow(self, sender, receiver, steps, extra_us=400.0):
         for step in steps:
             self.network[sender, receiver, step] = [extra_us] * NETWORK_STEPS
+            self.receive[sender, receiver, step] = extra_us  # the receiver waits for it
 
 
 class Stalls(Case):
@@ -82,9 +92,9 @@ class Stalls(Case):
         return {(row["sender"], row["receiver"]): row for row in rows}
 
     def check(self, rows, expected):
-        """From their waits alone, all links of `expected` have their verdict and steps, and all others are ok."""
-        found = {edge: (row["measured"], row["first_step"], row["last_step"]) for edge, row in rows.items()
-                 if row["measured"] != "ok"}
+        """All links of `expected` have their verdict and steps, and all others are ok."""
+        found = {edge: (row["verdict"], row["first_step"], row["last_step"]) for edge, row in rows.items()
+                 if row["verdict"] != "ok"}
         self.assertEqual(found, expected)
         for edge, row in rows.items():
             if edge not in expected:
@@ -111,15 +121,6 @@ class Stalls(Case):
         self.assertAlmostEqual(rows[1, 2]["verdict_wait_us_mean"], 500, delta=2)
         self.assertAlmostEqual(rows[1, 2]["usual_wait_us_mean"], 100, delta=2)
 
-    def test_slow_sender_where_one_edge_is_slow_anyway(self):
-        """400 us more per send are twice the baseline on one link only; the other link shows them nevertheless."""
-        job = Job()
-        for edge in ((1, 0), (3, 2)):
-            job.slow(*edge, range(TRAINING_STEPS), 600.0)
-        job.slow(1, 0, range(5, 8), 1000.0)
-        job.slow(1, 2, range(5, 8))
-        self.check(self.judge(job), {(1, 2): ("slow sender", 5, 7)})
-
     def test_slow_link(self):
         job = Job()
         job.slow(1, 2, range(5, 8))
@@ -131,56 +132,47 @@ class Stalls(Case):
         job.slow(3, 2, range(5, 8))
         self.check(self.judge(job), {(1, 2): ("slow receiver", 5, 7), (3, 2): ("slow receiver", 5, 7)})
 
-    def test_everything_slow_is_no_ones(self):
+    def test_everything_slow(self):
+        """All links of all hosts: diagnose names the network of all ranks, and every link has its verdict."""
         job = Job()
         for rank in range(RANKS):
             job.slow(rank, (rank + 1) % RANKS, range(5, 8))
             job.slow(rank, (rank - 1) % RANKS, range(5, 8))
-        verdicts = {(row["measured"], row["verdict"]) for row in self.judge(job).values()}
-        self.assertEqual(verdicts, {("slow link", "not confirmed")})
+        rows = self.judge(job)
+        self.check(rows, {edge: ("slow sender", 5, 7) for edge in rows})
 
     def test_paused_once(self):
         job = Job()
-        job.network[2, 3, 4] = [0.0] * 3 + [60000.0] + [0.0] * 4
+        job.network[2, 3, 4] = [0.0] * 3 + [90000.0] + [0.0] * 4
+        job.receive[2, 3, 4] = 90000.0 / NETWORK_STEPS
         rows = self.judge(job)
         self.check(rows, {(2, 3): ("paused once", 4, 4)})
-        self.assertAlmostEqual(rows[2, 3]["stalled_us"], 60000, delta=8 * USUAL_US * 0.04)
+        self.assertAlmostEqual(rows[2, 3]["stalled_us"], 90000, delta=8 * USUAL_US * 0.04)
 
-    def test_no_credit(self):
-        job = Job()
-        for step in range(3, 6):
-            job.peer[0, 1, step] = 500.0
-        rows = self.judge(job)
-        self.check(rows, {(0, 1): ("no credit", 3, 5)})
-        self.assertAlmostEqual(rows[0, 1]["stalled_us"], 3 * 8 * 499, delta=1)
-
-    def test_no_data(self):
-        job = Job()
-        for step in range(3, 6):
-            job.gpu[0, 1, step] = job.gpu[0, 3, step] = 510.0
-        rows = self.judge(job)
-        self.check(rows, {(0, 1): ("no data", 3, 5), (0, 3): ("no data", 3, 5)})
-        self.assertAlmostEqual(rows[0, 1]["stalled_us"], 3 * 8 * 500, delta=1)
+    def test_a_late_end(self):
+        """The GPU of rank 3 is late in steps 5 to 8: links wait for data from it or for its credit, none for the network."""
+        files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 3 --steps 14 "
+                                 "--dialect chrome-v5 --seed 7 --fault compute:3:5:8:40%:*")
+        self.run_program("ingest", "-q", *files)
+        found = {(row["verdict"], row["sender"] if row["verdict"] == "no data" else row["receiver"],
+                  row["first_step"], row["last_step"]) for row in self.json("stalls")["rows"] if row["verdict"] != "ok"}
+        self.assertIn(("no data", 3, 5, 8), found)
+        self.assertLessEqual(found, {("no data", 3, 5, 8), ("no credit", 3, 5, 8)})
 
     def test_a_victim_has_no_verdict(self):
-        """Rank 0's GPU is late because its data came late."""
+        """Rank 0's GPU is late because its data came late, and nothing says that it is at fault."""
         job = Job()
         for step in range(3, 6):
             job.gpu[0, 1, step] = job.gpu[0, 3, step] = 510.0
             job.receive[3, 0, step] = 500.0
         self.check(self.judge(job), {})
 
-    def test_a_receiver_that_waits_itself_has_no_verdict(self):
-        job = Job()
-        for step in range(3, 6):
-            job.peer[0, 1, step] = 500.0
-            job.receive[2, 1, step] = 500.0
-        self.check(self.judge(job), {})
-
     def test_slow_all_along(self):
         job = Job()
         job.slow(3, 0, range(TRAINING_STEPS))
-        self.check(self.judge(job), {(3, 0): ("slow link", 1, TRAINING_STEPS - 1)})
+        rows = self.judge(job)
+        self.check(rows, {(3, 0): ("not confirmed", 1, TRAINING_STEPS - 1)})
+        self.assertAlmostEqual(rows[3, 0]["usual_wait_us_mean"], USUAL_US, delta=USUAL_US * 0.04)
 
     def test_warm_up_is_no_fault(self):
         job = Job()
@@ -191,7 +183,7 @@ class Stalls(Case):
         job = Job()
         job.slow(1, 2, range(5, 8), 0.02 * LENGTH_US / NETWORK_STEPS)
         self.check(self.judge(job, "--factor", "1"), {})
-        self.check(self.judge(job, "--factor", "1", "--min-stall", "1"), {(1, 2): ("slow link", 5, 7)})
+        self.check(self.judge(job, "--factor", "1", "--min-stall", "1"), {(1, 2): ("not confirmed", 5, 7)})
         self.check(self.judge(job, "--min-stall", "1"), {})
 
     def test_matrix(self):
@@ -205,8 +197,7 @@ class Stalls(Case):
             for receiver in range(RANKS):
                 edge = rows.get((row["sender"], receiver))
                 self.assertEqual(row[f"to_{receiver}"], edge and edge["send_wait_us_p50"])
-        for value, said in (("verdict", "not confirmed"), ("measured", "slow link")):
-            self.assertEqual(self.json("stalls", "--matrix", "--value", value)["rows"][1]["to_2"], said)
+        self.assertEqual(self.json("stalls", "--matrix", "--value", "verdict")["rows"][1]["to_2"], "slow link")
 
     def pairs(self, *recorded):
         """The four ranks, each in a pair with its neighbour; only some left a trace."""

@@ -67,8 +67,6 @@ static void who_sets_the_pace_is_named(void **state)
     assert_int_equal(findings.items[0].first_step, 1);
     assert_int_equal(findings.items[0].last_step, STEPS - 1);
     assert_int_equal(findings.items[0].lost_ns, (STEPS - 1) * EACH * 2000);
-    assert_quiet(&findings.items[0].rule_results, RULE_BUSIEST);
-    assert_speaks(&findings.items[0].rule_results, RULE_STEADY);
     findings_release(&findings);
     release(&played);
 }
@@ -79,9 +77,7 @@ static void a_heavier_stage_may_be_so_by_design(void **state)
     struct findings findings = {0};
     init(&played, 3000, 1510);
     take(&played, 1, &findings);
-    assert_int_equal(findings.count, 1);
-    assert_speaks(&findings.items[0].rule_results, RULE_BUSIEST);
-    assert_int_equal(findings.items[0].confidence, CONFIDENCE_LOW);
+    assert_int_equal(findings.count, 0);
     findings_release(&findings);
     release(&played);
 }

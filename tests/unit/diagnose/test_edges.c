@@ -6,6 +6,8 @@
 
 #include "support/cmocka_all.h"
 
+#include <stdlib.h>
+
 /*
  * An AllReduce of two ranks, twice. Rank 0 sends from 0 on and has network steps for 950; rank 1 arrives at
  * 900, and both are done at 1000, `end_ns` by the receiver's kernel. Then the next one begins at 1200.
@@ -141,9 +143,32 @@ static void slow_in_most_steps(void **state)
     assert_int_equal(extra_where(10), 0);
 }
 
+/* What stands out is summed by link and step; operations outside of steps are left out. */
+static void slow_steps_of_links(void **state)
+{
+    struct edge items[] = {{.sender = 2, .receiver = 1, .step = 4, .over_ns = 10},
+                           {.sender = 0, .receiver = 1, .step = 4, .over_ns = 20},
+                           {.sender = 0, .receiver = 1, .step = 3, .over_ns = 0},
+                           {.sender = 0, .receiver = 1, .step = -1, .over_ns = 50},
+                           {.sender = 0, .receiver = 1, .step = 4, .over_ns = 30}};
+    const struct edges edges = {.items = items, .count = sizeof items / sizeof *items};
+    struct slow_step *slow;
+    size_t count;
+    (void)state;
+    assert_int_equal(edges_slow_steps(&edges, &slow, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(slow[0].sender, 0);
+    assert_int_equal(slow[0].step, 4);
+    assert_int_equal(slow[0].over_ns, 50);
+    assert_int_equal(slow[1].sender, 2);
+    assert_int_equal(slow[1].over_ns, 10);
+    free(slow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slow_steps_of_links),
         cmocka_unit_test(busy_for_as_long_as_the_receiver_was_there),
         cmocka_unit_test(where_no_kernel_says_it_counts_in_full),
         cmocka_unit_test(or_for_as_long_as_the_receiver_waited),

@@ -31,9 +31,9 @@ static void odds(void **state)
 
 static void design(void **state)
 {
-    struct rule_results less = of(RULE_ONE_PLACE, 0.49), half = of(RULE_ONE_PLACE, 0.5);
-    assert_speaks(&less, RULE_ONE_PLACE);
-    assert_quiet(&half, RULE_ONE_PLACE);
+    struct rule_results less = of(RULE_BY_DESIGN, 0.49), half = of(RULE_BY_DESIGN, 0.5);
+    assert_speaks(&less, RULE_BY_DESIGN);
+    assert_quiet(&half, RULE_BY_DESIGN);
     assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
 }
 
@@ -112,9 +112,9 @@ static void its_steps_have_to_be_longer(void **state)
         assert_int_equal(findings.count, 1);
         assert_int_equal(findings.items[0].confidence, longer ? CONFIDENCE_HIGH : CONFIDENCE_LOW);
         if (longer)
-            assert_quiet(&findings.items[0].rule_results, RULE_NOT_IN_STEPS_OF_LATE);
+            assert_quiet(&findings.items[0].rule_results, RULE_NOT_IN_STEPS);
         else
-            assert_speaks(&findings.items[0].rule_results, RULE_NOT_IN_STEPS_OF_LATE);
+            assert_speaks(&findings.items[0].rule_results, RULE_NOT_IN_STEPS);
         findings_release(&findings);
         slow_job_release(&played);
     }
@@ -149,8 +149,7 @@ static void no_design_makes_one_rank_the_last(void **state)
     assert_int_equal(findings.count, 1);
     assert_int_equal(findings.items[0].rank, 5);
     assert_int_equal(findings.items[0].confidence, CONFIDENCE_HIGH);
-    assert_false(findings.items[0].rule_results.asked[RULE_ONE_PLACE]);
-    assert_false(findings.items[0].rule_results.asked[RULE_STEADY]);
+    assert_false(findings.items[0].rule_results.asked[RULE_BY_DESIGN]);
     findings_release(&findings);
     slow_job_release(&played);
 }
@@ -169,10 +168,8 @@ static void what_the_record_lacks(void **state)
         int last;
     } cases[] = {{A_FILE, RULE_LOST_RECORDS, CONFIDENCE_LOW, 13},
                  {A_PROCESS, RULE_SHARED_PROCESS, CONFIDENCE_LOW, 13},
-                 {ENDS, RULE_ESTIMATED, CONFIDENCE_MEDIUM, 13},
-                 {ENDS, RULE_ESTIMATED, CONFIDENCE_MEDIUM, STEPS - 1},
-                 {ENDS_AND_CLOCKS, RULE_ESTIMATED_CLOCKS, CONFIDENCE_LOW, 13},
-                 {ENDS_AND_CLOCKS, RULE_ESTIMATED_CLOCKS, CONFIDENCE_LOW, STEPS - 1}};
+                 {ENDS_AND_CLOCKS, RULE_EARLY_ENDS, CONFIDENCE_LOW, 13},
+                 {ENDS_AND_CLOCKS, RULE_EARLY_ENDS, CONFIDENCE_LOW, STEPS - 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int lacks = 0; lacks < 2; lacks++) {
             struct slow_ranks slow = {.is_hosts = 0};
@@ -192,19 +189,16 @@ static void limits_of_the_record(void **state)
 {
     struct rule_results one = of(RULE_SHARED_PROCESS, 1), none = of(RULE_SHARED_PROCESS, 0);
     struct rule_results more = of(RULE_LOST_RECORDS, 0.51), half = of(RULE_LOST_RECORDS, 0.5);
-    struct rule_results all = of(RULE_ESTIMATED_CLOCKS, 0.51), fewer = of(RULE_ESTIMATED_CLOCKS, 0.5);
-    struct rule_results most = of(RULE_ESTIMATED, 1), few = of(RULE_ESTIMATED, 0);
+    struct rule_results all = of(RULE_EARLY_ENDS, 0.51), fewer = of(RULE_EARLY_ENDS, 0.5);
     assert_speaks(&one, RULE_SHARED_PROCESS);
     assert_quiet(&none, RULE_SHARED_PROCESS);
     assert_speaks(&more, RULE_LOST_RECORDS);
     assert_quiet(&half, RULE_LOST_RECORDS);
-    assert_speaks(&all, RULE_ESTIMATED_CLOCKS);
-    assert_quiet(&fewer, RULE_ESTIMATED_CLOCKS);
-    assert_speaks(&most, RULE_ESTIMATED);
-    assert_quiet(&few, RULE_ESTIMATED);
-    struct rule_results receive = of(RULE_HIDDEN_RECEIVE, 0.51), rest = of(RULE_HIDDEN_RECEIVE, 0.5);
-    assert_speaks(&receive, RULE_HIDDEN_RECEIVE);
-    assert_quiet(&rest, RULE_HIDDEN_RECEIVE);
+    assert_speaks(&all, RULE_EARLY_ENDS);
+    assert_quiet(&fewer, RULE_EARLY_ENDS);
+    struct rule_results receive = of(RULE_HIDDEN_WAIT, 0.51), rest = of(RULE_HIDDEN_WAIT, 0.5);
+    assert_speaks(&receive, RULE_HIDDEN_WAIT);
+    assert_quiet(&rest, RULE_HIDDEN_WAIT);
     assert_limit(LIMIT_HIDDEN_PAIR, 3);
     assert_limit(LIMIT_RANKS_OF_ROLE, 3);
     assert_limit(LIMIT_AHEAD_MANY, 5);
@@ -262,9 +256,9 @@ static void several_that_vary_together(void **state)
         assert_int_equal(findings.count, 1);
         assert_int_equal(findings.items[0].rank_count, 4);
         if (together)
-            assert_speaks(&findings.items[0].rule_results, RULE_EXCHANGE);
+            assert_speaks(&findings.items[0].rule_results, RULE_HIDDEN_WAIT);
         else
-            assert_quiet(&findings.items[0].rule_results, RULE_EXCHANGE);
+            assert_quiet(&findings.items[0].rule_results, RULE_HIDDEN_WAIT);
         assert_int_equal(findings.items[0].confidence, together ? CONFIDENCE_LOW : CONFIDENCE_HIGH);
         findings_release(&findings);
         slow_job_release(&played);
@@ -285,9 +279,9 @@ static void finished_operations_only(void **state)
         assert_int_equal(findings.items[0].rank, 5);
         assert_int_equal(findings.items[0].confidence, is_leaf ? CONFIDENCE_LOW : CONFIDENCE_HIGH);
         if (is_leaf)
-            assert_speaks(&findings.items[0].rule_results, RULE_LEAF_OF_TREE);
+            assert_speaks(&findings.items[0].rule_results, RULE_EARLY_ENDS);
         else
-            assert_quiet(&findings.items[0].rule_results, RULE_LEAF_OF_TREE);
+            assert_quiet(&findings.items[0].rule_results, RULE_EARLY_ENDS);
         findings_release(&findings);
         slow_job_release(&played);
     }

@@ -70,14 +70,14 @@ static void what_rules_leave_of_it(void **state)
     finding->confidence = CONFIDENCE_HIGH;
     assert_int_equal(finding_ask(&findings, finding, RULE_WORTH, 1), 0);
     assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
-    assert_int_equal(finding_ask(&findings, finding, RULE_LOST_EVENTS, 1), 1);
+    assert_int_equal(finding_ask(&findings, finding, RULE_GAPS, 1), 1);
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
     findings.off.has[RULE_WORTH] = 1;
     assert_int_equal(finding_ask(&findings, finding, RULE_WORTH, 0.6), 0);
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
     findings.off.has[RULE_WORTH] = 0;
     assert_int_equal(finding_ask(&findings, finding, RULE_WORTH, 0.6), 1);
-    assert_int_equal(finding_ask(&findings, finding, RULE_LOST_EVENTS, 1), 1);
+    assert_int_equal(finding_ask(&findings, finding, RULE_GAPS, 1), 1);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     findings_release(&findings);
 }
@@ -162,17 +162,15 @@ static struct rule_results recorded(const struct job *job, double regular)
 static void what_the_record_lacks(void **state)
 {
     struct rule_results sound = recorded(&(struct job){.operation_count = 100, .missing_sequence = 2}, 0.5),
-                        lines = recorded(&(struct job){.damaged_lines = 1}, 1),
-                        events = recorded(&(struct job){.lost_events = 1}, 0.49),
+                        lines = recorded(&(struct job){.operation_count = 100, .damaged_lines = 3}, 1),
+                        events = recorded(&(struct job){.operation_count = 100, .lost_events = 3}, 0.49),
                         gaps = recorded(&(struct job){.operation_count = 100, .missing_sequence = 3}, 1);
     (void)state;
     assert_quiet(&sound, RULE_IRREGULAR);
     assert_speaks(&events, RULE_IRREGULAR);
-    assert_quiet(&sound, RULE_DAMAGED_LINES);
-    assert_speaks(&lines, RULE_DAMAGED_LINES);
-    assert_quiet(&sound, RULE_LOST_EVENTS);
-    assert_speaks(&events, RULE_LOST_EVENTS);
     assert_quiet(&sound, RULE_GAPS);
+    assert_speaks(&lines, RULE_GAPS);
+    assert_speaks(&events, RULE_GAPS);
     assert_speaks(&gaps, RULE_GAPS);
 }
 

@@ -26,78 +26,36 @@ static void limit_of_notices(void **state)
     assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
 }
 
-/* Rank 0 sends to rank 1 in ten steps. From step 5 to step 7 something is slow. */
-enum { RANKS = 2, STEPS = 10, FIRST = 5, LAST = 7 };
-
-struct drained {
-    struct job job;
-    struct baseline baseline;
-    struct job_service services[RANKS * STEPS];
-    struct finding finding;
-    int32_t peer;
-};
-
-static double part_of(int64_t send_ns, int64_t drain_ns, int64_t slow_ns, int receives)
+/* In steps 5 to 7 of ten the sends of rank 0 take 300 longer, and rank 1 takes data 700 later. */
+static void rise_of_services(void **state)
 {
-    struct drained drained = {.job = {.rank_count = RANKS, .step_count = STEPS},
-                              .baseline = {.first_step = 1}};
-    drained.job.services = drained.services;
-    drained.peer = !receives;
-    drained.finding = (struct finding){.kind = FINDING_NETWORK,
-                                       .rank = receives,
-                                       .receives = receives,
-                                       .first_step = FIRST,
-                                       .last_step = LAST,
-                                       .slow_ns = slow_ns,
-                                       .peers = &drained.peer,
-                                       .peer_count = 1};
+    enum { RANKS = 2, STEPS = 10 };
+    struct job_service services[RANKS * STEPS] = {{0}};
+    const struct job job = {.rank_count = RANKS, .step_count = STEPS, .services = services};
+    const struct baseline baseline = {.first_step = 1};
+    struct finding finding = {.kind = FINDING_NETWORK, .first_step = 5, .last_step = 7};
+    int64_t list[STEPS];
+    (void)state;
     for (int step = 0; step < STEPS; step++) {
-        int is_slow = step >= FIRST && step <= LAST;
+        int is_slow = step >= 5 && step <= 7;
         /* Warm-up does not count. */
-        drained.services[step].send_ns = step == 0 ? 900000 : 1000 + (is_slow ? send_ns : 0);
-        drained.services[STEPS + step].drain_ns = step == 0 ? 900000 : 2000 + (is_slow ? drain_ns : 0);
+        services[step].send_ns = step == 0 ? 900000 : 1000 + (is_slow ? 300 : 0);
+        services[STEPS + step].drain_ns = step == 0 ? 900000 : 2000 + (is_slow ? 700 : 0);
     }
-    double part;
-    assert_int_equal(finding_measure_drain(&drained.finding, &drained.job, &drained.baseline, &part), 0);
-    return part;
-}
-
-static void sends_or_the_receivers_gpu(void **state)
-{
-    for (int receives = 0; receives <= 1; receives++) {
-        assert_true(part_of(100, 1000, 3000, receives) == 0.1);
-        assert_true(part_of(3000, 1000, 3000, receives) == 3);
-        assert_true(part_of(600, 1000, 6000, receives) == 0.3);
-        /* Sends that became faster took no longer. */
-        assert_true(part_of(-500, 1000, 3000, receives) == 0);
-        /* The GPU explains less than half of it. */
-        assert_true(isnan(part_of(100, 1000, 6100, receives)));
-        assert_true(isnan(part_of(100, 0, 0, receives)));
-    }
-}
-
-/* Nothing is recorded, or there are no other steps. */
-static void services_that_are_unknown(void **state)
-{
-    struct drained drained = {.job = {.rank_count = RANKS, .step_count = STEPS}};
-    double part = 0;
-    drained.finding = (struct finding){.kind = FINDING_NETWORK, .last_step = STEPS - 1, .slow_ns = 1};
-    assert_int_equal(finding_measure_drain(&drained.finding, &drained.job, &drained.baseline, &part), 0);
-    assert_true(isnan(part));
-    drained.job.services = drained.services;
-    for (int step = 0; step < STEPS; step++)
-        drained.services[step].drain_ns = 1000;
-    drained.finding.receives = 1;
-    assert_int_equal(finding_measure_drain(&drained.finding, &drained.job, &drained.baseline, &part), 0);
-    assert_true(isnan(part));
+    assert_int_equal(service_rise(&finding, &job, &baseline, 0, SERVICE_SEND, list), 300);
+    assert_int_equal(service_rise(&finding, &job, &baseline, 0, SERVICE_DRAIN, list), 0);
+    assert_int_equal(service_rise(&finding, &job, &baseline, 1, SERVICE_DRAIN, list), 700);
+    /* There are no other steps. */
+    finding.first_step = 0;
+    finding.last_step = STEPS - 1;
+    assert_int_equal(service_rise(&finding, &job, &baseline, 1, SERVICE_DRAIN, list), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_of_notices),
-        cmocka_unit_test(sends_or_the_receivers_gpu),
-        cmocka_unit_test(services_that_are_unknown),
+        cmocka_unit_test(rise_of_services),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static void the_strictest_that_speaks(void **state)
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_HIGH);
     rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 0);
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_HIGH);
-    rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 1);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_GAPS, 1);
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_MEDIUM);
     rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 2);
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_LOW);
@@ -33,7 +33,7 @@ static void rules_that_are_off(void **state)
     struct rule_results rule_results = {0};
     const struct rule_set off = {.has = {[RULE_SHARED_PROCESS] = 1}};
     rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 2);
-    rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 1);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_GAPS, 1);
     rule_results_remove(&rule_results, &off);
     assert_not_asked(&rule_results, RULE_SHARED_PROCESS);
     assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_MEDIUM);

@@ -30,14 +30,14 @@ static void in_words(void **state)
     struct buffer text = BUFFER_INIT;
     rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 0);
     rule_results_add(&rule_results, FINDING_HOST, RULE_WORTH, 0.5);
-    rule_results_add(&rule_results, FINDING_HOST, RULE_LOST_EVENTS, 4);
+    rule_results_add(&rule_results, FINDING_HOST, RULE_GAPS, 4);
     assert_int_equal(rule_results_explain(&rule_results, &text), 0);
     assert_string_equal(text.data,
                         "    limits to low  worth: the fault costs too little: 0.5 times --min-gain (at most "
                         "low if less than 1)\n"
-                        "    limits to medium  lost-events: the trace has lost events, which leave room for "
+                        "    limits to medium  gaps: the trace has gaps, which leave room for "
                         "another explanation: "
-                        "4 (at most medium if more than 0)\n"
+                        "4 per operation (at most medium if more than 0.02)\n"
                         "    passed  shared-process: 0 (at most low if at least 1)\n");
     buffer_release(&text);
 }

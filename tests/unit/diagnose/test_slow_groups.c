@@ -237,7 +237,7 @@ static void a_group_is_slower_than_its_sisters_in_all_steps(void **state)
     int64_t lost_ns = (int64_t)(STEPS - 1) * 3 * TRANSFER_NS;
     assert_true(llabs((long long)(finding->lost_ns - lost_ns)) < lost_ns / 10);
     assert_speaks(&finding->rule_results, RULE_ONE_OF_SEVERAL);
-    assert_quiet(&finding->rule_results, RULE_CERTAINTY_SENDERS);
+    assert_quiet(&finding->rule_results, RULE_CERTAINTY);
     assert_int_equal(it->transfers[it->operations[4 * STEPS * KINDS + KINDS].instance].culprit, 4);
     job_free(it);
 }

@@ -89,8 +89,8 @@ static void one_card_that_found_no_answer(void **state)
     assert_string_equal(finding->nic, "mlx5_2");
     assert_int_equal(finding->peer_count, 4);
     assert_int_equal(finding->peers[0], 0);
-    assert_quiet(&finding->rule_results, RULE_SILENT_PEER);
-    assert_quiet(&finding->rule_results, RULE_ENDS);
+    assert_quiet(&finding->rule_results, RULE_NO_TRACE);
+    assert_quiet(&finding->rule_results, RULE_SEVERAL);
     assert_non_null(strstr(finding->evidence.data, "card mlx5_2 on host node1 to 10.0.0.1 (host node0)"));
     assert_non_null(
         strstr(finding->evidence.data,
@@ -107,7 +107,7 @@ static void a_peer_that_may_have_died(void **state)
     close_others(&played, 2);
     const struct finding *finding = found(&played);
     assert_non_null(finding);
-    assert_speaks(&finding->rule_results, RULE_SILENT_PEER);
+    assert_speaks(&finding->rule_results, RULE_NO_TRACE);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     findings_release(&played.findings);
     /* On the side that does not matter. */
@@ -131,7 +131,7 @@ static void a_host_that_none_could_reach(void **state)
     assert_int_equal(finding->rank_count, 4);
     assert_int_equal(finding->ranks[0], 0);
     assert_int_equal(finding->peers[0], 5);
-    assert_quiet(&finding->rule_results, RULE_ENDS);
+    assert_quiet(&finding->rule_results, RULE_SEVERAL);
     findings_release(&played.findings);
 }
 
@@ -145,7 +145,7 @@ static void both_ends_found_no_answer(void **state)
     close_others(&played, -1);
     const struct finding *finding = found(&played);
     assert_non_null(finding);
-    assert_speaks(&finding->rule_results, RULE_ENDS);
+    assert_speaks(&finding->rule_results, RULE_SEVERAL);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     assert_int_equal(finding->candidate_count, 2);
     assert_int_equal(finding->candidates[1], 6);
@@ -195,7 +195,7 @@ static void a_request_of_a_plugin(void **state)
     assert_int_equal(finding->rank, 3);
     assert_int_equal(finding->warning, 77);
     assert_null(finding->link[0]);
-    assert_speaks(&finding->rule_results, RULE_SILENT_PEER);
+    assert_speaks(&finding->rule_results, RULE_NO_TRACE);
     assert_non_null(strstr(finding->evidence.data, "completed with error. RC: 113"));
     findings_release(&played.findings);
 }

@@ -67,7 +67,7 @@ static void one_rank_whose_error_the_others_feel(void **state)
     assert_string_equal(finding->error, "a CUDA error");
     assert_true(finding->stops_job);
     assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
-    assert_quiet(&finding->rule_results, RULE_SEVERAL_ERRORS);
+    assert_quiet(&finding->rule_results, RULE_SEVERAL);
     assert_quiet(&finding->rule_results, RULE_NO_ECHO);
     assert_quiet(&finding->rule_results, RULE_MERE_SETTING);
     assert_non_null(strstr(finding->evidence.data, "Cuda failure 700 'an illegal memory access'"));
@@ -99,7 +99,7 @@ static void several_ranks_with_errors_are_candidates(void **state)
     assert_non_null(finding);
     assert_int_equal(finding->candidate_count, 2);
     assert_int_equal(finding->candidates[1], 3);
-    assert_speaks(&finding->rule_results, RULE_SEVERAL_ERRORS);
+    assert_speaks(&finding->rule_results, RULE_SEVERAL);
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     findings_release(&played.findings);
 }
