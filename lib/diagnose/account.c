@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 /* Fewer steps without a finding than this do not show how long a step takes without one. */
-enum { STEPS_WITHOUT_FINDING = 4 };
+enum { STEPS_WITHOUT_FINDING = 3 };
 
 /* Findings explain less together than the sum of their costs from this share of the sum on. */
 static const double LEAST_SIMULTANEOUS = 0.1;

@@ -39,6 +39,8 @@ static int append_ranks(const struct finding *finding, const struct job *job, st
     size_t count = finding->candidate_count ? finding->candidate_count
                    : finding->rank_count    ? finding->rank_count
                                             : 1;
+    if (finding_is_of_any(finding, job))
+        return 0;
     for (size_t i = 0; i < count; i++)
         if (job->ranks[ranks[i]].global_rank < 0)
             return 0;
@@ -74,6 +76,8 @@ static int append_host(const struct finding *finding, const struct job *job, str
     if (host)
         return buffer_printf(text, "host %s (", host) || finding_name_ranks(finding, job, text) ||
                buffer_append_byte(text, ')');
+    if (finding_is_of_any(finding, job))
+        return buffer_append_text(text, "all hosts");
     return buffer_append_text(text, finding->rank_count > 1 ? "the hosts of " : "the host of ") ||
            finding_name_ranks(finding, job, text);
 }

@@ -91,6 +91,21 @@ static int64_t count_edge(const struct explaining_network *it, const struct edge
 }
 
 /*
+ * In all steps, no past shows whether a slow link is part of the transfer or held some members only: it is
+ * the part of the transfer that the links do not need without the slowness.
+ */
+static void hold_all(const struct explaining_network *it, size_t instance, int64_t cut_ns, int64_t usual_ns)
+{
+    int64_t *some_ns = &it->transfers[instance].some_ns;
+    int64_t shown_ns = it->job->instances[instance].transfer_ns - usual_ns;
+    if (shown_ns <= 0 || cut_ns - shown_ns >= *some_ns)
+        return;
+    *some_ns = cut_ns > shown_ns ? cut_ns - shown_ns : 0;
+    if (it->replay)
+        it->replay->tail_ns[instance] = *some_ns;
+}
+
+/*
  * How much shorter an instance would be if these links were as fast as the others. An instance ends when its
  * last link does.
  */
@@ -108,6 +123,8 @@ static int64_t cut_of_links(const struct explaining_network *it, const struct sl
     }
     if (transfer_ns == TIME_UNKNOWN)
         return it->replay ? 0 : with_ns - without_ns;
+    if (found->is_steady && with_ns > without_ns)
+        hold_all(it, instance, with_ns - without_ns, without_ns);
     /* A link may have held some of the members only. */
     transfer_ns += it->transfers[instance].some_ns;
     return with_ns - without_ns < transfer_ns ? with_ns - without_ns : transfer_ns;
@@ -126,14 +143,15 @@ static int64_t cut_of(const struct explaining_network *it, const struct slow_net
 
 /*
  * Without a replay: by how much steps were longer than the median, at most by what links were slow in them.
- * Steps of unknown duration count as long enough.
+ * Steps of unknown duration count as long enough, and so do all if links were slow in all: then the median is
+ * that of slow steps.
  */
-static int64_t longer_by(const struct explaining_network *it, int32_t step, int64_t slow_ns)
+static int64_t longer_by(const struct explaining_network *it, int is_steady, int32_t step, int64_t slow_ns)
 {
     const struct baseline *baseline = it->baseline;
     int64_t longer_ns = baseline->step_ns[step] == TIME_UNKNOWN
                             ? slow_ns
-                            : baseline->step_ns[step] - baseline->median_step_ns;
+                            : baseline->step_ns[step] - (is_steady ? 0 : baseline->median_step_ns);
     return longer_ns < 0 ? 0 : longer_ns < slow_ns ? longer_ns : slow_ns;
 }
 
@@ -145,7 +163,7 @@ static void find_most(const struct explaining_network *it, const struct slow_net
     measured->tag = tag > 0 ? tag - 1 : -1;
     for (int32_t step = found->steps.first; step <= found->steps.last; step++)
         if (!it->replay && step_set_has(&found->steps, step))
-            measured->gain_ns += longer_by(it, step, by_step[step]);
+            measured->gain_ns += longer_by(it, found->is_steady, step, by_step[step]);
 }
 
 /* Fills in the instances that they slowed down. -1 when memory runs out. */
@@ -291,22 +309,30 @@ static double times_of(int64_t took_ns, int64_t extra_ns)
     return took_ns > extra_ns ? ratio_of(took_ns, took_ns - extra_ns) : INFINITY;
 }
 
+/* Whether the most certain of its groups is a pair of ranks on different hosts. */
+static int is_pair_of_hosts(const struct explaining_network *it, const struct slow_network *found)
+{
+    const struct transfer_group *best = &it->groups.items[found->group];
+    return best->kind == TRANSFER_GROUP && best->crosses == 1 &&
+           it->job->instances[best->instance].function == FUNCTION_SEND;
+}
+
 /*
- * How many times as long the network steps waited, where that may be what healthy links do at times: they
- * wander for many steps, but not in every Nth, and do not make operations or steps much longer, nor longer
- * and by far slower than ever before.
+ * How many times as long the network steps, or the operations of pairs, waited, where that may be what
+ * healthy links do at times: they wander for many steps, but not in every Nth, and do not make operations or
+ * steps much longer, nor longer and by far slower than ever before.
  */
 static void ask_slower(const struct explaining_network *it, const struct slow_network *found,
                        const struct measured *measured, double longer, struct finding *finding)
 {
     const struct slowness *slowness = &measured->slowness;
-    double times = times_of(slowness->wait_ns, slowness->extra_ns);
+    double operations = times_of(slowness->transfer_ns, measured->cut_ns);
+    double times = found->slow_links ? times_of(slowness->wait_ns, slowness->extra_ns) : operations;
     if (found->ahead >= limit_of(LIMIT_AHEAD_MANY) && longer >= limit_of(LIMIT_LONGER_MANY))
         return;
-    if (found->slow_links && found->steps.period == 1 && !found->is_steady &&
+    if ((found->slow_links || is_pair_of_hosts(it, found)) && found->steps.period == 1 && !found->is_steady &&
         longer < limit_of(LIMIT_LONGER_STEPS) &&
-        (!slowness->operations ||
-         times_of(slowness->transfer_ns, measured->cut_ns) < limit_of(LIMIT_SLOWER_OPERATIONS)))
+        (!slowness->operations || operations < limit_of(LIMIT_SLOWER_OPERATIONS)))
         finding_ask(it->findings, finding, RULE_NOT_SLOWER_MANY, times);
 }
 
@@ -380,8 +406,13 @@ static int append_groups(const struct explaining_network *it, const struct slow_
             : buffer_append_text(text, "of ") ||
                   text_communicator(text, &job->communicators[instance->communicator]))
         return -1;
-    return others ? buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s")
-                  : 0;
+    if (others && buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s"))
+        return -1;
+    return found->is_unit || found->count < job->rank_count
+               ? 0
+               : buffer_append_text(text,
+                                    ". Without network steps, the trace does not show which link is "
+                                    "slow; busy CPU cores may slow down transfers, too");
 }
 
 /* Appends which links are slow, where it is those of several hosts. */
@@ -419,19 +450,61 @@ static int fill(const struct explaining_network *it, const struct slow_network *
 
 /* -------------------- other findings -------------------- */
 
+/* Whether another operation of its rank began before it ended: they share no stream. */
+static int is_overlapped(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    size_t next = (size_t)(operation - job->operations) + 1;
+    return next < rank->first + rank->count && job->operations[next].group != operation->group &&
+           job->operations[next].start_ns != TIME_UNKNOWN &&
+           job->operations[next].start_ns < operation->end_ns;
+}
+
+/* Whether a member of an instance may have computed since its start, or an assumed time may be far off. */
+static int may_wait(const struct job *job, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        if (member->inferred && (!member->stamped || is_overlapped(job, member)))
+            return 1;
+    }
+    return 0;
+}
+
 /*
  * Whether it is a pair of ranks, in some of the steps, of which a side has an assumed start: any rank that
- * was late in these steps may have made it wait. In all steps, its sisters would have waited as well.
+ * was late in these steps may have made it wait. In all steps, its sisters would have waited as well. Where
+ * the duration is recorded, the start is known, unless the rank does something else at the same time.
  */
 static int may_have_waited(const struct explaining_network *it, const struct slow_network *found)
 {
-    const struct job_instance *instance = &it->job->instances[it->groups.items[found->group].instance];
-    if (found->slow_links || found->is_steady || instance->function != FUNCTION_SEND)
+    const struct job *job = it->job;
+    if (found->slow_links || found->is_steady ||
+        job->instances[it->groups.items[found->group].instance].function != FUNCTION_SEND)
         return 0;
-    for (int32_t i = 0; i < instance->members; i++)
-        if (job_member(it->job, instance, i)->inferred)
+    for (size_t i = 0; i < job->instance_count; i++)
+        if (it->groups.of_instance[i] == (int32_t)found->group &&
+            step_set_has(&found->steps, job->instances[i].step) && may_wait(job, &job->instances[i]))
             return 1;
     return 0;
+}
+
+/* Whether the transfers of the most certain group were longer because they carried more data. */
+static int carries_more(const struct explaining_network *it, const struct slow_network *found,
+                        const struct measured *measured)
+{
+    double bytes[2] = {0}, count[2] = {0};
+    for (size_t i = 0; i < it->job->instance_count; i++) {
+        const struct job_instance *instance = &it->job->instances[i];
+        int is_in = step_set_has(&found->steps, instance->step);
+        if (it->groups.of_instance[i] != (int32_t)found->group)
+            continue;
+        bytes[is_in] += (double)job_member(it->job, instance, 0)->bytes;
+        count[is_in]++;
+    }
+    return !found->slow_links && !found->is_steady && count[0] > 0 && count[1] > 0 && bytes[0] > 0 &&
+           bytes[1] * count[0] / (bytes[0] * count[1]) >=
+               times_of(measured->slowness.transfer_ns, measured->cut_ns);
 }
 
 /*
@@ -465,9 +538,12 @@ static int is_told(const struct explaining_network *it, const struct slow_networ
     const struct findings *findings = it->findings;
     for (size_t i = 0; !found->slow_links && i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
+        /* What is wrong in all steps does not explain what changes. */
+        int is_in_all = !found->is_steady && finding->first_step <= it->baseline->first_step &&
+                        finding->last_step == it->job->step_count - 1 && finding->period < 2;
         if (is_of(finding, found, it->job->rank_count) &&
             (finding->confidence > CONFIDENCE_LOW ||
-             (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
+             (finding->kind < FINDING_NETWORK && !is_in_all && finding->lost_ns * 2 >= gain_ns)))
             return 1;
     }
     return 0;
@@ -485,7 +561,8 @@ static int take(struct explaining_network *it, const struct slow_network *found)
     if (measure(it, found, &measured))
         return -1;
     if (measured.own_ns * 2 > measured.slowness.slow_ns || may_have_waited(it, found) ||
-        has_durations_only(it, found) || is_told(it, found, measured.gain_ns))
+        has_durations_only(it, found) || carries_more(it, found, &measured) ||
+        is_told(it, found, measured.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);
     if (!finding || fill(it, found, &measured, finding))

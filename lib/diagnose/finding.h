@@ -656,6 +656,10 @@ int scope_add_gaps(const struct scope *scope, struct buffer *json);
  */
 int finding_name_ranks(const struct finding *finding, const struct job *job, struct buffer *text);
 
+/* Whether any rank of the job may be at fault: it is not known where the fault is, only of what kind it is.
+ */
+int finding_is_of_any(const struct finding *finding, const struct job *job);
+
 /* Whether the finding is true of each of its candidates, and not only of one of them. */
 int finding_holds_of_all(const struct finding *finding);
 

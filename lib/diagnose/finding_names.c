@@ -62,10 +62,17 @@ const char *finding_source(const struct finding *finding, const struct job *job)
 /* More candidates than this are counted, and listed in the JSON output only. */
 enum { CANDIDATES_NAMED = 4, RANKS_NAMED = 16 };
 
+int finding_is_of_any(const struct finding *finding, const struct job *job)
+{
+    return finding->candidate_count > CANDIDATES_NAMED && finding->candidate_count == job->rank_count;
+}
+
 /* Appends "rank 3 or rank 5" or "one of 12 ranks (the first: rank 0)". */
 static int name_candidates(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     size_t count = finding->candidate_count;
+    if (finding_is_of_any(finding, job))
+        return buffer_printf(text, "one of %zu ranks", count);
     if (count > CANDIDATES_NAMED)
         return buffer_printf(text, "one of %zu ranks (the first: rank %s)", count,
                              job->ranks[finding->rank].name);

@@ -102,6 +102,8 @@ static int append_what(const struct finding *finding, const struct job *job, str
     several = several && !(finding->at_start && finding_whole_host(finding, job));
     if (finding->link[0])
         return append_link(finding, job, text);
+    if (finding->kind == FINDING_NETWORK && finding_is_of_any(finding, job))
+        return buffer_printf(text, "transfers between the %zu ranks are slow", job->rank_count);
     if (is_absent_from_known(finding))
         return append_absence(finding, job, text);
     return buffer_append_text(text, phrase->before[several]) ||

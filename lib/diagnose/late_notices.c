@@ -15,23 +15,25 @@
 #include "job/job.h"
 #include "model/model.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Degrees of freedom of Student's t: threads have pauses of their own, so the tail is heavy. */
-static const double TAIL = 2;
+/* Degrees of freedom of Student's t, nearly normal: join_rows has taken the heavy tail off. */
+static const double TAIL = 30;
 /*
- * In recorded jobs without contention, at most 0.01 of the notices of a rank are late: as much is expected
- * even where the other ranks show none. Where many times as much is usual, they measure something else than
- * waiting for a core.
+ * In recorded jobs without contention, at most 0.01 of the notices of a rank are late. Where many times as
+ * much is usual, they measure something else than waiting for a core.
  */
 static const double LEAST_LATE = 0.01, MOST_LATE = 0.1;
+/* A thread that has a core notices sooner, on average; so does one that has a core most of the time. */
+enum { PROMPT_NS = JOB_SLICE_NS / 10 };
 /*
  * A thread that gets too little time also takes longer to send what its GPU has produced, and to notice that
  * it has produced something, on all links of its rank: SendWait and SendGpuWait both grow. A slow network
- * makes the first grow, a slow GPU or another rank the second. Logarithms of ratios to the rank's median
- * step; those of steps without a fault differ by this much.
+ * makes the first grow, a slow GPU or another rank the second. Both count from SERVICE_TIMES the rank's
+ * median step on. Logarithms of these ratios differ by SERVICE_SPREAD in steps without a fault.
  */
 static const double SERVICE_SPREAD = 0.5, SERVICE_TIMES = 2;
 /* If this part of a host's ranks was late, its cores were busy. */
@@ -69,6 +71,12 @@ struct savings {
     size_t capacity;
 };
 
+/* Values of ranks in steps, sorted. */
+struct values {
+    double *items; /* owned */
+    size_t count;
+};
+
 struct late_search {
     struct findings *findings;
     const struct job *job;
@@ -77,12 +85,15 @@ struct late_search {
     const struct diagnose_options *options;
     struct replay *replay;
     struct partitions partitions;
-    double *rows; /* owned: [rank * steps + step], how many more notices were late than of the other ranks, in
-                     standard deviations; NAN: unknown, warm-up, or explained */
+    double *rows;      /* owned: [rank * steps + step], see value_of(); NAN: unknown, warm-up, or explained */
     double *services;  /* owned: same index, growth of both services of the sends, in SERVICE_SPREAD */
     double *joint;     /* owned: [step], the row of several ranks */
-    double usual_part; /* usual_part() */
-    double *list;      /* owned: scratch, [rank] or [step] */
+    struct values all; /* the known ones of `rows` */
+    struct values near;   /* of these, those that are not compared with */
+    const int32_t *apart; /* borrowed: the ranks of the host that `near` is of; NULL */
+    double mean;          /* mean rarity of the others */
+    double usual_part;    /* usual_part() */
+    double *list;         /* owned: scratch, [rank] or [step] */
     struct late_ranks found;
     struct savings own;     /* by operation */
     struct savings shorter; /* by instance */
@@ -111,28 +122,21 @@ static void add_notices(struct job_service *sum, const struct job_service *servi
     sum->samples += service->samples;
 }
 
-/* Sorts the late parts of all ranks, in steps up to `last`, into `list`. Returns their number. */
-static size_t sort_parts(const struct late_search *it, int32_t first, int32_t last)
-{
-    size_t count = 0;
-    for (size_t rank = 0; rank < it->job->rank_count; rank++) {
-        struct job_service sum = {0};
-        for (int32_t step = first; step <= last; step++)
-            add_notices(&sum, service_at(it, rank, step));
-        if (sum.samples)
-            it->list[count++] = late_part(sum.late, sum.samples);
-    }
-    sort_reals(it->list, count);
-    return count;
-}
-
 /*
  * The lower quartile of the late parts of ranks over all steps, at least LEAST_LATE. Half of the ranks may be
  * late: those of one host of two.
  */
 static double usual_part(const struct late_search *it)
 {
-    size_t count = sort_parts(it, it->baseline->first_step, it->job->step_count - 1);
+    size_t count = 0;
+    for (size_t rank = 0; rank < it->job->rank_count; rank++) {
+        struct job_service sum = {0};
+        for (int32_t step = it->baseline->first_step; step < it->job->step_count; step++)
+            add_notices(&sum, service_at(it, rank, step));
+        if (sum.samples)
+            it->list[count++] = late_part(sum.late, sum.samples);
+    }
+    sort_reals(it->list, count);
     return fmax(count ? it->list[(count - 1) / 4] : 0, LEAST_LATE);
 }
 
@@ -158,54 +162,35 @@ static void fill_services(struct late_search *it)
                                                                  (double)service->produce_ns / produced_ns)
                                                           : 1;
             it->services[rank * (size_t)it->job->step_count + (size_t)step] =
-                times > 1 ? log(times) / SERVICE_SPREAD : 0;
+                times >= SERVICE_TIMES ? log(times) / SERVICE_SPREAD : 0;
         }
     }
 }
 
-/* A part of the log likelihood: `count` events of probability `part` that came as often as `seen`. */
-static double log_likelihood(double count, double seen, double part)
+/*
+ * How many more notices were late than is usual, in standard deviations of their number; 0: not more; NAN:
+ * none is recorded. Slow services add to it.
+ */
+static double value_of(const struct late_search *it, size_t rank, int32_t step)
 {
-    return count > 0 ? count * log(seen / part) : 0;
+    const struct job_service *service = service_at(it, rank, step);
+    double usual = it->usual_part * (double)service->samples;
+    double value = ((double)service->late - usual) / sqrt(usual);
+    /* Most notices take long, and none long enough: the clocks are not known well enough. */
+    int is_coarse = service->late * 2 < service->samples && service->prompt_ns > service->prompts * PROMPT_NS;
+    return service->samples && !is_coarse
+               ? fmax(value, 0) + it->services[rank * (size_t)it->job->step_count + (size_t)step]
+               : NAN;
 }
 
-/*
- * How many more notices were late than are expected, in standard deviations: the root of the deviance of the
- * binomial distribution; 0: not more; NAN: none is recorded.
- */
-static double deviation_of(const struct job_service *service, double expected_part)
-{
-    double late = (double)service->late, samples = (double)service->samples;
-    double seen = late_part(service->late, service->samples);
-    if (isnan(seen) || seen <= expected_part)
-        return isnan(seen) ? NAN : 0;
-    double deviance = 2 * (log_likelihood(late, seen, expected_part) +
-                           log_likelihood(samples - late, 1 - seen, 1 - expected_part));
-    return sqrt(fmax(0, deviance));
-}
-
-/*
- * A rank is compared with the lower quartile of the others in the step, and with what is usual: where a step
- * has few notices, none is late on most ranks.
- */
 static void fill_rows(struct late_search *it)
 {
     it->usual_part = usual_part(it);
-    for (int32_t step = 0; step < it->job->step_count; step++) {
-        int is_known = it->usual_part <= MOST_LATE && step >= it->baseline->first_step;
-        size_t count = is_known ? sort_parts(it, step, step) : 0;
-        for (size_t rank = 0; rank < it->job->rank_count; rank++) {
-            const struct job_service *service = service_at(it, rank, step);
-            double part = late_part(service->late, service->samples);
-            size_t quarter = count < 2 ? 0 : (count - 2) / 4;
-            double others = count < 2                  ? NAN
-                            : it->list[quarter] < part ? it->list[quarter]
-                                                       : it->list[quarter + 1];
-            row_of(it, rank)[step] =
-                deviation_of(service, others < it->usual_part ? it->usual_part : others) +
-                it->services[rank * (size_t)it->job->step_count + (size_t)step];
-        }
-    }
+    for (size_t rank = 0; rank < it->job->rank_count; rank++)
+        for (int32_t step = 0; step < it->job->step_count; step++)
+            row_of(it, rank)[step] = it->usual_part <= MOST_LATE && step >= it->baseline->first_step
+                                         ? value_of(it, rank, step)
+                                         : NAN;
 }
 
 static struct ranks ranks_of(const struct partition *partition, size_t unit)
@@ -213,17 +198,84 @@ static struct ranks ranks_of(const struct partition *partition, size_t unit)
     return (struct ranks){partition->ranks + partition->first[unit], unit_size(partition, unit)};
 }
 
-/* Sums the rows of ranks, as one standard normal variable; NAN: nothing is known. */
+/* Sorts the known values of ranks. Returns their number. */
+static size_t sort_values(const struct late_search *it, struct ranks ranks, double *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ranks.count; i++)
+        for (int32_t step = 0; step < it->job->step_count; step++)
+            if (!isnan(row_of(it, (size_t)ranks.items[i])[step]))
+                list[count++] = row_of(it, (size_t)ranks.items[i])[step];
+    sort_reals(list, count);
+    return count;
+}
+
+static int is_real_before(const void *item, const void *wanted)
+{
+    return *(const double *)item < *(const double *)wanted;
+}
+
+/* How many values are at least as great. */
+static size_t count_from(const struct values *values, double value)
+{
+    return values->count - lower_bound(values->items, values->count, sizeof value, is_real_before, &value);
+}
+
+/*
+ * How rare it is that `beyond` of the values of other ranks are as great, in standard deviations; `each` are
+ * counted as one.
+ */
+static double rarity_of(const struct late_search *it, size_t each, size_t beyond)
+{
+    double known = (double)(it->all.count - it->near.count);
+    return sqrt(2 * log((1 + known / (double)each) / (1 + (double)beyond / (double)each)));
+}
+
+static double rarity(const struct late_search *it, double value)
+{
+    return value > 0 ? rarity_of(it, 1, count_from(&it->all, value) - count_from(&it->near, value)) : 0;
+}
+
+/*
+ * Compares ranks with those of other hosts; where nothing is known of these, with the other ranks; else with
+ * their own steps.
+ */
+static void compare_apart(struct late_search *it, struct ranks ranks)
+{
+    const struct partition *hosts = partitions_hosts(&it->partitions);
+    struct ranks host = ranks_of(hosts, (size_t)hosts->unit_of[ranks.items[0]]);
+    if (host.items == it->apart)
+        return;
+    it->apart = host.items;
+    it->near.count = sort_values(it, host, it->near.items);
+    if (it->near.count == it->all.count) {
+        it->apart = NULL;
+        it->near.count = sort_values(it, ranks, it->near.items);
+    }
+    if (it->near.count == it->all.count)
+        it->near.count = 0;
+    size_t positive = count_from(&it->all, DBL_MIN) - count_from(&it->near, DBL_MIN);
+    it->mean = 0;
+    for (size_t beyond = 1; beyond <= positive; beyond++)
+        it->mean += rarity_of(it, 1, beyond) / (double)(it->all.count - it->near.count);
+}
+
+/*
+ * Sums the rarities of ranks, less their mean, as one standard normal variable; NAN: nothing is known. What
+ * delays all ranks of a host for a moment may come in one of as many steps as are known.
+ */
 static void join_rows(struct late_search *it, struct ranks ranks, double *row)
 {
+    compare_apart(it, ranks);
+    double most = rarity_of(it, ranks.count, 0);
     for (int32_t step = 0; step < it->job->step_count; step++) {
         double sum = 0, known = 0;
         for (size_t i = 0; i < ranks.count; i++) {
             double value = row_of(it, (size_t)ranks.items[i])[step];
-            sum += isnan(value) ? 0 : value;
+            sum += isnan(value) ? 0 : rarity(it, value) - it->mean;
             known += !isnan(value);
         }
-        row[step] = known > 0 ? sum / sqrt(known) : NAN;
+        row[step] = known > 0 ? fmin(sum / sqrt(known), most) : NAN;
     }
 }
 
@@ -245,13 +297,6 @@ static void keep_best(struct late_search *it, struct ranks ranks, int is_steady,
     it->found.ranks = ranks;
 }
 
-/* Whether both services of the sends of a rank took several times as long as usual. */
-static int has_slow_services(const struct late_search *it, size_t rank, int32_t step)
-{
-    return it->services[rank * (size_t)it->job->step_count + (size_t)step] >=
-           log(SERVICE_TIMES) / SERVICE_SPREAD;
-}
-
 /* In how many steps more notices of the ranks were late than usual by the limit, or services were slow. */
 static int32_t count_late(const struct late_search *it, struct ranks ranks)
 {
@@ -264,7 +309,7 @@ static int32_t count_late(const struct late_search *it, struct ranks ranks)
             if (isnan(row_of(it, rank)[step]))
                 continue;
             add_notices(&sum, service_at(it, rank, step));
-            is_slow |= has_slow_services(it, rank, step);
+            is_slow |= it->services[rank * (size_t)it->job->step_count + (size_t)step] > 0;
         }
         steps += is_slow || late_part(sum.late, sum.samples) - it->usual_part >= limit_of(LIMIT_LATE_NOTICES);
     }
@@ -292,6 +337,8 @@ static int find_best(struct late_search *it)
 {
     const struct partition *singles = &it->partitions.items[0], *hosts = partitions_hosts(&it->partitions);
     it->found.certainty = 0;
+    it->all.count = sort_values(it, (struct ranks){singles->ranks, it->job->rank_count}, it->all.items);
+    it->apart = NULL;
     for (size_t unit = 0; unit < singles->count; unit++)
         if (try_ranks(it, ranks_of(singles, unit)))
             return -1;
@@ -317,11 +364,12 @@ static double excess_part(const struct late_search *it, struct ranks ranks)
  * Whether a rank was late in the steps that were found: as much as others of a late host, or with a score of
  * its own.
  */
-static int is_late_too(const struct late_search *it, const int32_t *rank, double *score)
+static int is_late_too(struct late_search *it, const int32_t *rank, double *score)
 {
     const struct ranks *ranks = &it->found.ranks;
     struct step_set set = it->found.steps;
-    scan_set(row_of(it, (size_t)*rank), TAIL, &set);
+    join_rows(it, (struct ranks){rank, 1}, it->joint);
+    scan_set(it->joint, TAIL, &set);
     *score = set.score;
     if (ranks->count > 1)
         return excess_part(it, (struct ranks){rank, 1}) >= excess_part(it, *ranks) / 2;
@@ -368,29 +416,6 @@ static void gather(struct late_search *it)
     it->found.certainty = certainty_of(it, it->found.is_steady, &it->found.steps);
 }
 
-/* A step that is later than the others by this many standard deviations is late. */
-enum { LEAST_SPREADS = 3 };
-
-/* Whether a step beside the set is late for one of the ranks. */
-static int goes_on(const struct late_search *it, int32_t step)
-{
-    int is_late = 0;
-    for (size_t rank = 0; step >= 0 && step < it->job->step_count && rank < it->job->rank_count; rank++)
-        is_late |= it->found.has[rank] && row_of(it, rank)[step] > LEAST_SPREADS;
-    return is_late;
-}
-
-/* What keeps the cores busy begins and ends within a step: then its first and its last step are late by less.
- */
-static void add_partial_steps(struct late_search *it)
-{
-    struct step_set *steps = &it->found.steps;
-    if (it->found.is_steady || steps->period > 1)
-        return;
-    steps->first -= goes_on(it, steps->first - 1);
-    steps->last += goes_on(it, steps->last + 1);
-}
-
 /* The mean notice of the ranks in their steps, or of the other ranks in these steps; in nanoseconds. */
 static double notice_of(const struct late_search *it, int of_others)
 {
@@ -432,89 +457,19 @@ static int has_member(const struct late_search *it, const struct job_instance *i
     return 0;
 }
 
-/* Transfer times of operations of one kind: communicator, function and size. */
-struct kind_time {
-    uint64_t kind;
-    int64_t transfer_ns;
-};
-
-static int by_kind(const void *a, const void *b)
-{
-    const struct kind_time *left = a, *right = b;
-    if (left->kind != right->kind)
-        return left->kind < right->kind ? -1 : 1;
-    return compare_integers(left->transfer_ns, right->transfer_ns);
-}
-
-static int is_kind_before(const void *item, const void *wanted)
-{
-    return ((const struct kind_time *)item)->kind < *(const uint64_t *)wanted;
-}
-
-static uint64_t kind_of(const struct job *job, const struct job_instance *instance)
-{
-    int64_t bytes = instance->members ? job_member(job, instance, 0)->bytes : 0;
-    return hash_mix(hash_mix((uint64_t)instance->communicator, instance->function), (uint64_t)bytes);
-}
-
-/* Lists the transfer times outside the set of steps, sorted by kind. NULL when memory runs out. */
-static struct kind_time *list_kinds(const struct late_search *it, size_t *count)
-{
-    const struct job *job = it->job;
-    struct kind_time *list = array_new(job->instance_count + 1, sizeof *list);
-    *count = 0;
-    for (size_t i = 0; list && i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        if (instance->step >= it->baseline->first_step && instance->transfer_ns != TIME_UNKNOWN &&
-            !step_set_has(&it->found.steps, instance->step))
-            list[(*count)++] = (struct kind_time){kind_of(job, instance), instance->transfer_ns};
-    }
-    if (list)
-        array_sort(list, *count, sizeof *list, by_kind);
-    return list;
-}
-
-/* The median transfer time of a kind; TIME_UNKNOWN: there is none. */
-static int64_t median_of_kind(const struct kind_time *list, size_t count, uint64_t kind)
-{
-    size_t first = lower_bound(list, count, sizeof *list, is_kind_before, &kind), end = first;
-    while (end < count && list[end].kind == kind)
-        end++;
-    return end > first ? list[first + (end - first - 1) / 2].transfer_ns : TIME_UNKNOWN;
-}
-
-/*
- * By how much a transfer exceeds its baseline, or the same kind of operation in other steps if that is more:
- * the calls of a step may be in another order where a host is late, and then its places have no healthy
- * steps.
- */
-static int64_t excess_of_transfer(const struct late_search *it, int32_t at, const struct kind_time *kinds,
-                                  size_t kind_count)
-{
-    const struct job_instance *instance = &it->job->instances[at];
-    int64_t beyond_ns = it->transfers[at].beyond_ns > 0 ? it->transfers[at].beyond_ns : 0;
-    int64_t usual_ns = median_of_kind(kinds, kind_count, kind_of(it->job, instance));
-    if (usual_ns != TIME_UNKNOWN && instance->transfer_ns - usual_ns > beyond_ns)
-        beyond_ns = instance->transfer_ns - usual_ns;
-    int64_t took_ns = instance->transfer_ns + it->transfers[at].some_ns;
-    return beyond_ns < took_ns ? beyond_ns : took_ns;
-}
-
 /* Lists by how much the transfers that the ranks took part in were slow. -1 when memory runs out. */
 static int cut_transfers(struct late_search *it)
 {
     const struct job *job = it->job;
-    size_t kind_count;
-    struct kind_time *kinds = list_kinds(it, &kind_count);
     struct job_range instances = job_instances_in(job, it->found.steps.first, it->found.steps.last);
-    int failed = !kinds;
+    int failed = 0;
     for (size_t i = instances.first; !failed && i < instances.end; i++) {
         int32_t at = job->by_step[i];
         const struct job_instance *instance = &job->instances[at];
         if (!step_set_has(&it->found.steps, instance->step) || instance->transfer_ns == TIME_UNKNOWN ||
             !has_member(it, instance))
             continue;
-        int64_t slow_ns = excess_of_transfer(it, at, kinds, kind_count);
+        int64_t slow_ns = it->transfers[at].beyond_ns;
         if (slow_ns <= 0)
             continue;
         it->slowness.operations++;
@@ -522,7 +477,6 @@ static int cut_transfers(struct late_search *it)
         it->slowness.slow_ns += slow_ns;
         failed = add_saving(&it->shorter, at, slow_ns);
     }
-    free(kinds);
     return failed ? -1 : 0;
 }
 
@@ -619,7 +573,7 @@ static int is_shown_by_services(const struct late_search *it)
              step++)
             if (step_set_has(&it->found.steps, step)) {
                 known++;
-                slow += has_slow_services(it, rank, step);
+                slow += it->services[rank * (size_t)it->job->step_count + (size_t)step] > 0;
             }
     return slow * 2 > known && excess_part(it, it->found.ranks) * 2 >= limit_of(LIMIT_LATE_NOTICES);
 }
@@ -735,7 +689,6 @@ static int take_all(struct late_search *it)
         if (it->found.certainty < limit_of(LIMIT_CERTAINTY))
             return 0;
         gather(it);
-        add_partial_steps(it);
         if (take(it))
             return -1;
         forget_found(it);
@@ -749,10 +702,12 @@ static int search_init(struct late_search *it, const struct edges *edges)
     it->rows = array_new(ranks * steps, sizeof *it->rows);
     it->services = array_new(ranks * steps, sizeof *it->services);
     it->joint = array_new(steps, sizeof *it->joint);
+    it->all.items = array_new(ranks * steps, sizeof *it->all.items);
+    it->near.items = array_new(ranks * steps, sizeof *it->near.items);
     it->list = array_new(ranks > steps ? ranks : steps, sizeof *it->list);
     it->found.has = array_new(ranks, sizeof *it->found.has);
-    if (!it->rows || !it->services || !it->joint || !it->list || !it->found.has ||
-        partitions_init(&it->partitions, it->job, edges))
+    if (!it->rows || !it->all.items || !it->near.items || !it->services || !it->joint || !it->list ||
+        !it->found.has || partitions_init(&it->partitions, it->job, edges))
         return -1;
     fill_services(it);
     fill_rows(it);
@@ -765,6 +720,8 @@ static void search_release(struct late_search *it)
     free(it->rows);
     free(it->services);
     free(it->joint);
+    free(it->all.items);
+    free(it->near.items);
     free(it->list);
     free(it->found.has);
     free(it->own.items);

@@ -425,16 +425,62 @@ void place_times_release(struct place_times *times)
     *times = (struct place_times){0};
 }
 
-/* Whether a group contains an operation with another rank and an unknown end. */
-static int has_open_end(const struct job *job, int32_t of_group)
+/* Whether a group contains a receive from a rank that is known to have arrived. */
+static int has_received(const struct job *job, int32_t group, int32_t sender)
 {
-    size_t at = (size_t)job->operations[of_group].group;
-    for (; at < job->operation_count && job->operations[at].group == job->operations[of_group].group; at++)
-        if (job->operations[at].end_ns == TIME_UNKNOWN &&
-            job->instances[job->operations[at].instance].sender !=
-                job->instances[job->operations[at].instance].receiver)
+    for (size_t at = (size_t)group; at < job->operation_count && job->operations[at].group == group; at++)
+        if (job->operations[at].function == FUNCTION_RECV &&
+            job->instances[job->operations[at].instance].sender == sender &&
+            (job->operations[at].end_ns != TIME_UNKNOWN || job->operations[at].ends == ENDS_BY_SENDER))
             return 1;
     return 0;
+}
+
+/*
+ * By how much the other side of a send or receive began its own later than a time on the timeline of this
+ * rank, as far as clocks tell; at least 0.
+ */
+static int64_t came_after(const struct job *job, const struct job_operation *member, int64_t time_ns)
+{
+    const struct job_instance *instance = &job->instances[member->instance];
+    int64_t mine_ns = job_common_time(job, member, time_ns), most_ns = 0;
+    for (int32_t i = 0; mine_ns != TIME_UNKNOWN && i < instance->members; i++) {
+        const struct job_operation *other = job_member(job, instance, i);
+        int64_t start_ns =
+            other->start_ns == TIME_UNKNOWN ? TIME_UNKNOWN : job_common_time(job, other, other->start_ns);
+        if (start_ns != TIME_UNKNOWN && start_ns - mine_ns > most_ns)
+            most_ns = start_ns - mine_ns;
+    }
+    return most_ns;
+}
+
+/* What is more than this part of an own time may be contained in it: a slow transfer, or a wait. */
+enum { HELD_PART = 4 };
+
+/*
+ * Whether own time may contain the rest of the group before: some of its ends are not known, and another rank
+ * may have arrived after those that are, or so late that the others had to wait for it.
+ */
+static int has_open_end(const struct job *job, const struct job_operation *operation)
+{
+    int32_t group = job->operations[operation->previous].group;
+    int64_t much_ns = operation->own_ns / HELD_PART;
+    int is_unknown = 0, waited = 0;
+    for (size_t at = (size_t)group; at < job->operation_count && job->operations[at].group == group; at++) {
+        const struct job_operation *member = &job->operations[at];
+        const struct job_instance *instance = &job->instances[member->instance];
+        int32_t peer = member->function == FUNCTION_SEND ? instance->receiver : instance->sender;
+        if (instance->sender == instance->receiver)
+            continue;
+        waited |= came_after(job, member, operation->start_ns - operation->own_ns) > much_ns;
+        if (member->end_ns != TIME_UNKNOWN)
+            waited |= member->ends == ENDS_BY_SENDER && member->end_ns - member->start_ns > much_ns;
+        else {
+            is_unknown = 1;
+            waited |= !has_received(job, group, peer);
+        }
+    }
+    return is_unknown && waited;
 }
 
 /*
@@ -446,6 +492,8 @@ static int may_hide_end(const struct job *job, const struct job_operation *opera
     if (operation->previous < 0)
         return 1;
     const struct job_operation *previous = &job->operations[operation->previous];
+    if (previous->stamped)
+        return 0;
     return (previous->function == FUNCTION_SEND && previous->ends != ENDS_BY_KERNEL &&
             previous->ends != ENDS_ESTIMATED) ||
            (previous->function == FUNCTION_RECV && previous->ends == ENDS_BY_HOST);
@@ -472,19 +520,18 @@ static int64_t lead_of(const struct place_matrix_source *source, int32_t at, int
     return arrival_stay_ns(source->job, at) == stays->shortest_ns ? stays->second_ns - stays->shortest_ns : 0;
 }
 
-/* A slow transfer of more than this part of the following own time may be contained in it. */
-enum { HELD_PART = 4 };
-
 /*
- * Whether an operation may have continued beyond its recorded end for a large part of the following own time:
- * the end of a group is not known, or a link was slow at the end of a step, which not every member's kernel
- * shows.
+ * Whether the operation before may have continued beyond its recorded end for a large part of the following
+ * own time: the end of a group is not known, or a link was slow at the end of a step, which not every
+ * member's kernel shows.
  */
-static int may_go_on(const struct place_matrix_source *source, int32_t operation, int64_t own_ns, int within)
+static int may_go_on(const struct place_matrix_source *source, const struct job_operation *operation,
+                     int64_t own_ns, int within)
 {
-    int64_t slow_ns = source->transfers[source->job->operations[operation].instance].slow_ns;
+    int32_t before = operation->previous;
+    int64_t slow_ns = source->transfers[source->job->operations[before].instance].slow_ns;
     return (!within && slow_ns > own_ns / HELD_PART) ||
-           (job_is_grouped(source->job, operation) && has_open_end(source->job, operation));
+           (job_is_grouped(source->job, before) && has_open_end(source->job, operation));
 }
 
 /*
@@ -535,9 +582,8 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     times->bound[cell] = bound_of(source, at);
     times->lead[cell] = lead_of(source, at, times->bound[cell]);
     times->communicator[cell] = operation->communicator;
-    times->open[cell] =
-        (unsigned char)(is_left_in_turns(job, operation) ||
-                        may_go_on(source, operation->previous, times->own[cell], times->within));
+    times->open[cell] = (unsigned char)(is_left_in_turns(job, operation) ||
+                                        may_go_on(source, operation, times->own[cell], times->within));
 }
 
 const int32_t *place_times_operations(const struct place_times *times, const struct baseline *baseline,

@@ -26,6 +26,124 @@ static inline int32_t replay_own(const struct replay *replay, const struct repla
     return move->own_or_leaver < 0 ? replay->job->operations[move->operation].group : move->own_or_leaver;
 }
 
+/* Transfer time of a pair, grouped by sender, receiver and approximate size. */
+struct pair_time {
+    uint64_t pair;
+    int64_t time_ns;
+    size_t instance;
+};
+
+static int by_pair(const void *a, const void *b)
+{
+    const struct pair_time *left = a, *right = b;
+    if (left->pair != right->pair)
+        return left->pair < right->pair ? -1 : 1;
+    return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
+}
+
+/*
+ * The amount of data in an exchange differs from batch to batch: sizes within a factor of two are treated as
+ * equal.
+ */
+static uint64_t magnitude_of(int64_t bytes)
+{
+    uint64_t magnitude = 0;
+    for (; bytes > 0; bytes /= 2)
+        magnitude++;
+    return magnitude;
+}
+
+/* The key of a pair, by direction. */
+static uint64_t key_of(const struct job *job, const struct job_instance *instance)
+{
+    uint64_t key = hash_mix((uint64_t)instance->communicator, 1);
+    key = hash_mix(key, (uint64_t)instance->sender);
+    key = hash_mix(key, (uint64_t)instance->receiver);
+    return hash_mix(key, magnitude_of(job_member(job, instance, 0)->bytes)) | 1;
+}
+
+/*
+ * How long after both sides had arrived a pair without a recorded end was over at the latest, because a side
+ * began its next operation; TIME_UNKNOWN if that is not known, and if an end is. `came_ns` is when both sides
+ * had arrived, in common time.
+ */
+static int64_t time_of_unknown(const struct job *job, const struct job_instance *instance,
+                               const int64_t *next, int64_t *came_ns)
+{
+    int64_t over_ns = TIME_UNKNOWN;
+    *came_ns = TIME_UNKNOWN;
+    if (instance->function != FUNCTION_SEND || instance->members != 2)
+        return TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        const struct job_operation *member = &job->operations[at];
+        int64_t start_ns = job_common_time(job, member, member->start_ns);
+        int64_t next_ns = job_common_time(job, member, next[at]);
+        if (member->end_ns != TIME_UNKNOWN || member->inferred || start_ns == TIME_UNKNOWN ||
+            job_is_grouped(job, at))
+            return TIME_UNKNOWN;
+        *came_ns = start_ns > *came_ns ? start_ns : *came_ns;
+        if (next_ns != TIME_UNKNOWN && (over_ns == TIME_UNKNOWN || next_ns < over_ns))
+            over_ns = next_ns;
+    }
+    return over_ns == TIME_UNKNOWN ? TIME_UNKNOWN : over_ns - *came_ns;
+}
+
+/* Ends the members of a pair at this common time, but not before they began. */
+static void end_pair(const struct job *job, const struct job_instance *instance, int64_t over_ns,
+                     int64_t *ends)
+{
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        const struct job_operation *member = &job->operations[at];
+        int64_t stay_ns = over_ns - job_common_time(job, member, member->start_ns);
+        /* Not at its start: there, only what the operation itself waited for ends. */
+        ends[at] = member->start_ns + (stay_ns > 0 ? stay_ns : 1);
+    }
+}
+
+/* The number of entries at the start of a sorted list that are of the same pair. */
+static size_t count_equal(const struct pair_time *times, size_t count)
+{
+    size_t equal = 1;
+    while (equal < count && times[equal].pair == times->pair)
+        equal++;
+    return equal;
+}
+
+/* In a quarter of the equal pairs of two ranks, at least, one side goes on soon after the transfer. */
+enum { USUAL_PART = 4 };
+
+/*
+ * Estimates the ends of pairs that no recorder shows: what a side does after a pair delays its next
+ * operation, but is no part of the pair. Ends that are known are left as they are. -1 when memory runs out.
+ */
+static int estimate_ends(const struct job *job, int64_t *ends)
+{
+    size_t count = 0;
+    int64_t *next = job_next_starts(job), came_ns;
+    struct pair_time *times = array_new(job->instance_count, sizeof *times);
+    for (size_t i = 0; next && times && i < job->instance_count; i++) {
+        int64_t took_ns = time_of_unknown(job, &job->instances[i], next, &came_ns);
+        if (took_ns != TIME_UNKNOWN)
+            times[count++] = (struct pair_time){key_of(job, &job->instances[i]), took_ns, i};
+    }
+    array_sort(times, count, sizeof *times, by_pair);
+    for (size_t i = 0, equal; i < count; i += equal) {
+        equal = count_equal(&times[i], count - i);
+        int64_t usual_ns = times[i + (equal - 1) / USUAL_PART].time_ns;
+        for (size_t j = i; j < i + equal; j++) {
+            const struct job_instance *instance = &job->instances[times[j].instance];
+            int64_t took_ns = time_of_unknown(job, instance, next, &came_ns);
+            end_pair(job, instance, came_ns + (took_ns < usual_ns ? took_ns : usual_ns), ends);
+        }
+    }
+    int failed = !next || !times;
+    free(next);
+    free(times);
+    return failed ? -1 : 0;
+}
+
 /*
  * Fills in the ends of operations. An unknown end is the next start on the stream. A send whose end no kernel
  * recorded ends no later than that. An operation that held its stream beyond its end ends when it released
@@ -33,8 +151,6 @@ static inline int32_t replay_own(const struct replay *replay, const struct repla
  */
 static void fill_ends(const struct job *job, const struct job_rank *rank, int64_t *ends)
 {
-    for (size_t i = rank->first; i < rank->first + rank->count; i++)
-        ends[i] = job->operations[i].end_ns;
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         int32_t previous = job->operations[i].previous;
         int64_t start_ns = job->operations[i].start_ns;
@@ -187,47 +303,15 @@ static int take_holds(void *context, size_t worker, size_t first, size_t end)
     return 0;
 }
 
-/* Transfer time of a pair, grouped by sender, receiver and approximate size. */
-struct pair_time {
-    uint64_t pair;
-    int64_t time_ns;
-    size_t instance;
-};
-
-static int by_pair(const void *a, const void *b)
-{
-    const struct pair_time *left = a, *right = b;
-    if (left->pair != right->pair)
-        return left->pair < right->pair ? -1 : 1;
-    return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
-}
-
-/*
- * The amount of data in an exchange differs from batch to batch: sizes within a factor of two are treated as
- * equal.
- */
-static uint64_t magnitude_of(int64_t bytes)
-{
-    uint64_t magnitude = 0;
-    for (; bytes > 0; bytes /= 2)
-        magnitude++;
-    return magnitude;
-}
-
 /* The key of a pair if all members of the instance share their kernels with others; 0: not such a pair. */
 static uint64_t pair_in_groups(const struct job *job, const struct job_instance *instance)
 {
-    uint64_t pair = hash_mix((uint64_t)instance->communicator, 1);
     if (instance->function != FUNCTION_SEND || instance->members < 2)
         return 0;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job_member_at(job, instance, i);
-        if (!job_is_grouped(job, at))
+    for (int32_t i = 0; i < instance->members; i++)
+        if (!job_is_grouped(job, job_member_at(job, instance, i)))
             return 0;
-        pair = hash_mix(
-            pair, hash_mix((uint64_t)job->operations[at].rank, magnitude_of(job->operations[at].bytes)));
-    }
-    return pair | 1;
+    return key_of(job, instance);
 }
 
 /*
@@ -260,10 +344,9 @@ static int bound_groups(struct replay *replay)
             times[count++] = (struct pair_time){pair, replay->transfer_ns[i], i};
     }
     array_sort(times, count, sizeof *times, by_pair);
-    for (size_t first = 0, end; first < count; first = end) {
-        for (end = first; end < count && times[end].pair == times[first].pair; end++)
-            ;
-        bound_pair(replay, times + first, end - first);
+    for (size_t i = 0, equal; i < count; i += equal) {
+        equal = count_equal(&times[i], count - i);
+        bound_pair(replay, &times[i], equal);
     }
     int failed = times == NULL;
     free(times);
@@ -334,7 +417,9 @@ static int measure(struct replay *replay)
 {
     const struct job *job = replay->job;
     struct measuring measuring = {.replay = replay};
-    int failed = measuring_init(&measuring) ||
+    for (size_t i = 0; i < job->operation_count; i++)
+        replay->ends[i] = job->operations[i].end_ns;
+    int failed = estimate_ends(job, replay->ends) || measuring_init(&measuring) ||
                  parallel_for(job->rank_count, 1, measuring.threads, measure_ranks, &measuring);
     measuring_release(&measuring);
     return failed ||

@@ -587,14 +587,23 @@ static int64_t late_at(const struct fault *fault, const struct place_matrix *mat
     return late_ns > 0 ? late_ns : 0;
 }
 
-/* By how much an own time is too long in a step. */
+/*
+ * By how much an own time is too long in a step. The amount of a fault in all steps may differ from step to
+ * step, so each step tells its own, at the places where the unit is usually slower.
+ */
 static int64_t too_long(const struct fault *fault, const struct place_matrix *matrix,
                         const struct usual *usual, int64_t own_ns, int64_t pace_ns, size_t step)
 {
-    int64_t apart_ns = own_ns - matrix->others[step];
-    int64_t steady_ns = fault->is_scattered || apart_ns < usual->apart_ns ? apart_ns : usual->apart_ns;
-    int64_t fault_ns = fault->is_steady ? steady_ns : apart_ns - usual->apart_ns;
-    int64_t growth_ns = fault->is_steady ? scale(own_ns, fault->most_part) : pace_ns - usual->pace_ns;
+    int64_t fault_ns = own_ns - matrix->others[step], growth_ns;
+    if (!fault->is_steady) {
+        fault_ns -= usual->apart_ns;
+        growth_ns = pace_ns - usual->pace_ns;
+    } else {
+        if (usual->apart_ns <= 0 && !fault->is_scattered)
+            return 0;
+        /* A slow clock also makes longer what the rank computes beside the operation before. */
+        growth_ns = scale(pace_ns, fault->most_part);
+    }
     if (fault_ns > 0 && growth_ns < fault_ns)
         fault_ns = growth_ns > 0 ? growth_ns : 0;
     return fault_ns;

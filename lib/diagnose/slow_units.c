@@ -247,10 +247,28 @@ static double middle_of(const struct choosing *it, size_t group)
     return transfer_groups_middle(it->groups, group, it->found->is_steady, &it->found->steps, it->list);
 }
 
-static void add_groups(struct choosing *it)
+/* Fills in the bytes of the largest transfer of each group in the steps. */
+static void measure_bytes(const struct choosing *it, double *bytes)
 {
-    double most = 0;
+    const struct job *job = it->groups->job;
+    struct job_range range = job_instances_in(job, it->found->steps.first, it->found->steps.last);
+    for (size_t i = range.first; i < range.end; i++) {
+        int32_t at = job->by_step[i], group = it->groups->of_instance[at];
+        double sent = (double)job_member(job, &job->instances[at], 0)->bytes;
+        if (group >= 0 && sent > bytes[group])
+            bytes[group] = sent;
+    }
+}
+
+/*
+ * A group that is not slow is evidence against a unit as far as it transfers as much data as any slow group:
+ * a short message may take as long on a slow link, because it waits for the latency, not for the bandwidth.
+ */
+static void add_groups(struct choosing *it, double *bytes)
+{
+    double most = 0, least_bytes = INFINITY;
     size_t first = it->count;
+    measure_bytes(it, bytes);
     for (size_t group = 0; group < it->groups->count; group++) {
         double middle = it->groups->items[group].kind == TRANSFER_GROUP ? middle_of(it, group) : NAN;
         if (isnan(middle))
@@ -258,11 +276,15 @@ static void add_groups(struct choosing *it)
         it->items[it->count++] = (struct item){.sender = -1, .receiver = -1, .group = group, .value = middle};
         if (it->found->has[group] && middle > most)
             most = middle;
+        if (it->found->has[group] && bytes[group] < least_bytes)
+            least_bytes = bytes[group];
     }
     for (size_t i = first; most > 0 && i < it->count; i++)
         it->items[i].weight = it->found->has[it->items[i].group]         ? 1
                               : it->items[i].value >= COMMON_PART * most ? 0
-                                                                         : -NOT_SLOW;
+                              : bytes[it->items[i].group] < least_bytes
+                                  ? -NOT_SLOW * bytes[it->items[i].group] / least_bytes
+                                  : -NOT_SLOW;
 }
 
 /* -------------------- units -------------------- */
@@ -361,7 +383,7 @@ static void add_weight(void *context, enum unit unit, size_t which)
     struct unit_visit *visit = context;
     double weight = visit->item->weight;
     /* All that crosses a boundary of hosts uses what is there. */
-    visit->it->weights[unit][which].sum += weight < 0 && unit >= UNIT_HOST_SENDS ? -1 : weight;
+    visit->it->weights[unit][which].sum += weight < 0 && unit >= UNIT_HOST_SENDS ? weight / NOT_SLOW : weight;
     visit->it->weights[unit][which].is_of_best |= visit->is_of_best;
 }
 
@@ -565,8 +587,12 @@ static void count_ranks(const struct choosing *it)
     found->is_unit = it->ties == 1 && it->unit != UNIT_GROUP && (it->unit < UNIT_HOST_PAIR || has_links);
     for (size_t rank = 0; rank < ranks; rank++)
         found->count += found->may[rank];
-    /* If most ranks may be at fault, little is known about any of them. */
-    if (!found->is_unit && found->count * 2 > ranks)
+    /*
+     * If links show that most ranks may be at fault, little is known about any of them; nor if it is a single
+     * moment, which may have any cause. Durations of several steps tell that transfers are slow, and that the
+     * rank cannot be determined.
+     */
+    if ((has_links || found->is_moment) && !found->is_unit && found->count * 2 > ranks)
         found->count = 0;
 }
 
@@ -594,15 +620,17 @@ static int list_items(struct choosing *it)
     it->items = array_new(most, sizeof *it->items);
     it->list = array_new(most + (size_t)it->groups->steps, sizeof *it->list);
     it->item_of_edge = array_new(edges + 1, sizeof *it->item_of_edge);
-    int failed = !waits || !it->items || !it->list || !it->item_of_edge;
+    double *bytes = array_new(it->groups->count + 1, sizeof *bytes);
+    int failed = !waits || !it->items || !it->list || !it->item_of_edge || !bytes;
     if (!failed) {
         size_t count = list_links(it, waits);
         measure_edges(it, waits, count);
         add_links(it, waits, count);
         weigh_links(it);
-        add_groups(it);
+        add_groups(it, bytes);
     }
     free(waits);
+    free(bytes);
     return failed ? -1 : 0;
 }
 

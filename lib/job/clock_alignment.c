@@ -172,11 +172,18 @@ static void add_pair(const struct job *job, const struct job_instance *instance,
         (struct align_visit){.clock = to->clock, .come_ns = leave_ns, .leave_ns = leave_ns};
 }
 
+/* How times that are bounded by stamps tell about clocks. */
+enum by_stamps {
+    WITHOUT_STAMPS,
+    BY_STAMPS,   /* an operation ended before it was dumped, and after the one before it on its stream */
+    BY_INTERVALS /* and after the dump before, since dumps follow each other regularly */
+};
+
 /*
  * The earliest start of each operation: that of stamped ones is when the one before it on its stream was over
  * at the earliest, and not before they were enqueued. The caller frees the list.
  */
-static int64_t *earliest_starts(const struct job *job)
+static int64_t *earliest_starts(const struct job *job, enum by_stamps by_stamps)
 {
     int64_t *earliest = array_new(job->operation_count, sizeof *earliest);
     for (size_t i = 0; earliest && i < job->operation_count; i++) {
@@ -184,6 +191,9 @@ static int64_t *earliest_starts(const struct job *job)
         const struct job_operation *before =
             operation->previous < 0 ? NULL : &job->operations[operation->previous];
         earliest[i] = operation->stamped ? operation->enqueued_ns : operation->start_ns;
+        int64_t least_ns = operation->start_ns - job->ranks[operation->rank].dump_interval_ns;
+        if (operation->stamped && by_stamps == BY_INTERVALS && least_ns > earliest[i])
+            earliest[i] = least_ns;
         if (!operation->stamped || !before || before->end_ns == TIME_UNKNOWN)
             continue;
         int64_t over_ns = before->end_ns;
@@ -199,7 +209,7 @@ static int64_t *earliest_starts(const struct job *job)
  * may be too early, so that the one after it counts. Stamped ones are as late as their stamps allow.
  * TIME_UNKNOWN if there is none. The caller frees the list.
  */
-static int64_t *next_recorded_starts(const struct job *job, int by_stamps)
+static int64_t *next_recorded_starts(const struct job *job, enum by_stamps by_stamps)
 {
     int64_t *next = job_next_starts(job);
     for (size_t i = job->operation_count; next && i-- > 0;)
@@ -210,7 +220,7 @@ static int64_t *next_recorded_starts(const struct job *job, int by_stamps)
 }
 
 /* The time at which each operation had certainly left, on its device timeline. */
-static int64_t *leaving_times(const struct job *job, int by_stamps)
+static int64_t *leaving_times(const struct job *job, enum by_stamps by_stamps)
 {
     int64_t *left = next_recorded_starts(job, by_stamps);
     for (size_t i = 0; left && i < job->operation_count; i++)
@@ -218,10 +228,11 @@ static int64_t *leaving_times(const struct job *job, int by_stamps)
     return left;
 }
 
-static int gather_meetings(const struct job *job, int by_stamps, struct meetings *meetings,
+static int gather_meetings(const struct job *job, enum by_stamps by_stamps, struct meetings *meetings,
                            struct error *error)
 {
-    int64_t *left = leaving_times(job, by_stamps), *earliest = by_stamps ? earliest_starts(job) : NULL;
+    int64_t *left = leaving_times(job, by_stamps),
+            *earliest = by_stamps ? earliest_starts(job, by_stamps) : NULL;
     meetings->visits = array_new(job->operation_count, sizeof *meetings->visits);
     meetings->items = array_new(job->instance_count, sizeof *meetings->items);
     int failed = !left || (by_stamps && !earliest) || !meetings->visits || !meetings->items;
@@ -283,9 +294,9 @@ static int solve_clocks(const struct job *job, int32_t count, int32_t reference,
                         struct error *error)
 {
     static const struct {
-        int by_stamps;
+        enum by_stamps by_stamps;
         int64_t slack_ns;
-    } attempts[] = {{1, 0}, {1, NOTICED_NS}, {0, 0}};
+    } attempts[] = {{BY_INTERVALS, 0}, {BY_STAMPS, 0}, {BY_STAMPS, NOTICED_NS}, {WITHOUT_STAMPS, 0}};
     enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
     int is_done = 0, failed = 0;
     for (size_t i = has_stamped(job) ? 0 : ATTEMPTS - 1; i < ATTEMPTS && !is_done && !failed; i++) {

@@ -290,6 +290,14 @@ static int correct_open_channels(struct job *job, const struct job_instance *ins
     return mended;
 }
 
+/* How far the offset between the clocks of two ranks may be off by what ends of exchanges show. */
+static int64_t clock_doubt(const struct job *job, const struct job_operation *a,
+                           const struct job_operation *b)
+{
+    const struct job_rank *left = &job->ranks[a->rank], *right = &job->ranks[b->rank];
+    return left->clock == right->clock ? 0 : left->clock_doubt_ns + right->clock_doubt_ns;
+}
+
 /*
  * Sends and receives of one group call share a kernel, which records the stop of each when some of its
  * threads are done. A receive that seems to end before its sender arrived did not: by aligned clocks it ended
@@ -308,9 +316,8 @@ static int correct_receive(struct job *job, const struct job_instance *instance,
     if (receive->function != FUNCTION_RECV || !job_is_grouped(job, at) || sent == TIME_UNKNOWN ||
         ended == TIME_UNKNOWN)
         return 0;
-    int64_t doubt = job_clock_uncertainty(job, send->rank, receive->rank);
     int64_t end = receive->end_ns + (sent - ended);
-    if (sent - ended <= doubt || !job_end_later(job, at, end, next[at]))
+    if (sent - ended <= clock_doubt(job, send, receive) || !job_end_later(job, at, end, next[at]))
         return 0;
     if (receive->ends == ENDS_BY_KERNEL)
         receive->ends = ENDS_BY_SENDER;

@@ -193,12 +193,24 @@ int job_time_calls(struct job *job);
 /* -------------------- stamped_times.c -------------------- */
 
 /*
+ * Sets rank->dump_interval_ns from the times of dumps (drafts.stamps_ns); 0 if there are none, or if they are
+ * too far apart for the steps. Returns -1 when out of memory.
+ */
+int job_measure_dumps(const struct job *job, struct job_rank *rank);
+
+/*
+ * When an operation ended at the latest, which has no kernel times, but a duration and the time of its dump;
+ * TIME_UNKNOWN for others. It ended at most rank->dump_interval_ns before.
+ */
+int64_t job_stamped_end(const struct job *job, size_t at);
+
+/*
  * Sets the times of a rank's operations that have a duration and the time of their dump (drafts.stamps_ns),
  * but no kernel times. The dump is at most one interval between dumps after their end. So from the last to
  * the first, each ended at the latest when it was dumped and when the next one of its stream began. An end
  * that is late by part of an interval makes the gap before the operation longer and the next one shorter, so
- * that in their sum over a step such errors cancel. Nothing is set if the dumps are too far apart for the
- * steps. Returns -1 when out of memory.
+ * that in their sum over a step such errors cancel. Nothing is set if rank->dump_interval_ns is 0. Returns -1
+ * when out of memory.
  */
 int job_place_by_stamps(struct job *job, const struct job_rank *rank);
 

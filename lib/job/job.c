@@ -227,8 +227,9 @@ int job_records_calls(const struct job *job, int32_t rank)
 int job_is_grouped(const struct job *job, int32_t operation)
 {
     int32_t group = job->operations[operation].group;
-    return group != operation ||
-           ((size_t)operation + 1 < job->operation_count && job->operations[operation + 1].group == group);
+    return !job->operations[operation].stamped &&
+           (group != operation ||
+            ((size_t)operation + 1 < job->operation_count && job->operations[operation + 1].group == group));
 }
 
 int64_t job_duration(const struct job_operation *operation)
@@ -244,7 +245,8 @@ int64_t job_received_ns(const struct job *job, const struct job_instance *instan
         int32_t at = job_member_at(job, instance, i);
         const struct job_operation *member = &job->operations[at];
         int64_t duration = job_duration(member);
-        int is_told = member->ends == ENDS_BY_PROXY || (member->ends != ENDS_BY_HOST && !member->incomplete);
+        int is_told = member->ends == ENDS_BY_PROXY || member->stamped ||
+                      (member->ends != ENDS_BY_HOST && !member->incomplete);
         if (member->function == FUNCTION_RECV && is_told && duration != TIME_UNKNOWN &&
             !job_is_grouped(job, at))
             return duration;

@@ -33,7 +33,8 @@ enum end_kind {
     ENDS_BY_PROXY,  /* when its GPU last took or gave data: RecvGpuWait, SendGpuWait */
     ENDS_BY_HOST,   /* when the host noticed the end by polling */
     ENDS_ESTIMATED, /* estimated from when the next operations began, on all ranks (timeline.c) */
-    ENDS_BY_SENDER  /* of a receive: at least when its sender arrived, by aligned clocks (early_stops.c) */
+    ENDS_BY_SENDER  /* of a receive: at least when its sender arrived, by aligned clocks (early_stops.c); the
+                       end is unknown if the sender arrived first */
 };
 
 /* One operation: a collective, send or receive of one rank. */
@@ -186,6 +187,7 @@ struct job_rank {
     double clock_scale;
     int has_rough_clock; /* of CLOCK_CONTRADICTORY: the offset is known to a few milliseconds */
     enum cut cut;
+    int64_t dump_interval_ns;  /* its operations that are `stamped` may have ended earlier by this; 0: none */
     int64_t seen_until_ns;     /* last other record of its recorder, on the host's clock; 0: unknown */
     int64_t anchored_until_ns; /* the last clock anchor of its recorder, on the host's clock; 0: unknown */
     int reports_progress;      /* it reports its progress on some communicator */
@@ -414,12 +416,12 @@ int64_t job_duration(const struct job_operation *operation);
 
 /*
  * The duration of the receive of a pair. INT64_MAX if the instance is not a pair, or if the trace does not
- * show the duration: the receive is part of a group call, or its end is known only from the host or from a
- * kernel with a channel without a stop.
+ * show it: the receive is part of a group call, or its end is known only from the host or from a kernel with
+ * a channel without a stop.
  */
 int64_t job_received_ns(const struct job *job, const struct job_instance *instance);
 
-/* Whether an operation is part of a group call with other operations (timeline.c finds the groups). */
+/* Whether an operation has the times of a kernel that it shares with others of a group call (timeline.c). */
 int job_is_grouped(const struct job *job, int32_t operation);
 
 /* -------------------- step_selection.c -------------------- */

@@ -338,12 +338,34 @@ static void release_sent_times(struct sent_times *times)
     free(times->count);
 }
 
+/* A moment of a rank that counted as a sample. */
+struct sample {
+    struct job_service *service; /* borrowed: where it was counted; NULL: there is none */
+    int64_t at_ns;
+    int is_late;
+};
+
+/* The last start and the last stop of a kernel that counted as samples. */
+struct last_samples {
+    struct sample items[2];
+};
+
+/* The sample that a moment belongs to: it is near a start or a stop. NULL: none. */
+static struct sample *sample_near(struct last_samples *last, int64_t at_ns)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (last->items[i].service && llabs(at_ns - last->items[i].at_ns) < JOB_SLICE_NS)
+            return &last->items[i];
+    return NULL;
+}
+
 /*
- * Adds the notice of a moment on the device timeline, without the time in which the rank sent. *sampled_ns is
- * the last moment of the rank that counted as a sample.
+ * Adds the notice of a moment on the device timeline, a start or a stop, without the time in which the rank
+ * sent. Moments near an earlier sample belong to it: it is late if one of them is.
  */
 static void add_notice(struct job *job, const struct job_operation *operation, int64_t at_ns,
-                       int64_t noticed_ns, const struct sent_times *sent, int64_t *sampled_ns)
+                       int64_t noticed_ns, const struct sent_times *sent, int is_stop,
+                       struct last_samples *last)
 {
     int64_t delay_ns = job_delay(job, operation);
     if (at_ns == TIME_UNKNOWN || noticed_ns == TIME_UNKNOWN)
@@ -356,12 +378,19 @@ static void add_notice(struct job *job, const struct job_operation *operation, i
     service->notices++;
     service->notice_ns += late_ns;
     /* A thread that was blocked in a send may have had a core or not. */
-    int is_unsure = late_ns <= JOB_SLICE_NS && late.end_ns - late.begin_ns > JOB_SLICE_NS;
-    if (is_unsure || (*sampled_ns != TIME_UNKNOWN && llabs(at_ns - *sampled_ns) < JOB_SLICE_NS))
+    int is_late = late_ns > JOB_SLICE_NS;
+    service->prompt_ns += is_late ? 0 : late_ns;
+    service->prompts += !is_late;
+    if (!is_late && late.end_ns - late.begin_ns > JOB_SLICE_NS)
         return;
-    *sampled_ns = at_ns;
-    service->samples++;
-    service->late += late_ns > JOB_SLICE_NS;
+    struct sample *sample = sample_near(last, at_ns);
+    if (!sample) {
+        sample = &last->items[is_stop];
+        *sample = (struct sample){service, at_ns, 0};
+        service->samples++;
+    }
+    sample->service->late += is_late && !sample->is_late;
+    sample->is_late |= is_late;
 }
 
 /* Host clock minus GPU clock when the host noticed the stop, without their drift during the operation. */
@@ -379,18 +408,18 @@ int job_sum_notices(struct job *job)
 {
     struct job_drafts *drafts = &job->drafts;
     struct sent_times sent = {0};
-    int64_t sampled_ns = TIME_UNKNOWN;
+    struct last_samples last = {0};
     int failed =
         drafts->notices && job->step_count > 0 && (make_services(job) || list_sent_times(job, &sent));
     for (size_t i = 0; !failed && sent.items && i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         if (i == job->ranks[operation->rank].first)
-            sampled_ns = TIME_UNKNOWN;
+            last = (struct last_samples){0};
         if (operation->step < 0)
             continue;
-        add_notice(job, operation, operation->start_ns, drafts->notices[i].start_ns, &sent, &sampled_ns);
+        add_notice(job, operation, operation->start_ns, drafts->notices[i].start_ns, &sent, 0, &last);
         if (operation->ends == ENDS_BY_KERNEL)
-            add_notice(job, operation, operation->end_ns, stop_notice_ns(job, i), &sent, &sampled_ns);
+            add_notice(job, operation, operation->end_ns, stop_notice_ns(job, i), &sent, 1, &last);
     }
     release_sent_times(&sent);
     free(drafts->notices);

@@ -20,6 +20,14 @@ struct latency {
                         offset of the clocks is part of it, until take_line removes it */
 };
 
+/* What the latencies of a direction have in common: the offset and drift of the clocks, and the least
+ * latency. */
+struct line {
+    int64_t origin_ns;
+    double height_ns; /* at the origin */
+    double slope;
+};
+
 /* Clocks that drift apart faster than this are broken: crystals differ by up to 50 parts per million. */
 static const double MOST_DRIFT = 1e-4;
 /* Halvings of the range of drifts: to a hundredth of a part per million. */
@@ -96,10 +104,10 @@ static double height_of(const struct latency *latencies, size_t count, double sl
 }
 
 /*
- * Subtracts the highest line below all latencies of a direction: the offset of the clocks and their drift
- * (Moon, Skelly and Towsley, INFOCOM 1999). Its height is a concave function of the slope.
+ * Subtracts the highest line below all latencies of a direction, and returns it: the offset of the clocks and
+ * their drift (Moon, Skelly and Towsley, INFOCOM 1999). Its height is a concave function of the slope.
  */
-static void take_line(struct latency *latencies, size_t count)
+static struct line take_line(struct latency *latencies, size_t count)
 {
     double low = -MOST_DRIFT, high = MOST_DRIFT;
     int64_t first_over_ns = latencies[0].over_ns, first_sent_ns = latencies[0].sent_ns;
@@ -116,6 +124,22 @@ static void take_line(struct latency *latencies, size_t count)
                         slope * (double)(latencies[i].sent_ns - first_sent_ns) - least;
         latencies[i].over_ns = beyond > 0 ? (int64_t)beyond : 0;
     }
+    return (struct line){first_sent_ns, (double)first_over_ns + least, slope};
+}
+
+static double height_at(const struct line *line, int64_t at_ns)
+{
+    return line->height_ns + line->slope * (double)(at_ns - line->origin_ns);
+}
+
+/*
+ * The offset of the clocks is part of both directions, with opposite signs, so the sum of their lines is the
+ * least latency of a way there and back. Each way takes half of it.
+ */
+static int64_t least_latency(const struct line *there, const struct line *back)
+{
+    double both_ns = height_at(there, there->origin_ns) + height_at(back, there->origin_ns);
+    return both_ns > 0 ? (int64_t)(both_ns / 2) : 0;
 }
 
 /* The least latency in each part of the time. */
@@ -157,11 +181,22 @@ static int64_t harmless_jump(const struct job *job, const struct latency *latenc
     return (int64_t)mean_ns + 2 * WAKE_UP_NS;
 }
 
-static void lengthen(struct job *job, const struct latency *latencies, size_t count)
+/* How much of the latency of a pair may be that its sides were placed by dumps, each late by an interval. */
+static int64_t placed_late(const struct job *job, const struct job_instance *instance)
+{
+    int64_t late_ns = 0;
+    for (int32_t i = 0; i < instance->members; i++)
+        if (job_member(job, instance, i)->stamped)
+            late_ns += job->ranks[job_member(job, instance, i)->rank].dump_interval_ns;
+    return late_ns;
+}
+
+static void lengthen(struct job *job, const struct latency *latencies, size_t count, int64_t least_ns)
 {
     for (size_t i = 0; i < count; i++) {
         struct job_instance *instance = &job->instances[latencies[i].instance];
-        int64_t transfer_ns = instance->transfer_ns + latencies[i].over_ns;
+        int64_t transfer_ns =
+            instance->transfer_ns + least_ns + latencies[i].over_ns - placed_late(job, instance);
         transfer_ns = transfer_ns < latencies[i].received_ns ? transfer_ns : latencies[i].received_ns;
         if (transfer_ns <= instance->transfer_ns)
             continue;
@@ -198,14 +233,16 @@ static size_t count_direction(const struct latency *latencies, size_t count, con
 int job_measure_latencies(struct job *job)
 {
     struct latency *latencies = array_new(job->instance_count, sizeof *latencies);
+    struct line *lines = array_new(job->instance_count, sizeof *lines); /* of the first ones of directions */
+    int failed = !latencies || !lines;
     size_t count = 0;
-    for (size_t i = 0; latencies && i < job->instance_count; i++)
+    for (size_t i = 0; !failed && i < job->instance_count; i++)
         if (job->instances[i].function == FUNCTION_SEND)
             count += (size_t)measure(job, i, &latencies[count]);
     array_sort(latencies, count, sizeof *latencies, by_direction_and_time);
     for (size_t i = 0, here; i < count; i += here) {
         here = count_direction(latencies, count, &latencies[i]);
-        take_line(&latencies[i], here);
+        lines[i] = take_line(&latencies[i], here);
     }
     for (size_t i = 0, here; i < count; i += here) {
         here = count_direction(latencies, count, &latencies[i]);
@@ -213,8 +250,9 @@ int job_measure_latencies(struct job *job)
         size_t back_count = back ? count_direction(latencies, count, back) : 0;
         if (here >= LEAST_LATENCIES && back_count >= LEAST_LATENCIES &&
             !has_jump(&latencies[i], here, back, back_count, harmless_jump(job, &latencies[i], here)))
-            lengthen(job, &latencies[i], here);
+            lengthen(job, &latencies[i], here, least_latency(&lines[i], &lines[back - latencies]));
     }
     free(latencies);
-    return latencies || !job->instance_count ? 0 : -1;
+    free(lines);
+    return failed && job->instance_count ? -1 : 0;
 }

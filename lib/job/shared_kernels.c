@@ -112,19 +112,21 @@ static int left_together(const struct job *job, const struct job_operation *rece
 
 static int correct_receive(struct job *job, const struct approaches *approaches, size_t at, int64_t next_ns)
 {
-    const struct job_operation *receive = &job->operations[at];
+    struct job_operation *receive = &job->operations[at];
     const struct job_instance *instance = &job->instances[receive->instance];
     const struct job_operation *send = job_member(job, instance, 0);
     if (send == receive)
         send = job_member(job, instance, 1);
     int64_t mine = approaches->took_ns[receive->group], theirs = approaches->took_ns[send->group];
     if (!job_is_grouped(job, (int32_t)(send - job->operations)) || mine == TIME_UNKNOWN ||
-        theirs == TIME_UNKNOWN || theirs <= mine || next_ns == TIME_UNKNOWN ||
-        receive->start_ns + (theirs - mine) <= receive->end_ns || !left_together(job, receive, send) ||
-        !job_end_later(job, (int32_t)at, receive->start_ns + (theirs - mine), next_ns))
+        theirs == TIME_UNKNOWN || !left_together(job, receive, send))
         return 0;
-    job->operations[at].ends = ENDS_BY_SENDER;
-    return 1;
+    int mended = theirs > mine && next_ns != TIME_UNKNOWN &&
+                 receive->start_ns + (theirs - mine) > receive->end_ns &&
+                 job_end_later(job, (int32_t)at, receive->start_ns + (theirs - mine), next_ns);
+    if (mended || (theirs <= mine && receive->end_ns == TIME_UNKNOWN))
+        receive->ends = ENDS_BY_SENDER;
+    return mended;
 }
 
 /* When the next operation of its stream started; TIME_UNKNOWN. */

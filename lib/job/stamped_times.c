@@ -64,13 +64,21 @@ static double step_length(const struct job *job, const struct job_rank *rank)
     return last > first ? (double)(last_ns - first_ns) / (last - first) : 0;
 }
 
-/* Whether the stamps of a rank are dense enough. `distances` has room for one entry per operation. */
-static int are_dense(const struct job *job, const struct job_rank *rank, int64_t *distances)
+int job_measure_dumps(const struct job *job, struct job_rank *rank)
 {
-    size_t count = list_distances(job, rank, distances);
-    if (count == 0)
-        return 0;
-    return (double)pick_quantile(distances, count, BUSY) * DUMPS_OF_STEP <= step_length(job, rank);
+    int64_t *distances = job->drafts.stamps_ns ? array_new(rank->count, sizeof *distances) : NULL;
+    size_t count = distances ? list_distances(job, rank, distances) : 0;
+    rank->dump_interval_ns = count ? pick_quantile(distances, count, BUSY) : 0;
+    if ((double)rank->dump_interval_ns * DUMPS_OF_STEP > step_length(job, rank))
+        rank->dump_interval_ns = 0;
+    free(distances);
+    return distances || !job->drafts.stamps_ns ? 0 : -1;
+}
+
+int64_t job_stamped_end(const struct job *job, size_t at)
+{
+    return job->ranks[job->operations[at].rank].dump_interval_ns && is_stamped(job, at) ? stamp_of(job, at)
+                                                                                        : TIME_UNKNOWN;
 }
 
 /*
@@ -130,16 +138,13 @@ static void place_backwards(struct job *job, const struct job_rank *rank, int64_
 
 int job_place_by_stamps(struct job *job, const struct job_rank *rank)
 {
-    int64_t *next_ns = array_new(rank->count, sizeof *next_ns);
-    int64_t *distances = array_new(rank->count, sizeof *distances);
-    int failed = !next_ns || !distances;
-    for (size_t i = 0; !failed && i < rank->count; i++)
+    int64_t *next_ns = rank->dump_interval_ns ? array_new(rank->count, sizeof *next_ns) : NULL;
+    for (size_t i = 0; next_ns && i < rank->count; i++)
         next_ns[i] = TIME_UNKNOWN;
-    if (!failed && job->drafts.stamps_ns && are_dense(job, rank, distances))
+    if (next_ns)
         place_backwards(job, rank, next_ns);
     free(next_ns);
-    free(distances);
-    return failed ? -1 : 0;
+    return next_ns || !rank->dump_interval_ns ? 0 : -1;
 }
 
 /* Moves a group to the end of what came before it on its stream, and to its enqueueing, if it is earlier. */

@@ -26,32 +26,57 @@ static uint64_t named_stream(const struct job *job, size_t at)
 
 /*
  * If no streams are recorded, operations of different communicators that overlap on the device cannot share a
- * stream. Then each communicator counts as one stream. With the imprecise times of hosts, up to one pair in
- * MOST_OVERLAPS may seem to overlap.
+ * stream. Then each communicator counts as one stream, and if its sends overlap with its receives, each of
+ * these. With the imprecise times of hosts, up to one pair in MOST_OVERLAPS may seem to overlap.
  */
 enum { MOST_OVERLAPS = 10 };
+enum streams_by { BY_RANK, BY_COMMUNICATOR, BY_DIRECTION };
 
-static int communicators_overlap(const struct job *job, const struct job_rank *rank)
+/* When half of an operation was over, at the earliest; TIME_UNKNOWN. */
+static int64_t half_of(const struct job *job, size_t at)
 {
-    size_t overlaps = 0, pairs = 0;
-    for (size_t i = 1; i < rank->count; i++) {
-        const struct job_operation *before = &job->operations[rank->first + i - 1];
-        const struct job_operation *after = before + 1;
-        if (named_stream(job, rank->first + i) || before->communicator == after->communicator ||
-            before->end_ns == TIME_UNKNOWN || after->start_ns == TIME_UNKNOWN ||
-            before->start_ns == TIME_UNKNOWN)
-            continue;
-        pairs++;
-        overlaps += after->start_ns < before->start_ns + (before->end_ns - before->start_ns) / 2;
-    }
-    return overlaps * MOST_OVERLAPS > pairs;
+    const struct job_operation *operation = &job->operations[at];
+    int64_t end_ns = job_stamped_end(job, at);
+    if (end_ns != TIME_UNKNOWN)
+        return end_ns - job->ranks[operation->rank].dump_interval_ns - job_draft_duration(job, at) / 2;
+    return operation->start_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN
+               ? TIME_UNKNOWN
+               : operation->start_ns + (operation->end_ns - operation->start_ns) / 2;
 }
 
-static uint64_t stream_of(const struct job *job, size_t at, int by_communicator)
+/* When an operation began at the latest; TIME_UNKNOWN. */
+static int64_t start_of(const struct job *job, size_t at)
 {
+    int64_t end_ns = job_stamped_end(job, at);
+    return end_ns == TIME_UNKNOWN ? job->operations[at].start_ns : end_ns - job_draft_duration(job, at);
+}
+
+static enum streams_by find_overlaps(const struct job *job, const struct job_rank *rank)
+{
+    size_t overlaps[] = {0, 0}, pairs[] = {0, 0};
+    for (size_t i = rank->first + 1; i < rank->first + rank->count; i++) {
+        const struct job_operation *before = &job->operations[i - 1], *after = &job->operations[i];
+        int64_t half_ns = half_of(job, i - 1), start_ns = start_of(job, i);
+        int is_same = before->communicator == after->communicator;
+        if (named_stream(job, i) || half_ns == TIME_UNKNOWN || start_ns == TIME_UNKNOWN ||
+            (is_same && (before->function == after->function || job_same_group(job, i - 1, i))))
+            continue;
+        pairs[is_same]++;
+        overlaps[is_same] += start_ns < half_ns;
+    }
+    return overlaps[1] * MOST_OVERLAPS > pairs[1]   ? BY_DIRECTION
+           : overlaps[0] * MOST_OVERLAPS > pairs[0] ? BY_COMMUNICATOR
+                                                    : BY_RANK;
+}
+
+static uint64_t stream_of(const struct job *job, size_t at, enum streams_by by)
+{
+    const struct job_operation *operation = &job->operations[at];
     if (named_stream(job, at))
         return named_stream(job, at);
-    return by_communicator ? (uint64_t)job->operations[at].communicator + 1 : 0;
+    uint64_t communicator = (uint64_t)operation->communicator + 1;
+    return by == BY_RANK ? 0
+                         : communicator * 2 + (by == BY_DIRECTION && operation->function == FUNCTION_RECV);
 }
 
 static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
@@ -111,10 +136,11 @@ static int job_chain_rank(struct job *job, struct job_rank *rank)
     struct streams streams = {0};
     size_t excerpt = 0;
     struct stream_end *end = NULL;
-    int by_communicator = communicators_overlap(job, rank), failed = 0;
+    enum streams_by by = find_overlaps(job, rank);
+    int failed = 0;
     map_init(&streams.numbers);
     for (size_t i = rank->first; !failed && i < rank->first + rank->count; i++) {
-        uint64_t stream = stream_of(job, i, by_communicator);
+        uint64_t stream = stream_of(job, i, by);
         cut_at_break(job, job->operations[i].step, &streams, &excerpt);
         if (!end || end->stream != stream)
             end = end_of(&streams, stream);
@@ -415,7 +441,7 @@ static int chain_ranks(void *context, size_t worker, size_t first, size_t end)
 {
     struct job *job = context;
     for (size_t i = first; i < end; i++)
-        if (job_chain_rank(job, &job->ranks[i]))
+        if (job_measure_dumps(job, &job->ranks[i]) || job_chain_rank(job, &job->ranks[i]))
             return -1;
     return 0;
 }

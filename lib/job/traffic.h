@@ -30,8 +30,10 @@ enum { JOB_SLICE_NS = 500000 };
 struct job_service {
     int64_t notice_ns;
     int64_t notices;    /* two per operation; 0: none is recorded */
-    int64_t samples;    /* of these, those at least JOB_SLICE_NS apart: kernels of one moment show the same */
-    int64_t late;       /* of these samples, later than JOB_SLICE_NS */
+    int64_t prompt_ns;  /* of notices no later than JOB_SLICE_NS */
+    int64_t prompts;    /* their number */
+    int64_t samples;    /* of all, those at least JOB_SLICE_NS apart: kernels of one moment show the same */
+    int64_t late;       /* of these samples, those with a notice later than JOB_SLICE_NS */
     int64_t send_ns;    /* SendWait: the network, or this rank's card, took the data */
     int64_t produce_ns; /* SendGpuWait: its GPU had no data yet */
     int64_t drain_ns;   /* RecvGpuWait: its GPU had not taken the received data yet */

@@ -9,9 +9,9 @@ JOB = ("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 4 --network-gbs 40 
 
 
 class ScoreNetwork(Case):
-    def believed(self, options):
+    def believed(self, options, job=JOB):
         self.store.unlink(missing_ok=True)
-        files, _ = self.simulate(f"{JOB} {options}")
+        files, self.truth = self.simulate(f"{job} {options}")
         self.run_program("ingest", "-q", *files)
         findings = json.loads(self.run_program("diagnose", "--format", "json", status=None).out)["findings"]
         return [finding for finding in findings if finding["confidence"] != "low"]
@@ -28,6 +28,32 @@ class ScoreNetwork(Case):
         (finding,) = self.believed("--fault net:2,3:0:23:15%:*")
         self.assertEqual(("network", [2, 3], "medium"), (finding["kind"], finding["ranks"], finding["confidence"]))
         self.assertEqual(23, finding["last_step"])
+
+    def check_cost(self, finding, least, most):
+        """Checks which rank a finding names, and its cost as a part of the true one."""
+        (fault,) = self.truth["faults"]
+        self.assertEqual(("network", fault["ranks"]), (finding["kind"], finding["ranks"]))
+        self.assertTrue(least < finding["lost_us"] / fault["lost_us"] < most, (finding["lost_us"], fault["lost_us"]))
+
+    def test_all_to_all_from_the_start(self):
+        """Sends and receives of a call share a kernel; only one direction of the links of a rank is slow."""
+        job = "--shape moe --ranks 16 --per-node 4 --layers 2 --steps 12 --network-gbs 25 --nvlink-gbs 200 --dialect chrome-v7"
+        (finding,) = self.believed("--seed 611 --fault receive:?:0:11:40%:*", job)
+        self.check_cost(finding, 0.75, 1.5)
+        self.assertEqual([], self.believed("--seed 614", job))
+
+    def test_pipeline_from_the_start(self):
+        """Inside hosts no end of a send or receive is recorded; the stages behind the slow link wait for it."""
+        (finding,) = self.believed("--shape interleaved --tp 2 --dp 2 --pp 4 --microbatches 4 --ranks 16 --per-node 8 --layers 2 "
+                                   "--steps 12 --network-gbs 25 --nvlink-gbs 200 --dialect chrome-v6 --seed 612 "
+                                   "--fault net:?:0:11:60%:*", "")
+        self.check_cost(finding, 0.75, 1.25)
+
+    def test_tree_from_the_start(self):
+        """One link of a tree holds all members of a small operation, and no past shows how fast it was."""
+        (finding,) = self.believed("--shape context --cp 4 --ranks 16 --per-node 4 --layers 2 --steps 12 --network-gbs 25 "
+                                   "--nvlink-gbs 200 --dialect chrome-v7 --seed 613 --fault net:?:0:11:25%:*", "")
+        self.check_cost(finding, 0.75, 1.5)
 
     def test_healthy(self):
         self.assertEqual([], self.believed(""))

@@ -5,6 +5,17 @@ from tests.cli.support import Case
 PIPELINE = "--shape 3d --ranks 8 --per-node 4 --tp 2 --dp 2 --pp 2 --layers 4 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 21 "
 # Each tensor-parallel group is on two hosts.
 TENSOR = "--shape 3d --ranks 16 --per-node 2 --tp 4 --dp 4 --pp 1 --layers 3 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 6 "
+PAIRS = ("--shape 3d --ranks 8 --per-node 4 --tp 2 --dp 2 --pp 2 --microbatches 2 --layers 2 --steps 24 --seed 31 "
+         "--dialect inspector-2.30")
+GROUPS = ("--shape 3d --ranks 8 --per-node 4 --tp 2 --dp 4 --pp 1 --microbatches 1 --layers 2 --steps 22 --seed 77 "
+          "--dialect inspector-2.30")
+INTERLEAVED = ("--shape interleaved --ranks 16 --per-node 4 --tp 2 --dp 4 --pp 2 --microbatches 4 --layers 3 --steps 24 --seed 5 "
+               "--network-gbs 25 --nvlink-gbs 200 --dialect inspector-2.30")
+STAGES = ("--shape 1f1b --ranks 16 --per-node 8 --layers 2 --steps 18 --tp 2 --dp 2 --pp 4 --microbatches 8 --seed 21 --compute 3 "
+          "--network-gbs 25 --nvlink-gbs 200 --dialect inspector-2.30")
+LATE = "checkpoint:12:2:23/3:30%:*"
+# All ranks are in the only communicator.
+SHARDED = "--shape fsdp --ranks 8 --per-node 4 --layers 3 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 11 "
 
 
 class SlowGroups(Case):
@@ -26,9 +37,38 @@ class SlowGroups(Case):
                 self.assertIn("from rank 2 to rank 6", self.run_program("diagnose").verdict)
 
     def test_a_pair_that_may_have_waited(self):
-        """Inspector does not record when a send began: in some steps only, both may have waited for a late rank."""
+        """These steps are too short to place sends by their stamps: in some steps only, both may have waited for a late rank."""
         findings, _ = self.findings(f"{PIPELINE} --dialect inspector-2.30 --fault net:2:8:19:30%:*")
         self.assertEqual(findings, [])
+
+    def test_a_pair_with_durations(self):
+        """Inspector records how long sends and receives took: rank 3 sends to rank 7, and other ranks are late."""
+        (finding,), (planted,) = self.findings(f"{PAIRS} --fault net:3:9:19:120%:*")
+        self.assertEqual((finding["kind"], finding["candidates"]), ("network", [3, 7]))
+        self.assertEqual((finding["first_step"], finding["last_step"]), (9, 19))
+        self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.2)
+        for fault in ("host:3:9:19:40%:forward", "compute:6:9:19:60%:*", "loader:6:9:19:60%:*"):
+            findings, (planted,) = self.findings(f"{PAIRS} --fault {fault}")
+            self.assertEqual({(finding["kind"], finding["rank"]) for finding in findings}, {(planted["kind"], planted["rank"])})
+
+    def test_a_pair_beside_a_doubted_rank(self):
+        """The pipeline's ranks 8 to 15 seem late in all steps, at low confidence: that does not explain what changes in step 6."""
+        (finding,), _ = self.findings(f"{STAGES} --fault net:6:6:17:60%:*")
+        self.assertEqual((finding["kind"], finding["candidates"]), ("network", [6, 10]))
+        low = [other for other in self.json("diagnose", "--all")["findings"] if other["confidence"] == "low"]
+        self.assertEqual([(other["kind"], other["rank"], other["first_step"], other["last_step"]) for other in low], [("host", 8, 1, 17)])
+
+    def test_a_pair_beside_other_operations(self):
+        """A receive waits beside other operations: its duration does not show when its data arrived."""
+        findings, (planted,) = self.findings(f"{INTERLEAVED} --fault {LATE}")
+        self.assertEqual({(finding["kind"], finding["rank"]) for finding in findings}, {(planted["kind"], planted["rank"])})
+
+    def test_a_switch(self):
+        """Both data-parallel groups cross it; the loss of all ranks is a short message, which waits for the latency alone."""
+        (finding,), _ = self.findings(f"{GROUPS} --fault switch:0-3:7:18:60:*")
+        self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", list(range(8))))
+        self.assertEqual((finding["first_step"], finding["last_step"]), (7, 18))
+        self.assertIn("of 1 other group of ranks", " ".join(self.run_program("diagnose").verdict.split()))
 
     def test_a_slow_tensor_group(self):
         """Rank 5 and the groups that it is in."""
@@ -36,8 +76,23 @@ class SlowGroups(Case):
         self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", [4, 5, 6, 7]))
         self.assertEqual((finding["first_step"], finding["last_step"]), (7, 19))
 
+    def test_one_group_of_all_ranks(self):
+        """Transfers are slow; without network steps and without sisters, any rank may be at fault."""
+        for faults, steps in (("edge:3>4:9:19:45%:*", (9, 19, None)), ("net:3:3:19/4:90%:*", (3, 19, 4)), ("switch:0-3:8:14:300:*", (8, 14, None))):
+            (finding,), _ = self.findings(f"{SHARDED} --dialect inspector-2.30 --fault {faults}")
+            self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", list(range(8))))
+            self.assertEqual((finding["first_step"], finding["last_step"], finding["period"]), steps)
+        verdict = self.run_program("diagnose").verdict
+        self.assertIn("transfers between the 8 ranks are slow", verdict)
+        self.assertIn("switch port of all hosts", " ".join(verdict.split()))
+
+    def test_connections_that_ramp_up(self):
+        """Slow from the first step after the warm-up on, but only for a few steps."""
+        findings, _ = self.findings(f"{SHARDED} --dialect inspector-2.30 --fault net:2:1:5:45%:*")
+        self.assertEqual(findings, [])
+
     def test_jobs_without_a_slow_group(self):
-        for options in (PIPELINE, TENSOR, PIPELINE + "--clock-step 5:10:20000 ", TENSOR + "--own-batches 10 "):
+        for options in (PIPELINE, TENSOR, SHARDED, PIPELINE + "--clock-step 5:10:20000 ", TENSOR + "--own-batches 10 "):
             for dialect in ("kineto", "inspector-2.30"):
                 findings, _ = self.findings(f"{options} --dialect {dialect}")
                 self.assertEqual(findings, [])

@@ -339,6 +339,21 @@ static void costs_follow_the_steps(void **state)
     }
 }
 
+/* A fault that fills the job but for three steps, and but for two, which could be the end of the warm-up. */
+static void costs_follow_three_steps(void **state)
+{
+    struct steps steps;
+    for (int first = 3; first <= 4; first++) {
+        steps_init(&steps);
+        steps.has_finding = 1;
+        steps.finding = finding_of(first, STEPS - 1, 7000);
+        make(&steps, first, STEPS - 2, 1330);
+        look(&steps);
+        longer_steps_release(&steps.longer);
+        assert_int_equal(steps.found.lost_ns, first == 3 ? 7000 : 7000 + 330 * 35 - 7000 * 35 / 36);
+    }
+}
+
 /* Steps that are longer by less than the sum of two costs, and by more: they delay the job together, or in
  * turn. */
 static void faults_at_the_same_time(void **state)
@@ -576,6 +591,7 @@ int main(void)
         cmocka_unit_test(a_fault_in_all_steps),
         cmocka_unit_test(a_fault_that_recurs),
         cmocka_unit_test(costs_follow_the_steps),
+        cmocka_unit_test(costs_follow_three_steps),
         cmocka_unit_test(faults_at_the_same_time),
         cmocka_unit_test(after_effects),
         cmocka_unit_test(what_other_steps_show),

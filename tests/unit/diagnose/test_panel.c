@@ -168,7 +168,8 @@ static void take(void *context, int32_t operation, int64_t fault_ns)
     measured->by_rank[at->rank] += fault_ns;
 }
 
-static void take_fault(struct measured *measured, size_t partition, int is_steady, int first, int last)
+static void take_part(struct measured *measured, size_t partition, int is_steady, int first, int last,
+                      double most_part)
 {
     const struct partition *of = &measured->played.partitions.items[partition];
     const struct fault fault = {.partition = of,
@@ -177,10 +178,15 @@ static void take_fault(struct measured *measured, size_t partition, int is_stead
                                 .apart = measured->played.partitions.count,
                                 .steps = measured->steps,
                                 .is_steady = is_steady,
-                                .most_part = 1};
+                                .most_part = most_part};
     for (int step = first; step <= last; step++)
         measured->steps[step] = 1;
     assert_int_equal(fault_each(&fault, &measured->played.source, take, measured), 0);
+}
+
+static void take_fault(struct measured *measured, size_t partition, int is_steady, int first, int last)
+{
+    take_part(measured, partition, is_steady, first, last, 1);
 }
 
 static void the_fault_is_what_is_taken(void **state)
@@ -208,6 +214,52 @@ static void what_is_steady_is_taken_from_all_steps(void **state)
     release(&measured);
 }
 
+/* A loader is late by another time in each step, and that is what each step is to be replayed without. */
+static void each_step_tells_its_own_amount(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct measured measured = {.steps = {0}};
+    slow_ranks_add(&slow, SLOW, 1, 0, STEPS - 1, 1, SLOW_NS);
+    slow_ranks_add(&slow, SLOW, 1, FIRST, LAST, 1, 3 * SLOW_NS);
+    slow_job_init(&measured.played, &slow);
+    assert_int_equal(residual_matrices_init(measured.residual_matrices, &measured.played.source,
+                                            &measured.played.partitions, 0),
+                     0);
+    take_fault(&measured, 0, 1, 1, STEPS - 1);
+    for (int step = 1; step < STEPS; step++)
+        assert_near(measured.by_step[step], step >= FIRST && step <= LAST ? 4 * SLOW_NS : SLOW_NS);
+    release(&measured);
+}
+
+/* Where the rank computes less than the others, it waited less before: the fault makes nothing shorter. */
+static void nothing_is_given_at_other_places(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct measured measured = {.steps = {0}};
+    slow_ranks_add(&slow, SLOW, 1, 0, STEPS - 1, 1, SLOW_NS);
+    for (int step = 0; step < STEPS; step++)
+        slow.second_ns[SLOW][step] = -SLOW_NS / 2;
+    slow_job_init(&measured.played, &slow);
+    assert_int_equal(residual_matrices_init(measured.residual_matrices, &measured.played.source,
+                                            &measured.played.partitions, 0),
+                     0);
+    take_fault(&measured, 0, 1, 1, STEPS - 1);
+    for (int step = 1; step < STEPS; step++)
+        assert_near(measured.by_step[step], SLOW_NS);
+    release(&measured);
+}
+
+/* A slow clock takes its part of the own time and of the operation before, beside which the rank computes. */
+static void a_clock_slows_what_overlaps(void **state)
+{
+    struct measured measured;
+    measure(&measured, 0, 0, STEPS - 1);
+    take_part(&measured, 0, 1, 1, STEPS - 1, 0.1);
+    for (int step = 1; step < STEPS; step++)
+        assert_near(measured.by_step[step], (FIRST_NS + SLOW_NS + LASTS_NS) / 10);
+    release(&measured);
+}
+
 /* The other three took no longer. */
 static void nothing_is_taken_from_its_neighbours(void **state)
 {
@@ -230,6 +282,9 @@ int main(void)
                                        cmocka_unit_test(slow_in_all_steps),
                                        cmocka_unit_test(the_fault_is_what_is_taken),
                                        cmocka_unit_test(what_is_steady_is_taken_from_all_steps),
+                                       cmocka_unit_test(each_step_tells_its_own_amount),
+                                       cmocka_unit_test(nothing_is_given_at_other_places),
+                                       cmocka_unit_test(a_clock_slows_what_overlaps),
                                        cmocka_unit_test(nothing_is_taken_from_its_neighbours)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

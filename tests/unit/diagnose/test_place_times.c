@@ -159,6 +159,50 @@ static void behind_an_open_end(void **state)
     slow_job_release(&played);
 }
 
+/*
+ * Before a step, a call to send to a peer and to receive from it. Neither has an end. If the peer had
+ * arrived, there is nothing left of them in own time; if the rank waited for it for long, there may be.
+ */
+static int is_open_behind(struct slow_job *played, enum end_kind ends, int64_t waited_ns)
+{
+    struct place_times times;
+    const size_t after = SLOW * INSTANCES + IN_STEP * EACH;
+    struct job_operation *send = &played->operations[after - 2], *receive = &played->operations[after - 1];
+    const struct job_operation kept[] = {*send, *receive};
+    struct job_instance *instances = played->job.instances;
+    const struct job_instance kept_instances[] = {instances[send->instance], instances[receive->instance]};
+    receive->group = send->group;
+    send->function = FUNCTION_SEND;
+    receive->function = FUNCTION_RECV;
+    send->end_ns = TIME_UNKNOWN;
+    receive->end_ns = waited_ns ? receive->start_ns + waited_ns : TIME_UNKNOWN;
+    receive->ends = ends;
+    instances[send->instance].sender = instances[receive->instance].receiver = SLOW;
+    instances[send->instance].receiver = instances[receive->instance].sender = SLOW + 1;
+    instances[send->instance].members = instances[receive->instance].members = 0;
+    read(&times, played, ALL_UNITS, FIRST);
+    int is_open = times.open[SLOW * STEPS + IN_STEP];
+    place_times_release(&times);
+    instances[send->instance] = kept_instances[0];
+    instances[receive->instance] = kept_instances[1];
+    *send = kept[0];
+    *receive = kept[1];
+    return is_open;
+}
+
+static void behind_an_exchange_without_ends(void **state)
+{
+    struct slow_job played;
+    start(&played, 0);
+    const struct job_operation *next = operation_of(&played, SLOW, IN_STEP, FIRST);
+    assert_true(is_open_behind(&played, ENDS_UNKNOWN, 0));
+    assert_false(is_open_behind(&played, ENDS_BY_SENDER, 0));
+    assert_false(is_open_behind(&played, ENDS_BY_SENDER, next->own_ns / 4));
+    assert_true(is_open_behind(&played, ENDS_BY_SENDER, next->own_ns / 4 + 1));
+    assert_false(is_open_behind(&played, ENDS_BY_KERNEL, next->own_ns / 4 + 1));
+    slow_job_release(&played);
+}
+
 /* The last to arrive leads by what the last but one waited for it; all others do not. */
 static void by_how_much_it_was_the_last(void **state)
 {
@@ -225,6 +269,7 @@ int main(void)
                                        cmocka_unit_test(nothing_is_known_of_the_warm_up),
                                        cmocka_unit_test(of_one_unit_alone),
                                        cmocka_unit_test(behind_an_open_end),
+                                       cmocka_unit_test(behind_an_exchange_without_ends),
                                        cmocka_unit_test(behind_a_slow_link),
                                        cmocka_unit_test(by_how_much_it_was_the_last),
                                        cmocka_unit_test(behind_a_root)};

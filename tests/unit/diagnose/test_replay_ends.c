@@ -9,7 +9,7 @@
 #include "support/written.h"
 
 /* Small jobs replayed by hand: when an operation is over, and what comes after it. */
-enum { RANKS = 2, OPERATIONS = 6, INSTANCES = 6 };
+enum { RANKS = 2, OPERATIONS = 8, INSTANCES = 8 };
 
 struct tiny {
     struct job job;
@@ -195,6 +195,41 @@ static void a_group_begins_at_once(void **state)
     replay_release(&tiny.replay);
 }
 
+/* A send of rank 0 (instances 0 to 3) or its receive on rank 1, whose end no recorder shows. */
+#define UNRECORDED(number, of_rank, begin)                                                                 \
+    {                                                                                                      \
+        .rank = (of_rank), .instance = (number)-4 * (of_rank), .previous = (number) % 4 ? (number)-1 : -1, \
+        .group = (number), .start_ns = (begin), .end_ns = TIME_UNKNOWN, .own_ns = TIME_UNKNOWN,            \
+        .function = (of_rank) ? FUNCTION_RECV : FUNCTION_SEND                                              \
+    }
+
+/*
+ * Four pairs begin at 0, 100, 110 and 210. One was over after 10, because the next began. The others are
+ * equal, so they were over after 10, too: the rest of the time until the next pair is its own time.
+ */
+static void a_pair_without_ends_is_not_over_when_the_next_begins(void **state)
+{
+    const struct job_operation operations[] = {
+        UNRECORDED(0, 0, 0), UNRECORDED(1, 0, 100), UNRECORDED(2, 0, 110), UNRECORDED(3, 0, 210),
+        UNRECORDED(4, 1, 0), UNRECORDED(5, 1, 100), UNRECORDED(6, 1, 110), UNRECORDED(7, 1, 210)};
+    for (int is_aligned = 0; is_aligned < 2; is_aligned++) {
+        struct tiny tiny;
+        tiny_init(&tiny, operations, 8);
+        for (int i = 0; i < RANKS; i++)
+            tiny.ranks[i] = (struct job_rank){.first = (size_t)i * 4,
+                                              .count = 4,
+                                              .clock_scale = 1,
+                                              .clock_method = is_aligned ? CLOCK_SHARED : CLOCK_NONE};
+        for (int i = 0; i < 4; i++)
+            tiny.instances[i].transfer_ns = TIME_UNKNOWN;
+        assert_int_equal(played(&tiny), 210);
+        assert_int_equal(tiny.replay.own_ns[1], is_aligned ? 90 : 0);
+        assert_int_equal(tiny.replay.own_ns[6], 0);
+        assert_int_equal(tiny.replay.own_ns[7], is_aligned ? 90 : 0);
+        replay_release(&tiny.replay);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +240,7 @@ int main(void)
         cmocka_unit_test(a_transfer_that_is_not_known),
         cmocka_unit_test(a_slow_link_holds_who_shows_it),
         cmocka_unit_test(a_group_begins_at_once),
+        cmocka_unit_test(a_pair_without_ends_is_not_over_when_the_next_begins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,8 @@ static void ring_init(struct ring *ring)
                                       .members = 2,
                                       .expected = 2,
                                       .first_member = (uint32_t)(rank * ROUNDS + round) * 2,
+                                      .sender = rank,
+                                      .receiver = (rank + 1) % RANKS,
                                       .function = FUNCTION_SEND};
         }
     }
@@ -172,6 +174,49 @@ static void a_group_of_sends(void **state)
     replay_release(&replay);
 }
 
+/*
+ * In two rounds two ranks exchange data. What rank 1 sends takes 100, and holds both kernels; what it
+ * receives takes 10. The second round begins 90 after the first.
+ */
+static void each_direction_has_its_own_time(void **state)
+{
+    struct job_operation operations[] = {
+        TRANSFER(0, FUNCTION_SEND, 0, 0, -1, 0),  TRANSFER(0, FUNCTION_RECV, 1, 0, -1, 0),
+        TRANSFER(0, FUNCTION_SEND, 2, 2, 1, 190), TRANSFER(0, FUNCTION_RECV, 3, 2, 1, 190),
+        TRANSFER(1, FUNCTION_RECV, 0, 4, -1, 0),  TRANSFER(1, FUNCTION_SEND, 1, 4, -1, 0),
+        TRANSFER(1, FUNCTION_RECV, 2, 6, 5, 190), TRANSFER(1, FUNCTION_SEND, 3, 6, 5, 190),
+    };
+    struct job_rank ranks[2] = {{.first = 0, .count = 4}, {.first = 4, .count = 4}};
+    struct job_instance instances[4];
+    int32_t members[] = {0, 4, 1, 5, 2, 6, 3, 7};
+    struct job job = {.rank_count = 2,
+                      .ranks = ranks,
+                      .operation_count = 8,
+                      .operations = operations,
+                      .instance_count = 4,
+                      .instances = instances,
+                      .instance_members = members,
+                      .step_count = 1};
+    struct excess excess[8] = {{0}};
+    const struct transfer_excess transfers[4] = {
+        {.culprit = -1}, {.culprit = -1}, {.culprit = -1}, {.culprit = -1}};
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    for (size_t i = 0; i < 8; i++)
+        operations[i].end_ns += 90;
+    for (uint32_t i = 0; i < 4; i++)
+        instances[i] = (struct job_instance){.transfer_ns = i % 2 ? 100 : 10,
+                                             .members = 2,
+                                             .expected = 2,
+                                             .first_member = 2 * i,
+                                             .sender = (int32_t)i % 2,
+                                             .receiver = 1 - (int32_t)i % 2,
+                                             .function = FUNCTION_SEND};
+    assert_int_equal(replay_init(&replay, &job, written_excess(excess), transfers, &error), 0);
+    assert_int_equal(replay_run(&replay), 290);
+    replay_release(&replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_slow_link),
         cmocka_unit_test(pairs_are_told_apart),
         cmocka_unit_test(a_group_of_sends),
+        cmocka_unit_test(each_direction_has_its_own_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -413,13 +413,14 @@ static void a_receive_ends_after_its_sender_came(void **state)
  * The end of a receive whose sender arrived 940 after it, if the clocks are off by this much, or the sender's
  * clock is unknown; its stream continues then.
  */
-static int64_t received_at(int64_t next_ns, int64_t uncertainty_ns, int known)
+static int64_t received_at(int64_t next_ns, int64_t doubt_ns, int known)
 {
     struct small small;
     receive_init(&small, next_ns == TIME_UNKNOWN ? 2000 : next_ns, 1);
     if (next_ns == TIME_UNKNOWN)
         small.operations[LEAF_NEXT].previous = -1;
-    small.ranks[1].clock_uncertainty_ns = uncertainty_ns;
+    small.ranks[1].clock_doubt_ns = doubt_ns;
+    small.ranks[1].clock_uncertainty_ns = doubt_ns + 1000; /* what ends of exchanges show counts */
     small.ranks[0].clock_method = known ? CLOCK_REFERENCE : CLOCK_NONE;
     correct(&small);
     return small.operations[LEAF].end_ns;

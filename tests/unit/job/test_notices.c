@@ -119,6 +119,28 @@ static void notices_of_one_moment_count_once(void **state)
     free(noticed.job.services);
 }
 
+/* A moment is late if one of its kernels is: here the start of the second one, after the stop of the first.
+ */
+static void a_late_start_after_a_stop_counts(void **state)
+{
+    enum { SLICE_NS = 500000 };
+    struct noticed noticed;
+    noticed_init(&noticed);
+    for (int32_t i = 0; i < OPERATIONS; i++) {
+        int32_t step = i % STEPS;
+        noticed.operations[i].start_ns = step * (2 * SLICE_NS + 100);
+        noticed.operations[i].end_ns = noticed.operations[i].start_ns + 2 * SLICE_NS;
+        noticed.job.drafts.notices[i] =
+            (struct job_notice){DELAY_NS + (step == 1 ? SLICE_NS + 1 : 0), DELAY_NS};
+    }
+    const struct job_service *services = sum(&noticed);
+    for (int32_t i = 0; i < OPERATIONS; i++) {
+        assert_int_equal(services[i].samples, i % STEPS == 0 ? 2 : 1);
+        assert_int_equal(services[i].late, i % STEPS == 0 ? 1 : 0);
+    }
+    free(noticed.job.services);
+}
+
 /* In an operation of 10,000 ns, a clock that gains a percent gains 100 ns on the GPU's. */
 static void a_drift_within_an_operation_does_not_count(void **state)
 {
@@ -142,6 +164,7 @@ int main(void)
         cmocka_unit_test(notices_that_are_unknown),
         cmocka_unit_test(time_in_which_the_rank_sent_does_not_count),
         cmocka_unit_test(notices_of_one_moment_count_once),
+        cmocka_unit_test(a_late_start_after_a_stop_counts),
         cmocka_unit_test(a_drift_within_an_operation_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
