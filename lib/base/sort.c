@@ -6,7 +6,8 @@
 
 /* Quicksort, with insertion sort for short parts, and heapsort after too many bad pivots. */
 
-enum { FEW = 24 };
+/* Of so few values, insertion sort takes less time, to sort them and to find one of them. */
+enum { FEW = 24, FEW_TO_SELECT = 8 };
 
 static void sort_few(int64_t *values, size_t count)
 {
@@ -110,7 +111,8 @@ static int allowed_depth(size_t count)
 
 int64_t select_integer(int64_t *values, size_t count, size_t rank)
 {
-    for (int depth = count > FEW ? allowed_depth(count) : 0; count > FEW && depth > 0; depth--) {
+    int depth = count > FEW_TO_SELECT ? allowed_depth(count) : 0;
+    for (; count > FEW_TO_SELECT && depth > 0; depth--) {
         size_t first = divide(values, count);
         if (rank < first) {
             count = first;
@@ -161,67 +163,31 @@ int32_t greatest_above_zero(const int64_t *values, size_t count)
     return count && values[best] > 0 ? (int32_t)best : -1;
 }
 
-static int by_size(const void *a, const void *b)
+/*
+ * Replaces the bits of reals by those of integers in the same order: the greater the bits of a negative real,
+ * the smaller it is. A second call restores the reals. Returns the same array.
+ */
+static int64_t *swap_order(double *values, size_t count)
 {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static void sort_few_reals(double *values, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        double value = values[i];
-        size_t at = i;
-        for (; at > 0 && values[at - 1] > value; at--)
-            values[at] = values[at - 1];
-        values[at] = value;
+    for (size_t i = 0; i < count; i++) {
+        int64_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        bits ^= bits < 0 ? INT64_MAX : 0;
+        memcpy(&values[i], &bits, sizeof bits);
     }
+    return (int64_t *)(void *)values;
 }
 
 void sort_reals(double *values, size_t count)
 {
-    if (count <= FEW)
-        sort_few_reals(values, count);
-    else
-        array_sort(values, count, sizeof *values, by_size);
-}
-
-static double middle_real(double a, double b, double c)
-{
-    return a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-}
-
-/* Like divide(), for reals. */
-static size_t divide_reals(double *values, size_t count)
-{
-    double middle = middle_real(values[0], values[count / 2], values[count - 1]);
-    size_t low = 0, high = count - 1;
-    for (;; low++, high--) {
-        while (values[low] < middle)
-            low++;
-        while (values[high] > middle)
-            high--;
-        if (low >= high)
-            return high + 1 < count ? high + 1 : high;
-        double greater = values[low];
-        values[low] = values[high];
-        values[high] = greater;
-    }
+    sort_integers(swap_order(values, count), count);
+    swap_order(values, count);
 }
 
 double select_real(double *values, size_t count, size_t rank)
 {
-    for (int depth = count > FEW ? allowed_depth(count) : 0; count > FEW && depth > 0; depth--) {
-        size_t first = divide_reals(values, count);
-        if (rank < first) {
-            count = first;
-            continue;
-        }
-        values += first;
-        count -= first;
-        rank -= first;
-    }
-    sort_reals(values, count);
+    select_integer(swap_order(values, count), count, rank);
+    swap_order(values, count);
     return values[rank];
 }
 

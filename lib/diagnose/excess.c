@@ -113,6 +113,7 @@ struct cells {
     struct excess_list *excess; /* that of the baseline, or the part that this thread fills */
     int64_t *late_ns;           /* same */
     const struct job *job;
+    const int64_t *longest_ns; /* as in struct measuring */
     const struct role *role;
     struct explained *explained;
     const int32_t *operations; /* index as for the values of struct place; -1: none */
@@ -132,6 +133,7 @@ struct measuring {
     struct baseline *baseline;
     const struct job *job;
     double sigmas;
+    int64_t *longest_ns;        /* owned: per instance, the longest stay of a member; TIME_UNKNOWN */
     struct bench *benches;      /* owned */
     struct excess_list *excess; /* owned: the part of each thread */
     size_t bench_count;
@@ -145,6 +147,7 @@ static struct cells cells_at(const struct measuring *measuring, size_t bench, si
                           .excess = &measuring->excess[bench],
                           .late_ns = measuring->benches[bench].late_ns,
                           .job = measuring->job,
+                          .longest_ns = measuring->longest_ns,
                           .role = &baseline->roles[role],
                           .explained = &measuring->benches[bench].explained,
                           .operations = baseline->cells[role] + (size_t)position * count,
@@ -164,9 +167,10 @@ static int32_t judged(const struct cells *cells, const struct place *place, size
  * Own time counts only if the operation before it is the expected one. Across a gap in the trace it would
  * include the missing operation.
  */
-static int comparable(const struct baseline *baseline, const struct job *job,
-                      const struct job_operation *operation)
+static int comparable(const struct cells *cells, const struct job_operation *operation)
 {
+    const struct baseline *baseline = cells->baseline;
+    const struct job *job = cells->job;
     int32_t position = baseline->positions[operation - job->operations];
     if (operation->own_ns == TIME_UNKNOWN || position < 0)
         return 0;
@@ -176,34 +180,42 @@ static int comparable(const struct baseline *baseline, const struct job *job,
            job->operations[previous].step == (usual < position ? operation->step : operation->step - 1);
 }
 
+/* The longest stay of a member of an instance; TIME_UNKNOWN where that of any member is unknown. */
+static int64_t longest_stay(const struct job *job, const struct job_instance *instance)
+{
+    int64_t longest_ns = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t stay_ns = arrival_stay_ns(job, job_member_at(job, instance, i));
+        if (stay_ns == TIME_UNKNOWN)
+            return TIME_UNKNOWN;
+        longest_ns = longest_ns == TIME_UNKNOWN || stay_ns > longest_ns ? stay_ns : longest_ns;
+    }
+    return longest_ns;
+}
+
 /*
  * The longest wait of another member in this operation; -1 where the trace cannot tell. A send does not wait
  * for its receiver: a late receiver makes others wait only in later operations.
  */
-static int64_t longest_wait_in(const struct job *job, size_t at)
+static int64_t longest_wait_in(const struct cells *cells, size_t at)
 {
-    const struct job_operation *operation = &job->operations[at];
-    const struct job_instance *instance = &job->instances[operation->instance];
-    int64_t mine = arrival_stay_ns(job, (int32_t)at), longest = 0;
-    if (!arrival_is_told(instance, operation->function) || instance->members < 2 || mine == TIME_UNKNOWN)
+    const struct job_operation *operation = &cells->job->operations[at];
+    const struct job_instance *instance = &cells->job->instances[operation->instance];
+    int64_t longest_ns = cells->longest_ns[operation->instance];
+    if (!arrival_is_told(instance, operation->function) || instance->members < 2 ||
+        longest_ns == TIME_UNKNOWN)
         return -1;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int64_t stay_ns = arrival_stay_ns(job, job_member_at(job, instance, i));
-        if (stay_ns == TIME_UNKNOWN)
-            return -1;
-        if (stay_ns - mine > longest)
-            longest = stay_ns - mine;
-    }
-    return longest;
+    return longest_ns - arrival_stay_ns(cells->job, (int32_t)at);
 }
 
 /* Same, maximum over all operations of the group; INT64_MAX where the trace cannot tell. */
-static int64_t longest_wait_of_others(const struct job *job, const struct job_operation *operation)
+static int64_t longest_wait_of_others(const struct cells *cells, const struct job_operation *operation)
 {
+    const struct job *job = cells->job;
     int64_t longest = -1;
     size_t at = (size_t)operation->group;
     for (; at < job->operation_count && job->operations[at].group == operation->group; at++) {
-        int64_t wait = longest_wait_in(job, at);
+        int64_t wait = longest_wait_in(cells, at);
         if (wait > longest)
             longest = wait;
     }
@@ -214,52 +226,47 @@ static int64_t longest_wait_of_others(const struct job *job, const struct job_op
  * The quantity measured at a place: own time, or lateness where own time is unknown. TIME_UNKNOWN: neither is
  * known.
  */
-typedef int64_t (*measure)(const struct baseline *baseline, const struct job *job,
-                           const struct job_operation *operation);
+typedef int64_t (*measure)(const struct cells *cells, const struct job_operation *operation);
 
-static int64_t own_time(const struct baseline *baseline, const struct job *job,
-                        const struct job_operation *operation)
+static int64_t own_time(const struct cells *cells, const struct job_operation *operation)
 {
-    return comparable(baseline, job, operation) ? operation->own_ns : TIME_UNKNOWN;
+    return comparable(cells, operation) ? operation->own_ns : TIME_UNKNOWN;
 }
 
 /*
  * Time since the last operation of the rank ended on any stream: this operation may have waited for that one.
  */
-static int64_t idle_time(const struct baseline *baseline, const struct job *job,
-                         const struct job_operation *operation)
+static int64_t idle_time(const struct cells *cells, const struct job_operation *operation)
 {
-    return comparable(baseline, job, operation) ? job_idle_time(job, operation) : TIME_UNKNOWN;
+    return comparable(cells, operation) ? job_idle_time(cells->job, operation) : TIME_UNKNOWN;
 }
 
-static int64_t host_lateness(const struct baseline *baseline, const struct job *job,
-                             const struct job_operation *operation)
+static int64_t host_lateness(const struct cells *cells, const struct job_operation *operation)
 {
-    return comparable(baseline, job, operation) ? job_lateness(job, operation) : TIME_UNKNOWN;
+    return comparable(cells, operation) ? job_lateness(cells->job, operation) : TIME_UNKNOWN;
 }
 
-static int64_t hidden_lateness(const struct baseline *baseline, const struct job *job,
-                               const struct job_operation *operation)
+static int64_t hidden_lateness(const struct cells *cells, const struct job_operation *operation)
 {
     if (operation->own_ns != TIME_UNKNOWN || operation->start_ns == TIME_UNKNOWN || operation->previous < 0 ||
-        &job->operations[operation->group] != operation)
+        &cells->job->operations[operation->group] != operation)
         return TIME_UNKNOWN;
-    int64_t waited = longest_wait_of_others(job, operation);
+    int64_t waited = longest_wait_of_others(cells, operation);
     return waited == INT64_MAX ? TIME_UNKNOWN : waited;
 }
 
-static int64_t bounded(const struct job *job, int32_t operation, int64_t excess)
+static int64_t bounded(const struct cells *cells, int32_t operation, int64_t excess)
 {
-    int64_t waited = longest_wait_of_others(job, &job->operations[operation]);
+    int64_t waited = longest_wait_of_others(cells, &cells->job->operations[operation]);
     return excess < waited ? excess : waited;
 }
 
 static void take_values(const struct cells *cells, struct place *place, measure value_of)
 {
     for (size_t i = 0; i < cells->count; i++)
-        place->value[i] = cells->operations[i] < 0 ? TIME_UNKNOWN
-                                                   : value_of(cells->baseline, cells->job,
-                                                              &cells->job->operations[cells->operations[i]]);
+        place->value[i] = cells->operations[i] < 0
+                              ? TIME_UNKNOWN
+                              : value_of(cells, &cells->job->operations[cells->operations[i]]);
     warm_up_drop(cells->baseline, place->value, cells->role->rank_count, place->list);
 }
 
@@ -323,7 +330,7 @@ static void judge_own_time(const struct cells *cells, struct place *own, double 
         excess_list_put(
             cells->excess, (size_t)operation,
             (struct excess){.beyond_ns = own->value[i],
-                            .excess_ns = stands_out ? bounded(cells->job, operation, own->value[i]) : 0});
+                            .excess_ns = stands_out ? bounded(cells, operation, own->value[i]) : 0});
     }
 }
 
@@ -346,7 +353,7 @@ static void judge_idle_time(const struct cells *cells, struct place *idle, const
         if (here.excess_ns > excess)
             here.excess_ns = excess > 0 ? excess : 0;
         if (grown != TIME_UNKNOWN && (double)excess > sigmas * (double)sigma && grown >= excess / 2) {
-            excess = bounded(cells->job, operation, excess < grown ? excess : grown);
+            excess = bounded(cells, operation, excess < grown ? excess : grown);
             if (excess > here.excess_ns)
                 here.excess_ns = excess;
         }
@@ -427,10 +434,15 @@ static int make_limits(struct baseline *baseline)
 static int measuring_init(struct measuring *measuring)
 {
     const struct baseline *baseline = measuring->baseline;
-    measuring->bench_count = each_place_threads(baseline, measuring->job);
+    const struct job *job = measuring->job;
+    measuring->bench_count = each_place_threads(baseline, job);
+    measuring->longest_ns = array_new(job->instance_count, sizeof *measuring->longest_ns);
+    for (size_t i = 0; measuring->longest_ns && i < job->instance_count; i++)
+        measuring->longest_ns[i] = longest_stay(job, &job->instances[i]);
     measuring->benches = array_new(measuring->bench_count, sizeof *measuring->benches);
     measuring->excess = array_new(measuring->bench_count, sizeof *measuring->excess);
-    if (!measuring->benches || !measuring->excess || make_limits(measuring->baseline))
+    if (!measuring->longest_ns || !measuring->benches || !measuring->excess ||
+        make_limits(measuring->baseline))
         return -1;
     for (size_t i = 0; i < measuring->bench_count; i++) {
         measuring->excess[i] = excess_list_part(&baseline->excess, i, measuring->bench_count);
@@ -450,6 +462,7 @@ static void measuring_release(struct measuring *measuring)
     }
     free(measuring->benches);
     free(measuring->excess);
+    free(measuring->longest_ns);
 }
 
 static void measure_place(void *context, size_t worker, size_t role, int32_t position)

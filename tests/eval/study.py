@@ -415,6 +415,7 @@ def judge(result):
         if any(m == "yes" for _, m in mine) or all_ranks >= answers[i].ranks:
             whole += 1
             kinds_right &= any(f["kind"] in answers[i].kinds for f, _ in mine)
+    result["account"] = account_of(result, wrong)
     hit = any(m != "no" for match in matches for m in match)
     if wrong:
         result["verdict"] = "wrong"
@@ -429,6 +430,19 @@ def judge(result):
     if result["verdict"] == "exact":
         lost = sum(faults[i]["lost_us"] for i in range(len(faults)))
         result["ratio"] = sum(f["lost_us"] for f in strong) / lost if lost > 0 else None
+
+
+def account_of(result, wrong):
+    """{what: us}: where the cost of the planted faults is in the account; none of them more than is left of the cost."""
+    summary, left = result["answer"]["summary"], sum(fault["lost_us"] for fault in result["truth"]["faults"])
+    innocent = sum(finding["account_us"] or 0 for finding in wrong)
+    parts = [("explained by findings", (summary["explained_us"] or 0) - innocent)]
+    parts += [(part["reason"], part["us"]) for part in summary["undetermined"] if part["us"]]
+    account = {}
+    for what, lost_us in parts:
+        account[what] = max(0, min(lost_us, left))
+        left -= account[what]
+    return dict(account, **{"not in the account": max(0, left)})
 
 
 def row_of(name, results):
@@ -487,9 +501,19 @@ def print_tables(results):
     if len(ratios) > 1:
         cuts = statistics.quantiles(ratios, n=10, method="inclusive")
         print(f"cost of exact ones, share of the truth: p10 {cuts[0]:.2f}, median {cuts[4]:.2f}, p90 {cuts[8]:.2f}")
+    print_account(counted)
     print_rule(counted)
     extra = collections.Counter(r["findings"] for r in counted if r["verdict"] == "exact" and len(r["plan"].faults) == 1)
     print("findings in exact jobs with one fault: " + ", ".join(f"{n}: {count}" for n, count in sorted(extra.items())))
+
+
+def print_account(counted):
+    """Which share of the cost of the planted faults is explained, and why the rest is not. All jobs count alike."""
+    shares_of = collections.Counter()
+    for account in (r["account"] for r in counted):
+        for what, lost_us in account.items():
+            shares_of[what] += 100 * lost_us / max(sum(account.values()), 1) / len(counted)
+    print("cost of planted faults: " + "; ".join(f"{share:.1f} % {what}" for what, share in shares_of.most_common()))
 
 
 def print_rule(counted):
@@ -521,7 +545,7 @@ def as_json(result):
     plan = result["plan"]
     row = {"number": plan.number, "shape": plan.shape, "recorder": plan.recorder, "fault": plan.fault, "onset": plan.onset,
            "error": result["error"], "command": shlex.join(["build/simulate", *plan.command(plan.dialect)])}
-    return dict(row, **{key: result[key] for key in ("verdict", "share", "ratio", "accused", "longer") if key in result})
+    return dict(row, **{key: result[key] for key in ("verdict", "share", "ratio", "accused", "longer", "account") if key in result})
 
 
 def main(options):

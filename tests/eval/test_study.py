@@ -28,15 +28,20 @@ def planted(kind, ranks, lost_us=20000.0, **more):
 
 def finding(kind, ranks, confidence="high", candidates=(), peers=(), lost_us=20000.0):
     return {"kind": kind, "ranks": ranks, "rank": (ranks or candidates)[0], "candidates": list(candidates), "peers": list(peers),
-            "confidence": confidence, "first_step": 4, "last_step": 9, "period": None, "lost_us": lost_us}
+            "confidence": confidence, "first_step": 4, "last_step": 9, "period": None, "lost_us": lost_us, "account_us": lost_us}
+
+
+def judged(plan, faults, findings, longer=False, explained_us=0.0, undetermined=()):
+    truth = {"faults": faults, "clean_step_us": 10000.0, "steps": 20, "communicators": COMMUNICATORS}
+    rows = [{"explained": False}] if longer else []
+    summary = {"longer_steps": rows, "undetermined": list(undetermined), "explained_us": explained_us}
+    result = {"plan": plan, "truth": truth, "answer": {"findings": findings, "summary": summary}}
+    study.judge(result)
+    return result
 
 
 def verdict(plan, faults, findings, longer=False):
-    truth = {"faults": faults, "clean_step_us": 10000.0, "steps": 20, "communicators": COMMUNICATORS}
-    rows = [{"explained": False}] if longer else []
-    result = {"plan": plan, "truth": truth, "answer": {"findings": findings, "summary": {"longer_steps": rows, "undetermined": []}}}
-    study.judge(result)
-    return result["verdict"]
+    return judged(plan, faults, findings, longer)["verdict"]
 
 
 class StudyTest(unittest.TestCase):
@@ -51,6 +56,14 @@ class StudyTest(unittest.TestCase):
                                    ("silent", [])):
             self.assertEqual(verdict(plan_of("one GPU"), gpu, findings), expected, findings)
         self.assertEqual(verdict(plan_of("one GPU"), gpu, [], longer=True), "unnamed")
+
+    def test_account(self):
+        """Of 20 ms, what the right finding explains, what has a reason, and the rest; what an innocent is said to cost is no part."""
+        faults, findings = [planted("compute", [3])], [finding("compute", [3], lost_us=9000.0), finding("host", [5], lost_us=2000.0)]
+        reasons = [{"reason": "between", "us": 4000.0}, {"reason": "no trace", "us": None}]
+        for explained_us, expected in ((11000.0, (9000.0, 4000.0, 7000.0)), (23000.0, (20000.0, 0, 0))):
+            account = judged(plan_of("one GPU"), faults, findings, False, explained_us, reasons)["account"]
+            self.assertEqual(account, dict(zip(("explained by findings", "between", "not in the account"), expected)))
 
     def test_all_gpus_of_a_host(self):
         host = [planted("compute", [4, 5, 6, 7])]
