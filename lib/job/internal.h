@@ -49,7 +49,8 @@ int job_measure_latencies(struct job *job);
 /*
  * Whether two operations, consecutive in the order of issue, belong to one group call, whose point-to-point
  * operations share a kernel. They do if they have the same call time, or if the second was called before the
- * first was launched.
+ * first was launched. NCCL launches one kernel per communicator, so only operations of one communicator may
+ * have different call times: launches of another may overlap, as recorders note their ends late.
  */
 int job_same_group(const struct job *job, size_t before, size_t after);
 

@@ -212,7 +212,8 @@ int job_same_group(const struct job *job, size_t before, size_t after)
     int64_t first_ns = job->drafts.issued_ns[before], then_ns = job->drafts.issued_ns[after];
     return first->rank == then->rank && function_is_point_to_point(first->function) &&
            function_is_point_to_point(then->function) && first_ns != TIME_UNKNOWN &&
-           (first_ns == then_ns || (then_ns != TIME_UNKNOWN && then_ns < first->enqueued_ns));
+           (first_ns == then_ns || (first->communicator == then->communicator && then_ns != TIME_UNKNOWN &&
+                                    then_ns < first->enqueued_ns));
 }
 
 int job_records_calls(const struct job *job, int32_t rank)

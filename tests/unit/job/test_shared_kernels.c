@@ -226,9 +226,28 @@ static void who_did_not_meet_cannot_be_compared(void **state)
     assert_int_equal(received_at(&exchange, 1, 1, 0), 1450 + NOTED_NS);
 }
 
+/*
+ * NCCL launches one kernel per communicator. The end of the first launch was noted after the second call had
+ * begun.
+ */
+static void calls_on_two_communicators_share_no_kernel(void **state)
+{
+    int64_t issued_ns[] = {100, 104};
+    struct job_operation pair[] = {{.function = FUNCTION_SEND, .enqueued_ns = 106},
+                                   {.function = FUNCTION_RECV, .enqueued_ns = 112}};
+    struct job job = {.operations = pair, .operation_count = 2, .drafts = {.issued_ns = issued_ns}};
+    assert_true(job_same_group(&job, 0, 1));
+    pair[1].communicator = 1;
+    assert_false(job_same_group(&job, 0, 1));
+    /* One call: they are put in the same order on all ranks. */
+    issued_ns[1] = 100;
+    assert_true(job_same_group(&job, 0, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_on_two_communicators_share_no_kernel),
         cmocka_unit_test(a_receive_ends_when_its_sender_came),
         cmocka_unit_test(not_after_the_next_began),
         cmocka_unit_test(without_a_stop),
