@@ -151,7 +151,6 @@ enum rule_id {
     RULE_OUTLIVED,
     /* No call is recorded of a rank that others wait for. */
     RULE_UNRECORDED,
-    RULE_HALF_ABSENT,
     /* PyTorch's report of how far each rank got. */
     RULE_REPORTS_DIFFER,
     RULE_COUNT
