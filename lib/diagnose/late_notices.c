@@ -27,8 +27,6 @@ static const double TAIL = 30;
  * much is usual, they measure something else than waiting for a core.
  */
 static const double LEAST_LATE = 0.01, MOST_LATE = 0.1;
-/* A thread that has a core notices sooner, on average; so does one that has a core most of the time. */
-enum { PROMPT_NS = JOB_SLICE_NS / 10 };
 /*
  * A thread that gets too little time also takes longer to send what its GPU has produced, and to notice that
  * it has produced something, on all links of its rank: SendWait and SendGpuWait both grow. A slow network
@@ -94,6 +92,7 @@ struct late_search {
     double mean;          /* mean rarity of the others */
     double usual_part;    /* usual_part() */
     double *list;         /* owned: scratch, [rank] or [step] */
+    int only_sets;        /* late in all steps is no hypothesis */
     struct late_ranks found;
     struct savings own;     /* by operation */
     struct savings shorter; /* by instance */
@@ -176,8 +175,8 @@ static double value_of(const struct late_search *it, size_t rank, int32_t step)
     const struct job_service *service = service_at(it, rank, step);
     double usual = it->usual_part * (double)service->samples;
     double value = ((double)service->late - usual) / sqrt(usual);
-    /* Most notices take long, and none long enough: the clocks are not known well enough. */
-    int is_coarse = service->late * 2 < service->samples && service->prompt_ns > service->prompts * PROMPT_NS;
+    /* Where most notices take long, but less than a slice, the clocks are not known well enough. */
+    int is_coarse = service->between * 2 > service->notices;
     return service->samples && !is_coarse
                ? fmax(value, 0) + it->services[rank * (size_t)it->job->step_count + (size_t)step]
                : NAN;
@@ -328,7 +327,8 @@ static int try_ranks(struct late_search *it, struct ranks ranks)
         return -1;
     keep_best(it, ranks, 0, &best);
     scan_set(it->joint, TAIL, &all);
-    keep_best(it, ranks, 1, &all);
+    if (!it->only_sets)
+        keep_best(it, ranks, 1, &all);
     return 0;
 }
 
@@ -457,19 +457,36 @@ static int has_member(const struct late_search *it, const struct job_instance *i
     return 0;
 }
 
+/*
+ * By how much a transfer exceeds its baseline, or the same kind of operation in other steps if that is more:
+ * the calls of a step may be in another order where a host is late, and then its places have no healthy
+ * steps.
+ */
+static int64_t excess_of_transfer(const struct late_search *it, int32_t at, const struct kind_times *kinds)
+{
+    const struct job_instance *instance = &it->job->instances[at];
+    int64_t beyond_ns = it->transfers[at].beyond_ns > 0 ? it->transfers[at].beyond_ns : 0;
+    int64_t usual_ns = kind_times_median(kinds, it->job, instance);
+    if (usual_ns != TIME_UNKNOWN && instance->transfer_ns - usual_ns > beyond_ns)
+        beyond_ns = instance->transfer_ns - usual_ns;
+    int64_t took_ns = instance->transfer_ns + it->transfers[at].some_ns;
+    return beyond_ns < took_ns ? beyond_ns : took_ns;
+}
+
 /* Lists by how much the transfers that the ranks took part in were slow. -1 when memory runs out. */
 static int cut_transfers(struct late_search *it)
 {
     const struct job *job = it->job;
+    struct kind_times kinds;
     struct job_range instances = job_instances_in(job, it->found.steps.first, it->found.steps.last);
-    int failed = 0;
+    int failed = kind_times_init(&kinds, job, it->baseline->first_step, &it->found.steps);
     for (size_t i = instances.first; !failed && i < instances.end; i++) {
         int32_t at = job->by_step[i];
         const struct job_instance *instance = &job->instances[at];
         if (!step_set_has(&it->found.steps, instance->step) || instance->transfer_ns == TIME_UNKNOWN ||
             !has_member(it, instance))
             continue;
-        int64_t slow_ns = it->transfers[at].beyond_ns;
+        int64_t slow_ns = excess_of_transfer(it, at, &kinds);
         if (slow_ns <= 0)
             continue;
         it->slowness.operations++;
@@ -477,6 +494,7 @@ static int cut_transfers(struct late_search *it)
         it->slowness.slow_ns += slow_ns;
         failed = add_saving(&it->shorter, at, slow_ns);
     }
+    kind_times_release(&kinds);
     return failed ? -1 : 0;
 }
 
@@ -659,7 +677,8 @@ static void note_culprit(struct late_search *it)
     }
 }
 
-/* Adds the finding, or leaves the replay and the findings as they were. -1 when memory runs out. */
+/* Adds the finding, or leaves the replay and the findings as they were. Returns whether it did; -1 when
+ * memory runs out. */
 static int take(struct late_search *it)
 {
     int64_t gain_ns;
@@ -678,7 +697,7 @@ static int take(struct late_search *it)
     for (size_t i = it->findings->count - 1; i-- > 0;)
         if (is_in(it, &it->findings->items[i]))
             findings_remove(it->findings, i);
-    return 0;
+    return 1;
 }
 
 static int take_all(struct late_search *it)
@@ -689,9 +708,13 @@ static int take_all(struct late_search *it)
         if (it->found.certainty < limit_of(LIMIT_CERTAINTY))
             return 0;
         gather(it);
-        if (take(it))
+        int taken = take(it);
+        if (taken < 0)
             return -1;
-        forget_found(it);
+        /* What costs too little in all steps may cost enough in some. */
+        it->only_sets = !taken && it->found.is_steady;
+        if (!it->only_sets)
+            forget_found(it);
     }
     return 0;
 }

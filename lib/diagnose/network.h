@@ -60,6 +60,26 @@ struct transfer_excess {
  */
 int64_t transfer_usual_ns(const struct job_instance *instance, const struct transfer_excess *excess);
 
+/* Transfer times by kind of operation: communicator, function and size. */
+struct kind_times {
+    struct kind_time {
+        uint64_t kind;
+        int64_t transfer_ns;
+    } * items; /* owned; sorted */
+    size_t count;
+};
+
+struct step_set;
+
+/* Lists those from a step on, but not of the steps of a set. Returns -1 when memory runs out. */
+int kind_times_init(struct kind_times *times, const struct job *job, int32_t first_step,
+                    const struct step_set *without);
+void kind_times_release(struct kind_times *times);
+
+/* The median of the kind of an instance; TIME_UNKNOWN: there is none. */
+int64_t kind_times_median(const struct kind_times *times, const struct job *job,
+                          const struct job_instance *instance);
+
 /*
  * Records the culprit of the instances, `count` in number, that it made longer by what `cuts` has for them,
  * where that is above 0 and no culprit is known yet.

@@ -6,6 +6,7 @@
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/network.h"
+#include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
 
@@ -198,4 +199,55 @@ void transfers_note_culprit(struct transfer_excess *transfers, const int64_t *cu
             transfers[i].culprit = rank;
             transfers[i].slow_ns = cuts[i];
         }
+}
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct kind_time *left = a, *right = b;
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
+    return compare_integers(left->transfer_ns, right->transfer_ns);
+}
+
+static int is_kind_before(const void *item, const void *wanted)
+{
+    return ((const struct kind_time *)item)->kind < *(const uint64_t *)wanted;
+}
+
+static uint64_t kind_of(const struct job *job, const struct job_instance *instance)
+{
+    int64_t bytes = instance->members ? job_member(job, instance, 0)->bytes : 0;
+    return hash_mix(hash_mix((uint64_t)instance->communicator, instance->function), (uint64_t)bytes);
+}
+
+int kind_times_init(struct kind_times *times, const struct job *job, int32_t first_step,
+                    const struct step_set *without)
+{
+    *times = (struct kind_times){array_new(job->instance_count + 1, sizeof *times->items), 0};
+    if (!times->items)
+        return -1;
+    for (size_t i = 0; i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        if (instance->step >= first_step && instance->transfer_ns != TIME_UNKNOWN &&
+            !step_set_has(without, instance->step))
+            times->items[times->count++] = (struct kind_time){kind_of(job, instance), instance->transfer_ns};
+    }
+    array_sort(times->items, times->count, sizeof *times->items, by_kind);
+    return 0;
+}
+
+void kind_times_release(struct kind_times *times)
+{
+    free(times->items);
+}
+
+int64_t kind_times_median(const struct kind_times *times, const struct job *job,
+                          const struct job_instance *instance)
+{
+    uint64_t kind = kind_of(job, instance);
+    size_t first = lower_bound(times->items, times->count, sizeof *times->items, is_kind_before, &kind),
+           end = first;
+    while (end < times->count && times->items[end].kind == kind)
+        end++;
+    return end > first ? times->items[first + (end - first - 1) / 2].transfer_ns : TIME_UNKNOWN;
 }

@@ -379,8 +379,7 @@ static void add_notice(struct job *job, const struct job_operation *operation, i
     service->notice_ns += late_ns;
     /* A thread that was blocked in a send may have had a core or not. */
     int is_late = late_ns > JOB_SLICE_NS;
-    service->prompt_ns += is_late ? 0 : late_ns;
-    service->prompts += !is_late;
+    service->between += !is_late && late_ns > JOB_PROMPT_NS;
     if (!is_late && late.end_ns - late.begin_ns > JOB_SLICE_NS)
         return;
     struct sample *sample = sample_near(last, at_ns);

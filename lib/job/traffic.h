@@ -17,8 +17,8 @@ struct job_traffic {
     int64_t busy_ns; /* time during which at least one step waited for the network */
 };
 
-/* Less than a scheduler's time slice (0.7 ms and more); a thread that has a core notices sooner. */
-enum { JOB_SLICE_NS = 500000 };
+/* Less than a scheduler's time slice (0.7 ms and more), and what a thread that has a core hardly takes. */
+enum { JOB_SLICE_NS = 500000, JOB_PROMPT_NS = JOB_SLICE_NS / 10 };
 
 /*
  * How the proxy threads of a rank worked in one step, summed over its operations. A notice is late by the
@@ -30,8 +30,7 @@ enum { JOB_SLICE_NS = 500000 };
 struct job_service {
     int64_t notice_ns;
     int64_t notices;    /* two per operation; 0: none is recorded */
-    int64_t prompt_ns;  /* of notices no later than JOB_SLICE_NS */
-    int64_t prompts;    /* their number */
+    int64_t between;    /* of these, those later than JOB_PROMPT_NS but not than JOB_SLICE_NS */
     int64_t samples;    /* of all, those at least JOB_SLICE_NS apart: kernels of one moment show the same */
     int64_t late;       /* of these samples, those with a notice later than JOB_SLICE_NS */
     int64_t send_ns;    /* SendWait: the network, or this rank's card, took the data */

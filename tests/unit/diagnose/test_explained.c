@@ -43,6 +43,7 @@ enum leaves_out {
     PAIRS,
     A_FILE,
     A_PROCESS,
+    CALLS,
     ENDS,
     ENDS_AND_CLOCKS,
     UNFINISHED,
@@ -75,6 +76,8 @@ static void take_of(struct slow_job *played, const struct slow_ranks *slow, int 
     played->job.finished_only = leaves_out >= UNFINISHED;
     played->ranks[2].may_lack_file = leaves_out == A_FILE;
     played->ranks[2].is_part = leaves_out == A_PROCESS;
+    for (size_t i = 0; leaves_out == CALLS && i < played->job.operation_count; i++)
+        played->operations[i].enqueued_ns = TIME_UNKNOWN;
     int is_estimated = leaves_out == ENDS || leaves_out == ENDS_AND_CLOCKS;
     for (size_t i = 0; is_estimated && i < played->job.operation_count; i++)
         played->operations[i].ends = ENDS_ESTIMATED;
@@ -168,6 +171,7 @@ static void what_the_record_lacks(void **state)
         int last;
     } cases[] = {{A_FILE, RULE_LOST_RECORDS, CONFIDENCE_LOW, 13},
                  {A_PROCESS, RULE_SHARED_PROCESS, CONFIDENCE_LOW, 13},
+                 {CALLS, RULE_DURATIONS_ONLY, CONFIDENCE_MEDIUM, 13},
                  {ENDS_AND_CLOCKS, RULE_EARLY_ENDS, CONFIDENCE_LOW, 13},
                  {ENDS_AND_CLOCKS, RULE_EARLY_ENDS, CONFIDENCE_LOW, STEPS - 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -190,6 +194,9 @@ static void limits_of_the_record(void **state)
     struct rule_results one = of(RULE_SHARED_PROCESS, 1), none = of(RULE_SHARED_PROCESS, 0);
     struct rule_results more = of(RULE_LOST_RECORDS, 0.51), half = of(RULE_LOST_RECORDS, 0.5);
     struct rule_results all = of(RULE_EARLY_ENDS, 0.51), fewer = of(RULE_EARLY_ENDS, 0.5);
+    struct rule_results no_calls = of(RULE_DURATIONS_ONLY, 1), calls = of(RULE_DURATIONS_ONLY, 0);
+    assert_speaks(&no_calls, RULE_DURATIONS_ONLY);
+    assert_quiet(&calls, RULE_DURATIONS_ONLY);
     assert_speaks(&one, RULE_SHARED_PROCESS);
     assert_quiet(&none, RULE_SHARED_PROCESS);
     assert_speaks(&more, RULE_LOST_RECORDS);

@@ -64,7 +64,7 @@ static void add(struct pairs *pairs, int sender, int receiver, int64_t sent_ns, 
 
 /* What rank 0 sends to rank 2 is slow from `slow_from` on; the second clock jumps by `jump_ns` in the middle.
  */
-static void play(struct pairs *pairs, int slow_from, int64_t there_ns, int64_t jump_ns, int is_back)
+static void set_up(struct pairs *pairs, int slow_from, int64_t there_ns, int64_t jump_ns, int is_back)
 {
     memset(pairs, 0, sizeof *pairs);
     for (int rank = 0; rank < RANKS; rank++)
@@ -84,7 +84,17 @@ static void play(struct pairs *pairs, int slow_from, int64_t there_ns, int64_t j
                               .instances = pairs->instances,
                               .instance_count = (size_t)pairs->count,
                               .instance_members = pairs->members};
+}
+
+static void measure(struct pairs *pairs)
+{
     assert_int_equal(job_measure_latencies(&pairs->job), 0);
+}
+
+static void play(struct pairs *pairs, int slow_from, int64_t there_ns, int64_t jump_ns, int is_back)
+{
+    set_up(pairs, slow_from, there_ns, jump_ns, is_back);
+    measure(pairs);
 }
 
 /* The transfer from one rank to another in a round, within the drift of a round. */
@@ -103,11 +113,11 @@ static void the_fastest_pair_shows_the_offset(void **state)
     static struct pairs pairs;
     (void)state;
     play(&pairs, 10, THERE_NS, 0, 1);
-    assert_took(&pairs, 0, 9, SENT_NS);
-    assert_took(&pairs, 0, 10, SENT_NS + SLOW_NS);
-    assert_took(&pairs, 0, ROUNDS - 1, SENT_NS + SLOW_NS);
-    assert_took(&pairs, 1, ROUNDS - 1, SENT_NS);
-    assert_took(&pairs, 2, ROUNDS - 1, SENT_NS);
+    assert_took(&pairs, 0, 9, TOOK_NS);
+    assert_took(&pairs, 0, 10, TOOK_NS + SLOW_NS);
+    assert_took(&pairs, 0, ROUNDS - 1, TOOK_NS + SLOW_NS);
+    assert_took(&pairs, 1, ROUNDS - 1, TOOK_NS);
+    assert_took(&pairs, 2, ROUNDS - 1, TOOK_NS);
 }
 
 /* The pair of ranks 1 and 3 crosses the same hosts. */
@@ -116,8 +126,39 @@ static void a_pair_may_be_slow_from_the_start(void **state)
     static struct pairs pairs;
     (void)state;
     play(&pairs, 0, THERE_NS, 0, 1);
-    assert_took(&pairs, 0, 0, SENT_NS + SLOW_NS);
-    assert_took(&pairs, 1, 0, SENT_NS);
+    assert_took(&pairs, 0, 0, TOOK_NS + SLOW_NS);
+    assert_took(&pairs, 1, 0, TOOK_NS);
+}
+
+/* In groups without kernel times, each has its own duration, and dumps place it. */
+static void pairs_of_groups_have_their_own_times(void **state)
+{
+    static struct pairs pairs;
+    for (int is_stamped = 0; is_stamped < 2; is_stamped++) {
+        set_up(&pairs, 10, THERE_NS, 0, 1);
+        for (int32_t i = 0; i < 2 * pairs.count; i++) {
+            pairs.operations[i].group = i / 4 * 4;
+            pairs.operations[i].stamped = (unsigned)is_stamped;
+        }
+        measure(&pairs);
+        assert_took(&pairs, 0, 9, is_stamped ? TOOK_NS : SENT_NS);
+        assert_took(&pairs, 0, 10, is_stamped ? TOOK_NS + SLOW_NS : SENT_NS);
+    }
+}
+
+/* Each side may have been earlier by the interval between its dumps. */
+static void what_dumps_cannot_tell_is_no_latency(void **state)
+{
+    static struct pairs pairs;
+    enum { INTERVAL_NS = 100000 };
+    set_up(&pairs, 10, THERE_NS, 0, 1);
+    for (int32_t i = 0; i < 2 * pairs.count; i++)
+        pairs.operations[i].stamped = 1;
+    for (int rank = 0; rank < RANKS; rank++)
+        pairs.ranks[rank].dump_interval_ns = INTERVAL_NS;
+    measure(&pairs);
+    assert_took(&pairs, 0, 9, SENT_NS);
+    assert_took(&pairs, 0, 10, TOOK_NS + SLOW_NS - 2 * INTERVAL_NS);
 }
 
 /* A receiver that came late did not wait longer than it was there. */
@@ -155,6 +196,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_fastest_pair_shows_the_offset),
                                        cmocka_unit_test(a_pair_may_be_slow_from_the_start),
+                                       cmocka_unit_test(pairs_of_groups_have_their_own_times),
+                                       cmocka_unit_test(what_dumps_cannot_tell_is_no_latency),
                                        cmocka_unit_test(the_receive_limits_the_transfer),
                                        cmocka_unit_test(a_clock_that_jumps_shows_nothing),
                                        cmocka_unit_test(one_direction_shows_nothing)};

@@ -49,6 +49,7 @@ static void play_init(struct play *play, const int64_t stamps_us[COUNT], int64_t
 
 static void place(struct play *play)
 {
+    assert_int_equal(job_measure_dumps(&play->job, &play->rank), 0);
     assert_int_equal(job_place_by_stamps(&play->job, &play->rank), 0);
 }
 
@@ -101,6 +102,31 @@ static void a_group_begins_together(void **state)
     place(&play);
     assert_times(&play, 1, 150, 170);
     assert_times(&play, 2, 150, 300);
+}
+
+/* Its members are over when their own durations are, so its times are not those of one kernel. */
+static void members_of_a_group_have_their_own_times(void **state)
+{
+    struct play play;
+    play_init(&play, even_us, 20);
+    play.operations[2].group = 1;
+    assert_true(job_is_grouped(&play.job, 1) && job_is_grouped(&play.job, 2));
+    place(&play);
+    assert_false(job_is_grouped(&play.job, 1) || job_is_grouped(&play.job, 2));
+}
+
+static void dumps_tell_their_interval_and_the_latest_end(void **state)
+{
+    struct play play;
+    play_init(&play, even_us, 20);
+    assert_int_equal(job_stamped_end(&play.job, 1), TIME_UNKNOWN);
+    place(&play);
+    assert_int_equal(play.rank.dump_interval_ns, 100000);
+    play_init(&play, even_us, 20);
+    assert_int_equal(job_measure_dumps(&play.job, &play.rank), 0);
+    assert_int_equal(job_stamped_end(&play.job, 1), 200000);
+    play.operations[1].start_ns = 150000;
+    assert_int_equal(job_stamped_end(&play.job, 1), TIME_UNKNOWN);
 }
 
 /* Without the stamp or the duration of one of a group, the kernel's start is not known. */
@@ -161,6 +187,8 @@ int main(void)
         cmocka_unit_test(an_end_is_bounded_by_its_dump_and_by_the_next_start),
         cmocka_unit_test(a_recorded_start_is_a_bound),
         cmocka_unit_test(a_group_begins_together),
+        cmocka_unit_test(members_of_a_group_have_their_own_times),
+        cmocka_unit_test(dumps_tell_their_interval_and_the_latest_end),
         cmocka_unit_test(a_group_needs_all_of_its_times),
         cmocka_unit_test(rare_dumps_tell_nothing),
         cmocka_unit_test(lines_of_one_dump_are_no_dumps),
