@@ -137,7 +137,7 @@ enum rule_id {
     RULE_NOT_SLOWER_MANY,
     /* The finding is plausible but not certain. */
     RULE_ONE_OF_SEVERAL,
-    RULE_DURATIONS_ONLY,
+    RULE_ESTIMATED,
     RULE_CERTAINTY_SURE,
     RULE_WORTH_SURE,
     RULE_GAPS,
