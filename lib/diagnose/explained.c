@@ -147,7 +147,8 @@ static void ask(const struct findings *findings, struct finding *finding,
                      explanation->on_estimates ? explanation->doubted_part : NOT_ASKED));
     finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));
     finding_ask(findings, finding, RULE_LOST_RECORDS, lacks_records(explanation, job));
-    finding_ask(findings, finding, RULE_DURATIONS_ONLY, !job_records_calls(job, finding->rank));
+    finding_ask(findings, finding, RULE_ESTIMATED,
+                explanation->on_estimates || !job_records_calls(job, finding->rank));
     finding_ask_record(findings, finding, job, baseline);
 }
 

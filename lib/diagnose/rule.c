@@ -176,10 +176,11 @@ const struct rule rules[RULE_COUNT] = {
                              "findings by the score of the network",
                              "the number of ranks of which one may be at fault; 1 for a host",
                              "the trace cannot tell which of several ranks is at fault"},
-    [RULE_DURATIONS_ONLY] =
-        {"durations-only", OF_RANK, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE, NULL,
-         "1 if the record of the rank has durations and the times of dumps, but no times of calls, else 0",
-         "times are only bounded, and a late host cannot be distinguished from a slow GPU"},
+    [RULE_ESTIMATED] =
+        {"estimated", OF_RANK, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE, NULL,
+         "1 if most of the excess is gap time after estimated end times, or if the record of the rank has "
+         "durations and the times of dumps but no times of calls, else 0",
+         "times are estimated or only bounded"},
     [RULE_CERTAINTY_SURE] = {"certainty-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
                              "findings by a score", "the same log odds",
                              "the fault may be noise, though that is unlikely"},
@@ -206,12 +207,15 @@ const struct rule rules[RULE_COUNT] = {
          "several ranks, hosts or network cards may be at fault"},
     [RULE_NO_TRACE] =
         {"no-trace", OF_NETWORK | OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-         "the same logs, without errors",
+         "logs with failed transfers, or of a communicator whose initialization did not finish; ranks "
+         "without a "
+         "record",
          "the number of ranks at the other end of the transfers, which may be any rank if it is unknown, "
          "that "
          "logged no warning; for an initialization, 1 if the ranks that the others wait for left no trace, "
-         "else 0",
-         "a rank without a trace or a warning may have died, or its file may merely not have been ingested"},
+         "else 0; for a rank without a record, the number of ranks that the files do not mention, per rank "
+         "that they mention, and at least 1 if no record shows how many ranks the communicator has",
+         "another rank without a trace may be at fault, or its file may merely not have been ingested"},
     [RULE_NO_ECHO] =
         {"no-echo", OF_ERROR, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_ONE,
          "errors that the rank reports about itself, if at most calls-ahead operations were called since",
@@ -237,11 +241,6 @@ const struct rule rules[RULE_COUNT] = {
                          "no record shows how many ranks there are)",
                          "1 if no operation of it is recorded, else 0",
                          "no call of the rank is recorded, so it may have made the call"},
-    [RULE_HALF_ABSENT] =
-        {"half-absent", OF_MISSING, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, "ranks without a record",
-         "the number of ranks that the files do not mention, per rank that they mention; at least 1 if no "
-         "record shows how many ranks the communicator has",
-         "as many ranks may have no trace as have one, so this rank may wait for another of them"},
     [RULE_REPORTS_DIFFER] = {"reports-differ", OF_MISSING, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_NONE,
                              "PyTorch's reports on the progress of all ranks",
                              "the number of ranks whose report does not name it",

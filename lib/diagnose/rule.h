@@ -137,7 +137,7 @@ enum rule_id {
     RULE_NOT_SLOWER_MANY,
     /* The finding is plausible but not certain. */
     RULE_ONE_OF_SEVERAL,
-    RULE_DURATIONS_ONLY,
+    RULE_ESTIMATED,
     RULE_CERTAINTY_SURE,
     RULE_WORTH_SURE,
     RULE_GAPS,
@@ -152,7 +152,6 @@ enum rule_id {
     RULE_OUTLIVED,
     /* No call is recorded of a rank that others wait for. */
     RULE_UNRECORDED,
-    RULE_HALF_ABSENT,
     /* PyTorch's report of how far each rank got. */
     RULE_REPORTS_DIFFER,
     RULE_COUNT

@@ -306,7 +306,7 @@ static void doubt_unrecorded(const struct absence *absence, const struct finding
                              struct finding *finding)
 {
     finding_ask(findings, finding, RULE_UNRECORDED, 1);
-    finding_ask(findings, finding, RULE_HALF_ABSENT,
+    finding_ask(findings, finding, RULE_NO_TRACE,
                 (double)job_silent_ranks(absence->job) / (double)job_recorded_ranks(absence->job));
 }
 

@@ -526,5 +526,5 @@ void unrecorded_doubt(const struct unrecorded *unrecorded, const struct findings
     /* If no record shows how many ranks there are, more may be absent than are known of. */
     if (!job->communicators[communicator].size_is_known && absent < 1)
         absent = 1;
-    finding_ask(findings, finding, RULE_HALF_ABSENT, absent);
+    finding_ask(findings, finding, RULE_NO_TRACE, absent);
 }

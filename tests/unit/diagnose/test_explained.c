@@ -171,7 +171,9 @@ static void what_the_record_lacks(void **state)
         int last;
     } cases[] = {{A_FILE, RULE_LOST_RECORDS, CONFIDENCE_LOW, 13},
                  {A_PROCESS, RULE_SHARED_PROCESS, CONFIDENCE_LOW, 13},
-                 {CALLS, RULE_DURATIONS_ONLY, CONFIDENCE_MEDIUM, 13},
+                 {CALLS, RULE_ESTIMATED, CONFIDENCE_MEDIUM, 13},
+                 {ENDS, RULE_ESTIMATED, CONFIDENCE_MEDIUM, 13},
+                 {ENDS, RULE_ESTIMATED, CONFIDENCE_MEDIUM, STEPS - 1},
                  {ENDS_AND_CLOCKS, RULE_EARLY_ENDS, CONFIDENCE_LOW, 13},
                  {ENDS_AND_CLOCKS, RULE_EARLY_ENDS, CONFIDENCE_LOW, STEPS - 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -194,9 +196,9 @@ static void limits_of_the_record(void **state)
     struct rule_results one = of(RULE_SHARED_PROCESS, 1), none = of(RULE_SHARED_PROCESS, 0);
     struct rule_results more = of(RULE_LOST_RECORDS, 0.51), half = of(RULE_LOST_RECORDS, 0.5);
     struct rule_results all = of(RULE_EARLY_ENDS, 0.51), fewer = of(RULE_EARLY_ENDS, 0.5);
-    struct rule_results no_calls = of(RULE_DURATIONS_ONLY, 1), calls = of(RULE_DURATIONS_ONLY, 0);
-    assert_speaks(&no_calls, RULE_DURATIONS_ONLY);
-    assert_quiet(&calls, RULE_DURATIONS_ONLY);
+    struct rule_results no_calls = of(RULE_ESTIMATED, 1), calls = of(RULE_ESTIMATED, 0);
+    assert_speaks(&no_calls, RULE_ESTIMATED);
+    assert_quiet(&calls, RULE_ESTIMATED);
     assert_speaks(&one, RULE_SHARED_PROCESS);
     assert_quiet(&none, RULE_SHARED_PROCESS);
     assert_speaks(&more, RULE_LOST_RECORDS);

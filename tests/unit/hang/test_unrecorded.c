@@ -82,15 +82,15 @@ static void how_sure_it_is(void **state)
     play(&played, 4, 3, 1);
     assert_int_equal(doubted(&played, &findings), CONFIDENCE_MEDIUM);
     assert_speaks(&findings.items[0].rule_results, RULE_UNRECORDED);
-    assert_quiet(&findings.items[0].rule_results, RULE_HALF_ABSENT);
+    assert_quiet(&findings.items[0].rule_results, RULE_NO_TRACE);
     unrecorded_release(&played.unrecorded);
     play(&played, 4, 3, 0);
     assert_int_equal(doubted(&played, &findings), CONFIDENCE_LOW);
-    assert_speaks(&findings.items[1].rule_results, RULE_HALF_ABSENT);
+    assert_speaks(&findings.items[1].rule_results, RULE_NO_TRACE);
     unrecorded_release(&played.unrecorded);
     play(&played, 2, 1, 1);
     assert_int_equal(doubted(&played, &findings), CONFIDENCE_LOW);
-    assert_speaks(&findings.items[2].rule_results, RULE_HALF_ABSENT);
+    assert_speaks(&findings.items[2].rule_results, RULE_NO_TRACE);
     unrecorded_release(&played.unrecorded);
     findings_release(&findings);
 }
