@@ -5,6 +5,8 @@ from tests.cli.support import Case
 PIPELINE = "--shape 3d --ranks 8 --per-node 4 --tp 2 --dp 2 --pp 2 --layers 4 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 21 "
 # Each tensor-parallel group is on two hosts.
 TENSOR = "--shape 3d --ranks 16 --per-node 2 --tp 4 --dp 4 --pp 1 --layers 3 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 6 "
+EXPERTS = ("--shape moe --ranks 8 --per-node 4 --layers 2 --steps 20 --compute 2 --network-gbs 25 --nvlink-gbs 200 --seed 74 "
+           "--dialect inspector-2.30 ")
 
 
 class SlowGroups(Case):
@@ -26,9 +28,19 @@ class SlowGroups(Case):
                 self.assertIn("from rank 2 to rank 6", self.run_program("diagnose").verdict)
 
     def test_a_pair_that_may_have_waited(self):
-        """Inspector does not record when a send began: in some steps only, both may have waited for a late rank."""
+        """Inspector does not record when a send began, and dumps do not tell it where they are rare: in some steps only, both may
+        have waited for a late rank."""
         findings, _ = self.findings(f"{PIPELINE} --dialect inspector-2.30 --fault net:2:8:19:30%:*")
         self.assertEqual(findings, [])
+
+    def test_a_slow_link_among_grouped_sends(self):
+        """Each rank sends to each other one in one group call. Each of them has a duration, and its dump tells when it ended."""
+        (finding,), (planted,) = self.findings(f"{EXPERTS} --fault edge:2>5:6:19:30%:*")
+        self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", [2, 5]))
+        self.assertEqual((finding["first_step"], finding["last_step"]), (6, 19))
+        self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.3)
+        self.assertIn("from rank 2 to rank 5", self.run_program("diagnose").verdict)
+        self.assertEqual(self.findings(EXPERTS)[0], [])
 
     def test_a_slow_tensor_group(self):
         """Rank 5 and the groups that it is in."""
