@@ -259,10 +259,10 @@ static void add_groups(struct choosing *it)
         if (it->found->has[group] && middle > most)
             most = middle;
     }
-    for (size_t i = first; most > 0 && i < it->count; i++)
-        it->items[i].weight = it->found->has[it->items[i].group]         ? 1
-                              : it->items[i].value >= COMMON_PART * most ? 0
-                                                                         : -NOT_SLOW;
+    for (size_t i = first; most > 0 && i < it->count; i++) {
+        int is_slow = it->found->has[it->items[i].group] && it->items[i].value >= NOT_SLOW * most;
+        it->items[i].weight = is_slow ? 1 : it->items[i].value >= COMMON_PART * most ? 0 : -NOT_SLOW;
+    }
 }
 
 /* -------------------- units -------------------- */
