@@ -485,7 +485,7 @@ static int has_open_end(const struct job *job, const struct job_operation *opera
 
 /*
  * Own time may contain the rest of a send or receive whose end only the proxy or the host recorded. Estimated
- * ends are no earlier than when both sides could go on.
+ * ends are no earlier than when both sides could go on; those placed by dumps are exact to an interval.
  */
 static int may_hide_end(const struct job *job, const struct job_operation *operation)
 {

@@ -167,10 +167,11 @@ const struct rule rules[RULE_COUNT] = {
          "the threads may have been busy"},
     [RULE_NOT_SLOWER_MANY] =
         {"not-slower-many", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER_MANY,
-         "traces with network steps, if operations took less than slower-operations times the baseline and "
-         "steps became longer by less than longer-steps, or than longer-many where they are ahead-many; "
-         "findings of consecutive steps, compared with its own other steps",
-         "how many times the baseline the network steps of its slow links waited",
+         "traces with network steps and, without them, sends between hosts, if operations took less than "
+         "slower-operations times the baseline and steps became longer by less than longer-steps, or than "
+         "longer-many where they are ahead-many; findings of consecutive steps, compared with its own other "
+         "steps",
+         "how many times the baseline the network steps of its slow links waited, or its sends took",
          "the links are no slower than healthy links are at times"},
     [RULE_ONE_OF_SEVERAL] = {"one-of-several", OF_NETWORK, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_ONE,
                              "findings by the score of the network",

@@ -261,9 +261,20 @@ static void measure_bytes(const struct choosing *it, double *bytes)
 }
 
 /*
- * A group that is not slow is evidence against a unit as far as it transfers as much data as any slow group:
- * a short message may take as long on a slow link, because it waits for the latency, not for the bandwidth.
+ * A group is evidence for a unit if it is not hardly slower than the slowest. One that is not slow is
+ * evidence against it as far as it transfers as much data as any slow group: a short message may take as long
+ * on a slow link, because it waits for the latency, not for the bandwidth.
  */
+static double weight_of_group(const struct choosing *it, const struct item *item, double most, double bytes,
+                              double least_bytes)
+{
+    if (it->found->has[item->group] && item->value >= NOT_SLOW * most)
+        return 1;
+    if (item->value >= COMMON_PART * most)
+        return 0;
+    return bytes < least_bytes ? -NOT_SLOW * bytes / least_bytes : -NOT_SLOW;
+}
+
 static void add_groups(struct choosing *it, double *bytes)
 {
     double most = 0, least_bytes = INFINITY;
@@ -280,11 +291,8 @@ static void add_groups(struct choosing *it, double *bytes)
             least_bytes = bytes[group];
     }
     for (size_t i = first; most > 0 && i < it->count; i++)
-        it->items[i].weight = it->found->has[it->items[i].group]         ? 1
-                              : it->items[i].value >= COMMON_PART * most ? 0
-                              : bytes[it->items[i].group] < least_bytes
-                                  ? -NOT_SLOW * bytes[it->items[i].group] / least_bytes
-                                  : -NOT_SLOW;
+        it->items[i].weight =
+            weight_of_group(it, &it->items[i], most, bytes[it->items[i].group], least_bytes);
 }
 
 /* -------------------- units -------------------- */

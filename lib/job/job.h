@@ -106,7 +106,7 @@ struct job_instance {
     signed step : 28;
     unsigned kind : 2;
     unsigned is_synced : 1;  /* all its members record how long they waited for the others (arrival.c) */
-    unsigned by_latency : 1; /* of a pair: transfer_ns is relative to the fastest pair between the same hosts
+    unsigned by_latency : 1; /* of a pair: transfer_ns is from the latencies of pairs between the same hosts
                                 (pair_latency.c), so either of its ranks, or the link, may make it slow */
     signed tag : 27;
     unsigned function : 5;

@@ -1,6 +1,7 @@
 /*
  * Transfer times of pairs between hosts whose clocks are not aligned well enough. All pairs between the same
- * two clocks share the unknown offset, so the fastest of them tells how much longer the others took.
+ * two clocks share the unknown offset, so the fastest of them tells how much longer the others took. What the
+ * fastest took shows in the way there and back, in which the offset cancels.
  */
 #include "base/base.h"
 #include "job/internal.h"

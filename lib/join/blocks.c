@@ -165,6 +165,7 @@ static int find_durations(struct operation_rows *rows, struct error *error)
 
 struct issue {
     int64_t at;
+    int64_t function; /* sends and receives of a group call may share their number; 0: does not matter */
     int64_t ordinal;
     uint16_t row;
 };
@@ -174,19 +175,21 @@ static int by_issue(const void *a, const void *b)
     const struct issue *left = a, *right = b;
     if (left->at != right->at)
         return left->at < right->at ? -1 : 1;
+    if (left->function != right->function)
+        return left->function < right->function ? -1 : 1;
     return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
 }
 
-static struct issue issue_at(const struct operation_rows *rows, int64_t at, size_t row)
+static struct issue issue_at(const struct operation_rows *rows, int64_t at, int64_t function, size_t row)
 {
-    return (struct issue){at, rows->reader.values[OPERATION_ORDINAL][row], (uint16_t)row};
+    return (struct issue){at, function, rows->reader.values[OPERATION_ORDINAL][row], (uint16_t)row};
 }
 
 static void sort_rows(struct operation_rows *rows)
 {
     struct issue issues[BLOCK_ROWS];
     for (size_t i = 0; i < rows->reader.count; i++)
-        issues[i] = issue_at(rows, rows->issued_ns[i], i);
+        issues[i] = issue_at(rows, rows->issued_ns[i], 0, i);
     array_sort(issues, rows->reader.count, sizeof *issues, by_issue);
     for (size_t i = 0; i < rows->reader.count; i++)
         rows->order[i] = issues[i].row;
@@ -210,7 +213,9 @@ static void sort_calls(struct operation_rows *rows, size_t first, size_t end)
     size_t count = 0, taken = 0;
     for (size_t i = first; i < end; i++)
         if (operation_rows_call(rows, rows->order[i]) != COUNT_UNKNOWN)
-            calls[count++] = issue_at(rows, operation_rows_call(rows, rows->order[i]), rows->order[i]);
+            calls[count++] =
+                issue_at(rows, operation_rows_call(rows, rows->order[i]),
+                         rows->reader.values[OPERATION_FUNCTION][rows->order[i]], rows->order[i]);
     array_sort(calls, count, sizeof *calls, by_issue);
     for (size_t i = first; i < end; i++)
         if (operation_rows_call(rows, rows->order[i]) != COUNT_UNKNOWN)

@@ -351,6 +351,18 @@ class Diagnose(Case):
                          ("host", 15, 3, 3))
         self.assertAlmostEqual(finding["lost_us"], planted["lost_us"], delta=planted["lost_us"] / 4)
 
+    def test_a_slow_gpu_in_a_ring_whose_transfers_have_no_kernel_times(self):
+        """Durations and the times of dumps tell the gaps, also if a receive is dumped before the send of its group call."""
+        files, truth = self.simulate("--shape context --ranks 8 --per-node 2 --layers 2 --steps 20 --cp 4 --compute 2 "
+                                     "--network-gbs 25 --nvlink-gbs 200 --dialect inspector-2.30 --seed 71 "
+                                     "--fault throttle:5:0:19:25:*")
+        (planted,) = truth["faults"]
+        self.run_program("ingest", "-q", *files)
+        (finding,) = self.sure()
+        self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]),
+                         ("compute", 5, 1, 19))
+        self.assertAlmostEqual(finding["lost_us"], planted["lost_us"], delta=planted["lost_us"] / 4)
+
     def test_a_job_that_is_killed_in_its_second_step_blames_nobody_for_the_first(self):
         """A delay that continues from the warm-up is no fault if only finished operations show it."""
         files, _ = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 3 --fault kill:7:2:2:0:* --steps 9 "

@@ -203,6 +203,22 @@ static void behind_an_exchange_without_ends(void **state)
     slow_job_release(&played);
 }
 
+/* One that was placed by its dump has a duration, so its end need not be noticed. */
+static void behind_an_end_that_a_dump_tells(void **state)
+{
+    struct slow_job played;
+    struct place_times times;
+    start(&played, 0);
+    struct job_operation *before = &played.operations[SLOW * INSTANCES + IN_STEP * EACH - 1];
+    before->function = FUNCTION_RECV;
+    before->ends = ENDS_BY_HOST;
+    before->stamped = before->inferred = 1;
+    read(&times, &played, ALL_UNITS, FIRST);
+    assert_int_equal(times.own[SLOW * STEPS + IN_STEP], before[1].start_ns - before->end_ns);
+    place_times_release(&times);
+    slow_job_release(&played);
+}
+
 /* The last to arrive leads by what the last but one waited for it; all others do not. */
 static void by_how_much_it_was_the_last(void **state)
 {
@@ -270,6 +286,7 @@ int main(void)
                                        cmocka_unit_test(of_one_unit_alone),
                                        cmocka_unit_test(behind_an_open_end),
                                        cmocka_unit_test(behind_an_exchange_without_ends),
+                                       cmocka_unit_test(behind_an_end_that_a_dump_tells),
                                        cmocka_unit_test(behind_a_slow_link),
                                        cmocka_unit_test(by_how_much_it_was_the_last),
                                        cmocka_unit_test(behind_a_root)};
