@@ -300,8 +300,8 @@ static int64_t clock_doubt(const struct job *job, const struct job_operation *a,
 
 /*
  * Sends and receives of one group call share a kernel, which records the stop of each when some of its
- * threads are done. A receive that seems to end before its sender arrived did not: it ended at the earliest
- * when the sender arrived, as far as the clocks show. No kernel records the actual time.
+ * threads are done. A receive that seems to end before its sender arrived did not: by aligned clocks it ended
+ * at the earliest when the sender arrived. No kernel records the actual time.
  */
 static int correct_receive(struct job *job, const struct job_instance *instance, const int64_t *next)
 {
@@ -316,8 +316,8 @@ static int correct_receive(struct job *job, const struct job_instance *instance,
     if (receive->function != FUNCTION_RECV || !job_is_grouped(job, at) || sent == TIME_UNKNOWN ||
         ended == TIME_UNKNOWN)
         return 0;
-    int64_t end = receive->end_ns + (sent - ended) - clock_doubt(job, send, receive);
-    if (!job_end_later(job, at, end, next[at]))
+    int64_t end = receive->end_ns + (sent - ended);
+    if (sent - ended <= clock_doubt(job, send, receive) || !job_end_later(job, at, end, next[at]))
         return 0;
     if (receive->ends == ENDS_BY_KERNEL)
         receive->ends = ENDS_BY_SENDER;
