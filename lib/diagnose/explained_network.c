@@ -431,6 +431,9 @@ static int fill(const struct explaining_network *it, const struct slow_network *
                 struct measured *measured, struct finding *finding)
 {
     int64_t most_ns = measured->lengthening.most_ns;
+    struct slowness slowness = measured->slowness;
+    /* Several links of an operation are slow at the same time, and of some the transfer is not known. */
+    slowness.slow_ns = measured->cut_ns;
     finding->kind = FINDING_NETWORK;
     finding->rank = first_rank(found);
     finding->receives = found->receives;
@@ -444,7 +447,7 @@ static int fill(const struct explaining_network *it, const struct slow_network *
     finding->lost_ns = finding->lost_ns > 0 ? finding->lost_ns : 0;
     finding->slow_ns = measured->slowness.slow_ns;
     return add_ranks(finding, found, it->job->rank_count) || add_peers(it, found, finding) ||
-           slowness_append_pause(&measured->slowness, measured->gain_ns, finding) ||
+           slowness_append_pause(&slowness, measured->gain_ns, finding) ||
            append_groups(it, found, &finding->evidence) || append_hosts(found, &finding->evidence);
 }
 

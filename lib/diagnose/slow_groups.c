@@ -347,15 +347,31 @@ static size_t count_longer_runs(const struct transfer_groups *groups, const sign
     return runs;
 }
 
+/* Whether a set has all steps that are by far longer, two at least, and perhaps some of unknown duration. */
+static int is_all_longer(const struct transfer_groups *groups, const signed char *longer,
+                         const struct step_set *set)
+{
+    int32_t count = 0;
+    for (int32_t step = groups->first_step; step < groups->steps; step++) {
+        int has = step_set_has(set, step);
+        if (has ? !longer[step] : longer[step] > 0)
+            return 0;
+        count += has && longer[step] > 0;
+    }
+    return count > 1;
+}
+
 /*
  * Whether a set is such a run, of two steps at least, and perhaps a step beside it whose duration is not
- * known.
+ * known; or, if other steps lie between its steps, whether it has all such runs.
  */
 static int is_longer_run(const struct transfer_groups *groups, const signed char *longer,
                          const struct step_set *set)
 {
     int32_t count = 0;
-    if (!longer || set->period != 1 || set->marks || (set->first > 0 && longer[set->first - 1] > 0) ||
+    if (longer && (set->period != 1 || set->marks))
+        return is_all_longer(groups, longer, set);
+    if (!longer || (set->first > 0 && longer[set->first - 1] > 0) ||
         (set->last + 1 < groups->steps && longer[set->last + 1] > 0))
         return 0;
     for (int32_t step = set->first; step <= set->last; step++) {
@@ -451,12 +467,19 @@ static int is_slow_in_all(const struct transfer_groups *groups, size_t group, co
     return 1;
 }
 
+/*
+ * In all steps, links must be slow by this factor. In slow moments, healthy links are (recorded hosts), but
+ * in no job all the time.
+ */
+static const double TIMES_IN_ALL = 1.5;
+
 /* Whether a group is slow enough in these steps to be told. */
 static int is_slow(const struct transfer_groups *groups, size_t group, int is_steady,
                    const struct step_set *set, double least, double *list)
 {
     if (is_steady)
-        return groups->items[group].apart >= log(least);
+        return groups->items[group].apart >=
+               log(groups->items[group].kind == TRANSFER_GROUP ? least : TIMES_IN_ALL);
     return transfer_groups_middle(groups, group, 0, set, list) > 0;
 }
 

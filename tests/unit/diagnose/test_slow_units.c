@@ -121,6 +121,22 @@ static void one_sender_in_all_steps(void **state)
 }
 
 /* Its own steps before it show that it was slow, although they are too few for a quartile. */
+/* Healthy links may take half as long again, but not all the time. */
+static void by_how_much_a_sender_is_slow_in_all_steps(void **state)
+{
+    for (int percent = 140; percent <= 160; percent += 20) {
+        struct search *search = search_new();
+        (void)state;
+        sent_init(&search->sent, 16, 0, 0, 0, 0);
+        for (size_t i = 0; i < search->sent.edges.count; i++)
+            if (search->sent.items[i].sender == 2)
+                search->sent.items[i].wait_ns = search->sent.items[i].wait_ns * percent / 100;
+        assert_int_equal(search_find(search), percent > 150);
+        assert_int_equal(search->found.count, percent > 150 ? 1 : 0);
+        search_free(search);
+    }
+}
+
 static void one_sender_in_most_steps(void **state)
 {
     struct search *search = search_new();
@@ -193,6 +209,25 @@ static void one_receiver(void **state)
     assert_true(search->found.receives && search->found.may[0]);
     assert_int_equal(search->found.count, 1);
     assert_int_equal(search->found.slow_links, 3);
+    search_free(search);
+}
+
+/* What rank 4 sends to rank 0 takes ten times as long, what rank 12 sends to it twice: they share rank 0. */
+static void a_receiver_of_unequal_links(void **state)
+{
+    struct search *search = search_new();
+    (void)state;
+    sent_init(&search->sent, 16, 4, 1, 0, SENT_STEPS - 1);
+    for (size_t i = 0; i < search->sent.edges.count; i++) {
+        if (search->sent.items[i].sender == 4)
+            search->sent.items[i].receiver = 0;
+        if (search->sent.items[i].sender == 12)
+            search->sent.items[i].wait_ns *= 2;
+    }
+    assert_true(search_find(search));
+    assert_int_equal(search->found.unit, NETWORK_RANK);
+    assert_true(search->found.receives && search->found.may[0]);
+    assert_int_equal(search->found.count, 1);
     search_free(search);
 }
 
@@ -288,12 +323,15 @@ int main(void)
                                        cmocka_unit_test(all_that_a_host_sends),
                                        cmocka_unit_test(all_links),
                                        cmocka_unit_test(one_sender_in_all_steps),
+                                       cmocka_unit_test(by_how_much_a_sender_is_slow_in_all_steps),
+
                                        cmocka_unit_test(one_sender_in_most_steps),
                                        cmocka_unit_test(one_of_two_in_all_steps),
                                        cmocka_unit_test(one_sender_in_all_steps_but_one),
                                        cmocka_unit_test(slow_in_the_warm_up),
                                        cmocka_unit_test(one_sender_in_every_third_step),
                                        cmocka_unit_test(one_receiver),
+                                       cmocka_unit_test(a_receiver_of_unequal_links),
                                        cmocka_unit_test(all_links_of_a_switch),
                                        cmocka_unit_test(all_links_of_a_switch_in_all_steps),
                                        cmocka_unit_test(links_of_a_switch_without_others),
