@@ -489,6 +489,13 @@ static int may_have_waited(const struct explaining_network *it, const struct slo
     return 0;
 }
 
+/* Whether it was slow from the first step on and not to the last: connections may still have ramped up. */
+static int may_connect(const struct explaining_network *it, const struct slow_network *found)
+{
+    return !found->slow_links && !found->is_steady && found->steps.period == 1 &&
+           found->steps.first <= it->baseline->first_step;
+}
+
 /* Whether the transfers of the most certain group were longer because they carried more data. */
 static int carries_more(const struct explaining_network *it, const struct slow_network *found,
                         const struct measured *measured)
@@ -561,7 +568,7 @@ static int take(struct explaining_network *it, const struct slow_network *found)
     if (measure(it, found, &measured))
         return -1;
     if (measured.own_ns * 2 > measured.slowness.slow_ns || may_have_waited(it, found) ||
-        has_durations_only(it, found) || carries_more(it, found, &measured) ||
+        has_durations_only(it, found) || carries_more(it, found, &measured) || may_connect(it, found) ||
         is_told(it, found, measured.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);

@@ -88,7 +88,7 @@ class SlowGroups(Case):
 
     def test_connections_that_ramp_up(self):
         """Slow from the first step after the warm-up on, but only for a few steps."""
-        findings, _ = self.findings(f"{SHARDED} --dialect inspector-2.30 --fault net:2:1:5:45%:*")
+        findings, _ = self.findings(f"{SHARDED} --dialect inspector-2.30 --fault net:3:1:5:90%:*")
         self.assertEqual(findings, [])
 
     def test_jobs_without_a_slow_group(self):
