@@ -548,9 +548,9 @@ static int is_told(const struct explaining_network *it, const struct slow_networ
         /* What is wrong in all steps does not explain what changes. */
         int is_in_all = !found->is_steady && finding->first_step <= it->baseline->first_step &&
                         finding->last_step == it->job->step_count - 1 && finding->period < 2;
-        if (is_of(finding, found, it->job->rank_count) &&
+        if (is_of(finding, found, it->job->rank_count) && !is_in_all &&
             (finding->confidence > CONFIDENCE_LOW ||
-             (finding->kind < FINDING_NETWORK && !is_in_all && finding->lost_ns * 2 >= gain_ns)))
+             (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
             return 1;
     }
     return 0;
