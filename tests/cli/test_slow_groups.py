@@ -11,7 +11,7 @@ GROUPS = ("--shape 3d --ranks 8 --per-node 4 --tp 2 --dp 4 --pp 1 --microbatches
           "--dialect inspector-2.30")
 INTERLEAVED = ("--shape interleaved --ranks 16 --per-node 4 --tp 2 --dp 4 --pp 2 --microbatches 4 --layers 3 --steps 24 --seed 5 "
                "--network-gbs 25 --nvlink-gbs 200 --dialect inspector-2.30")
-STAGES = ("--shape 1f1b --ranks 16 --per-node 8 --layers 2 --steps 18 --tp 2 --dp 2 --pp 4 --microbatches 8 --seed 21 --compute 3 "
+STAGES = ("--shape 1f1b --ranks 16 --per-node 8 --layers 2 --steps 18 --tp 2 --dp 2 --pp 4 --microbatches 8 --seed 27 --compute 3 "
           "--network-gbs 25 --nvlink-gbs 200 --dialect inspector-2.30")
 LATE = "checkpoint:12:2:23/3:30%:*"
 # All ranks are in the only communicator.
