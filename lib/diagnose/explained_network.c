@@ -492,6 +492,13 @@ static int may_have_waited(const struct explaining_network *it, const struct slo
     return 0;
 }
 
+/* Whether it was slow from the first step on and not to the last: connections may still have ramped up. */
+static int may_connect(const struct explaining_network *it, const struct slow_network *found)
+{
+    return !found->slow_links && !found->is_steady && found->steps.period == 1 &&
+           found->steps.first <= it->baseline->first_step;
+}
+
 /* Whether the transfers of the most certain group were longer because they carried more data. */
 static int carries_more(const struct explaining_network *it, const struct slow_network *found,
                         const struct measured *measured)
@@ -544,9 +551,9 @@ static int is_told(const struct explaining_network *it, const struct slow_networ
         /* What is wrong in all steps does not explain what changes. */
         int is_in_all = !found->is_steady && finding->first_step <= it->baseline->first_step &&
                         finding->last_step == it->job->step_count - 1 && finding->period < 2;
-        if (is_of(finding, found, it->job->rank_count) &&
+        if (is_of(finding, found, it->job->rank_count) && !is_in_all &&
             (finding->confidence > CONFIDENCE_LOW ||
-             (finding->kind < FINDING_NETWORK && !is_in_all && finding->lost_ns * 2 >= gain_ns)))
+             (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
             return 1;
     }
     return 0;
@@ -564,7 +571,7 @@ static int take(struct explaining_network *it, const struct slow_network *found)
     if (measure(it, found, &measured))
         return -1;
     if (measured.own_ns * 2 > measured.slowness.slow_ns || may_have_waited(it, found) ||
-        has_durations_only(it, found) || carries_more(it, found, &measured) ||
+        has_durations_only(it, found) || carries_more(it, found, &measured) || may_connect(it, found) ||
         is_told(it, found, measured.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);

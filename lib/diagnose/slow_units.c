@@ -393,7 +393,8 @@ static void add_weight(void *context, enum unit unit, size_t which)
     struct unit_visit *visit = context;
     double weight = visit->item->weight;
     /* All that crosses a boundary of hosts uses what is there. */
-    visit->it->weights[unit][which].sum += weight < 0 && unit >= UNIT_HOST_SENDS ? weight / NOT_SLOW : weight;
+    visit->it->weights[unit][which].sum +=
+        weight < 0 && unit >= UNIT_HOST_SENDS ? fmax(weight / NOT_SLOW, -1) : weight;
     visit->it->weights[unit][which].is_of_best |= visit->is_of_best;
 }
 
