@@ -130,7 +130,7 @@ static int64_t duration_of(const struct operation *recorded)
 /*
  * Without a GPU clock, the device times are from polling by the host, and never early. So the true start is
  * at most the observed start, and at most the observed end minus the duration, if a recorder gives a
- * duration. Then the other one was noticed late.
+ * duration. Then the start was noticed late.
  */
 static void take_host_times(struct job_operation *operation, int64_t duration,
                             const struct operation *recorded, struct job_notice *notice)
@@ -141,9 +141,9 @@ static void take_host_times(struct job_operation *operation, int64_t duration,
         if (end - duration < begin)
             begin = end - duration;
         end = begin + duration;
-        /* Both on the host's clock: it noticed the start or the stop at least so late. */
+        /* Not the stop: the thread may be blocked in a send, which such a recorder does not show. */
         if (recorded->end_source == END_KERNEL)
-            *notice = (struct job_notice){recorded->device.begin_ns - begin, recorded->device.end_ns - end};
+            *notice = (struct job_notice){recorded->device.begin_ns - begin, TIME_UNKNOWN};
     }
     operation->start_ns = begin;
     operation->end_ns = end = begin == TIME_UNKNOWN ? TIME_UNKNOWN : end;
