@@ -296,6 +296,12 @@ static void keep_best(struct late_search *it, struct ranks ranks, int is_steady,
     it->found.ranks = ranks;
 }
 
+/* What a late part exceeds the usual one by, as if LEAST_LATE were usual: in proportion. */
+static double beyond_usual(const struct late_search *it, const struct job_service *sum)
+{
+    return sum->samples ? (late_part(sum->late, sum->samples) / it->usual_part - 1) * LEAST_LATE : 0;
+}
+
 /* In how many steps more notices of the ranks were late than usual by the limit, or services were slow. */
 static int32_t count_late(const struct late_search *it, struct ranks ranks)
 {
@@ -310,7 +316,7 @@ static int32_t count_late(const struct late_search *it, struct ranks ranks)
             add_notices(&sum, service_at(it, rank, step));
             is_slow |= it->services[rank * (size_t)it->job->step_count + (size_t)step] > 0;
         }
-        steps += is_slow || late_part(sum.late, sum.samples) - it->usual_part >= limit_of(LIMIT_LATE_NOTICES);
+        steps += is_slow || beyond_usual(it, &sum) >= limit_of(LIMIT_LATE_NOTICES);
     }
     return steps;
 }
@@ -357,7 +363,7 @@ static double excess_part(const struct late_search *it, struct ranks ranks)
         for (int32_t step = steps->first; step <= steps->last; step++)
             if (step_set_has(steps, step))
                 add_notices(&sum, service_at(it, (size_t)ranks.items[i], step));
-    return sum.samples ? late_part(sum.late, sum.samples) - it->usual_part : 0;
+    return beyond_usual(it, &sum);
 }
 
 /*
@@ -620,7 +626,8 @@ static int append_evidence(struct late_search *it, struct finding *finding)
     figures_add_time(&finding->figures, "notice_us_mean_others", others_ns);
     if (buffer_append_text(text, "NCCL's proxy threads noticed that a kernel had started or stopped ") ||
         text_time(text, finding->notice_ns) || buffer_append_text(text, " late on average (other ranks ") ||
-        text_time(text, others_ns) || buffer_append_text(text, "), also while nothing was sent"))
+        text_time(text, others_ns) ||
+        buffer_append_text(text, it->job->traffic_count ? "), also while nothing was sent" : ")"))
         return -1;
     return it->slowness.operations ? buffer_append_text(text, ". ") || slowness_append(&it->slowness, finding)
                                    : 0;

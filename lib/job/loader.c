@@ -130,10 +130,10 @@ static int64_t duration_of(const struct operation *recorded)
 /*
  * Without a GPU clock, the device times are from polling by the host, and never early. So the true start is
  * at most the observed start, and at most the observed end minus the duration, if a recorder gives a
- * duration.
+ * duration. Then the start was noticed late.
  */
 static void take_host_times(struct job_operation *operation, int64_t duration,
-                            const struct operation *recorded)
+                            const struct operation *recorded, struct job_notice *notice)
 {
     int64_t begin = recorded->device.begin_ns;
     int64_t end = recorded->device.end_ns;
@@ -141,6 +141,9 @@ static void take_host_times(struct job_operation *operation, int64_t duration,
         if (end - duration < begin)
             begin = end - duration;
         end = begin + duration;
+        /* Not the stop: the thread may be blocked in a send, which such a recorder does not show. */
+        if (recorded->end_source == END_KERNEL)
+            *notice = (struct job_notice){recorded->device.begin_ns - begin, TIME_UNKNOWN};
     }
     operation->start_ns = begin;
     operation->end_ns = end = begin == TIME_UNKNOWN ? TIME_UNKNOWN : end;
@@ -163,7 +166,7 @@ static int take_times(struct job_operation *operation, const struct stored_opera
         return -1;
     operation->incomplete = kernel->incomplete != 0;
     if (!kernel->gpu_begin) {
-        take_host_times(operation, duration_of(&stored->operation), &stored->operation);
+        take_host_times(operation, duration_of(&stored->operation), &stored->operation, &kernel->notice);
         return 0;
     }
     operation->start_ns = (int64_t)kernel->gpu_begin;

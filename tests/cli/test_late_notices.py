@@ -105,6 +105,12 @@ class LateNotices(Case):
     def test_cores_of_a_host_are_shared(self):
         self.assertEqual([("host", [0, 1, 2, 3])], self.shared_cores("--fault cpu-share:node0:0:23:25:*"))
 
+    def test_inspector_shows_when_kernels_were_noted(self):
+        """A kernel that ran longer than from its noted start to its noted stop had started before."""
+        options = "--shape 3d --tp 2 --dp 4 --pp 1 --microbatches 1 --ranks 8 --per-node 4 --layers 2 --steps 24 --dialect inspector-2.30 --seed 78"
+        self.assertEqual([], self.shared_cores("", options))
+        self.assertEqual([("host", [6])], self.shared_cores("--fault cpu-share:6:0:23:250:*", options))
+
     def test_a_host_clock_whose_rate_is_wrong(self):
         """Until NCCL 2.27.3, the clock of the example plugin may gain a percent on the GPU's."""
         options = ("--shape context --cp 4 --ranks 16 --per-node 4 --layers 3 --steps 27 --dialect chrome-v4 --network-gbs 25 "
