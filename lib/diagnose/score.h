@@ -454,6 +454,16 @@ int64_t explanation_search_least(const struct explanation_search *it, int32_t co
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
                             struct explanation *fault);
 
+/* The member of a unit that was slowest in the marked steps of a fault. */
+int32_t explanation_search_slowest(const struct explanation_search *it, const struct explanation *fault);
+
+/*
+ * Whether each rank of a unit was slow in the marked steps of a fault, by at least half as much as each of a
+ * part of the unit.
+ */
+int explanation_search_are_all_slow(const struct explanation_search *it, const struct explanation *fault,
+                                    const struct explanation *part);
+
 /* -------------------- explain_steady.c -------------------- */
 
 /* Whether a hypothesis is one that was certain but did not gain enough, in steps that overlap. */
