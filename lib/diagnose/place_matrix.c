@@ -458,8 +458,9 @@ static int64_t came_after(const struct job *job, const struct job_operation *mem
 enum { HELD_PART = 4 };
 
 /*
- * Whether own time may contain the rest of the group before: some of its ends are not known, and another rank
- * may have arrived after those that are, or so late that the others had to wait for it.
+ * Whether own time may contain the rest of the group before: some of its ends are not known, or no more than
+ * that the sender had come, and another rank may have arrived after those that are, or so late that the
+ * others had to wait for it.
  */
 static int has_open_end(const struct job *job, const struct job_operation *operation)
 {
@@ -473,12 +474,11 @@ static int has_open_end(const struct job *job, const struct job_operation *opera
         if (instance->sender == instance->receiver)
             continue;
         waited |= came_after(job, member, operation->start_ns - operation->own_ns) > much_ns;
-        if (member->end_ns != TIME_UNKNOWN)
-            waited |= member->ends == ENDS_BY_SENDER && member->end_ns - member->start_ns > much_ns;
-        else {
-            is_unknown = 1;
+        is_unknown |= member->end_ns == TIME_UNKNOWN || member->ends == ENDS_BY_SENDER;
+        if (member->end_ns == TIME_UNKNOWN)
             waited |= !has_received(job, group, peer);
-        }
+        else
+            waited |= member->ends == ENDS_BY_SENDER && member->end_ns - member->start_ns > much_ns;
     }
     return is_unknown && waited;
 }

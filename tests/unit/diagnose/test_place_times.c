@@ -163,7 +163,7 @@ static void behind_an_open_end(void **state)
  * Before a step, a call to send to a peer and to receive from it. Neither has an end. If the peer had
  * arrived, there is nothing left of them in own time; if the rank waited for it for long, there may be.
  */
-static int is_open_behind(struct slow_job *played, enum end_kind ends, int64_t waited_ns)
+static int is_open_behind(struct slow_job *played, int is_sent, enum end_kind ends, int64_t waited_ns)
 {
     struct place_times times;
     const size_t after = SLOW * INSTANCES + IN_STEP * EACH;
@@ -174,7 +174,7 @@ static int is_open_behind(struct slow_job *played, enum end_kind ends, int64_t w
     receive->group = send->group;
     send->function = FUNCTION_SEND;
     receive->function = FUNCTION_RECV;
-    send->end_ns = TIME_UNKNOWN;
+    send->end_ns = is_sent ? kept[0].end_ns : TIME_UNKNOWN;
     receive->end_ns = waited_ns ? receive->start_ns + waited_ns : TIME_UNKNOWN;
     receive->ends = ends;
     instances[send->instance].sender = instances[receive->instance].receiver = SLOW;
@@ -195,11 +195,13 @@ static void behind_an_exchange_without_ends(void **state)
     struct slow_job played;
     start(&played, 0);
     const struct job_operation *next = operation_of(&played, SLOW, IN_STEP, FIRST);
-    assert_true(is_open_behind(&played, ENDS_UNKNOWN, 0));
-    assert_false(is_open_behind(&played, ENDS_BY_SENDER, 0));
-    assert_false(is_open_behind(&played, ENDS_BY_SENDER, next->own_ns / 4));
-    assert_true(is_open_behind(&played, ENDS_BY_SENDER, next->own_ns / 4 + 1));
-    assert_false(is_open_behind(&played, ENDS_BY_KERNEL, next->own_ns / 4 + 1));
+    for (int is_sent = 0; is_sent < 2; is_sent++) {
+        assert_true(is_open_behind(&played, is_sent, ENDS_UNKNOWN, 0));
+        assert_false(is_open_behind(&played, is_sent, ENDS_BY_SENDER, 0));
+        assert_false(is_open_behind(&played, is_sent, ENDS_BY_SENDER, next->own_ns / 4));
+        assert_true(is_open_behind(&played, is_sent, ENDS_BY_SENDER, next->own_ns / 4 + 1));
+        assert_false(is_open_behind(&played, is_sent, ENDS_BY_KERNEL, next->own_ns / 4 + 1));
+    }
     slow_job_release(&played);
 }
 
