@@ -181,13 +181,13 @@ static int is_open_behind(struct slow_job *played, int is_sent, enum end_kind en
     instances[send->instance].receiver = instances[receive->instance].sender = SLOW + 1;
     instances[send->instance].members = instances[receive->instance].members = 0;
     read(&times, played, ALL_UNITS, FIRST);
-    int is_open = times.open[SLOW * STEPS + IN_STEP];
+    enum openness open = times.open[SLOW * STEPS + IN_STEP];
     place_times_release(&times);
     instances[send->instance] = kept_instances[0];
     instances[receive->instance] = kept_instances[1];
     *send = kept[0];
     *receive = kept[1];
-    return is_open;
+    return open == OPEN_BY_OTHERS;
 }
 
 static void behind_an_exchange_without_ends(void **state)
