@@ -573,7 +573,8 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     const struct job_operation *operation = &job->operations[at];
     int64_t idle_ns = job_idle_time(job, operation), late_ns = job_lateness_in(job, operation, idle_ns);
     times->within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
-    if (may_hide_end(job, operation) && (!times->within || late_ns == TIME_UNKNOWN || late_ns * 2 < idle_ns))
+    int is_late = times->within && late_ns != TIME_UNKNOWN && late_ns * 2 >= idle_ns;
+    if (may_hide_end(job, operation) && !is_late)
         return;
     times->own[cell] =
         without_load(source->baseline, at, idle_ns < operation->own_ns ? idle_ns : operation->own_ns);
@@ -582,7 +583,8 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     times->bound[cell] = bound_of(source, at);
     times->lead[cell] = lead_of(source, at, times->bound[cell]);
     times->communicator[cell] = operation->communicator;
-    times->open[cell] = (unsigned char)openness_of(source, operation, times->own[cell], times->within);
+    enum openness open = openness_of(source, operation, times->own[cell], times->within);
+    times->open[cell] = (unsigned char)(is_late && open == OPEN_BY_OTHERS ? OPEN_NOT : open);
 }
 
 const int32_t *place_times_operations(const struct place_times *times, const struct baseline *baseline,

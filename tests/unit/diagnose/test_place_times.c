@@ -205,6 +205,30 @@ static void behind_an_exchange_without_ends(void **state)
     slow_job_release(&played);
 }
 
+/* What had passed before the host enqueued the next operation is not the rest of the exchange. */
+static void a_late_host_behind_an_exchange(void **state)
+{
+    struct slow_job played;
+    struct place_times times;
+    start(&played, 1);
+    struct job_operation *before = &played.operations[SLOW * INSTANCES + IN_STEP * EACH];
+    const struct job_operation *next = operation_of(&played, SLOW, IN_STEP, SECOND);
+    before->function = FUNCTION_RECV;
+    before->ends = ENDS_BY_SENDER;
+    played.operations[SLOW * INSTANCES + IN_STEP * EACH - 1].group = before->group =
+        (int32_t)(before - played.operations) - 1;
+    played.job.instances[before->instance].sender = SLOW + 1;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        played.operations[next - played.operations].enqueued_ns =
+            is_late ? next->start_ns - 5 : before->end_ns;
+        before->start_ns = before->end_ns - next->own_ns;
+        read(&times, &played, ALL_UNITS, SECOND);
+        assert_int_equal(times.open[SLOW * STEPS + IN_STEP], is_late ? OPEN_NOT : OPEN_BY_OTHERS);
+        place_times_release(&times);
+    }
+    slow_job_release(&played);
+}
+
 /* The last to arrive leads by what the last but one waited for it; all others do not. */
 static void by_how_much_it_was_the_last(void **state)
 {
@@ -272,6 +296,7 @@ int main(void)
                                        cmocka_unit_test(of_one_unit_alone),
                                        cmocka_unit_test(behind_an_open_end),
                                        cmocka_unit_test(behind_an_exchange_without_ends),
+                                       cmocka_unit_test(a_late_host_behind_an_exchange),
                                        cmocka_unit_test(behind_a_slow_link),
                                        cmocka_unit_test(by_how_much_it_was_the_last),
                                        cmocka_unit_test(behind_a_root)};
