@@ -167,32 +167,6 @@ static int explaining_take_out(struct explanation_search *it, struct explanation
     return 0;
 }
 
-/* The member of a unit that was slowest in the steps of a fault. */
-static int32_t slowest_of(const struct explanation_search *it, const struct explanation *fault)
-{
-    const struct partition *partition = fault->partition;
-    size_t steps = (size_t)it->source.baseline->step_count;
-    int64_t most_ns = INT64_MIN;
-    int32_t slowest = partition->ranks[partition->first[fault->unit]];
-    for (size_t i = partition->first[fault->unit]; i < partition->first[fault->unit + 1]; i++) {
-        int32_t rank = partition->ranks[i], role = it->source.baseline->role_of_rank[rank];
-        const struct residual_matrix *residuals =
-            role >= 0 ? explanation_search_residual_matrix(it, (size_t)role, 0) : NULL;
-        int32_t at = residuals && residuals->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
-        int by_level = fault->is_steady && fault->measure == MEASURE_OWN;
-        int64_t slow_ns = at >= 0 && by_level ? residuals->level[at].apart_ns : 0;
-        const int64_t *values = residuals ? explanation_search_values(residuals, fault->measure) : NULL;
-        for (size_t step = 0; at >= 0 && !by_level && step < steps; step++)
-            if (it->marked[step] && values[(size_t)at * steps + step] != TIME_UNKNOWN)
-                slow_ns += values[(size_t)at * steps + step];
-        if (at >= 0 && slow_ns > most_ns) {
-            most_ns = slow_ns;
-            slowest = rank;
-        }
-    }
-    return slowest;
-}
-
 /*
  * Adds the residual of a rank in each of the marked steps, less its mean over these, to `sums`. Returns the
  * sum of the squares of what it added.
@@ -255,7 +229,7 @@ static void explaining_measure(struct explanation_search *it, struct explanation
     size_t number = (size_t)(explanation->partition - it->found->partitions.items), roles = 0;
     size_t steps = (size_t)it->source.baseline->step_count;
     explanation->counted = explanation_count(explanation);
-    explanation->rank = slowest_of(it, explanation);
+    explanation->rank = explanation_search_slowest(it, explanation);
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
         const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
         int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, explanation->unit) : -1;
@@ -315,7 +289,7 @@ static int try_units(struct explanation_search *it, struct explanation *fault, s
 {
     int64_t most_ns = 0;
     explaining_mark(it, fault);
-    int32_t rank = slowest_of(it, fault);
+    int32_t rank = explanation_search_slowest(it, fault);
     for (size_t i = 0; i < it->found->partitions.count; i++) {
         tried[i] = *fault;
         if (explanation_search_move(it, i, (size_t)it->found->partitions.items[i].unit_of[rank], &tried[i]))
@@ -362,9 +336,10 @@ static int try_unit(struct explanation_search *it, struct explanation *tried, in
 /*
  * Chooses the unit of a fault among those that contain the slowest rank: the smallest unit that is certain
  * and whose gain is nearly the largest. A single rank of a slow host gains nothing alone, and the other ranks
- * of a host with one slow rank add little. A rank that arrives after all others is at fault itself: what its
- * host gains in addition is time for which the other ranks of the host wait for it. If no unit can gain the
- * minimum because they are hardly on the critical path, the gain is set to 0 and the fault is not changed.
+ * of a host with one slow rank add little, unless each was about as slow by itself: then it is the host. A
+ * rank that arrives after all others is at fault itself: what its host gains in addition is time for which
+ * the other ranks of the host wait for it. If no unit can gain the minimum because they are hardly on the
+ * critical path, the gain is set to 0 and the fault is not changed.
  */
 static int explaining_fit(struct explanation_search *it, struct explanation *fault)
 {
@@ -386,6 +361,10 @@ static int explaining_fit(struct explanation_search *it, struct explanation *fau
         if (tried[i].gain_ns != INT64_MIN && (double)tried[i].gain_ns >= ENOUGH_PART * (double)most_ns &&
             (best == count || unit_size(tried[i].partition, tried[i].unit) <
                                   unit_size(tried[best].partition, tried[best].unit)))
+            best = i;
+    for (size_t i = 0; best < count && !tried[best].is_last && i < count; i++)
+        if (tried[i].partition->is_host && tried[i].gain_ns != INT64_MIN &&
+            explanation_search_are_all_slow(it, &tried[i], &tried[best]))
             best = i;
     if (best < count)
         *fault = tried[best];

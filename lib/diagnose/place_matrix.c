@@ -318,12 +318,14 @@ void place_matrix_measure_alone(struct place_matrix *matrix, const struct place_
         measure_quiet(matrix, source, unit);
 }
 
-int place_matrix_is_open(const struct place_matrix *matrix, size_t unit, size_t step)
+enum openness place_matrix_open(const struct place_matrix *matrix, size_t unit, size_t step)
 {
-    for (int32_t i = matrix->first[unit]; i < matrix->first[unit + 1]; i++)
-        if (matrix->times->open[(size_t)matrix->member[i] * matrix->steps + step])
-            return 1;
-    return 0;
+    enum openness most = OPEN_NOT;
+    for (int32_t i = matrix->first[unit]; i < matrix->first[unit + 1]; i++) {
+        enum openness here = matrix->times->open[(size_t)matrix->member[i] * matrix->steps + step];
+        most = here > most ? here : most;
+    }
+    return most;
 }
 
 int64_t place_matrix_unit_excess(const struct place_matrix *matrix, size_t unit, size_t step)
@@ -458,8 +460,9 @@ static int64_t came_after(const struct job *job, const struct job_operation *mem
 enum { HELD_PART = 4 };
 
 /*
- * Whether own time may contain the rest of the group before: some of its ends are not known, and another rank
- * may have arrived after those that are, or so late that the others had to wait for it.
+ * Whether own time may contain the rest of the group before: some of its ends are not known, or no more than
+ * that the sender had come, and another rank may have arrived after those that are, or so late that the
+ * others had to wait for it.
  */
 static int has_open_end(const struct job *job, const struct job_operation *operation)
 {
@@ -473,12 +476,11 @@ static int has_open_end(const struct job *job, const struct job_operation *opera
         if (instance->sender == instance->receiver)
             continue;
         waited |= came_after(job, member, operation->start_ns - operation->own_ns) > much_ns;
-        if (member->end_ns != TIME_UNKNOWN)
-            waited |= member->ends == ENDS_BY_SENDER && member->end_ns - member->start_ns > much_ns;
-        else {
-            is_unknown = 1;
+        is_unknown |= member->end_ns == TIME_UNKNOWN || member->ends == ENDS_BY_SENDER;
+        if (member->end_ns == TIME_UNKNOWN)
             waited |= !has_received(job, group, peer);
-        }
+        else
+            waited |= member->ends == ENDS_BY_SENDER && member->end_ns - member->start_ns > much_ns;
     }
     return is_unknown && waited;
 }
@@ -521,20 +523,6 @@ static int64_t lead_of(const struct place_matrix_source *source, int32_t at, int
 }
 
 /*
- * Whether the operation before may have continued beyond its recorded end for a large part of the following
- * own time: the end of a group is not known, or a link was slow at the end of a step, which not every
- * member's kernel shows.
- */
-static int may_go_on(const struct place_matrix_source *source, const struct job_operation *operation,
-                     int64_t own_ns, int within)
-{
-    int32_t before = operation->previous;
-    int64_t slow_ns = source->transfers[source->job->operations[before].instance].slow_ns;
-    return (!within && slow_ns > own_ns / HELD_PART) ||
-           (job_is_grouped(source->job, before) && has_open_end(source->job, operation));
-}
-
-/*
  * Whether the ranks leave an operation one after the other, which a trace of finished operations does not
  * show: the wait for those that are still in it is part of a later own time.
  */
@@ -544,6 +532,20 @@ static int is_left_in_turns(const struct job *job, const struct job_operation *o
         operation->previous >= 0 ? job->operations[operation->previous].function : operation->function;
     return job->finished_only && !function_is_full_exchange(function) &&
            !function_is_point_to_point(function);
+}
+
+/*
+ * Whether own time may contain the rest of what came before: of a group, of an operation that is left in
+ * turns, or of one at the end of a step that a slow link held, which not every member's kernel shows.
+ */
+static enum openness openness_of(const struct place_matrix_source *source,
+                                 const struct job_operation *operation, int64_t own_ns, int within)
+{
+    const struct job *job = source->job;
+    int64_t slow_ns = source->transfers[job->operations[operation->previous].instance].slow_ns;
+    if (job_is_grouped(job, operation->previous) && has_open_end(job, operation))
+        return OPEN_BY_OTHERS;
+    return is_left_in_turns(job, operation) || (!within && slow_ns > own_ns / HELD_PART) ? OPEN : OPEN_NOT;
 }
 
 /* Duration of the operation before, which the rank may compute beside. */
@@ -573,7 +575,8 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     const struct job_operation *operation = &job->operations[at];
     int64_t idle_ns = job_idle_time(job, operation), late_ns = job_lateness_in(job, operation, idle_ns);
     times->within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
-    if (may_hide_end(job, operation) && (!times->within || late_ns == TIME_UNKNOWN || late_ns * 2 < idle_ns))
+    int is_late = times->within && late_ns != TIME_UNKNOWN && late_ns * 2 >= idle_ns;
+    if (may_hide_end(job, operation) && !is_late)
         return;
     times->own[cell] =
         without_load(source->baseline, at, idle_ns < operation->own_ns ? idle_ns : operation->own_ns);
@@ -582,8 +585,8 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     times->bound[cell] = bound_of(source, at);
     times->lead[cell] = lead_of(source, at, times->bound[cell]);
     times->communicator[cell] = operation->communicator;
-    times->open[cell] = (unsigned char)(is_left_in_turns(job, operation) ||
-                                        may_go_on(source, operation, times->own[cell], times->within));
+    enum openness open = openness_of(source, operation, times->own[cell], times->within);
+    times->open[cell] = (unsigned char)(is_late && open == OPEN_BY_OTHERS ? OPEN_NOT : open);
 }
 
 const int32_t *place_times_operations(const struct place_times *times, const struct baseline *baseline,

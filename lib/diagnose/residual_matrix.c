@@ -199,7 +199,7 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
             if (apart_ns == TIME_UNKNOWN)
                 continue;
             sums->apart_ns[cell] += apart_ns;
-            if (place_matrix_is_open(matrix, unit, step))
+            if (place_matrix_open(matrix, unit, step))
                 continue;
             sums->known[cell]++;
             residuals->beyond[cell] += apart_ns;
@@ -221,7 +221,8 @@ static int64_t usual_of(struct place_matrix *matrix, const int64_t *values, cons
     size_t known = 0;
     for (size_t step = 0; step < matrix->steps; step++) {
         size_t cell = unit * matrix->steps + step;
-        if (matrix->value[cell] != TIME_UNKNOWN && matrix->others[cell] != TIME_UNKNOWN)
+        if (matrix->value[cell] != TIME_UNKNOWN && matrix->others[cell] != TIME_UNKNOWN &&
+            place_matrix_open(matrix, unit, step) != OPEN_BY_OTHERS)
             matrix->list[known++] = values[cell] - (others ? others[cell] : 0);
     }
     return pick_quantile(matrix->list, known, 0.5);

@@ -135,6 +135,13 @@ struct stays {
 struct stays *measure_stays(const struct job *job);
 
 /*
+ * Whether own time may contain the rest of the operation before. If it may (OPEN), it counts for the level
+ * over all steps but not for single steps; if it does because other ranks came late (OPEN_BY_OTHERS), for
+ * neither.
+ */
+enum openness { OPEN_NOT, OPEN, OPEN_BY_OTHERS };
+
+/*
  * Own times of ranks of a role at one place of the step, and what limits them. In nanoseconds; TIME_UNKNOWN
  * where there is none, also after a send or receive whose end no kernel records.
  */
@@ -153,8 +160,7 @@ struct place_times {
     int64_t *bound;        /* longest wait of another member of the operation; INT64_MAX: unknown */
     int64_t *lead;         /* shortest such wait, 0 if others arrived later; INT64_MAX: unknown */
     int32_t *communicator; /* communicator of the operation */
-    unsigned char *open;   /* the own time may contain the rest of an operation whose end is unknown or that a
-                              slow link held for other members */
+    unsigned char *open;   /* enum openness */
     unsigned char within;  /* the operation before the place belongs to the same step */
 };
 
@@ -234,11 +240,8 @@ void place_matrix_measure_alone(struct place_matrix *matrix, const struct place_
  */
 int64_t place_matrix_unit_excess(const struct place_matrix *matrix, size_t unit, size_t step);
 
-/*
- * Whether the own time of any member may contain something else (place_times.open). Such a cell counts for
- * the level over all steps but not for single steps.
- */
-int place_matrix_is_open(const struct place_matrix *matrix, size_t unit, size_t step);
+/* How far the own time of any member of a unit may contain something else. */
+enum openness place_matrix_open(const struct place_matrix *matrix, size_t unit, size_t step);
 
 /* Whether an excess is the host's, judged by how much later than the others its operations were enqueued. */
 int place_matrix_lateness_is(const struct place_matrix *matrix, int64_t late_ns, int64_t excess_ns);
@@ -453,6 +456,16 @@ int64_t explanation_search_least(const struct explanation_search *it, int32_t co
 /* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
                             struct explanation *fault);
+
+/* The member of a unit that was slowest in the marked steps of a fault. */
+int32_t explanation_search_slowest(const struct explanation_search *it, const struct explanation *fault);
+
+/*
+ * Whether each rank of a unit was slow in the marked steps of a fault, by at least half as much as each of a
+ * part of the unit.
+ */
+int explanation_search_are_all_slow(const struct explanation_search *it, const struct explanation *fault,
+                                    const struct explanation *part);
 
 /* -------------------- explain_steady.c -------------------- */
 

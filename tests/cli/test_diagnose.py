@@ -333,6 +333,15 @@ class Diagnose(Case):
                              ("compute", 6, first, period))
             self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.3)
 
+    def test_a_slow_receiver_in_exchanges_makes_no_gpu_slow(self):
+        """The other ranks of its host wait for it in exchanges whose ends are not recorded, in all steps."""
+        for rank, seed in ((5, 11), (7, 14)):
+            files, _ = self.simulate("--shape moe --ranks 16 --per-node 4 --layers 2 --steps 18 --sync-lag 1 "
+                                     f"--dialect chrome-v7 --seed {seed} --fault receive:{rank}:0:17:230%:*")
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", "-q", *files)
+            self.assertEqual([f for f in self.sure() if f["kind"] != "network"], [], (rank, seed))
+
     def test_a_healthy_exchange_of_which_lines_were_lost(self):
         """A small known delay does not make a large unexplained excess the rank's own, repeatedly."""
         files, _ = self.simulate("--shape moe --ranks 16 --per-node 4 --layers 3 --drop 0.016 --steps 11 "

@@ -88,3 +88,9 @@ class Score(Case):
         """It computes later, where its peers do not compute, since it waits for data whose arrival is not recorded."""
         ring = "--shape context --ranks 16 --per-node 4 --cp 4 --layers 3 --compute 5 --steps 18 --dialect chrome-v4 "
         self.assertEqual(self.named(ring + "--seed 77 --fault gpu-share:9:0:17:22:*"), [("compute", [9], None)])
+
+    def test_the_gpus_of_a_host_in_a_ring(self):
+        """Repairing the rank that passes data on to the next host gains nearly all, but the others are as slow."""
+        ring = "--shape context --ranks 16 --per-node 4 --cp 8 --layers 2 --steps 22 --network-gbs 25 --nvlink-gbs 200 "
+        self.assertEqual(self.named(ring + "--dialect chrome-v6 --seed 88 --fault throttle:node1:4:11:60:*"),
+                         [("compute", [4, 5, 6, 7], None)])

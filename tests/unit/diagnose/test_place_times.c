@@ -163,7 +163,7 @@ static void behind_an_open_end(void **state)
  * Before a step, a call to send to a peer and to receive from it. Neither has an end. If the peer had
  * arrived, there is nothing left of them in own time; if the rank waited for it for long, there may be.
  */
-static int is_open_behind(struct slow_job *played, enum end_kind ends, int64_t waited_ns)
+static int is_open_behind(struct slow_job *played, int is_sent, enum end_kind ends, int64_t waited_ns)
 {
     struct place_times times;
     const size_t after = SLOW * INSTANCES + IN_STEP * EACH;
@@ -174,20 +174,20 @@ static int is_open_behind(struct slow_job *played, enum end_kind ends, int64_t w
     receive->group = send->group;
     send->function = FUNCTION_SEND;
     receive->function = FUNCTION_RECV;
-    send->end_ns = TIME_UNKNOWN;
+    send->end_ns = is_sent ? kept[0].end_ns : TIME_UNKNOWN;
     receive->end_ns = waited_ns ? receive->start_ns + waited_ns : TIME_UNKNOWN;
     receive->ends = ends;
     instances[send->instance].sender = instances[receive->instance].receiver = SLOW;
     instances[send->instance].receiver = instances[receive->instance].sender = SLOW + 1;
     instances[send->instance].members = instances[receive->instance].members = 0;
     read(&times, played, ALL_UNITS, FIRST);
-    int is_open = times.open[SLOW * STEPS + IN_STEP];
+    enum openness open = times.open[SLOW * STEPS + IN_STEP];
     place_times_release(&times);
     instances[send->instance] = kept_instances[0];
     instances[receive->instance] = kept_instances[1];
     *send = kept[0];
     *receive = kept[1];
-    return is_open;
+    return open == OPEN_BY_OTHERS;
 }
 
 static void behind_an_exchange_without_ends(void **state)
@@ -195,11 +195,37 @@ static void behind_an_exchange_without_ends(void **state)
     struct slow_job played;
     start(&played, 0);
     const struct job_operation *next = operation_of(&played, SLOW, IN_STEP, FIRST);
-    assert_true(is_open_behind(&played, ENDS_UNKNOWN, 0));
-    assert_false(is_open_behind(&played, ENDS_BY_SENDER, 0));
-    assert_false(is_open_behind(&played, ENDS_BY_SENDER, next->own_ns / 4));
-    assert_true(is_open_behind(&played, ENDS_BY_SENDER, next->own_ns / 4 + 1));
-    assert_false(is_open_behind(&played, ENDS_BY_KERNEL, next->own_ns / 4 + 1));
+    for (int is_sent = 0; is_sent < 2; is_sent++) {
+        assert_true(is_open_behind(&played, is_sent, ENDS_UNKNOWN, 0));
+        assert_false(is_open_behind(&played, is_sent, ENDS_BY_SENDER, 0));
+        assert_false(is_open_behind(&played, is_sent, ENDS_BY_SENDER, next->own_ns / 4));
+        assert_true(is_open_behind(&played, is_sent, ENDS_BY_SENDER, next->own_ns / 4 + 1));
+        assert_false(is_open_behind(&played, is_sent, ENDS_BY_KERNEL, next->own_ns / 4 + 1));
+    }
+    slow_job_release(&played);
+}
+
+/* What had passed before the host enqueued the next operation is not the rest of the exchange. */
+static void a_late_host_behind_an_exchange(void **state)
+{
+    struct slow_job played;
+    struct place_times times;
+    start(&played, 1);
+    struct job_operation *before = &played.operations[SLOW * INSTANCES + IN_STEP * EACH];
+    const struct job_operation *next = operation_of(&played, SLOW, IN_STEP, SECOND);
+    before->function = FUNCTION_RECV;
+    before->ends = ENDS_BY_SENDER;
+    played.operations[SLOW * INSTANCES + IN_STEP * EACH - 1].group = before->group =
+        (int32_t)(before - played.operations) - 1;
+    played.job.instances[before->instance].sender = SLOW + 1;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        played.operations[next - played.operations].enqueued_ns =
+            is_late ? next->start_ns - 5 : before->end_ns;
+        before->start_ns = before->end_ns - next->own_ns;
+        read(&times, &played, ALL_UNITS, SECOND);
+        assert_int_equal(times.open[SLOW * STEPS + IN_STEP], is_late ? OPEN_NOT : OPEN_BY_OTHERS);
+        place_times_release(&times);
+    }
     slow_job_release(&played);
 }
 
@@ -287,6 +313,7 @@ int main(void)
                                        cmocka_unit_test(behind_an_open_end),
                                        cmocka_unit_test(behind_an_exchange_without_ends),
                                        cmocka_unit_test(behind_an_end_that_a_dump_tells),
+                                       cmocka_unit_test(a_late_host_behind_an_exchange),
                                        cmocka_unit_test(behind_a_slow_link),
                                        cmocka_unit_test(by_how_much_it_was_the_last),
                                        cmocka_unit_test(behind_a_root)};

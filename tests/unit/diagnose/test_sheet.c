@@ -179,8 +179,8 @@ static void several_ranks_are_one_unit(void **state)
     assert_int_equal(others_of(&five, 2, 1), 100); /* of 100, 120 */
     assert_int_equal(others_of(&five, 0, 2), 140); /* 120 is unknown */
     assert_int_equal(others_of(&five, 1, 2), 100); /* of 100, 140 */
-    assert_true(place_matrix_is_open(&five.place_matrix, 0, 3));
-    assert_false(place_matrix_is_open(&five.place_matrix, 0, 2));
+    assert_true(place_matrix_open(&five.place_matrix, 0, 3));
+    assert_false(place_matrix_open(&five.place_matrix, 0, 2));
     place_matrix_release(&five.place_matrix);
 }
 
