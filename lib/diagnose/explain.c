@@ -376,12 +376,14 @@ struct tally {
     const struct explanation_search *it;
     int64_t margin_ns;
     int64_t sum_ns;
-    int64_t hidden_ns;    /* part of it that may be unrecorded receives */
-    int64_t leaf_ns;      /* part of it after operations that others left later */
-    int64_t estimated_ns; /* part of it after ends that are estimated */
-    int64_t others_ns;    /* own time at all of its places, without the fault */
-    int64_t slower_ns;    /* part of it at places where the fault is noticeable */
-    int64_t doubted_ns;   /* part of it that is less than clocks may make of such ends */
+    int64_t hidden_ns;       /* part of it that may be unrecorded receives */
+    int64_t leaf_ns;         /* part of it after operations that others left later */
+    int64_t estimated_ns;    /* part of it after ends that are estimated */
+    int64_t others_ns;       /* own time at all of its places, without the fault */
+    int64_t slower_ns;       /* part of it at places where the fault is noticeable */
+    int64_t doubted_ns;      /* part of it that is less than clocks may make of such ends */
+    int64_t late_ns;         /* part of it before operations that were enqueued late */
+    int64_t late_doubted_ns; /* part of `late_ns` that is part of `doubted_ns` */
     int32_t rank;
     int is_steady;
     int64_t *by_tag;      /* [tag + 1] */
@@ -490,6 +492,17 @@ static int may_hide_receive(const struct job *job, const struct baseline *baseli
            (double)(operation->own_ns - fault_ns) > limit_of(LIMIT_HIDDEN_PAIR) * (double)least_ns;
 }
 
+static void count_doubt(struct tally *tally, const struct job_operation *at, int64_t fault_ns)
+{
+    const struct job *job = tally->it->source.job;
+    int64_t idle_ns = job_idle_time(job, at), late_ns = job_lateness_in(job, at, idle_ns);
+    int is_late = late_ns != TIME_UNKNOWN && late_ns * 2 >= idle_ns;
+    int is_doubted = fault_ns <= job_own_doubt(job, at, tally->is_steady);
+    tally->doubted_ns += is_doubted ? fault_ns : 0;
+    tally->late_ns += is_late ? fault_ns : 0;
+    tally->late_doubted_ns += is_late && is_doubted ? fault_ns : 0;
+}
+
 static void count_fault(void *context, int32_t operation, int64_t fault_ns)
 {
     struct tally *tally = context;
@@ -503,8 +516,7 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
         tally->margin_ns += arrival_margin_ns(tally->it->source.job, operation, fault_ns);
         tally->sum_ns += fault_ns;
         tally->estimated_ns += job_is_own_estimated(tally->it->source.job, at) ? fault_ns : 0;
-        tally->doubted_ns +=
-            fault_ns <= job_own_doubt(tally->it->source.job, at, tally->is_steady) ? fault_ns : 0;
+        count_doubt(tally, at, fault_ns);
         tally->hidden_ns +=
             may_hide_receive(tally->it->source.job, tally->it->source.baseline, at, fault_ns) ? fault_ns : 0;
         tally->leaf_ns += may_be_leaf(tally->it->source.job, at, fault_ns) ? fault_ns : 0;
@@ -537,6 +549,7 @@ static int explaining_locate(struct explanation_search *it, struct explanation *
         if (!fault->is_steady)
             fault->slower_part = tally.others_ns > 0 ? ratio_of(tally.slower_ns, tally.others_ns) : 1;
         fault->doubted_part = ratio_of(tally.doubted_ns, tally.sum_ns);
+        fault->late_doubted_part = ratio_of(tally.late_doubted_ns, tally.late_ns);
     }
     free(tally.by_tag);
     free(tally.by_position);

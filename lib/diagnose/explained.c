@@ -143,8 +143,9 @@ static void ask(const struct findings *findings, struct finding *finding,
         fmax(job_lacks_stage_p2p(job) && finding->kind != FINDING_HOST ? explanation->hidden_part : NOT_ASKED,
              may_be_one(explanation, job) ? explanation->common_part : NOT_ASKED));
     finding_ask(findings, finding, RULE_EARLY_ENDS,
-                fmax(job->finished_only ? explanation->leaf_part : NOT_ASKED,
-                     explanation->on_estimates ? explanation->doubted_part : NOT_ASKED));
+                fmax(fmax(job->finished_only ? explanation->leaf_part : NOT_ASKED,
+                          explanation->on_estimates ? explanation->doubted_part : NOT_ASKED),
+                     finding->kind == FINDING_HOST ? explanation->late_doubted_part : NOT_ASKED));
     finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));
     finding_ask(findings, finding, RULE_LOST_RECORDS, lacks_records(explanation, job));
     finding_ask(findings, finding, RULE_ESTIMATED,

@@ -43,11 +43,12 @@ struct explanation {
                          sooner on some ranks */
     int is_on_trial;  /* accepted without enough gain, as it may be hidden behind another */
     int on_estimates; /* most of it is own time after ends that are estimated */
-    double doubted_part; /* the part of it that clocks, which may be off, may make of such ends */
-    double most_part;    /* the largest part of an own time that the fault may be */
-    double certainty;    /* log odds, after penalties */
-    int64_t gain_ns;     /* gain of the job by replay: its part of the gain of all explanations */
-    int64_t alone_ns;    /* gain of the job by replay if nothing else is slow */
+    double doubted_part;      /* the part of it that clocks, which may be off, may make of such ends */
+    double late_doubted_part; /* same, of its part before operations that were enqueued late */
+    double most_part;         /* the largest part of an own time that the fault may be */
+    double certainty;         /* log odds, after penalties */
+    int64_t gain_ns;          /* gain of the job by replay: its part of the gain of all explanations */
+    int64_t alone_ns;         /* gain of the job by replay if nothing else is slow */
     int64_t
         margin_ns;   /* time by which its ranks arrived after all others: the direct loss of their partners */
     int64_t slow_ns; /* excess of its ranks in its steps, limited to what others waited; mean over roles */
