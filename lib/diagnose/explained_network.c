@@ -495,8 +495,8 @@ static int may_have_waited(const struct explaining_network *it, const struct slo
 /* Whether it was slow from the first step on and not to the last: connections may still have ramped up. */
 static int may_connect(const struct explaining_network *it, const struct slow_network *found)
 {
-    return !found->slow_links && !found->is_steady && found->steps.period == 1 &&
-           found->steps.first <= it->baseline->first_step;
+    return !found->is_steady && found->steps.period == 1 && found->steps.first <= it->baseline->first_step &&
+           found->steps.last < it->baseline->step_count - 1;
 }
 
 /* Whether the transfers of the most certain group were longer because they carried more data. */
