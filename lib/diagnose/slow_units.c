@@ -262,24 +262,40 @@ static void measure_bytes(const struct choosing *it, double *bytes)
     }
 }
 
+/* The slowest of the groups that are slow, and the least bytes that any of these transfers. */
+struct slowest {
+    double value;
+    double bytes;
+    double least_bytes;
+};
+
 /*
- * A group is evidence for a unit if it is not hardly slower than the slowest. One that is not slow is
- * evidence against it as far as it transfers as much data as any slow group: a short message may take as long
- * on a slow link, because it waits for the latency, not for the bandwidth.
+ * Whether a group is not hardly slower than the slowest one. That may be slower in proportion if it transfers
+ * less data: few bytes wait longer for those before them.
  */
-static double weight_of_group(const struct choosing *it, const struct item *item, double most, double bytes,
-                              double least_bytes)
+static int is_about_as_slow(const struct item *item, const struct slowest *slowest, double bytes)
 {
-    if (it->found->has[item->group] && item->value >= NOT_SLOW * most)
+    return bytes > slowest->bytes || item->value >= NOT_SLOW * slowest->value;
+}
+
+/*
+ * A group is evidence for a unit if it is about as slow as the slowest. One that is not slow is evidence
+ * against it as far as it transfers as much data as any slow group: a short message may take as long on a
+ * slow link, because it waits for the latency, not for the bandwidth.
+ */
+static double weight_of_group(const struct choosing *it, const struct item *item,
+                              const struct slowest *slowest, double bytes)
+{
+    if (it->found->has[item->group] && is_about_as_slow(item, slowest, bytes))
         return 1;
-    if (item->value >= COMMON_PART * most)
+    if (item->value >= COMMON_PART * slowest->value)
         return 0;
-    return bytes < least_bytes ? -NOT_SLOW * bytes / least_bytes : -NOT_SLOW;
+    return bytes < slowest->least_bytes ? -NOT_SLOW * bytes / slowest->least_bytes : -NOT_SLOW;
 }
 
 static void add_groups(struct choosing *it, double *bytes)
 {
-    double most = 0, least_bytes = INFINITY;
+    struct slowest slowest = {.least_bytes = INFINITY};
     size_t first = it->count;
     measure_bytes(it, bytes);
     for (size_t group = 0; group < it->groups->count; group++) {
@@ -287,14 +303,16 @@ static void add_groups(struct choosing *it, double *bytes)
         if (isnan(middle))
             continue;
         it->items[it->count++] = (struct item){.sender = -1, .receiver = -1, .group = group, .value = middle};
-        if (it->found->has[group] && middle > most)
-            most = middle;
-        if (it->found->has[group] && bytes[group] < least_bytes)
-            least_bytes = bytes[group];
+        if (!it->found->has[group])
+            continue;
+        if (middle > slowest.value) {
+            slowest.value = middle;
+            slowest.bytes = bytes[group];
+        }
+        slowest.least_bytes = fmin(slowest.least_bytes, bytes[group]);
     }
-    for (size_t i = first; most > 0 && i < it->count; i++)
-        it->items[i].weight =
-            weight_of_group(it, &it->items[i], most, bytes[it->items[i].group], least_bytes);
+    for (size_t i = first; slowest.value > 0 && i < it->count; i++)
+        it->items[i].weight = weight_of_group(it, &it->items[i], &slowest, bytes[it->items[i].group]);
 }
 
 /* -------------------- units -------------------- */
