@@ -244,28 +244,14 @@ static int is_scattered(const struct level *level)
 /* A rank that computes longer takes less at few places: at least this part of its excess remains. */
 static const double LEAST_NET = 2.0 / 3;
 
-/* What remains of the excess of a rank if the places where it takes less than the others count, too. */
-static int64_t net_of(const struct level *level)
-{
-    return level->usual_ns > level->apart_ns ? level->usual_ns : level->apart_ns;
-}
-
 /*
  * Whether a rank computes later rather than longer: at some places less than the others, and much of its
  * excess at others is that. So do ranks that wait elsewhere than their peers.
  */
 static int is_displaced(const struct level *level)
 {
-    return !level_is_hosts(level) && (double)net_of(level) < LEAST_NET * (double)level->more_ns;
-}
-
-/*
- * The leads of a displaced rank count if it is slower even so: they do not contain what it computed while it
- * waited.
- */
-static int may_lead(const struct level *level)
-{
-    return !is_displaced(level) || is_slower_place(net_of(level), level->others_ns);
+    int64_t net_ns = level->usual_ns > level->apart_ns ? level->usual_ns : level->apart_ns;
+    return !level_is_hosts(level) && (double)net_ns < LEAST_NET * (double)level->more_ns;
 }
 
 /* Proposes that a unit, one of those of a role, was slow in all steps. */
@@ -277,13 +263,10 @@ static void propose_steady(struct explanation_search *it, size_t number, size_t 
     const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
     const struct level *level = &residuals->level[at];
     size_t unit = (size_t)residuals->unit[at];
-    if (it->mostly[number][unit])
+    if (it->mostly[number][unit] || is_displaced(level))
         return;
-    double by_level = 0, by_lead = 0;
-    if (!is_displaced(level))
-        by_level = fmax(level_likelihood(it, role, number, at), places_likelihood(it, role, number, at));
-    if (number == 0 && may_lead(level))
-        by_lead = lead_likelihood(it, role, at);
+    double by_level = fmax(level_likelihood(it, role, number, at), places_likelihood(it, role, number, at));
+    double by_lead = number == 0 ? lead_likelihood(it, role, at) : 0;
     if (by_level <= 0 && by_lead <= 0)
         return;
     struct explanation next = {

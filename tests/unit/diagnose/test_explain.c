@@ -107,28 +107,6 @@ static void last_in_all_steps(void **state)
     release(&played, &found);
 }
 
-/*
- * It computes less before the second: in sum 600 more of 8000, or 100 more. The latter may be the same work
- * at another time. All others wait for it in the first either way.
- */
-static void last_and_then_early(void **state)
-{
-    for (int less_ns = 900; less_ns <= 1400; less_ns += 500) {
-        struct slow_ranks slow = {.is_hosts = 0};
-        struct slow_job played;
-        struct explanations found;
-        slow_ranks_add(&slow, 5, 1, 0, STEPS - 1, 1, 1500);
-        for (int step = 0; step < STEPS; step++)
-            slow.second_ns[5][step] = -less_ns;
-        explain(&slow, &played, &found, less_ns == 900);
-        if (found.count) {
-            assert_true(explanation_has_rank(&found.items[0], 5));
-            assert_true(found.items[0].is_steady && found.items[0].is_last);
-        }
-        release(&played, &found);
-    }
-}
-
 /* As long as the rank before, but another rank in each step. */
 static void last_by_turns(void **state)
 {
@@ -346,7 +324,6 @@ int main(void)
                                        cmocka_unit_test(what_costs_little),
                                        cmocka_unit_test(all_at_once),
                                        cmocka_unit_test(last_in_all_steps),
-                                       cmocka_unit_test(last_and_then_early),
                                        cmocka_unit_test(last_by_turns),
                                        cmocka_unit_test(a_host_that_is_a_stage),
                                        cmocka_unit_test(stages_with_more_work),
