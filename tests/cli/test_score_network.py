@@ -26,7 +26,7 @@ class ScoreNetwork(Case):
     def test_interface_from_the_start(self):
         """There are no earlier steps to compare with, but other senders of the same operations."""
         (finding,) = self.believed("--fault net:2,3:0:23:15%:*")
-        self.assertEqual(("network", [2, 3], "medium"), (finding["kind"], finding["ranks"], finding["confidence"]))
+        self.assertEqual(("network", [2, 3], "high"), (finding["kind"], finding["ranks"], finding["confidence"]))
         self.assertEqual(23, finding["last_step"])
 
     def check_cost(self, finding, least, most):

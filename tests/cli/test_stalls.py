@@ -171,7 +171,7 @@ class Stalls(Case):
         job = Job()
         job.slow(3, 0, range(TRAINING_STEPS))
         rows = self.judge(job)
-        self.check(rows, {(3, 0): ("not confirmed", 1, TRAINING_STEPS - 1)})
+        self.check(rows, {(3, 0): ("slow link", 1, TRAINING_STEPS - 1)})
         self.assertAlmostEqual(rows[3, 0]["usual_wait_us_mean"], USUAL_US, delta=USUAL_US * 0.04)
 
     def test_warm_up_is_no_fault(self):
