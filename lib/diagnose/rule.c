@@ -108,7 +108,8 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_EARLY_ENDS] = {"early-ends", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                          "traces with estimated end times, or with finished operations only",
                          "the share of the fault that is less, in each operation, than the clocks of its "
-                         "ranks may be off, or "
+                         "ranks may be off (of a late host also the share of its part before operations "
+                         "that were enqueued late), or "
                          "that follows an AllReduce that another rank left later by half of it, or may have: "
                          "a rank of a host "
                          "whose clock does not tell arrived as much after others of that host",
