@@ -640,7 +640,7 @@ double transfer_groups_middle(const struct transfer_groups *groups, size_t group
 /* Thresholds for naming a unit. */
 struct network_limits {
     double certainty;
-    double times;    /* for groups that are slow in all steps: minimum ratio to their sisters */
+    double times;    /* for what is slow in all steps: minimum ratio to its sisters */
     double pause_ns; /* so much longer took no healthy transfer, in any step */
     /* Borrowed: [step], 1: by far longer than usual, 0: not, -1: its duration is not known; NULL: none is. */
     const signed char *longer;

@@ -467,19 +467,12 @@ static int is_slow_in_all(const struct transfer_groups *groups, size_t group, co
     return 1;
 }
 
-/*
- * In all steps, links must be slow by this factor. In slow moments, healthy links are (recorded hosts), but
- * in no job all the time.
- */
-static const double TIMES_IN_ALL = 1.5;
-
 /* Whether a group is slow enough in these steps to be told. */
 static int is_slow(const struct transfer_groups *groups, size_t group, int is_steady,
                    const struct step_set *set, double least, double *list)
 {
     if (is_steady)
-        return groups->items[group].apart >=
-               log(groups->items[group].kind == TRANSFER_GROUP ? least : TIMES_IN_ALL);
+        return groups->items[group].apart >= log(least);
     return transfer_groups_middle(groups, group, 0, set, list) > 0;
 }
 
