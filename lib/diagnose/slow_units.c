@@ -226,8 +226,7 @@ static int is_of_surest(const struct choosing *it, const struct item *item)
 
 /*
  * Links are compared with the slowest one of the most certain group. Others may be slower by their kind of
- * operation: few bytes wait longer for those before them. A link that is less slow speaks for a unit that has
- * it if its sender or receiver is slow for certain.
+ * operation: few bytes wait longer for those before them.
  */
 static void weigh_links(const struct choosing *it)
 {
@@ -237,9 +236,8 @@ static void weigh_links(const struct choosing *it)
             most = it->items[i].value;
     for (size_t i = 0; most > 0 && i < it->count; i++)
         it->items[i].weight = it->items[i].value >= COMMON_PART * most ? 1
-                              : it->items[i].value < NOT_SLOW * most   ? -1
-                              : is_of_slow_side(it, &it->items[i])     ? COMMON_PART
-                                                                       : 0;
+                              : it->items[i].value >= NOT_SLOW * most  ? 0
+                                                                       : -1;
 }
 
 /* -------------------- groups -------------------- */

@@ -196,25 +196,6 @@ static void one_receiver(void **state)
     search_free(search);
 }
 
-/* What rank 4 sends to rank 0 takes ten times as long, what rank 12 sends to it twice: they share rank 0. */
-static void a_receiver_of_unequal_links(void **state)
-{
-    struct search *search = search_new();
-    (void)state;
-    sent_init(&search->sent, 16, 4, 1, 0, SENT_STEPS - 1);
-    for (size_t i = 0; i < search->sent.edges.count; i++) {
-        if (search->sent.items[i].sender == 4)
-            search->sent.items[i].receiver = 0;
-        if (search->sent.items[i].sender == 12)
-            search->sent.items[i].wait_ns *= 2;
-    }
-    assert_true(search_find(search));
-    assert_int_equal(search->found.unit, NETWORK_RANK);
-    assert_true(search->found.receives && search->found.may[0]);
-    assert_int_equal(search->found.count, 1);
-    search_free(search);
-}
-
 /* Hosts 0 and 1 (ranks 0 to 7) send to hosts 2 and 3 through a switch, and back. */
 static void all_links_of_a_switch(void **state)
 {
@@ -307,14 +288,12 @@ int main(void)
                                        cmocka_unit_test(all_that_a_host_sends),
                                        cmocka_unit_test(all_links),
                                        cmocka_unit_test(one_sender_in_all_steps),
-
                                        cmocka_unit_test(one_sender_in_most_steps),
                                        cmocka_unit_test(one_of_two_in_all_steps),
                                        cmocka_unit_test(one_sender_in_all_steps_but_one),
                                        cmocka_unit_test(slow_in_the_warm_up),
                                        cmocka_unit_test(one_sender_in_every_third_step),
                                        cmocka_unit_test(one_receiver),
-                                       cmocka_unit_test(a_receiver_of_unequal_links),
                                        cmocka_unit_test(all_links_of_a_switch),
                                        cmocka_unit_test(all_links_of_a_switch_in_all_steps),
                                        cmocka_unit_test(links_of_a_switch_without_others),
