@@ -539,21 +539,33 @@ static int is_of(const struct finding *finding, const struct slow_network *found
     return shared * 2 > step_set_count(&found->steps);
 }
 
+/* A late rank that costs at least this many times as much explains that its links are slow. */
+enum { TIMES_OF_AFTER_EFFECT = 10 };
+
 /*
- * Whether another finding explains the slowness where no network steps show the link: one of at least medium
- * confidence, or a late rank that costs half as much, because a contended GPU transfers slowly, too.
+ * Whether a finding of ranks that may be those of the network, in most of its steps, explains the slowness:
+ * where no network steps show the link, one of at least medium confidence, or a late rank that costs half as
+ * much, because a contended GPU transfers slowly, too. Links that network steps show to be slow are an
+ * after-effect only of a rank that was late by far more: a connection that was idle starts slowly.
  */
+static int explains(const struct finding *finding, const struct slow_network *found, int64_t gain_ns)
+{
+    int is_late = finding->kind<FINDING_NETWORK, is_sure = finding->confidence> CONFIDENCE_LOW;
+    if (found->slow_links)
+        return is_late && is_sure && finding->lost_ns / TIMES_OF_AFTER_EFFECT >= gain_ns;
+    return is_sure || (is_late && finding->lost_ns * 2 >= gain_ns);
+}
+
+/* Whether another finding explains the slowness. */
 static int is_told(const struct explaining_network *it, const struct slow_network *found, int64_t gain_ns)
 {
     const struct findings *findings = it->findings;
-    for (size_t i = 0; !found->slow_links && i < findings->count; i++) {
+    for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         /* What is wrong in all steps does not explain what changes. */
         int is_in_all = !found->is_steady && finding->first_step <= it->baseline->first_step &&
                         finding->last_step == it->job->step_count - 1 && finding->period < 2;
-        if (is_of(finding, found, it->job->rank_count) && !is_in_all &&
-            (finding->confidence > CONFIDENCE_LOW ||
-             (finding->kind < FINDING_NETWORK && finding->lost_ns * 2 >= gain_ns)))
+        if (!is_in_all && explains(finding, found, gain_ns) && is_of(finding, found, it->job->rank_count))
             return 1;
     }
     return 0;

@@ -12,6 +12,7 @@ CONSTANTS = [
     ("lib/report/diagnose_notes.c", "TIMES_OF_OTHERS = 2", "twice as long as the own time of any other rank without a finding did"),
     ("lib/diagnose/account.c", "STEPS_WITHOUT_FINDING = 3", "without a finding, of which three are needed"),
     ("lib/diagnose/account.c", "LEAST_SIMULTANEOUS = 0.1", "the sum of the costs, by a tenth and more than noise"),
+    ("lib/diagnose/explained_network.c", "TIMES_OF_AFTER_EFFECT = 10", "late in most of the same steps and cost at least ten times"),
     ("lib/diagnose/explain.c", "ENOUGH_PART = 0.8", "without which the job gains four fifths of the maximum"),
     ("lib/diagnose/explain_search.c", "LEAST_ALWAYS = 3", "by three standard deviations and ahead-many times"),
     ("lib/diagnose/scan.c", "LEAST_STEPS = 3, MOST_PERIOD = 64", "every Nth step up to 64, with at least three steps"),

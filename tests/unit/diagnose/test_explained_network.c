@@ -220,6 +220,33 @@ static void the_receivers_were_late(void **state)
     sending_free(sending);
 }
 
+/* Its host was late in the same steps: what costs a tenth of that is an after-effect, if the finding is sure.
+ */
+static void the_sender_was_late_by_far_more(void **state)
+{
+    static const struct {
+        enum confidence confidence;
+        int last, times, is_found;
+    } cases[] = {{CONFIDENCE_MEDIUM, LATE_LAST, 11, 0},
+                 {CONFIDENCE_MEDIUM, LATE_LAST, 9, 1},
+                 {CONFIDENCE_LOW, LATE_LAST, 11, 1},
+                 {CONFIDENCE_MEDIUM, LATE_FIRST, 11, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sending *sending = sending_new(RANKS, NIC, NIC_RANKS, LATE_FIRST, LATE_LAST);
+        struct finding *late = findings_add(&sending->findings);
+        late->kind = FINDING_HOST;
+        late->rank = NIC;
+        late->first_step = LATE_FIRST;
+        late->last_step = cases[i].last;
+        late->confidence = cases[i].confidence;
+        late->lost_ns = (int64_t)cases[i].times * EACH * (LATE_LAST - LATE_FIRST + 1) * SLOW_NS;
+        take(sending);
+        assert_int_equal(sending->findings.count, 1 + cases[i].is_found);
+        sending_free(sending);
+    }
+}
+
 /* The certainty for a rank that is slow in four steps, if every so many links of others are for a moment. */
 static double certainty_of_four_steps(int moments)
 {
@@ -395,6 +422,7 @@ int main(void)
                                        cmocka_unit_test(the_way_may_be_longer),
                                        cmocka_unit_test(most_have_no_others),
                                        cmocka_unit_test(the_receivers_were_late),
+                                       cmocka_unit_test(the_sender_was_late_by_far_more),
                                        cmocka_unit_test(one_is_slow_in_four_steps),
                                        cmocka_unit_test(one_pauses_once),
                                        cmocka_unit_test(one_is_far_ahead_in_longer_steps),
