@@ -112,9 +112,9 @@ static double x_of(const struct plot *plot, size_t dot)
     return LEFT + ((double)dot + 0.5) * width_of(plot);
 }
 
-static double y_of(const struct plot *plot, int64_t time_ns)
+static double y_of(const struct plot *plot, double time_ns)
 {
-    double part = fmax((double)time_ns / plot->top_ns, 0);
+    double part = fmax(time_ns / plot->top_ns, 0);
     return HEIGHT - BOTTOM - part * (HEIGHT - BOTTOM - TOP);
 }
 
@@ -149,7 +149,7 @@ static int put_times(struct buffer *page, const struct plot *plot)
     int failed = 0;
     for (int i = 0; !failed && i * plot->tick_ns <= plot->top_ns * 1.001; i++) {
         double ns = i * plot->tick_ns;
-        double y = y_of(plot, (int64_t)ns);
+        double y = y_of(plot, ns);
         failed = buffer_printf(page,
                                "<path class=\"grid\" d=\"M%d %.1fH%d\"/>"
                                "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
@@ -193,10 +193,11 @@ static int put_range(struct buffer *page, const struct plot *plot)
             return -1;
         for (size_t at = i; at < end; at++)
             if (buffer_printf(page, "%c%.1f %.1f", at == i ? 'M' : 'L', x_of(plot, at),
-                              y_of(plot, plot->dots[at].high_ns)))
+                              y_of(plot, (double)plot->dots[at].high_ns)))
                 return -1;
         for (size_t at = end; at > i; at--)
-            if (buffer_printf(page, "L%.1f %.1f", x_of(plot, at - 1), y_of(plot, plot->dots[at - 1].low_ns)))
+            if (buffer_printf(page, "L%.1f %.1f", x_of(plot, at - 1),
+                              y_of(plot, (double)plot->dots[at - 1].low_ns)))
                 return -1;
         if (buffer_append_text(page, "Z\"/>\n"))
             return -1;
@@ -211,8 +212,8 @@ static int put_line(struct buffer *page, const struct plot *plot, const char *na
         return -1;
     for (size_t i = 0; i < plot->count; i++) {
         int64_t time_ns = *(const int64_t *)(const void *)((const char *)&plot->dots[i] + offset);
-        if (time_ns != TIME_UNKNOWN &&
-            buffer_printf(page, "%c%.1f %.1f", is_down ? 'L' : 'M', x_of(plot, i), y_of(plot, time_ns)))
+        if (time_ns != TIME_UNKNOWN && buffer_printf(page, "%c%.1f %.1f", is_down ? 'L' : 'M', x_of(plot, i),
+                                                     y_of(plot, (double)time_ns)))
             return -1;
         is_down = time_ns != TIME_UNKNOWN;
     }
@@ -241,8 +242,8 @@ static int put_dots(struct buffer *page, const struct plot *plot)
         if (dot->mine_ns == TIME_UNKNOWN)
             continue;
         failed = buffer_printf(page, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\">",
-                               dot->marked ? "mine out" : "mine", x_of(plot, i), y_of(plot, dot->mine_ns),
-                               radius) ||
+                               dot->marked ? "mine out" : "mine", x_of(plot, i),
+                               y_of(plot, (double)dot->mine_ns), radius) ||
                  append_dot(&text, plot, dot) || html_put(page, "title", &text) ||
                  buffer_append_text(page, "</circle>\n");
     }

@@ -200,6 +200,9 @@ static void a_chart_of_many_steps(void **state)
     assert_has(&page, "<title>steps 498 to 500: 9223372037 s</title>");
     assert_int_equal(count_of(&page, "<title>"), 334);
     assert_true(count_of(&page, "class=\"grid\"") <= 6);
+    /* The last one, at the top, is above what 64 bits hold. */
+    assert_has(&page, "class=\"grid\" d=\"M62 14.0H708\"");
+    assert_has(&page, ">1e+10 s</tspan>");
     buffer_release(&page);
     free(mine);
 }
