@@ -496,7 +496,7 @@ static void count_doubt(struct tally *tally, const struct job_operation *at, int
 {
     const struct job *job = tally->it->source.job;
     int64_t idle_ns = job_idle_time(job, at), late_ns = job_lateness_in(job, at, idle_ns);
-    int is_late = late_ns != TIME_UNKNOWN && late_ns * 2 >= idle_ns;
+    int is_late = is_late_launch(late_ns, idle_ns);
     int is_doubted = fault_ns <= job_own_doubt(job, at, tally->is_steady);
     tally->doubted_ns += is_doubted ? fault_ns : 0;
     tally->late_ns += is_late ? fault_ns : 0;

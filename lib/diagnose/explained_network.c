@@ -504,6 +504,8 @@ static int carries_more(const struct explaining_network *it, const struct slow_n
                         const struct measured *measured)
 {
     double bytes[2] = {0}, count[2] = {0};
+    if (found->slow_links || found->is_steady)
+        return 0;
     for (size_t i = 0; i < it->job->instance_count; i++) {
         const struct job_instance *instance = &it->job->instances[i];
         int is_in = step_set_has(&found->steps, instance->step);
@@ -512,7 +514,7 @@ static int carries_more(const struct explaining_network *it, const struct slow_n
         bytes[is_in] += (double)job_member(it->job, instance, 0)->bytes;
         count[is_in]++;
     }
-    return !found->slow_links && !found->is_steady && count[0] > 0 && count[1] > 0 && bytes[0] > 0 &&
+    return count[0] > 0 && count[1] > 0 && bytes[0] > 0 &&
            bytes[1] * count[0] / (bytes[0] * count[1]) >=
                times_of(measured->slowness.transfer_ns, measured->cut_ns);
 }
@@ -550,7 +552,8 @@ enum { TIMES_OF_AFTER_EFFECT = 10 };
  */
 static int explains(const struct finding *finding, const struct slow_network *found, int64_t gain_ns)
 {
-    int is_late = finding->kind<FINDING_NETWORK, is_sure = finding->confidence> CONFIDENCE_LOW;
+    int is_late = finding->kind < FINDING_NETWORK;
+    int is_sure = finding->confidence > CONFIDENCE_LOW;
     if (found->slow_links)
         return is_late && is_sure && finding->lost_ns / TIMES_OF_AFTER_EFFECT >= gain_ns;
     return is_sure || (is_late && finding->lost_ns * 2 >= gain_ns);

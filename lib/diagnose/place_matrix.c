@@ -564,6 +564,11 @@ static int64_t without_load(const struct baseline *baseline, int32_t at, int64_t
     return rest_ns > 0 ? rest_ns : 0;
 }
 
+int is_late_launch(int64_t late_ns, int64_t idle_ns)
+{
+    return late_ns != TIME_UNKNOWN && late_ns * 2 >= idle_ns;
+}
+
 static void read_cell(struct place_times *times, const struct place_matrix_source *source, size_t cell,
                       int32_t at)
 {
@@ -575,7 +580,7 @@ static void read_cell(struct place_times *times, const struct place_matrix_sourc
     const struct job_operation *operation = &job->operations[at];
     int64_t idle_ns = job_idle_time(job, operation), late_ns = job_lateness_in(job, operation, idle_ns);
     times->within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
-    int is_late = times->within && late_ns != TIME_UNKNOWN && late_ns * 2 >= idle_ns;
+    int is_late = times->within && is_late_launch(late_ns, idle_ns);
     if (may_hide_end(job, operation) && !is_late)
         return;
     times->own[cell] =

@@ -38,7 +38,7 @@ static int by_pair(const void *a, const void *b)
     const struct pair_time *left = a, *right = b;
     if (left->pair != right->pair)
         return left->pair < right->pair ? -1 : 1;
-    return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
+    return compare_integers(left->time_ns, right->time_ns);
 }
 
 /*

@@ -162,10 +162,9 @@ static int64_t part_of_host_always(const struct place_matrix *matrix, int64_t la
 }
 
 /*
- * The part of an excess over the others (and over `quiet_ns`) that lies before the operation was enqueued. It
- * counts only as far as others waited for it. So lateness that the rank inherits does not count, nor does
- * lateness that delays nobody. It is negative if the rank enqueued earlier than the others, so that noise
- * cancels.
+ * The part of an excess over the others (and over `quiet_ns`) that lies before the operation was enqueued, as
+ * far as others waited for it: what the rank inherits, or what delays nobody, does not count. Negative if the
+ * rank enqueued earlier than the others: then noise cancels in a sum.
  */
 static int64_t late_launch(const struct place_matrix *matrix, size_t unit, size_t step, int64_t quiet_ns)
 {

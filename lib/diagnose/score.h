@@ -142,6 +142,9 @@ struct stays *measure_stays(const struct job *job);
  */
 enum openness { OPEN_NOT, OPEN, OPEN_BY_OTHERS };
 
+/* Whether half of an own time and more had passed when the operation was enqueued; TIME_UNKNOWN: no. */
+int is_late_launch(int64_t late_ns, int64_t idle_ns);
+
 /*
  * Own times of ranks of a role at one place of the step, and what limits them. In nanoseconds; TIME_UNKNOWN
  * where there is none, also after a send or receive whose end no kernel records.

@@ -20,16 +20,22 @@ struct measured {
     int64_t by_rank[RANKS];
 };
 
+/* Plays a job with slow ranks, and compares them. */
+static void play(struct measured *measured, const struct slow_ranks *slow)
+{
+    slow_job_init(&measured->played, slow);
+    assert_int_equal(residual_matrices_init(measured->residual_matrices, &measured->played.source,
+                                            &measured->played.partitions, 0),
+                     0);
+}
+
 static void measure(struct measured *measured, int is_hosts, int first, int last)
 {
     struct slow_ranks slow = {.is_hosts = is_hosts};
     *measured = (struct measured){.steps = {0}};
     slow_ranks_add(&slow, SLOW, 1, first, last, 1, SLOW_NS);
-    slow_job_init(&measured->played, &slow);
+    play(measured, &slow);
     assert_int_equal(measured->played.baseline.role_count, 1);
-    assert_int_equal(residual_matrices_init(measured->residual_matrices, &measured->played.source,
-                                            &measured->played.partitions, 0),
-                     0);
 }
 
 static void release(struct measured *measured)
@@ -221,10 +227,7 @@ static void each_step_tells_its_own_amount(void **state)
     struct measured measured = {.steps = {0}};
     slow_ranks_add(&slow, SLOW, 1, 0, STEPS - 1, 1, SLOW_NS);
     slow_ranks_add(&slow, SLOW, 1, FIRST, LAST, 1, 3 * SLOW_NS);
-    slow_job_init(&measured.played, &slow);
-    assert_int_equal(residual_matrices_init(measured.residual_matrices, &measured.played.source,
-                                            &measured.played.partitions, 0),
-                     0);
+    play(&measured, &slow);
     take_fault(&measured, 0, 1, 1, STEPS - 1);
     for (int step = 1; step < STEPS; step++)
         assert_near(measured.by_step[step], step >= FIRST && step <= LAST ? 4 * SLOW_NS : SLOW_NS);
@@ -239,10 +242,7 @@ static void nothing_is_given_at_other_places(void **state)
     slow_ranks_add(&slow, SLOW, 1, 0, STEPS - 1, 1, SLOW_NS);
     for (int step = 0; step < STEPS; step++)
         slow.second_ns[SLOW][step] = -SLOW_NS / 2;
-    slow_job_init(&measured.played, &slow);
-    assert_int_equal(residual_matrices_init(measured.residual_matrices, &measured.played.source,
-                                            &measured.played.partitions, 0),
-                     0);
+    play(&measured, &slow);
     take_fault(&measured, 0, 1, 1, STEPS - 1);
     for (int step = 1; step < STEPS; step++)
         assert_near(measured.by_step[step], SLOW_NS);
