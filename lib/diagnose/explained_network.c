@@ -581,12 +581,12 @@ static int is_told(const struct explaining_network *it, const struct slow_networ
 static int take(struct explaining_network *it, const struct slow_network *found)
 {
     struct measured measured;
-    if (!found->count)
+    if (!found->count || may_connect(it, found) || has_durations_only(it, found) ||
+        may_have_waited(it, found))
         return 0;
     if (measure(it, found, &measured))
         return -1;
-    if (measured.own_ns * 2 > measured.slowness.slow_ns || may_have_waited(it, found) ||
-        has_durations_only(it, found) || carries_more(it, found, &measured) || may_connect(it, found) ||
+    if (measured.own_ns * 2 > measured.slowness.slow_ns || carries_more(it, found, &measured) ||
         is_told(it, found, measured.gain_ns))
         return 0;
     struct finding *finding = findings_add(it->findings);
