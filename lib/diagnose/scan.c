@@ -174,6 +174,12 @@ double scan_expected(int32_t steps)
 /* A row and its strongest steps: a recurring fault shows in at least two of them. */
 enum { STRONGEST = 12 };
 
+/* Steps that recur, which contain two of the strongest. */
+struct phase {
+    int32_t period;
+    int32_t first;
+};
+
 struct scan {
     const double *row;
     const int32_t *numbers;
@@ -185,30 +191,24 @@ struct scan {
     int32_t most; /* maximum number of steps of a set */
     int32_t strongest[STRONGEST];
     int strong_count;
+    struct phase phases[MOST_PERIOD * STRONGEST / 2];
+    int phase_count;
 };
 
 /* A size in its own right: the fault differs in size from step to step. */
 #define ANY_SIZE 0
 
-/* How well a fault of this size explains a value: the logarithm of the likelihood ratio. */
-static double explained_by(double value, double size, double tail)
-{
-    double left = value - size;
-    return (tail + 1) / 2 * (log1p(value * value / tail) - log1p(left * left / tail));
-}
-
 /* From this value on, the sizes to try are further apart than the noise. */
 static const double COARSE = 4;
 
-/* With SCAN_TAIL_OWN and SCAN_TAIL_SEVERAL: a root or a product takes a fifth of the time of a power. */
-#define POWER_OWN ((SCAN_TAIL_OWN + 1) / 2)
-#define POWER_SEVERAL ((SCAN_TAIL_SEVERAL + 1) / 2)
-
+/* To a power that is a multiple of a half: products and a root take a fifth of the time of pow(). */
 static double to_power(double part, double power)
 {
-    return power == POWER_OWN       ? part * sqrt(part)
-           : power == POWER_SEVERAL ? part * part * sqrt(part)
-                                    : pow(part, power);
+    double product = 1, square = part;
+    for (int whole = (int)power; whole > 0; whole /= 2, square *= square)
+        if (whole % 2)
+            product *= square;
+    return power > floor(power) ? product * sqrt(part) : product;
 }
 
 /*
@@ -233,16 +233,16 @@ static double explained_by_any(double value, double tail)
     return without + log(sum / count);
 }
 
+/* Steps whose residual is not known have no ratio. */
 static void measure_ratios(const struct scan *scan)
 {
-    if (scan->size == ANY_SIZE) {
-        for (int32_t step = 0; step < scan->steps; step++)
-            scan->ratio[step] = explained_by_any(scan->row[step], scan->tail);
-        return;
-    }
     for (int32_t step = 0; step < scan->steps; step++) {
-        double left = scan->row[step] - scan->size;
-        scan->ratio[step] = scan->base[step] - (scan->tail + 1) / 2 * log1p(left * left / scan->tail);
+        double value = scan->row[step], left = value - scan->size;
+        if (!isnan(value))
+            scan->ratio[step] =
+                scan->size == ANY_SIZE
+                    ? explained_by_any(value, scan->tail)
+                    : scan->base[step] - (scan->tail + 1) / 2 * log1p(left * left / scan->tail);
     }
 }
 
@@ -322,13 +322,24 @@ static int is_second_of_phase(const struct scan *scan, int strong, int32_t perio
     return before == 1;
 }
 
-/* Scans every period and phase that contains two of the strongest steps. */
-static void scan_periods(const struct scan *scan, struct step_set *best)
+/* Lists every period and phase that contains two of the strongest steps. */
+static void find_phases(struct scan *scan)
 {
     for (int32_t period = 2; period <= longest_period(scan->steps); period++)
         for (int i = 1; i < scan->strong_count; i++)
             if (is_second_of_phase(scan, i, period))
-                scan_phase(scan, period, phase_of(scan, scan->strongest[i], period), best);
+                scan->phases[scan->phase_count++] =
+                    (struct phase){period, phase_of(scan, scan->strongest[i], period)};
+}
+
+/* Scans for faults of one size. */
+static void scan_size(struct scan *scan, double size, struct step_set *best)
+{
+    scan->size = size;
+    measure_ratios(scan);
+    scan_phase(scan, 1, 0, best);
+    for (int i = 0; i < scan->phase_count; i++)
+        scan_phase(scan, scan->phases[i].period, scan->phases[i].first, best);
 }
 
 /* A step supports sizes below twice its own value, so larger sizes than that are not tried. */
@@ -393,20 +404,13 @@ int scan_row(const double *row, const int32_t *numbers, int32_t steps, double ta
     }
     scan.most = scan.most * 3 / 4;
     find_strongest(&scan);
-    double most = scan.strong_count >= LEAST_STEPS ? most_size(&scan) : 0;
-    scan.size = LEAST_SIZE;
-    while (!failed && scan.size < most) {
-        measure_ratios(&scan);
-        scan_phase(&scan, 1, 0, best);
-        scan_periods(&scan, best);
-        scan.size *= SIZE_STEP;
-    }
-    if (!failed && most > 0) {
-        scan.size = ANY_SIZE;
-        measure_ratios(&scan);
-        scan_phase(&scan, 1, 0, best);
-        scan_periods(&scan, best);
-    }
+    double most = !failed && scan.strong_count >= LEAST_STEPS ? most_size(&scan) : 0, size = LEAST_SIZE;
+    if (most > 0)
+        find_phases(&scan);
+    for (; size < most; size *= SIZE_STEP)
+        scan_size(&scan, size, best);
+    if (most > 0)
+        scan_size(&scan, ANY_SIZE, best);
     if (best->score > 0 && best->size == ANY_SIZE) {
         if (best->period == 1)
             trim_ends(&scan, best, base);
@@ -417,32 +421,46 @@ int scan_row(const double *row, const int32_t *numbers, int32_t steps, double ta
     return failed ? -1 : 0;
 }
 
-/* The sum over the steps of a set of how well a fault of this size explains them. */
-static double score_of_size(const double *row, double tail, double size, const struct step_set *set)
+/* The number of sizes below a limit, at most up to MOST_SIZE. */
+static int sizes_below(double limit)
 {
-    double score = 0;
-    for (int32_t step = set->first; step <= set->last; step += set->numbers ? 1 : set->period)
-        if (!isnan(row[step]) && step_set_has(set, step))
-            score +=
-                size == ANY_SIZE ? explained_by_any(row[step], tail) : explained_by(row[step], size, tail);
-    return score;
+    int count = 0;
+    for (double size = LEAST_SIZE; size < fmin(limit, MOST_SIZE); size *= SIZE_STEP)
+        count++;
+    return count;
+}
+
+/* Room for all sizes: the logarithm of MOST_SIZE to the base SIZE_STEP is 15.4. */
+enum { SIZES = 16 };
+
+/* Adds how well a fault of each size explains a value. */
+static void add_sizes(double value, double tail, int sizes, double *scores)
+{
+    double without = log1p(value * value / tail), size = LEAST_SIZE;
+    for (int i = 0; i < sizes; i++, size *= SIZE_STEP)
+        scores[i] += (tail + 1) / 2 * (without - log1p((value - size) * (value - size) / tail));
 }
 
 void scan_set(const double *row, double tail, struct step_set *set)
 {
-    set->score = score_of_size(row, tail, ANY_SIZE, set);
+    double scores[SIZES] = {0}, any = 0, most = 0, size = LEAST_SIZE;
+    for (int32_t step = set->first; step <= set->last; step++)
+        most = row[step] > most ? row[step] : most;
+    /* A step supports sizes below twice its own value. */
+    int sizes = sizes_below(2 * most);
+    for (int32_t step = set->first; step <= set->last; step += set->numbers ? 1 : set->period) {
+        if (isnan(row[step]) || !step_set_has(set, step))
+            continue;
+        any += explained_by_any(row[step], tail);
+        add_sizes(row[step], tail, sizes, scores);
+    }
+    set->score = fmax(any, 0);
     set->size = mean_of_set(row, set);
-    if (set->score < 0)
-        set->score = 0;
-    double size = LEAST_SIZE;
-    while (size < MOST_SIZE) {
-        double score = score_of_size(row, tail, size, set);
-        if (score > set->score) {
-            set->score = score;
+    for (int i = 0; i < sizes; i++, size *= SIZE_STEP)
+        if (scores[i] > set->score) {
+            set->score = scores[i];
             set->size = size;
         }
-        size *= SIZE_STEP;
-    }
 }
 
 /* Minus the logarithm of the chance that a sum of `count` exponential variables exceeds x. */
