@@ -289,14 +289,27 @@ static int sample_rows(struct explanation_search *it, enum measure measure)
     return 0;
 }
 
-/* The median of all values of a sorted list but `value`, one of them. */
-static double median_without(const double *sorted, size_t count, double value)
+/* Puts the value in the middle of a list in its place, and the next smaller and greater ones beside it. */
+static void order_middle(double *list, size_t count)
+{
+    size_t middle = count / 2;
+    if (count < 2)
+        return;
+    select_real(list, count, middle);
+    for (size_t i = 0; i < middle; i++)
+        list[middle - 1] = list[i] > list[middle - 1] ? list[i] : list[middle - 1];
+    for (size_t i = middle + 1; i < count; i++)
+        list[middle + 1] = list[i] < list[middle + 1] ? list[i] : list[middle + 1];
+}
+
+/* The median of all values of a list but `value`, one of them. The middle is in order. */
+static double median_without(const double *list, size_t count, double value)
 {
     size_t middle = count / 2;
     if (count % 2 == 0)
-        return value < sorted[middle] ? sorted[middle] : sorted[middle - 1];
-    double below = value > sorted[middle - 1] ? sorted[middle - 1] : sorted[middle],
-           above = value < sorted[middle + 1] ? sorted[middle + 1] : sorted[middle];
+        return value < list[middle] ? list[middle] : list[middle - 1];
+    double below = value > list[middle - 1] ? list[middle - 1] : list[middle],
+           above = value < list[middle + 1] ? list[middle + 1] : list[middle];
     return (below + above) / 2;
 }
 
@@ -313,7 +326,7 @@ static void remove_common(double *rows, size_t count, size_t steps, double *list
         for (size_t i = 0; i < count; i++)
             if (!isnan(rows[i * steps + step]))
                 list[known++] = rows[i * steps + step];
-        sort_reals(list, known);
+        order_middle(list, known);
         for (size_t i = 0; i < count; i++) {
             double *value = &rows[i * steps + step];
             *value = known > 1 ? (*value - median_without(list, known, *value)) * restored : NAN;
@@ -343,7 +356,7 @@ static int relate(struct explanation_search *it, const struct partition *partiti
 {
     size_t count = 0, steps = (size_t)it->source.baseline->step_count;
     const struct partition *ranks = &it->found->partitions.items[0];
-    if (!has_peers(it, partition, unit))
+    if (set->score <= 0 || set->period > 1 || !has_peers(it, partition, unit))
         return 0;
     if (sample_rows(it, measure) || fill_row(it, (size_t)(partition - ranks), unit, measure) < 0)
         return -1;
@@ -559,7 +572,7 @@ static int is_always_late(const struct explanation_search *it, const struct expl
     const struct partition *ranks = &it->found->partitions.items[0];
     size_t steps = (size_t)it->source.baseline->step_count;
     double greatest = 0, ignored, mean;
-    if (!is_mostly_late(it, &mean))
+    if (fault->steps.score <= 0 || !is_mostly_late(it, &mean))
         return 0;
     for (size_t i = 0; i < it->sampled_count; i++)
         if (fault->partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)fault->unit)
