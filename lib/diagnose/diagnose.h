@@ -288,8 +288,8 @@ struct replay {
 };
 
 /*
- * Measures own times and transfers of a loaded job and finds the order of its operations. Returns -1 on
- * error, with nothing left to release.
+ * Measures own times and transfers of a loaded job and finds the order of its operations; without `excess`,
+ * only the order (`moves`). Returns -1 on error, with nothing left to release.
  */
 int replay_init(struct replay *replay, const struct job *job, const struct excess_list *excess,
                 const struct transfer_excess *transfers, struct error *error);

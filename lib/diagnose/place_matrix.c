@@ -53,7 +53,7 @@ static int make_room(struct place_matrix *matrix)
     matrix->quiet = array_new(matrix->units, sizeof *matrix->quiet);
     matrix->quiet_pace = array_new(matrix->units, sizeof *matrix->quiet_pace);
     matrix->list = array_new(longest, sizeof *matrix->list);
-    matrix->known = array_new(ranks, sizeof *matrix->known);
+    matrix->known = array_new(longest, sizeof *matrix->known);
     return failed || !matrix->bound || !matrix->quiet || !matrix->quiet_pace || !matrix->list ||
                    !matrix->known
                ? -1

@@ -256,7 +256,7 @@ static int measure(struct delays *delays, struct error *error)
 {
     const struct job *job = delays->job;
     struct replay replay;
-    if (replay_init(&replay, job, delays->excess, delays->transfers, error))
+    if (replay_init(&replay, job, NULL, NULL, error))
         return -1;
     int failed = 0;
     for (size_t i = 0; !failed && i < replay.move_count; i++) {

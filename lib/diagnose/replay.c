@@ -378,7 +378,8 @@ static int measure_ranks(void *context, size_t worker, size_t first, size_t end)
         const struct job_rank *rank = &replay->job->ranks[i];
         fill_ends(replay->job, rank, replay->ends);
         find_order(replay, rank, &measuring->moments[worker]);
-        take_own_times(replay, rank);
+        if (replay->excess)
+            take_own_times(replay, rank);
     }
     return 0;
 }
@@ -422,8 +423,9 @@ static int measure(struct replay *replay)
     int failed = estimate_ends(job, replay->ends) || measuring_init(&measuring) ||
                  parallel_for(job->rank_count, 1, measuring.threads, measure_ranks, &measuring);
     measuring_release(&measuring);
-    return failed ||
-           parallel_for(job->instance_count, INSTANCES_A_PIECE, job_threads(job), take_transfers, replay) ||
+    if (failed || !replay->excess)
+        return failed;
+    return parallel_for(job->instance_count, INSTANCES_A_PIECE, job_threads(job), take_transfers, replay) ||
            parallel_for(job->operation_count, OPERATIONS_A_PIECE, job_threads(job), take_holds, replay) ||
            bound_groups(replay);
 }
@@ -441,11 +443,12 @@ static int make_room(struct replay *replay)
 int replay_init(struct replay *replay, const struct job *job, const struct excess_list *excess,
                 const struct transfer_excess *transfers, struct error *error)
 {
-    size_t operations = job->operation_count, instances = job->instance_count;
+    size_t operations = job->operation_count, timed = excess ? operations : 0,
+           instances = excess ? job->instance_count : 0;
     *replay = (struct replay){.job = job,
                               .excess = excess,
                               .transfers = transfers,
-                              .own_ns = array_new(operations, sizeof *replay->own_ns),
+                              .own_ns = array_new(timed, sizeof *replay->own_ns),
                               .transfer_ns = array_new(instances, sizeof *replay->transfer_ns),
                               .tail_ns = array_new(instances, sizeof *replay->tail_ns),
                               .after = array_new(operations, sizeof *replay->after),
@@ -461,7 +464,7 @@ int replay_init(struct replay *replay, const struct job *job, const struct exces
     replay->after = NULL;
     free(replay->receives);
     replay->receives = NULL;
-    if (!failed && !make_room(replay))
+    if (!failed && (!excess || !make_room(replay)))
         return 0;
     replay_release(replay);
     return error_no_memory(error);

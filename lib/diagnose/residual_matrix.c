@@ -213,17 +213,25 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
         }
 }
 
-/* The median over steps of a unit's values, minus those of the others if `others` is given; TIME_UNKNOWN. */
-static int64_t usual_of(struct place_matrix *matrix, const int64_t *values, const int64_t *others,
-                        size_t unit)
+/* Lists the cells that count for the level of a unit over all steps. Returns their number. */
+static size_t list_usual(struct place_matrix *matrix, size_t unit)
 {
     size_t known = 0;
     for (size_t step = 0; step < matrix->steps; step++) {
         size_t cell = unit * matrix->steps + step;
         if (matrix->value[cell] != TIME_UNKNOWN && matrix->others[cell] != TIME_UNKNOWN &&
             place_matrix_open(matrix, unit, step) != OPEN_BY_OTHERS)
-            matrix->list[known++] = values[cell] - (others ? others[cell] : 0);
+            matrix->known[known++] = cell;
     }
+    return known;
+}
+
+/* The median of the values of these cells, minus those of the others if `others` is given; TIME_UNKNOWN. */
+static int64_t usual_of(struct place_matrix *matrix, const int64_t *values, const int64_t *others,
+                        size_t known)
+{
+    for (size_t i = 0; i < known; i++)
+        matrix->list[i] = values[matrix->known[i]] - (others ? others[matrix->known[i]] : 0);
     return pick_quantile(matrix->list, known, 0.5);
 }
 
@@ -243,10 +251,11 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
     double beside = part_beside(matrix->times);
     for (size_t unit = 0; unit < matrix->units; unit++) {
         struct level *level = &residuals->level[unit];
-        int64_t apart_ns = usual_of(matrix, matrix->value, matrix->others, unit);
+        size_t known = list_usual(matrix, unit);
+        int64_t apart_ns = usual_of(matrix, matrix->value, matrix->others, known);
         if (apart_ns == TIME_UNKNOWN)
             continue;
-        int64_t others_ns = usual_of(matrix, matrix->others, NULL, unit);
+        int64_t others_ns = usual_of(matrix, matrix->others, NULL, known);
         int is_slower = is_slower_place(apart_ns, others_ns);
         level->apart_ns += apart_ns;
         level->others_ns += others_ns;
@@ -260,8 +269,8 @@ static void add_levels(struct residual_matrix *residuals, struct place_matrix *m
             continue;
         level->more_ns += apart_ns;
         level->host_ns +=
-            part_of_host_always(matrix, usual_of(matrix, matrix->late_more, NULL, unit),
-                                usual_of(matrix, matrix->waited, NULL, unit), apart_ns, beside, level);
+            part_of_host_always(matrix, usual_of(matrix, matrix->late_more, NULL, known),
+                                usual_of(matrix, matrix->waited, NULL, known), apart_ns, beside, level);
     }
 }
 
@@ -552,7 +561,7 @@ static struct usual usual_at(const struct fault *fault, struct place_matrix *mat
     size_t known = 0, steps = 0;
     struct usual usual = {.apart_ns = matrix->quiet[0], .pace_ns = matrix->quiet_pace[0]};
     if (fault->is_steady) {
-        usual.apart_ns = usual_of(matrix, matrix->value, matrix->others, 0);
+        usual.apart_ns = usual_of(matrix, matrix->value, matrix->others, list_usual(matrix, 0));
         return usual;
     }
     for (size_t step = 0; step < matrix->steps; step++) {

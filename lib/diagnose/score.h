@@ -214,7 +214,7 @@ struct place_matrix {
     int64_t *quiet;       /* owned: [unit], own time minus that of the others in its quiet steps */
     int64_t *quiet_pace;  /* owned: [unit], pace in its quiet steps */
     int64_t *list;        /* owned: scratch, as is `known` */
-    size_t *known;        /* owned: cells of the times */
+    size_t *known;        /* owned: cells of the times or of the units */
 };
 
 /* Whether there is something to compare its units with: each other, or for one host its past. */
