@@ -427,27 +427,24 @@ static inline char *varint_write(char *at, uint64_t value)
     return at;
 }
 
-/* Reads byte by byte: close to `end`, and numbers of more than eight bytes. */
+/* Reads byte by byte: close to `end`, and numbers of more than four bytes. */
 int varint_get_slowly(const unsigned char **at, const unsigned char *end, uint64_t *value);
 
-/* Reads eight bytes in one load; worth it because each network step needs seven calls. */
+/* Reads four bytes in one load; worth it because each network step needs seven calls. */
 static inline int varint_get(const unsigned char **at, const unsigned char *end, uint64_t *value)
 {
     const unsigned char *next = *at;
-    if (end - next < 8)
+    if (end - next < 4)
         return varint_get_slowly(at, end, value);
-    uint64_t bytes = (uint64_t)next[0] | (uint64_t)next[1] << 8 | (uint64_t)next[2] << 16 |
-                     (uint64_t)next[3] << 24 | (uint64_t)next[4] << 32 | (uint64_t)next[5] << 40 |
-                     (uint64_t)next[6] << 48 | (uint64_t)next[7] << 56;
-    uint64_t last = ~bytes & 0x8080808080808080U;
+    uint32_t bytes =
+        (uint32_t)next[0] | (uint32_t)next[1] << 8 | (uint32_t)next[2] << 16 | (uint32_t)next[3] << 24;
+    uint32_t last = ~bytes & 0x80808080U;
     if (!last)
         return varint_get_slowly(at, end, value);
-    /* Keep the bits up to the last byte of the number, then join neighbouring groups of 7, 14 and 28 bits. */
-    bytes &= (last ^ (last - 1)) & 0x7f7f7f7f7f7f7f7fU;
-    bytes = (bytes & 0x007f007f007f007fU) | (bytes & 0x7f007f007f007f00U) >> 1;
-    bytes = (bytes & 0x00003fff00003fffU) | (bytes & 0x3fff00003fff0000U) >> 2;
-    *value = (bytes & 0x000000000fffffffU) | (bytes & 0x0fffffff00000000U) >> 4;
-    *at = next + ((unsigned)__builtin_ctzll(last) + 1) / 8;
+    /* Keep the bits up to the last byte of the number, then join the groups of seven bits. */
+    bytes &= last ^ (last - 1);
+    *value = (bytes & 0x7f) | (bytes & 0x7f00) >> 1 | (bytes & 0x7f0000) >> 2 | (bytes & 0x7f000000) >> 3;
+    *at = next + ((unsigned)__builtin_ctz(last) + 1) / 8;
     return 0;
 }
 
