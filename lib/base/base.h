@@ -218,7 +218,10 @@ int array_reserve(void **items, size_t *capacity, size_t wanted, size_t item_byt
  */
 void *array_new(size_t count, size_t item_bytes);
 
-/* qsort that accepts NULL for an empty array, which the C standard does not allow. */
+/*
+ * qsort that accepts NULL for an empty array, which the C standard does not allow. An array that is in order
+ * takes one comparison per item.
+ */
 void array_sort(void *items, size_t count, size_t item_bytes, int (*compare)(const void *, const void *));
 
 /* -------------------- text.c -------------------- */

@@ -107,6 +107,10 @@ void *array_new(size_t count, size_t item_bytes)
 
 void array_sort(void *items, size_t count, size_t item_bytes, int (*compare)(const void *, const void *))
 {
-    if (count > 1)
+    size_t sorted = 1;
+    while (sorted < count && compare((const char *)items + (sorted - 1) * item_bytes,
+                                     (const char *)items + sorted * item_bytes) <= 0)
+        sorted++;
+    if (sorted < count)
         qsort(items, count, item_bytes, compare);
 }
