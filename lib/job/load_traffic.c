@@ -111,7 +111,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, s
                      struct error *error)
 {
     size_t length;
-    const void *blob = statement_blob(statement, 7, &length);
+    const void *blob = statement_blob(statement, 5, &length);
     struct unpack unpack;
     struct proxy_step step;
     int64_t served_ns[WAIT_KINDS];
@@ -122,7 +122,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, s
                                .ends = {.first_ns = TIME_UNKNOWN, .last_ns = TIME_UNKNOWN}};
     if (!blob)
         return 0;
-    if (unpack_steps(&unpack, blob, length, statement_integer_or(statement, 5, 0)))
+    if (unpack_steps(&unpack, blob, length, statement_integer_or(statement, 3, 0)))
         return error_set(error, "operation %lld has damaged proxy steps",
                          (long long)statement_integer(statement, 0));
     int more;
@@ -219,7 +219,7 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
         return 0;
     struct job_operation *operation = &job->operations[loader->places[read]];
     int64_t *free_ns = &job->drafts.free_ns[loader->places[read]];
-    int32_t peer = job_rank_in(job, operation->communicator, statement_integer(statement, 3));
+    int32_t peer = job_rank_in(job, operation->communicator, statement_integer(statement, 2));
     int receives = statement_integer(statement, 1) == DIRECTION_RECV;
     if (array_reserve((void **)&job->traffic, &job->traffic_capacity, job->traffic_count + 1,
                       sizeof *job->traffic))
@@ -238,7 +238,7 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
         return error_no_memory(error);
     int64_t gpu_done_ns = sums.gpu_done_ns;
     /* An unfinished proxy operation does not show when its kernel ended. */
-    if (statement_is_null(statement, 6))
+    if (statement_is_null(statement, 4))
         return 0;
     if (receives && gpu_done_ns != TIME_UNKNOWN)
         take_channel(operation, &loader->channels[read]);

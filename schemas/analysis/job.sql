@@ -10,8 +10,7 @@ SELECT count(*) FROM run WHERE rank_count = 1 AND expected_ranks > 1;
 -- Reads the files of the run in their order, so that nothing needs to be sorted: the traffic of an operation is in the
 -- same file.
 -- statement: traffic
-SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, schedule_begin_ns,
-       progress_begin_ns, progress_end_ns, steps
+SELECT proxy_operation.operation_id, direction, proxy_operation.peer, progress_begin_ns, progress_end_ns, steps
   FROM file
  CROSS JOIN proxy_operation ON proxy_operation_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295
  WHERE operation_id IS NOT NULL
