@@ -131,15 +131,12 @@ static double mean_of_set(const double *row, const struct step_set *set)
 static int is_far_ahead(const double *row, const struct step_set *set, const double *rows, size_t count,
                         int32_t steps)
 {
-    double greatest = 0;
-    for (size_t i = 0; i < count; i++) {
-        double beside = greatest_beside(rows + i * (size_t)steps, set, steps);
-        if (isnan(beside))
+    double mean = mean_of_set(row, set), least = limit_of(LIMIT_AHEAD_MANY);
+    for (size_t i = 0; i < count; i++)
+        if (mean < 0 || !(mean >= least * greatest_beside(rows + i * (size_t)steps, set, steps)))
             return 0;
-        greatest = fmax(greatest, beside);
-    }
-    greatest = fmax(greatest, greatest_beside(row, set, steps));
-    return mean_of_set(row, set) >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+    double beside = greatest_beside(row, set, steps);
+    return isnan(beside) || mean >= least * beside;
 }
 
 double scan_related_score(const double *row, const struct step_set *set, const double *rows, size_t count,
