@@ -175,6 +175,7 @@ enum { STRONGEST = 12 };
 struct phase {
     int32_t period;
     int32_t first;
+    double most_size; /* too few steps support this size and greater ones */
 };
 
 struct scan {
@@ -319,14 +320,37 @@ static int is_second_of_phase(const struct scan *scan, int strong, int32_t perio
     return before == 1;
 }
 
-/* Lists every period and phase that contains two of the strongest steps. */
+/*
+ * The size from which on fewer than LEAST_STEPS steps of a phase support the fault: a step supports sizes
+ * below twice its own value.
+ */
+static double most_size_in(const struct scan *scan, int32_t period, int32_t phase)
+{
+    double greatest[LEAST_STEPS] = {0};
+    for (int32_t step = phase; step < scan->steps; step += scan->numbers ? 1 : period) {
+        double value = scan->row[step];
+        int at = 0;
+        if (!(value > greatest[0]) || !step_recurs(scan->numbers, phase, step, period))
+            continue;
+        for (; at + 1 < LEAST_STEPS && value > greatest[at + 1]; at++)
+            greatest[at] = greatest[at + 1];
+        greatest[at] = value;
+    }
+    return 2 * greatest[0];
+}
+
+/* Lists every period and phase that contains two of the strongest steps and enough that support a fault. */
 static void find_phases(struct scan *scan)
 {
     for (int32_t period = 2; period <= longest_period(scan->steps); period++)
-        for (int i = 1; i < scan->strong_count; i++)
-            if (is_second_of_phase(scan, i, period))
-                scan->phases[scan->phase_count++] =
-                    (struct phase){period, phase_of(scan, scan->strongest[i], period)};
+        for (int i = 1; i < scan->strong_count; i++) {
+            if (!is_second_of_phase(scan, i, period))
+                continue;
+            int32_t first = phase_of(scan, scan->strongest[i], period);
+            double most_size = most_size_in(scan, period, first);
+            if (most_size > LEAST_SIZE)
+                scan->phases[scan->phase_count++] = (struct phase){period, first, most_size};
+        }
 }
 
 /* Scans for faults of one size. */
@@ -336,7 +360,8 @@ static void scan_size(struct scan *scan, double size, struct step_set *best)
     measure_ratios(scan);
     scan_phase(scan, 1, 0, best);
     for (int i = 0; i < scan->phase_count; i++)
-        scan_phase(scan, scan->phases[i].period, scan->phases[i].first, best);
+        if (size < scan->phases[i].most_size)
+            scan_phase(scan, scan->phases[i].period, scan->phases[i].first, best);
 }
 
 /* A step supports sizes below twice its own value, so larger sizes than that are not tried. */
