@@ -185,6 +185,7 @@ struct scan {
     double *ratio;      /* per step: contribution for the current size */
     int32_t steps;
     double tail;
+    double density; /* the greatest of Student's t */
     double size;
     int32_t most; /* maximum number of steps of a set */
     int32_t strongest[STRONGEST];
@@ -202,26 +203,30 @@ static const double COARSE = 4;
 /* To a power that is a multiple of a half: products and a root take a fifth of the time of pow(). */
 static double to_power(double part, double power)
 {
-    double product = 1, square = part;
-    for (int whole = (int)power; whole > 0; whole /= 2, square *= square)
-        if (whole % 2)
-            product *= square;
-    return power > floor(power) ? product * sqrt(part) : product;
+    int whole = (int)power;
+    double product = 1;
+    for (int i = 0; i < whole; i++)
+        product *= part;
+    return power > whole ? product * sqrt(part) : product;
+}
+
+/* The greatest density of Student's t. */
+static double greatest_density(double tail)
+{
+    return tgamma((tail + 1) / 2) / (sqrt(tail * M_PI) * tgamma(tail / 2));
 }
 
 /*
- * The same for a fault whose size differs from step to step: the mean over all sizes, each factor being as
- * likely as any other. For large values that is the integral of t(y - m) / (m log M), about 1 / (y log M), in
- * relation to t(y).
+ * How well a fault whose size differs from step to step explains a value: the logarithm of the mean
+ * likelihood ratio over all sizes, each factor being as likely as any other. For large values that is the
+ * integral of t(y - m) / (m log M), about 1 / (y log M), in relation to t(y).
  */
-static double explained_by_any(double value, double tail)
+static double explained_by_any(double value, double tail, double density)
 {
     double power = (tail + 1) / 2, without = power * log1p(value * value / tail), sum = 0, size = LEAST_SIZE;
     int count = 0;
-    if (value > COARSE) {
-        double density = tgamma(power) / (sqrt(tail * M_PI) * tgamma(tail / 2));
+    if (value > COARSE)
         return without - log(density * value * log(MOST_SIZE));
-    }
     while (size < MOST_SIZE) {
         double part = 1 + (value - size) * (value - size) / tail;
         sum += 1 / to_power(part, power);
@@ -239,7 +244,7 @@ static void measure_ratios(const struct scan *scan)
         if (!isnan(value))
             scan->ratio[step] =
                 scan->size == ANY_SIZE
-                    ? explained_by_any(value, scan->tail)
+                    ? explained_by_any(value, scan->tail, scan->density)
                     : scan->base[step] - (scan->tail + 1) / 2 * log1p(left * left / scan->tail);
     }
 }
@@ -417,8 +422,13 @@ int scan_row(const double *row, const int32_t *numbers, int32_t steps, double ta
     double *base = array_new((size_t)steps + 1, sizeof *base);
     double *ratio = array_new((size_t)steps + 1, sizeof *ratio);
     int failed = !base || !ratio;
-    struct scan scan = {
-        .row = row, .numbers = numbers, .base = base, .ratio = ratio, .steps = steps, .tail = tail};
+    struct scan scan = {.row = row,
+                        .numbers = numbers,
+                        .base = base,
+                        .ratio = ratio,
+                        .steps = steps,
+                        .tail = tail,
+                        .density = greatest_density(tail)};
     *best = (struct step_set){0};
     for (int32_t step = 0; !failed && step < steps; step++) {
         base[step] = (tail + 1) / 2 * log1p(row[step] * row[step] / tail);
@@ -465,7 +475,7 @@ static void add_sizes(double value, double tail, int sizes, double *scores)
 
 void scan_set(const double *row, double tail, struct step_set *set)
 {
-    double scores[SIZES] = {0}, any = 0, most = 0, size = LEAST_SIZE;
+    double scores[SIZES] = {0}, any = 0, most = 0, size = LEAST_SIZE, density = greatest_density(tail);
     for (int32_t step = set->first; step <= set->last; step++)
         most = row[step] > most ? row[step] : most;
     /* A step supports sizes below twice its own value. */
@@ -473,7 +483,7 @@ void scan_set(const double *row, double tail, struct step_set *set)
     for (int32_t step = set->first; step <= set->last; step += set->numbers ? 1 : set->period) {
         if (isnan(row[step]) || !step_set_has(set, step))
             continue;
-        any += explained_by_any(row[step], tail);
+        any += explained_by_any(row[step], tail, density);
         add_sizes(row[step], tail, sizes, scores);
     }
     set->score = fmax(any, 0);
