@@ -242,8 +242,8 @@ static int find_members(struct transfer_groups *groups, size_t *capacity)
         if (!is_measured(groups, i))
             continue;
         int64_t *number = map_put(&numbers, key_of(job, &job->instances[i]), (int64_t)groups->count, &added);
-        failed = !number ||
-                 array_reserve((void **)&groups->items, capacity, groups->count + 1, sizeof *groups->items);
+        failed = !number || (added && array_reserve((void **)&groups->items, capacity, groups->count + 1,
+                                                    sizeof *groups->items));
         if (!failed)
             groups->of_instance[i] = (int32_t)*number;
         if (!failed && added)
@@ -308,6 +308,7 @@ struct transfer {
     int64_t of; /* phase or size of the communicator */
     int32_t family;
     int32_t function;
+    int32_t kind; /* number_kinds() */
     int32_t step;
     int32_t group;
     double total_ns;
@@ -315,8 +316,17 @@ struct transfer {
     double sisters_ns; /* mean transfer time of its sisters; NAN: too few */
 };
 
-static int by_kind(const struct transfer *left, const struct transfer *right)
+struct transfers {
+    struct transfer *items;    /* owned, as are those below */
+    struct transfer *sorted;   /* scratch */
+    struct sort_entry *order;  /* scratch */
+    struct sort_entry *merged; /* scratch */
+    size_t count;
+};
+
+static int by_kind(const void *a, const void *b)
 {
+    const struct transfer *left = a, *right = b;
     if (left->family != right->family)
         return left->family < right->family ? -1 : 1;
     if (left->function != right->function)
@@ -326,22 +336,51 @@ static int by_kind(const struct transfer *left, const struct transfer *right)
     return (left->bytes > right->bytes) - (left->bytes < right->bytes);
 }
 
-static int by_kind_and_step(const void *a, const void *b)
+/* Numbers the kinds of the transfers, in ascending order. -1 when memory runs out. */
+static int number_kinds(struct transfers *transfers)
 {
-    const struct transfer *left = a, *right = b;
-    int order = by_kind(left, right);
-    if (!order)
-        order = (left->step > right->step) - (left->step < right->step);
-    return order ? order : (left->group > right->group) - (left->group < right->group);
+    struct map numbers;
+    struct transfer *kinds = transfers->sorted;
+    size_t count = 0;
+    int failed = 0, added;
+    map_init(&numbers);
+    for (size_t i = 0; !failed && i < transfers->count; i++) {
+        struct transfer *transfer = &transfers->items[i];
+        uint64_t both = (uint64_t)transfer->family << 32 | (uint32_t)transfer->function;
+        struct map_key key = {{both, (uint64_t)transfer->of, (uint64_t)transfer->bytes}};
+        int64_t *number = map_put(&numbers, key, (int64_t)count, &added);
+        failed = !number;
+        if (failed)
+            break;
+        transfer->kind = (int32_t)*number;
+        if (added)
+            kinds[count++] = *transfer;
+    }
+    map_release(&numbers);
+    array_sort(kinds, count, sizeof *kinds, by_kind);
+    for (size_t i = 0; i < count; i++)
+        transfers->order[kinds[i].kind].index = (int32_t)i;
+    for (size_t i = 0; !failed && i < transfers->count; i++)
+        transfers->items[i].kind = transfers->order[transfers->items[i].kind].index;
+    return failed ? -1 : 0;
 }
 
-static int by_kind_and_group(const void *a, const void *b)
+/* Sorts by kind and step, then by group; or by kind and group, then by step. */
+static void sort_transfers(struct transfers *transfers, const struct transfer_groups *groups, int by_group)
 {
-    const struct transfer *left = a, *right = b;
-    int order = by_kind(left, right);
-    if (!order)
-        order = (left->group > right->group) - (left->group < right->group);
-    return order ? order : (left->step > right->step) - (left->step < right->step);
+    struct transfer *items = transfers->items;
+    int64_t each = by_group ? groups->steps : (int64_t)groups->count;
+    for (size_t i = 0; i < transfers->count; i++) {
+        int64_t first = by_group ? items[i].group : items[i].step,
+                second = by_group ? items[i].step : items[i].group;
+        int64_t kind = items[i].kind * (int64_t)groups->count * groups->steps;
+        transfers->order[i] = (struct sort_entry){kind + first * each + second, (int32_t)i};
+    }
+    sort_entries(transfers->order, transfers->merged, transfers->count);
+    for (size_t i = 0; i < transfers->count; i++)
+        transfers->sorted[i] = items[transfers->order[i].index];
+    transfers->items = transfers->sorted;
+    transfers->sorted = items;
 }
 
 static double mean_of(const struct transfer *transfer)
@@ -393,29 +432,38 @@ static size_t add_edge(const struct transfer_groups *groups, const struct edge *
     return 1;
 }
 
-/* Lists one entry per group, kind and step. Returns their number. */
-static size_t list_transfers(const struct transfer_groups *groups, struct transfer *transfers)
+/* Lists one entry per group, kind and step. -1 when memory runs out. */
+static int list_transfers(const struct transfer_groups *groups, struct transfers *transfers)
 {
     size_t count = 0, kept = 0;
+    struct transfer *items = transfers->items;
     for (size_t i = 0; i < groups->job->instance_count; i++)
         if (groups->of_instance[i] >= 0)
-            transfers[count++] = transfer_of(groups, &groups->job->instances[i], groups->of_instance[i]);
+            items[count++] = transfer_of(groups, &groups->job->instances[i], groups->of_instance[i]);
     for (size_t i = 0; i < groups->edges->count; i++) {
         const struct edge *edge = &groups->edges->items[i];
         if (!transfer_groups_has_edge(groups, i))
             continue;
-        count += add_edge(groups, edge, groups->of_sender[edge->sender], &transfers[count]);
-        count += add_edge(groups, edge, groups->of_receiver[edge->receiver], &transfers[count]);
+        count += add_edge(groups, edge, groups->of_sender[edge->sender], &items[count]);
+        count += add_edge(groups, edge, groups->of_receiver[edge->receiver], &items[count]);
     }
-    array_sort(transfers, count, sizeof *transfers, by_kind_and_step);
-    for (size_t i = 0; i < count; i++)
-        if (kept && !by_kind_and_step(&transfers[kept - 1], &transfers[i])) {
-            transfers[kept - 1].total_ns += transfers[i].total_ns;
-            transfers[kept - 1].count += transfers[i].count;
+    transfers->count = count;
+    if (number_kinds(transfers))
+        return -1;
+    sort_transfers(transfers, groups, 0);
+    items = transfers->items;
+    for (size_t i = 0; i < count; i++) {
+        struct transfer *last = kept ? &items[kept - 1] : NULL;
+        if (last && last->kind == items[i].kind && last->step == items[i].step &&
+            last->group == items[i].group) {
+            last->total_ns += items[i].total_ns;
+            last->count += items[i].count;
         } else {
-            transfers[kept++] = transfers[i];
+            items[kept++] = items[i];
         }
-    return kept;
+    }
+    transfers->count = kept;
+    return 0;
 }
 
 /* Fills in what the sisters took, for one kind in one step. */
@@ -461,21 +509,24 @@ static void add_kind(const struct transfer_groups *groups, const struct transfer
     }
 }
 
-static void add_all(const struct transfer_groups *groups, struct transfer *transfers, size_t count,
-                    double *list, struct cell_sums *sums)
+static void add_all(const struct transfer_groups *groups, struct transfers *transfers, double *list,
+                    struct cell_sums *sums)
 {
+    struct transfer *items = transfers->items;
+    size_t count = transfers->count;
     for (size_t i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && !by_kind(&transfers[i], &transfers[end]) &&
-                          transfers[end].step == transfers[i].step;)
+        for (end = i + 1;
+             end < count && items[i].kind == items[end].kind && items[end].step == items[i].step;)
             end++;
-        compare_sisters(&transfers[i], end - i, list);
+        compare_sisters(&items[i], end - i, list);
     }
-    array_sort(transfers, count, sizeof *transfers, by_kind_and_group);
+    sort_transfers(transfers, groups, 1);
+    items = transfers->items;
     for (size_t i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && !by_kind(&transfers[i], &transfers[end]) &&
-                          transfers[end].group == transfers[i].group;)
+        for (end = i + 1;
+             end < count && items[i].kind == items[end].kind && items[end].group == items[i].group;)
             end++;
-        add_kind(groups, &transfers[i], end - i, list, sums);
+        add_kind(groups, &items[i], end - i, list, sums);
     }
 }
 
@@ -513,12 +564,18 @@ int transfer_groups_measure(struct transfer_groups *groups)
            most = groups->job->instance_count + 2 * groups->edges->count + 1;
     struct cell_sums sums = {array_new(cells, sizeof(double)), array_new(cells, sizeof(double)),
                              array_new(cells, sizeof(double)), array_new(cells, sizeof(double))};
-    struct transfer *transfers = array_new(most, sizeof *transfers);
+    struct transfers transfers = {
+        .items = array_new(most, sizeof *transfers.items),
+        .sorted = array_new(most, sizeof *transfers.sorted),
+        .order = array_new(most, sizeof *transfers.order),
+        .merged = array_new(most, sizeof *transfers.merged),
+    };
     double *list = array_new(most, sizeof *list);
-    int failed =
-        !sums.took_ns || !sums.usual_ns || !sums.took_beside_ns || !sums.sisters_ns || !transfers || !list;
+    int failed = !sums.took_ns || !sums.usual_ns || !sums.took_beside_ns || !sums.sisters_ns ||
+                 !transfers.items || !transfers.sorted || !transfers.order || !transfers.merged || !list ||
+                 list_transfers(groups, &transfers);
     if (!failed)
-        add_all(groups, transfers, list_transfers(groups, transfers), list, &sums);
+        add_all(groups, &transfers, list, &sums);
     for (size_t i = 0; !failed && i + 1 < cells; i++) {
         groups->beyond[i] = log_ratio(sums.took_ns[i], sums.usual_ns[i]);
         groups->over_ns[i] = sums.took_ns[i] - sums.usual_ns[i];
@@ -530,7 +587,10 @@ int transfer_groups_measure(struct transfer_groups *groups)
     free(sums.usual_ns);
     free(sums.took_beside_ns);
     free(sums.sisters_ns);
-    free(transfers);
+    free(transfers.items);
+    free(transfers.sorted);
+    free(transfers.order);
+    free(transfers.merged);
     free(list);
     return failed ? -1 : 0;
 }
