@@ -327,6 +327,27 @@ static inline __attribute__((always_inline)) const char *scan_table(const char *
     return at;
 }
 
+/* -------------------- strangers.c -------------------- */
+
+/*
+ * What a file without a format is, from its beginning and its name: "looks like ...", with what to do
+ * instead. NULL if the kind is unknown.
+ */
+const char *unsupported_find(const char *bytes, size_t length, const char *path);
+
+/* The same, but only kinds that hold whatever a format recognizes in the content: an archive of traces, say.
+ */
+const char *unsupported_find_certain(const char *bytes, size_t length, const char *path);
+
+/* As unsupported_find(); for any other file a general description, such as "unknown binary data". */
+const char *unsupported_describe(const char *bytes, size_t length, const char *path);
+
+/*
+ * Returns the program that unpacks (with -dc) a file that begins with these bytes; NULL if none is known.
+ * gzip is not among them: it is unpacked by this program.
+ */
+const char *packer_find(const char *bytes, size_t length);
+
 /* -------------------- objects.c -------------------- */
 
 /*
