@@ -183,6 +183,15 @@ void judged_run_release(struct judged_run *run);
  */
 int caution_unidentified_processes(struct store *store, struct table *table, struct error *error);
 
+/* -------------------- described_calls.c -------------------- */
+
+/*
+ * For a store without operations: warns about ranks that described fewer calls than most ranks of a group,
+ * and wait in no other call; *told is increased for each warning of this kind. A rank describes a call before
+ * it makes it.
+ */
+int caution_described_calls(struct store *store, int *told, struct table *table, struct error *error);
+
 /* -------------------- warnings.c -------------------- */
 
 /* Warnings about what is missing from a run. Every analysis uses the same words. */

@@ -170,11 +170,6 @@ struct emission {
     int64_t ordinal;
 };
 
-int64_t nsys_wall(const struct nsys_profile *profile, int64_t ns)
-{
-    return ns == TIME_UNKNOWN ? TIME_UNKNOWN : profile->epoch_ns + ns;
-}
-
 static struct interval_ns wall_times(const struct nsys_profile *profile, struct interval_ns interval)
 {
     return (struct interval_ns){nsys_wall(profile, interval.begin_ns), nsys_wall(profile, interval.end_ns)};
@@ -183,14 +178,6 @@ static struct interval_ns wall_times(const struct nsys_profile *profile, struct 
 static struct map_key place_of(int64_t process, uint64_t hash)
 {
     return (struct map_key){{(uint64_t)process, hash}};
-}
-
-struct origin nsys_origin(const struct nsys_profile *profile, int64_t process, uint64_t hash)
-{
-    return (struct origin){.host = profile->host.length ? profile->host.data : NULL,
-                           .pid = nsys_pid_of(process),
-                           .communicator_hash = hash,
-                           .rank = COUNT_UNKNOWN};
 }
 
 static struct origin origin_of_member(const struct nsys_profile *profile, const struct nsys_member *member)

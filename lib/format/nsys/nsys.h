@@ -151,13 +151,19 @@ void nsys_profile_release(struct nsys_profile *profile);
  */
 int nsys_profile_read(struct nsys_profile *profile, struct error *error);
 
+/* -------------------- ranges.c -------------------- */
+
 /* Returns nsys' process ID from the ID of one of its threads. */
 int64_t nsys_process_of(int64_t thread);
 
 /* Returns the operating system's PID from nsys' process ID. */
 int64_t nsys_pid_of(int64_t process);
 
-/* -------------------- ranges.c -------------------- */
+/* Returns the origin of a process; its communicator is `hash`, or 0. */
+struct origin nsys_origin(const struct nsys_profile *profile, int64_t process, uint64_t hash);
+
+/* Converts a time of the recording to nanoseconds since the epoch; TIME_UNKNOWN stays. */
+int64_t nsys_wall(const struct nsys_profile *profile, int64_t ns);
 
 /*
  * Takes a row of NVTX_EVENTS that is no call of NCCL: a range of the program, or one that describes a call.
@@ -187,12 +193,6 @@ int nsys_read_range_texts(struct nsys_profile *profile, struct error *error);
 int nsys_emit_tags(struct nsys_profile *profile, struct error *error);
 
 /* -------------------- nsys.c -------------------- */
-
-/* Returns the origin of a process; its communicator is `hash`, or 0. */
-struct origin nsys_origin(const struct nsys_profile *profile, int64_t process, uint64_t hash);
-
-/* Converts a time of the recording to nanoseconds since the epoch; TIME_UNKNOWN stays. */
-int64_t nsys_wall(const struct nsys_profile *profile, int64_t ns);
 
 /*
  * Finds the kernels of each call. A call launches its own kernel. Within a group, the end of the group

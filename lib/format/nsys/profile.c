@@ -109,8 +109,6 @@ void nsys_payload_take(const struct nsys_layouts *layouts, const struct foreign_
 /* Limit on the records of each kind; a note is made if there are more. */
 enum { NSYS_MOST = 1 << 24 };
 
-enum { PID_SHIFT = 24, PID_MASK = 0xffffff };
-
 void nsys_profile_init(struct nsys_profile *profile, const struct foreign_tables *tables,
                        const struct format_sink *sink)
 {
@@ -136,16 +134,6 @@ void nsys_profile_release(struct nsys_profile *profile)
     free(profile->tasks);
     free(profile->ranges);
     free(profile->member_list);
-}
-
-int64_t nsys_process_of(int64_t thread)
-{
-    return (int64_t)((uint64_t)thread & ~(uint64_t)PID_MASK);
-}
-
-int64_t nsys_pid_of(int64_t process)
-{
-    return (int64_t)((uint64_t)process >> PID_SHIFT & PID_MASK);
 }
 
 static int is_known(const struct foreign_value *value)

@@ -1,5 +1,5 @@
 /*
- * The ranges of the program in an nsys export: tags of its processes, and descriptions of calls.
+ * The processes of an nsys export, and the ranges of the program: their tags, and descriptions of calls.
  */
 #include "base/base.h"
 #include "format/format.h"
@@ -9,6 +9,31 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { PID_SHIFT = 24, PID_MASK = 0xffffff };
+
+int64_t nsys_process_of(int64_t thread)
+{
+    return (int64_t)((uint64_t)thread & ~(uint64_t)PID_MASK);
+}
+
+int64_t nsys_pid_of(int64_t process)
+{
+    return (int64_t)((uint64_t)process >> PID_SHIFT & PID_MASK);
+}
+
+int64_t nsys_wall(const struct nsys_profile *profile, int64_t ns)
+{
+    return ns == TIME_UNKNOWN ? TIME_UNKNOWN : profile->epoch_ns + ns;
+}
+
+struct origin nsys_origin(const struct nsys_profile *profile, int64_t process, uint64_t hash)
+{
+    return (struct origin){.host = profile->host.length ? profile->host.data : NULL,
+                           .pid = nsys_pid_of(process),
+                           .communicator_hash = hash,
+                           .rank = COUNT_UNKNOWN};
+}
 
 /* Limit on the ranges, above the number that a program of hours makes. */
 enum { RANGES_MOST = 1 << 24 };
