@@ -178,10 +178,10 @@ void judged_run_release(struct judged_run *run);
 /*
  * What NCCL's log contains about processes whose ranks are not known because the lines about the creation of
  * their communicators are missing: errors that they report, and the number of calls of each process if one
- * made fewer calls than the others. Also warns if such a log has lines of PyTorch's watchdog, which are not
- * read there.
+ * made fewer calls than the others; *named is increased for each such warning. Also warns if such a log has
+ * lines of PyTorch's watchdog, which are not read there.
  */
-int caution_unidentified_processes(struct store *store, struct table *table, struct error *error);
+int caution_unidentified_processes(struct store *store, int *named, struct table *table, struct error *error);
 
 /* -------------------- described_calls.c -------------------- */
 

@@ -116,6 +116,11 @@ SELECT what, host, pid, sum(events)
  GROUP BY what, process_id
  ORDER BY what, host, pid;
 
+-- Members of communicators whose ranks are taken from device numbers (lib/format/nccl/unnamed.c).
+-- statement: ranks_of_devices
+SELECT coalesce(sum(count), 0) FROM ledger
+ WHERE reason = 'communicator without a name: its ranks are taken from device numbers';
+
 -- NCCL logs that also contain lines of PyTorch's watchdog (lib/format/nccl/nccl.c): the number of files, and the first
 -- file with its number of such lines.
 -- statement: watchdog_lines

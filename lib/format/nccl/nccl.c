@@ -29,6 +29,7 @@ struct log_file {
     struct call_reader calls;
     struct buffer plain; /* the line without color escapes */
     struct buffer whole; /* a split line, joined */
+    int64_t path_rank;   /* in the name of the file; COUNT_UNKNOWN */
     int64_t next_ordinal;
     int has_lines; /* lines of NCCL's log */
 };
@@ -50,6 +51,7 @@ static void fill_origin(const struct log_file *file, int64_t source_process, uin
     if (!member)
         return;
     origin->communicator_hash = member->hash;
+    origin->communicator_is_named = member->is_assumed;
     origin->rank = member->rank;
     origin->communicator_size = member->ranks;
     origin->node_count = member->nodes;
@@ -204,19 +206,6 @@ static int is_modelled(enum function function)
     return function > FUNCTION_OTHER && function < FUNCTION_COUNT;
 }
 
-/* Counts the call; the counts are reported at the end. */
-static int take_unnamed_call(struct log_file *file, const struct said *said, const struct message_call *call,
-                             struct error *error)
-{
-    int is_old = unnamed_take_call(&file->unnamed, said, call);
-    if (is_old < 0)
-        return error_no_memory(error);
-    return note(file,
-                is_old ? "call on a communicator that NCCL below 2.18 does not name"
-                       : "call on a communicator whose Init line is not in this log",
-                0, said->offset, said->message, error);
-}
-
 static int take_call(struct log_file *file, const struct said *said, const struct message_call *call,
                      struct error *error)
 {
@@ -225,7 +214,7 @@ static int take_call(struct log_file *file, const struct said *said, const struc
     if (!is_modelled(call->function))
         return note(file, "call of an unsupported kind", 0, said->offset, said->message, error);
     if (!member)
-        return take_unnamed_call(file, said, call, error);
+        return unnamed_take_call(&file->unnamed, said, call) ? error_no_memory(error) : 0;
     return warnings_settle(&file->warnings, &file->processes, file->sink, said->source_process, said->tid,
                            error) ||
                    emit_call(file, said, call, member, error)
@@ -261,15 +250,6 @@ static int take_end(struct log_file *file, const struct said *said, uint64_t com
     if (member)
         member->is_complete = 1;
     return warnings_settle(&file->warnings, &file->processes, file->sink, said->source_process, -1, error);
-}
-
-static int take_unnamed_init(struct log_file *file, const struct said *said, const struct message_init *init,
-                             struct error *error)
-{
-    return unnamed_take_init(&file->unnamed, said, init)
-               ? error_no_memory(error)
-               : note(file, "Init line without commId: NCCL below 2.18 names no communicator", 0,
-                      said->offset, said->message, error);
 }
 
 static int take_nodes(struct log_file *file, const struct said *said, const struct message_nodes *nodes,
@@ -339,7 +319,9 @@ static int take_known(struct log_file *file, const struct said *said, struct err
     if (found == 1)
         return take_call(file, said, &call, error);
     if (found == 0 && (found = message_read_init(said->message, &init)) > 0)
-        return found == 1 ? take_init(file, said, &init, error) : take_unnamed_init(file, said, &init, error);
+        return found == 1                                       ? take_init(file, said, &init, error)
+               : unnamed_take_init(&file->unnamed, said, &init) ? error_no_memory(error)
+                                                                : 0;
     if (found == 0 && (found = message_read_nodes(said->message, &nodes)) == 1)
         return take_nodes(file, said, &nodes, error);
     if (found == 0 && timings_read(said->message, &timings))
@@ -431,6 +413,7 @@ static int correct(struct log_file *file, struct text rest, struct error *error)
             return error_no_memory(error);
         struct said said = {.message = {file->whole.data, file->whole.length},
                             .source_process = line->source_process,
+                            .prefix_rank = COUNT_UNKNOWN,
                             .offset = line->offset,
                             .at_ns = line->at_ns};
         if (message_read_call(said.message, &call) != 1 || !is_modelled(call.function) ||
@@ -492,6 +475,9 @@ static int take_piece(struct log_file *file, const struct head *head, struct sai
     int decimals;
     said->tid = head->tid;
     said->device = head->device;
+    said->prefix_rank = launcher_rank(head->before);
+    if (said->prefix_rank == COUNT_UNKNOWN)
+        said->prefix_rank = file->path_rank;
     said->at_ns = timestamp_find(head->before, &decimals);
     said->source_process = source_processes_put(&file->processes, head->host, head->pid);
     if (said->source_process < 0)
@@ -542,6 +528,8 @@ static int tell_starts(struct log_file *file, struct error *error)
     for (size_t i = 0; !failed && i < file->processes.member_list_count; i++) {
         const struct member *member = &file->processes.member_list[i];
         struct event event = {.kind = EVENT_START_UP};
+        if (member->is_assumed)
+            continue;
         fill_origin(file, member->source_process, member->start.offset, member, &event.origin);
         start_fill(member, &file->functions, &event.start_up);
         failed = file->sink->event(file->sink->context, &event, error);
@@ -549,10 +537,50 @@ static int tell_starts(struct log_file *file, struct error *error)
     return failed ? -1 : 0;
 }
 
+/* Hands over the members and calls of communicators that the log does not name. */
+static int emit_matched(struct log_file *file, struct error *error)
+{
+    const struct unnamed_list *list = &file->unnamed;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct unnamed *unnamed = &list->items[i];
+        const struct said said = {.source_process = unnamed->source_process, .offset = unnamed->offset};
+        const struct message_init init = {.device = unnamed->device >= 0 ? unnamed->device : COUNT_UNKNOWN};
+        const struct member *member =
+            source_processes_member(&file->processes, unnamed->source_process, unnamed->address);
+        if (emit_communicator(file, &said, member, error) || emit_device(file, &said, &init, member, error) ||
+            note(file, unnamed->source, 0, unnamed->offset,
+                 (struct text){unnamed->example.data, unnamed->example.length}, error))
+            return -1;
+    }
+    for (size_t i = 0; i < list->call_count; i++) {
+        const struct unnamed_call *held = &list->calls[i];
+        const struct unnamed *unnamed = &list->items[held->unnamed];
+        const struct said said = {.source_process = unnamed->source_process,
+                                  .tid = held->tid,
+                                  .device = unnamed->device,
+                                  .offset = held->offset,
+                                  .at_ns = held->at_ns};
+        struct member *member =
+            source_processes_member(&file->processes, unnamed->source_process, unnamed->address);
+        if (emit_call(file, &said, &held->call, member, error))
+            return -1;
+    }
+    return 0;
+}
+
+static int emit_unnamed(struct log_file *file, struct error *error)
+{
+    int found = unnamed_match(&file->unnamed, &file->processes);
+    if (found < 0)
+        return error_no_memory(error);
+    return found ? emit_matched(file, error)
+                 : unnamed_emit(&file->unnamed, &file->processes, file->sink, error);
+}
+
 static int nccl_read(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
                      struct error *error)
 {
-    struct log_file file = {.sink = sink};
+    struct log_file file = {.sink = sink, .path_rank = rank_word_in_path(input_path(input))};
     struct input_line line;
     int more;
     source_processes_init(&file.processes);
@@ -568,7 +596,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
         }
     int status = more < 0 || emit_partial_lines(&file, error) || tell_starts(&file, error) ||
                          warnings_end(&file.warnings, &file.processes, sink, error) ||
-                         unnamed_emit(&file.unnamed, &file.processes, sink, error)
+                         emit_unnamed(&file, error)
                      ? -1
                      : 0;
     source_processes_release(&file.processes);
@@ -585,7 +613,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
 
 const struct format format_nccl = {
     .name = "nccl",
-    .version = 1,
+    .version = 2,
     .description = "NCCL's debug log (NCCL_DEBUG=INFO)",
     .unknown = "other output",
     .sniff = nccl_sniff,
