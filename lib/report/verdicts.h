@@ -192,6 +192,14 @@ int caution_unidentified_processes(struct store *store, int *named, struct table
  */
 int caution_described_calls(struct store *store, int *told, struct table *table, struct error *error);
 
+/* -------------------- settings.c -------------------- */
+
+/*
+ * Warns about settings and versions in NCCL's log that differ between the ranks of a run, with the odd ranks.
+ * Values that are different on each rank are meant to differ.
+ */
+int caution_settings(struct store *store, int64_t run_id, struct table *table, struct error *error);
+
 /* -------------------- warnings.c -------------------- */
 
 /* Warnings about what is missing from a run. Every analysis uses the same words. */

@@ -105,6 +105,7 @@ SELECT host, pid, gpu, warning.kind, warning.text, path, byte_offset, count(*), 
   FROM warning JOIN process USING (process_id) JOIN file ON file.file_id = warning_id >> 32
  WHERE process_id NOT IN (SELECT process_id FROM job_rank WHERE process_id IS NOT NULL)
    AND process_id NOT IN (SELECT process_id FROM witness)
+   AND warning.kind <> 35
  GROUP BY process_id, warning.kind
  ORDER BY min(warning_id);
 

@@ -585,6 +585,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     int more;
     source_processes_init(&file.processes);
     intern_init(&file.functions);
+    warnings_init(&file.warnings);
     unnamed_init(&file.unnamed);
     registrations_init(&file.registrations);
     call_reader_init(&file.calls, 0);

@@ -367,8 +367,17 @@ struct warnings {
     struct held_warning *items; /* owned, indexed by process number */
     size_t count;
     size_t capacity;
+    struct intern settings; /* as NAME=VALUE */
+    struct map has_setting; /* process, number in `settings` -> 1 */
 };
 
+/*
+ * "NCCL_IB_HCA set by environment to mlx5_0", "NCCL version 2.27.7+cuda12.8", "cudaDriverVersion 12080".
+ * Returns 0 for any other message, and for settings that are meant to differ: names of files and of hosts.
+ */
+int warning_read_setting(struct text message, struct text *name, struct text *value);
+
+void warnings_init(struct warnings *warnings);
 void warnings_release(struct warnings *warnings);
 
 /* Takes a line of level WARN. Returns -1 on failure. */
