@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
+#include "format/torch/torch.h"
 #include "input/input.h"
 #include "model/model.h"
 
@@ -18,6 +19,13 @@ enum { FACT_BYTES = 32 };
 /* NCCL prints no longer lines. */
 enum { LINE_MOST = 1024 };
 
+/* Lines of PyTorch's watchdog. They are read if the log lists no calls, which show more. */
+struct watchdog_lines {
+    int64_t count;
+    uint64_t first_offset;
+    struct buffer example;
+};
+
 struct log_file {
     const struct format_sink *sink;
     struct source_processes processes;
@@ -27,6 +35,8 @@ struct log_file {
     struct warnings warnings;
     struct unnamed_list unnamed;
     struct call_reader calls;
+    struct torch_reader torch;
+    struct watchdog_lines watchdog;
     struct buffer plain; /* the line without color escapes */
     struct buffer whole; /* a split line, joined */
     int64_t path_rank;   /* in the name of the file; COUNT_UNKNOWN */
@@ -425,15 +435,29 @@ static int correct(struct log_file *file, struct text rest, struct error *error)
     return 1;
 }
 
-/*
- * Messages of PyTorch's watchdog about works, timeouts and ranks: lib/format/torch reads them, in a file of
- * their own.
- */
+/* Messages of PyTorch's watchdog about works, timeouts and ranks. */
 static int is_of_watchdog(struct text line)
 {
     return text_contains(line, "ProcessGroupNCCL.cpp") &&
            (text_contains(line, "atchdog") || text_contains(line, "eartbeat") ||
             text_contains(line, "esync"));
+}
+
+/* Whether the watchdog's lines are used is known at the end; they are noted then if they are not. */
+static int take_torch_line(struct log_file *file, struct text line, uint64_t offset, struct error *error)
+{
+    struct watchdog_lines *lines = &file->watchdog;
+    int taken = torch_reader_take(&file->torch, line, offset);
+    if (taken < 0)
+        return error_no_memory(error);
+    if (!is_of_watchdog(line))
+        return taken && line.length ? note(file, "other output", 0, offset, line, error) : 0;
+    if (!lines->count++) {
+        lines->first_offset = offset;
+        if (buffer_append(&lines->example, line.data, line.length))
+            return error_no_memory(error);
+    }
+    return 0;
 }
 
 static int take_stranger(struct log_file *file, struct text line, uint64_t offset, struct error *error)
@@ -449,10 +473,7 @@ static int take_stranger(struct log_file *file, struct text line, uint64_t offse
     int mended = may_end ? correct(file, line, error) : 1;
     if (mended <= 0)
         return mended;
-    if (!line.length)
-        return 0;
-    return note(file, is_of_watchdog(line) ? "line of PyTorch's watchdog" : "other output", 0, offset, line,
-                error);
+    return take_torch_line(file, line, offset, error);
 }
 
 /* A prefix in the middle of another line is accepted only if its process is known from an earlier line. */
@@ -577,6 +598,27 @@ static int emit_unnamed(struct log_file *file, struct error *error)
                  : unnamed_emit(&file->unnamed, &file->processes, file->sink, error);
 }
 
+static int note_watchdog(struct log_file *file, struct error *error)
+{
+    const struct watchdog_lines *lines = &file->watchdog;
+    for (int64_t i = 0; i < lines->count; i++)
+        if (note(file, "line of PyTorch's watchdog", 0, lines->first_offset,
+                 (struct text){lines->example.data, lines->example.length}, error))
+            return -1;
+    return 0;
+}
+
+/* Reads the watchdog's lines, if the log lists no calls. *dialect is then that of a log of both. */
+static int emit_watchdog(struct log_file *file, char *dialect, size_t dialect_bytes, struct error *error)
+{
+    if (torch_reader_end(&file->torch))
+        return error_no_memory(error);
+    if (file->next_ordinal || file->unnamed.call_count || !file->torch.ranks.member_list_count)
+        return note_watchdog(file, error);
+    snprintf(dialect, dialect_bytes, "nccl-torch-log");
+    return torch_emit(&file->torch.ranks, file->sink, error);
+}
+
 static int nccl_read(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
                      struct error *error)
 {
@@ -589,6 +631,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     unnamed_init(&file.unnamed);
     registrations_init(&file.registrations);
     call_reader_init(&file.calls, 0);
+    torch_reader_init(&file.torch);
     snprintf(dialect, dialect_bytes, "nccl-log");
     while ((more = input_line(input, &line, error)) == 1)
         if (take_line(&file, &line, error)) {
@@ -597,7 +640,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
         }
     int status = more < 0 || emit_partial_lines(&file, error) || tell_starts(&file, error) ||
                          warnings_end(&file.warnings, &file.processes, sink, error) ||
-                         emit_unnamed(&file, error)
+                         emit_unnamed(&file, error) || emit_watchdog(&file, dialect, dialect_bytes, error)
                      ? -1
                      : 0;
     source_processes_release(&file.processes);
@@ -607,6 +650,8 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     warnings_release(&file.warnings);
     unnamed_release(&file.unnamed);
     call_reader_release(&file.calls);
+    torch_reader_release(&file.torch);
+    buffer_release(&file.watchdog.example);
     buffer_release(&file.plain);
     buffer_release(&file.whole);
     return status;
