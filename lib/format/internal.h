@@ -48,6 +48,9 @@ int sniff_is_pickle(const char *bytes, size_t length);
  */
 int64_t rank_of_path(const char *path);
 
+/* The number after "rank" in the name of a file: "nccl.rank3.log"; COUNT_UNKNOWN if there is none. */
+int64_t rank_word_in_path(const char *path);
+
 /*
  * Returns the number after "rank" in a file's name ("rank3_memory.pickle"), else the number at its end;
  * COUNT_UNKNOWN if there is none.
@@ -327,6 +330,27 @@ static inline __attribute__((always_inline)) const char *scan_table(const char *
     return at;
 }
 
+/* -------------------- strangers.c -------------------- */
+
+/*
+ * What a file without a format is, from its beginning and its name: "looks like ...", with what to do
+ * instead. NULL if the kind is unknown.
+ */
+const char *unsupported_find(const char *bytes, size_t length, const char *path);
+
+/* The same, but only kinds that hold whatever a format recognizes in the content: an archive of traces, say.
+ */
+const char *unsupported_find_certain(const char *bytes, size_t length, const char *path);
+
+/* As unsupported_find(); for any other file a general description, such as "unknown binary data". */
+const char *unsupported_describe(const char *bytes, size_t length, const char *path);
+
+/*
+ * Returns the program that unpacks (with -dc) a file that begins with these bytes; NULL if none is known.
+ * gzip is not among them: it is unpacked by this program.
+ */
+const char *packer_find(const char *bytes, size_t length);
+
 /* -------------------- objects.c -------------------- */
 
 /*
@@ -403,6 +427,12 @@ int text_hexadecimal(struct text text, const char *key, uint64_t *value);
 
 /* The number at the beginning of a text; COUNT_UNKNOWN if there is none or it does not fit. */
 int64_t text_leading_number(struct text text);
+
+/*
+ * Returns the global rank in what a launcher prints before a line: "[rank3]:", srun's "3: ", mpirun's
+ * "[1,3]<stderr>:". Not torchrun's "[default3]:", which counts from 0 on each host. COUNT_UNKNOWN: none.
+ */
+int64_t launcher_rank(struct text before);
 
 /*
  * Seconds with decimals ("1.23") as nanoseconds. TIME_UNKNOWN if it is no such number, or above three years;

@@ -8,7 +8,7 @@
  * - fixtures/: a folder with a small trace and its TRUTH; `make golden` stores its results
  * - man/ncclprof-formats.5: a section (.Sh FOO): what is read, what is not, in which versions
  * - README.md: a row under "What it reads"
- * Remove the row of `strangers` below for such files, if there is one. The fuzzers and the torture tests
+ * Remove the row of lib/format/strangers.c for such files, if there is one. The fuzzers and the torture tests
  * take their files from fixtures/.
  *
  * If a change of a reader gives other records, or other notes for the ledger, for the same bytes, raise
@@ -95,120 +95,13 @@ static const char *why_empty(const char *path)
     return why;
 }
 
-/*
- * Returns the program that unpacks (with -dc) a file that begins with these bytes; NULL if none is known.
- * gzip is not among them: it is unpacked by this program.
- */
-static const char *sniff_packer(const char *bytes, size_t length)
-{
-    static const struct {
-        const char *program;
-        size_t length;
-        const char *magic;
-    } packers[] = {{"xz", 6, "\xfd\x37\x7aXZ\0"},
-                   {"zstd", 4, "\x28\xb5\x2f\xfd"},
-                   {"bzip2", 3, "BZh"},
-                   {"lz4", 4, "\x04\x22\x4d\x18"}};
-    for (size_t i = 0; i < sizeof packers / sizeof *packers; i++)
-        if (length >= packers[i].length && memcmp(bytes, packers[i].magic, packers[i].length) == 0)
-            return packers[i].program;
-    return NULL;
-}
-
-enum { ANYWHERE = -1 };
-
-/* Bytes at a fixed place, or anywhere. The first row that fits counts, so certain kinds come first. */
-struct stranger {
-    int offset;
-    size_t length; /* 0: length of the text */
-    const char *mark;
-    const char *what;
-};
-
-/* Certain from their fixed place, whatever the rest contains (an archive may contain traces). */
-static const struct stranger sure[] = {
-    {257, 0, "ustar", "looks like a tar archive; unpack it and pass the directory"},
-    {0, 4, "PK\3\4", "looks like a zip archive; unpack it and pass the directory"},
-    {0, 6, "7z\xbc\xaf\x27\x1c", "looks like a 7z archive; unpack it and pass the directory"},
-    {0, 4,
-     "\x7f"
-     "ELF",
-     "looks like a program"},
-    {68, 0, "NCPF", "looks like an ncclprof store; pass it with --store"},
-    {0, 0, "QDSTRM", "looks like a raw Nsight Systems file"},
-};
-
-static const struct stranger strangers[] = {
-    {0, 0, "SQLite format 3", "looks like an SQLite database"},
-    {ANYWHERE, 0, "\"traceEvents\"", "looks like a Chrome trace of another tool"},
-};
-
-static int stands_in(const struct stranger *stranger, const char *bytes, size_t length)
-{
-    size_t mark = stranger->length ? stranger->length : strlen(stranger->mark);
-    if (stranger->offset == ANYWHERE)
-        return memmem(bytes, length, stranger->mark, mark) != NULL;
-    return length >= (size_t)stranger->offset + mark &&
-           memcmp(bytes + stranger->offset, stranger->mark, mark) == 0;
-}
-
-static const char *find(const struct stranger *table, size_t count, const char *bytes, size_t length)
-{
-    for (size_t i = 0; i < count; i++)
-        if (stands_in(&table[i], bytes, length))
-            return table[i].what;
-    return NULL;
-}
-
-static char first_sign(const char *bytes, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (!sniff_is_space(bytes[i]))
-            return bytes[i];
-    return '\0';
-}
-
-/*
- * As unsupported_find, but only kinds that hold whatever a format recognizes in the content: an archive of
- * traces, for example.
- */
-static const char *unsupported_find_certain(const char *bytes, size_t length)
-{
-    return find(sure, sizeof sure / sizeof *sure, bytes, length);
-}
-
-/* Returns "looks like ...", or NULL if the kind is unknown. */
-static const char *unsupported_find(const char *bytes, size_t length)
-{
-    const char *what = unsupported_find_certain(bytes, length);
-    if (!what)
-        what = find(strangers, sizeof strangers / sizeof *strangers, bytes, length);
-    if (!what && sniff_is_pickle(bytes, length))
-        what = "looks like a Python pickle";
-    return what;
-}
-
-/* As unsupported_find; for any other file a general description, such as "unknown binary data". */
-static const char *unsupported_describe(const char *bytes, size_t length)
-{
-    const char *stranger = unsupported_find(bytes, length);
-    if (length == 0)
-        return "empty file";
-    if (stranger)
-        return stranger;
-    if (memchr(bytes, '\0', length))
-        return "unknown binary data";
-    char first = first_sign(bytes, length);
-    return first == '{' || first == '[' ? "JSON, but no known format" : "neither JSON nor a known log";
-}
-
 const char *unsupported_file(struct input *input)
 {
     struct error error = ERROR_INIT;
     const char *bytes;
     int64_t length = input_peek(input, &bytes, SNIFF_BYTES, &error);
     error_clear(&error);
-    return length > 0 ? unsupported_find(bytes, (size_t)length) : NULL;
+    return length > 0 ? unsupported_find(bytes, (size_t)length, input_path(input)) : NULL;
 }
 
 const struct format *format_detect(struct input *input, struct error *error)
@@ -219,7 +112,7 @@ const struct format *format_detect(struct input *input, struct error *error)
     int64_t length = input_peek(input, &bytes, SNIFF_BYTES, error);
     if (length < 0)
         return NULL;
-    int is_other = unsupported_find_certain(bytes, (size_t)length) != NULL;
+    int is_other = unsupported_find_certain(bytes, (size_t)length, input_path(input)) != NULL;
     for (const struct format *const *format = format_registry; *format && !is_other; format++) {
         int certainty = (*format)->sniff(bytes, (size_t)length, input_path(input));
         if (certainty > most) {
@@ -227,7 +120,7 @@ const struct format *format_detect(struct input *input, struct error *error)
             best = *format;
         }
     }
-    const char *packer = best ? NULL : sniff_packer(bytes, (size_t)length);
+    const char *packer = best ? NULL : packer_find(bytes, (size_t)length);
     const char *empty = length == 0 ? why_empty(input_path(input)) : NULL;
     if (empty)
         error_set(error, "%s: empty file: %s", input_path(input), empty);
@@ -236,6 +129,6 @@ const struct format *format_detect(struct input *input, struct error *error)
                   packer, packer, input_path(input));
     else if (!best)
         error_set(error, "%s: not a supported trace (%s)", input_path(input),
-                  unsupported_describe(bytes, (size_t)length));
+                  unsupported_describe(bytes, (size_t)length, input_path(input)));
     return best;
 }

@@ -86,7 +86,7 @@ int64_t rank_of_path(const char *path)
     return number_of(name + begin, length - begin);
 }
 
-int64_t rank_named_in_path(const char *path)
+int64_t rank_word_in_path(const char *path)
 {
     static const char word[] = "rank";
     const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
@@ -101,5 +101,11 @@ int64_t rank_named_in_path(const char *path)
         if (rank != COUNT_UNKNOWN)
             return rank;
     }
-    return rank_of_path(path);
+    return COUNT_UNKNOWN;
+}
+
+int64_t rank_named_in_path(const char *path)
+{
+    int64_t rank = rank_word_in_path(path);
+    return rank == COUNT_UNKNOWN ? rank_of_path(path) : rank;
 }

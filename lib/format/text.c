@@ -98,6 +98,26 @@ int64_t text_leading_number(struct text text)
     return length && number_int64(text.data, length, &number) == 0 ? number : COUNT_UNKNOWN;
 }
 
+static int64_t number_after(struct text text, const char *mark)
+{
+    struct text behind = text_after(text, mark);
+    return behind.data ? text_leading_number(behind) : COUNT_UNKNOWN;
+}
+
+int64_t launcher_rank(struct text before)
+{
+    int64_t rank = number_after(before, "[rank");
+    if (rank == COUNT_UNKNOWN && text_begins(before, "[1,"))
+        rank = number_after(before, "[1,");
+    if (rank != COUNT_UNKNOWN)
+        return rank;
+    size_t digits = 0;
+    while (digits < before.length && is_digit(before.data[digits]))
+        digits++;
+    struct text behind = {before.data + digits, before.length - digits};
+    return digits && text_begins(behind, ": ") ? text_leading_number(before) : COUNT_UNKNOWN;
+}
+
 int64_t text_seconds_ns(struct text text)
 {
     enum { DECIMALS = 9 };

@@ -198,8 +198,13 @@ static const struct {
     enum recorder_kind kind;
     int by_number;
 } recorders[] = {
-    {"chrome", KIND_PLUGIN, 1},        {"kineto", KIND_PROFILER, 0}, {"inspector", KIND_INSPECTOR, 1},
-    {"flight-recorder", KIND_DUMP, 0}, {"nccl-log", KIND_LOG, 0},    {"torch-log", KIND_FRAMEWORK_LOG, 0},
+    {"chrome", KIND_PLUGIN, 1},
+    {"kineto", KIND_PROFILER, 0},
+    {"inspector", KIND_INSPECTOR, 1},
+    {"flight-recorder", KIND_DUMP, 0},
+    {"nccl-log", KIND_LOG, 0},
+    {"torch-log", KIND_FRAMEWORK_LOG, 0},
+    {"nccl-torch-log", KIND_FRAMEWORK_LOG, 0},
 };
 
 static void take_dialect(struct recorder_run *run, const char *dialect)

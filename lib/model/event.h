@@ -529,7 +529,8 @@ enum warning_kind {
     WARNING_CARD_BACK = 32, /* not a failure: the port of a NIC is active again */
     WARNING_NETWORK = 33,   /* not a warning: the network that NCCL uses, in `text` */
     WARNING_GOT_OVER = 34,  /* an error of the rank itself, as text, after which it continued normally */
-    WARNING_KINDS = 35
+    WARNING_SETTING = 35,   /* not a warning: a setting or version of the process, as "NAME=VALUE" */
+    WARNING_KINDS = 36
 };
 
 /* A warning by a process, or about it by others, during or after its run. */

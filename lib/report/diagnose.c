@@ -346,6 +346,7 @@ struct diagnosis {
     struct diagnose_options options;
     size_t operations;
     size_t empty_runs; /* runs without ranks: a log with a process and nothing else */
+    int named;         /* warnings that name a rank or process with fewer calls, without a run to judge */
     int lacks_shards;
     struct summary summary;
     struct buffer coverage; /* JSON objects */
@@ -456,7 +457,9 @@ static int diagnose_runs(struct diagnosis *diagnosis, const struct runs *runs, s
     struct store *store = diagnosis->told.request->store;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"version\":2,\"findings\":[")
                      ? error_no_memory(error)
-                     : caution_unidentified_processes(store, &result->table, error) ||
+                     : caution_unidentified_processes(store, &diagnosis->named, &result->table, error) ||
+                           (!runs->count &&
+                            caution_described_calls(store, &diagnosis->named, &result->table, error)) ||
                            caution_recorders(store, runs, &result->table, error) ||
                            caution_copies(store, runs, &result->table, error) ||
                            caution_records(store, runs, &result->table, error) ||
@@ -495,7 +498,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     int is_asked = request->values[OPTION_EXIT_CODE] != NULL;
     result->alarm = is_asked && (diagnosis.told.found || diagnosis.summary.longer_steps);
     result->undecided = is_asked && (diagnosis.lacks_shards || summary_is_doubtful(&diagnosis.summary));
-    result->unjudged = !diagnosis.operations && !diagnosis.told.shown;
+    result->unjudged = !diagnosis.operations && !diagnosis.told.shown && !diagnosis.named;
     return failed;
 }
 

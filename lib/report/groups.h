@@ -48,6 +48,8 @@ struct report_row {
     int function;
     int is_own; /* effective_ns is that of one operation: if a group has several of an instance, the longest
                    counts */
+    int64_t message_bytes; /* of a description */
+    int is_described;      /* a description of a call without an operation (described_calls.c) */
     int is_sample; /* an average over operations that were not recorded one by one (report_compare.c) */
 };
 
@@ -97,10 +99,11 @@ struct report_groups {
     struct report_filter filter;
     enum report_key by[KEY_COUNT];
     size_t by_count;
-    int has_calls;       /* show bandwidth also as call descriptions count bytes */
-    int has_samples;     /* rows come from samples */
-    struct intern texts; /* of key values */
-    int64_t *numbers;    /* owned: by number in texts, for names of ranks their global rank; -1: not known */
+    int has_calls;        /* show bandwidth also as call descriptions count bytes */
+    int has_samples;      /* rows come from samples */
+    int has_descriptions; /* rows come from descriptions of calls */
+    struct intern texts;  /* of key values */
+    int64_t *numbers;     /* owned: by number in texts, for names of ranks their global rank; -1: not known */
     size_t number_count;
     struct intern group_names; /* groups by the numbers of their keys */
     struct report_group *groups;
@@ -121,6 +124,12 @@ int report_groups_is_by(const struct report_groups *report, enum report_key key)
 
 /* The number of a text of a key; -1 for NULL; -2 when memory is out. */
 int64_t report_groups_text(struct report_groups *report, const char *text);
+
+/* The number of the text of a rank, which is its number; -2 when memory is out. */
+int64_t report_groups_rank(struct report_groups *report, int64_t rank);
+
+/* Adds the number of a rank's name, in `texts`; -1: not known. Returns -1 when memory is out. */
+int report_groups_number(struct report_groups *report, int64_t name, int64_t rank);
 
 /* Adds a row to its group. Returns -1 when memory is out. */
 int report_groups_add(struct report_groups *report, const struct report_row *row);
@@ -208,5 +217,13 @@ int report_samples_count(struct store *store, int64_t *count, int64_t *jobs, str
  */
 int report_sources_read(struct map *sources, struct report_groups *report, struct store *store,
                         int64_t run_id, struct error *error);
+
+/* -------------------- described_calls.c -------------------- */
+
+/* Reads the descriptions of calls and groups them by the same keys, as far as they are known. -1 on error. */
+int report_descriptions_read(struct report_groups *report, struct store *store, struct error *error);
+
+/* Number of descriptions in the store. Returns -1 on error. */
+int report_descriptions_count(struct store *store, int64_t *count, struct error *error);
 
 #endif

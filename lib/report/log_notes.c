@@ -20,10 +20,11 @@ enum { NAMED_MOST = 4 };
 /* Columns of the statement rankless_warnings. */
 enum { AT_HOST, AT_PID, AT_GPU, AT_KIND, AT_TEXT, AT_PATH, AT_OFFSET, AT_COUNT };
 
-/* "process 811 on host node3 (CUDA device 2)" */
-static int append_process(const char *host, int64_t pid, int64_t device, struct buffer *text)
+/* "rank 2, process 811 on host node3 (CUDA device 2)" */
+static int append_process(const char *host, int64_t pid, int64_t device, int64_t rank, struct buffer *text)
 {
-    return buffer_printf(text, "process %lld", (long long)pid) ||
+    return (rank >= 0 && buffer_printf(text, "rank %lld, ", (long long)rank)) ||
+           buffer_printf(text, "process %lld", (long long)pid) ||
            (host && *host && buffer_printf(text, " on host %s", host)) ||
            (device >= 0 && buffer_printf(text, " (CUDA device %lld)", (long long)device));
 }
@@ -33,7 +34,7 @@ static int append_error(struct statement *row, const char *what, struct buffer *
     const char *path = statement_text(row, AT_PATH), *line = statement_text(row, AT_TEXT);
     int64_t count = statement_integer(row, AT_COUNT);
     return append_process(statement_text(row, AT_HOST), statement_integer(row, AT_PID),
-                          statement_integer_or(row, AT_GPU, -1), text) ||
+                          statement_integer_or(row, AT_GPU, -1), -1, text) ||
            buffer_printf(text, " reported %s: \"%s\"", what, line ? line : "") ||
            (count > 1 && buffer_printf(text, " and %lld similar ones", (long long)count - 1)) ||
            buffer_printf(text, ", in %s at byte %lld; the log does not show its rank", path ? path : "",
@@ -93,6 +94,7 @@ struct caller {
     char *host; /* owned */
     int64_t pid;
     int64_t device; /* -1: not known */
+    int64_t rank;   /* global; -1: not known */
     int64_t calls;
 };
 
@@ -114,15 +116,14 @@ static void callers_release(struct callers *callers)
 /*
  * Removes ", device 2" from the description of a call, as lib/format/nccl writes it, and returns the number.
  */
-static int64_t take_device(char *what)
+static int64_t take_number(char *what, const char *mark)
 {
-    static const char mark[] = ", device ";
     char *at = strstr(what, mark), *end;
     if (!at)
         return -1;
-    long device = strtol(at + sizeof mark - 1, &end, 10);
+    long long number = strtoll(at + strlen(mark), &end, 10);
     memmove(at, end, strlen(end) + 1);
-    return device;
+    return number;
 }
 
 static int add_caller(struct callers *callers, struct statement *row)
@@ -139,7 +140,8 @@ static int add_caller(struct callers *callers, struct statement *row)
     callers->count++;
     if (!caller->what || !caller->host)
         return -1;
-    caller->device = take_device(caller->what);
+    caller->device = take_number(caller->what, ", device ");
+    caller->rank = take_number(caller->what, ", global rank ");
     return 0;
 }
 
@@ -175,7 +177,7 @@ static int append_callers(const struct caller *callers, size_t count, size_t few
                  buffer_printf(text, " made %lld calls%s", (long long)most, all == 1 ? "" : " each");
     for (size_t i = 0; !failed && i < fewer && i < NAMED_MOST; i++)
         failed = buffer_append_text(text, ", ") ||
-                 append_process(callers[i].host, callers[i].pid, callers[i].device, text) ||
+                 append_process(callers[i].host, callers[i].pid, callers[i].device, callers[i].rank, text) ||
                  buffer_printf(text, " made %lld", (long long)callers[i].calls);
     return failed ||
            (fewer > NAMED_MOST && buffer_printf(text, ", and %zu more made fewer", fewer - NAMED_MOST));
@@ -193,17 +195,27 @@ static int64_t count_fewer(const struct caller *callers, size_t count)
     return fewer * 2 < count ? (int64_t)fewer : -1;
 }
 
+static int are_ranks_known(const struct caller *callers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (callers[i].rank < 0)
+            return 0;
+    return count > 0;
+}
+
 static int tell_callers(const struct caller *callers, size_t count, size_t fewer, struct table *table,
                         struct error *error)
 {
     struct buffer text = BUFFER_INIT;
     const char *why = strchr(callers->what, ':');
+    int known = are_ranks_known(callers, fewer);
     int failed = append_callers(callers, count, fewer, callers[count - 1].calls, &text)
                      ? error_no_memory(error)
                      : table_add_warning(table, error,
-                                         "%s. Which ranks these are cannot be determined%s. "
+                                         "%s. Which %s cannot be determined%s. "
                                          "NCCL_DEBUG_SUBSYS=INIT,COLL shows this with NCCL 2.18 or later",
-                                         text.data, why ? why : "");
+                                         text.data, known ? "communicators these are" : "ranks these are",
+                                         why ? why : "");
     buffer_release(&text);
     return failed;
 }
@@ -230,14 +242,15 @@ static int tell_kinds(const struct callers *callers, int are_fewer, int *told, s
     return 0;
 }
 
-static int caution_callers(struct store *store, struct table *table, struct error *error)
+static int caution_callers(struct store *store, int *named, struct table *table, struct error *error)
 {
     struct callers callers = {.items = NULL};
     int told = 0, failed = read_callers(&callers, store, error);
     if (!failed)
         array_sort(callers.items, callers.count, sizeof *callers.items, by_what);
-    failed = failed || tell_kinds(&callers, 1, &told, table, error) ||
-             tell_kinds(&callers, 0, &told, table, error);
+    failed = failed || tell_kinds(&callers, 1, &told, table, error);
+    *named += told;
+    failed = failed || tell_kinds(&callers, 0, &told, table, error);
     callers_release(&callers);
     return failed;
 }
@@ -269,10 +282,22 @@ static int caution_watchdog(struct store *store, struct table *table, struct err
     return failed ? -1 : 0;
 }
 
-int caution_unidentified_processes(struct store *store, struct table *table, struct error *error)
+static int caution_devices(struct store *store, struct table *table, struct error *error)
 {
-    return caution_watchdog(store, table, error) || caution_reports(store, table, error) ||
-                   caution_callers(store, table, error)
+    struct statement *row = store_prepare(store, schema_analysis_caution_ranks_of_devices, error);
+    int more = row ? statement_step(row, error) : -1;
+    int failed = more < 0 || (more == 1 && statement_integer(row, 0) > 0 &&
+                              table_add_warning(table, error,
+                                                "NCCL's log has no Init lines; the ranks are taken from the "
+                                                "device numbers. NCCL_DEBUG_SUBSYS=INIT,COLL shows them"));
+    statement_free(row);
+    return failed ? -1 : 0;
+}
+
+int caution_unidentified_processes(struct store *store, int *named, struct table *table, struct error *error)
+{
+    return caution_watchdog(store, table, error) || caution_devices(store, table, error) ||
+                   caution_reports(store, table, error) || caution_callers(store, named, table, error)
                ? -1
                : 0;
 }

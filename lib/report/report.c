@@ -283,7 +283,8 @@ static int add_key_columns(const struct report_groups *report, struct table *tab
     int unnumbered = 0;
     for (size_t i = 0; i < report->count; i++)
         for (size_t j = 0; j < report->by_count; j++)
-            unnumbered |= report->by[j] == KEY_RANK && report->numbers[report->groups[i].key[j]] < 0;
+            unnumbered |= report->by[j] == KEY_RANK && report->groups[i].key[j] >= 0 &&
+                          report->numbers[report->groups[i].key[j]] < 0;
     struct column process = process_column;
     process.hidden = !unnumbered;
     for (size_t i = 0; i < report->by_count; i++)
@@ -346,13 +347,30 @@ static int compare_and_show(struct report_groups *report, struct table *table, s
                              mixed, mixed == 1 ? " combines" : "s combine");
 }
 
+/* Adds columns; of descriptions, only their number and their message sizes are shown as text. */
+static int add_columns(const struct report_groups *report, const struct column *columns_added, size_t count,
+                       struct table *table, struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct column column = columns_added[i];
+        int is_shown = strcmp(column.name, "operations") == 0 || strcmp(column.name, "message_bytes") == 0;
+        if (report->has_descriptions) {
+            column.hidden = !is_shown;
+            column.detail = 0;
+        }
+        if (table_add_column(table, column, error))
+            return -1;
+    }
+    return 0;
+}
+
 static int show(struct report_groups *report, struct table *table, struct error *error)
 {
-    int is_compared = !report->has_samples && report_is_compared(report);
+    int is_compared = !report->has_samples && !report->has_descriptions && report_is_compared(report);
     if (add_key_columns(report, table, error) ||
-        table_add_columns(table, value_columns, VALUE_COUNT, error) ||
-        (has_waits(report) && table_add_column(table, wait_column, error)) ||
-        (report->has_calls && table_add_columns(table, call_columns, CALL_COUNT, error)) ||
+        add_columns(report, value_columns, VALUE_COUNT, table, error) ||
+        (has_waits(report) && add_columns(report, &wait_column, 1, table, error)) ||
+        (report->has_calls && add_columns(report, call_columns, CALL_COUNT, table, error)) ||
         (report->has_samples &&
          table_add_columns(table, sample_columns, sizeof sample_columns / sizeof *sample_columns, error)) ||
         (is_compared && table_add_columns(table, comparison_columns, COMPARISON_COUNT, error)))
@@ -387,14 +405,34 @@ static int group_samples(struct report_groups *report, const struct analysis_req
                              "which rank was waited for");
 }
 
+/* Without --by, descriptions are grouped by source line, function and rank. */
+static int group_descriptions(struct report_groups *report, const struct analysis_request *request,
+                              struct table *table, struct error *error)
+{
+    static const enum report_key keys[] = {KEY_SOURCE, KEY_FUNCTION, KEY_RANK};
+    if (!option_is_given(request, options, OPTION_BY) && !request->values[OPTION_BY_TAG]) {
+        memcpy(report->by, keys, sizeof keys);
+        report->by_count = sizeof keys / sizeof *keys;
+    }
+    report->has_descriptions = 1;
+    report->has_calls = 1;
+    return report_descriptions_read(report, request->store, error) || show(report, table, error) ||
+           table_add_warning(table, error,
+                             "these are calls that the program described, without a trace of the operations; "
+                             "their times are unknown");
+}
+
 static int group_and_show(struct report_groups *report, const struct analysis_request *request,
                           const struct runs *runs, struct table *table, struct error *error)
 {
-    int64_t samples, jobs;
-    if (report_samples_count(request->store, &samples, &jobs, error))
+    int64_t samples, jobs, descriptions;
+    if (report_samples_count(request->store, &samples, &jobs, error) ||
+        report_descriptions_count(request->store, &descriptions, error))
         return -1;
     if (request->values[OPTION_SAMPLES] || (samples && !runs->count))
         return group_samples(report, request, jobs, table, error);
+    if (descriptions && !runs->count)
+        return group_descriptions(report, request, table, error);
     separate_runs(report, runs);
     return report_groups_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||

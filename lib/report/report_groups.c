@@ -7,6 +7,7 @@
 #include "store/store.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,26 @@ int64_t report_groups_text(struct report_groups *report, const char *text)
         return -1;
     int64_t number = intern_put(&report->texts, text, strlen(text));
     return number < 0 ? -2 : number;
+}
+
+int report_groups_number(struct report_groups *report, int64_t name, int64_t rank)
+{
+    size_t had = report->number_count;
+    if (array_reserve((void **)&report->numbers, &report->number_count, (size_t)name + 1,
+                      sizeof *report->numbers))
+        return -1;
+    for (size_t i = had; i < report->number_count; i++)
+        report->numbers[i] = -1;
+    report->numbers[name] = rank;
+    return 0;
+}
+
+int64_t report_groups_rank(struct report_groups *report, int64_t rank)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)rank);
+    int64_t name = report_groups_text(report, text);
+    return name < 0 || report_groups_number(report, name, rank) ? -2 : name;
 }
 
 static int samples_add(struct samples *samples, int64_t value)
@@ -201,6 +222,10 @@ int report_groups_add(struct report_groups *report, const struct report_row *row
     if (row->is_sample)
         return add_sample(group, row);
     group->operations += row->operations;
+    if (row->is_described) {
+        group->message_bytes += row->message_bytes > 0 ? row->message_bytes : 0;
+        return 0;
+    }
     group->is_mixed |= group->function != row->function || group->communicator != row->communicator;
     if (row->instance == group->last_instance)
         return add_again(group, row);

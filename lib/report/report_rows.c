@@ -59,17 +59,6 @@ static int take_communicators(struct reader *reader)
     return 0;
 }
 
-/* Makes room for the numbers of the ranks' names. */
-static int reserve_numbers(struct report_groups *report, size_t wanted)
-{
-    size_t had = report->number_count;
-    if (array_reserve((void **)&report->numbers, &report->number_count, wanted, sizeof *report->numbers))
-        return -1;
-    for (size_t i = had; i < report->number_count; i++)
-        report->numbers[i] = -1;
-    return 0;
-}
-
 static int take_ranks(struct reader *reader)
 {
     const struct roster *roster = &reader->roster;
@@ -78,9 +67,8 @@ static int take_ranks(struct reader *reader)
         return -1;
     for (size_t i = 0; i < roster->rank_count; i++) {
         int64_t name = report_groups_text(reader->report, roster->ranks[i].name);
-        if (name < 0 || reserve_numbers(reader->report, (size_t)name + 1))
+        if (name < 0 || report_groups_number(reader->report, name, roster->ranks[i].global_rank))
             return -1;
-        reader->report->numbers[name] = roster->ranks[i].global_rank;
         reader->names[i] = name;
     }
     return 0;

@@ -205,7 +205,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         failed = job_load(&job, request->store, runs.ids[i], error);
         if (failed)
             break;
-        failed = add_run(&job, &result->table, error);
+        failed = add_run(&job, &result->table, error) ||
+                 caution_settings(request->store, runs.ids[i], &result->table, error);
         result->table.columns[AT_PROCESS].hidden &= job.has_global_ranks;
         job_release(&job);
     }

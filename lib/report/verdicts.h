@@ -178,10 +178,27 @@ void judged_run_release(struct judged_run *run);
 /*
  * What NCCL's log contains about processes whose ranks are not known because the lines about the creation of
  * their communicators are missing: errors that they report, and the number of calls of each process if one
- * made fewer calls than the others. Also warns if such a log has lines of PyTorch's watchdog, which are not
- * read there.
+ * made fewer calls than the others; *named is increased for each such warning. Also warns if such a log has
+ * lines of PyTorch's watchdog, which are not read there.
  */
-int caution_unidentified_processes(struct store *store, struct table *table, struct error *error);
+int caution_unidentified_processes(struct store *store, int *named, struct table *table, struct error *error);
+
+/* -------------------- described_calls.c -------------------- */
+
+/*
+ * For a store without operations: warns about ranks that described fewer calls than most ranks of a group,
+ * and wait in no other call; *told is increased for each warning of this kind. A rank describes a call before
+ * it makes it.
+ */
+int caution_described_calls(struct store *store, int *told, struct table *table, struct error *error);
+
+/* -------------------- settings.c -------------------- */
+
+/*
+ * Warns about settings and versions in NCCL's log that differ between the ranks of a run, with the odd ranks.
+ * Values that are different on each rank are meant to differ.
+ */
+int caution_settings(struct store *store, int64_t run_id, struct table *table, struct error *error);
 
 /* -------------------- warnings.c -------------------- */
 

@@ -105,6 +105,7 @@ SELECT host, pid, gpu, warning.kind, warning.text, path, byte_offset, count(*), 
   FROM warning JOIN process USING (process_id) JOIN file ON file.file_id = warning_id >> 32
  WHERE process_id NOT IN (SELECT process_id FROM job_rank WHERE process_id IS NOT NULL)
    AND process_id NOT IN (SELECT process_id FROM witness)
+   AND warning.kind <> 35
  GROUP BY process_id, warning.kind
  ORDER BY min(warning_id);
 
@@ -115,6 +116,11 @@ SELECT what, host, pid, sum(events)
  WHERE what GLOB '*: *Init line*'
  GROUP BY what, process_id
  ORDER BY what, host, pid;
+
+-- Members of communicators whose ranks are taken from device numbers (lib/format/nccl/unnamed.c).
+-- statement: ranks_of_devices
+SELECT coalesce(sum(count), 0) FROM ledger
+ WHERE reason = 'communicator without a name: its ranks are taken from device numbers';
 
 -- NCCL logs that also contain lines of PyTorch's watchdog (lib/format/nccl/nccl.c): the number of files, and the first
 -- file with its number of such lines.

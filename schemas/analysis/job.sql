@@ -106,7 +106,7 @@ SELECT count(*) = 0 FROM file
 -- Whether all data comes from recorders that show the progress of each call: Flight Recorder and PyTorch's log.
 -- statement: tells_states
 SELECT count(*) = 0 FROM file
- WHERE dialect NOT GLOB 'flight-recorder*' AND dialect <> 'torch-log'
+ WHERE dialect NOT GLOB 'flight-recorder*' AND dialect NOT IN ('torch-log', 'nccl-torch-log')
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
@@ -204,13 +204,13 @@ SELECT member_join.job_rank_id,
   FROM ledger JOIN file USING (file_id) JOIN file_member USING (file_id) JOIN member_join USING (member_id)
   JOIN job_rank USING (job_rank_id)
  WHERE run_id = ?1
-   AND (((dialect GLOB 'chrome*' OR dialect IN ('nccl-log', 'torch-log')) AND reason IN ('file ends before its array does', 'trace is open'))
+   AND (((dialect GLOB 'chrome*' OR dialect IN ('nccl-log', 'torch-log', 'nccl-torch-log')) AND reason IN ('file ends before its array does', 'trace is open'))
         OR (dialect GLOB 'flight-recorder*' AND reason IN ('unreadable rest of the dump', 'unreadable rest of the file')))
  GROUP BY member_join.job_rank_id
 UNION ALL
 SELECT DISTINCT job_rank_id, 1
   FROM job_rank CROSS JOIN loss USING (process_id)
- WHERE run_id = ?1 AND what = 'lines torn by those of others' AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log'
+ WHERE run_id = ?1 AND what = 'lines torn by those of others' AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) IN ('nccl-log', 'nccl-torch-log')
 UNION ALL
 -- And ranks whose recorder stopped before they did.
 SELECT DISTINCT member_join.job_rank_id, 2

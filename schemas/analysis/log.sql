@@ -37,6 +37,7 @@ WITH of_run AS (
     SELECT job_rank_id, warning.gpu, kind, status, nic, peer, count(*) AS count, min(at_ns) AS first_ns,
            max(at_ns) AS last_ns, max(calls) AS calls, min(warning_id) AS warning_id, max(pid) AS pid
       FROM of_run CROSS JOIN warning USING (process_id) JOIN process USING (process_id)
+     WHERE kind <> 35
      GROUP BY job_rank_id, warning.gpu, kind, status, nic, peer
 )
 SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, count, first_ns, last_ns,
@@ -49,6 +50,24 @@ SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, 
        warning_id, CASE WHEN alike.kind <> 0 THEN text END, alike.pid
   FROM alike CROSS JOIN warning USING (warning_id)
  ORDER BY job_rank_id, warning_id;
+
+-- Settings and versions of the run's ranks, as NAME=VALUE; NULL for a rank whose log has the creation of a communicator,
+-- but no setting.
+-- statement: settings
+WITH of_run AS (
+    SELECT job_rank_id, name, global_rank, process_id FROM job_rank WHERE run_id = ?1 AND process_id IS NOT NULL
+    UNION
+    SELECT job_rank_id, name, global_rank, witness.process_id
+      FROM job_rank CROSS JOIN witness ON as_process_id = job_rank.process_id
+     WHERE run_id = ?1
+)
+SELECT job_rank_id, name, text, global_rank, warning_id
+  FROM of_run CROSS JOIN warning USING (process_id)
+ WHERE kind = 35
+UNION ALL
+SELECT DISTINCT job_rank_id, name, NULL, global_rank, 0
+  FROM of_run CROSS JOIN member USING (process_id) CROSS JOIN start_up USING (member_id)
+ ORDER BY global_rank, name, job_rank_id, warning_id;
 
 -- The file, offset and time of warning ?1, on the clock of its log.
 -- statement: warning_record

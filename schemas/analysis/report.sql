@@ -10,6 +10,14 @@ SELECT operation_id, source FROM call_join CROSS JOIN call_description USING (ca
  WHERE run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807)
    AND operation_id IS NOT NULL AND source IS NOT NULL ORDER BY call_description_id;
 
+-- Descriptions of calls.
+-- statement: description_count
+SELECT count(*) FROM call_description;
+
+-- statement: descriptions
+SELECT rank, name, source, message_bytes, device, gpu_serial, vm, peer_rank, group_ranks
+  FROM call_description ORDER BY call_description_id;
+
 -- statement: sample_count
 SELECT count(*), count(DISTINCT job) FROM sample;
 

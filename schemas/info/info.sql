@@ -20,7 +20,7 @@ SELECT (SELECT count(*) FROM process WHERE process_id NOT IN (SELECT process_id 
        (SELECT coalesce(sum(bytes), 0) FROM file) AS bytes,
        (SELECT coalesce(sum(events), 0) FROM v_dropped) AS dropped,
        (SELECT count(*) FROM file WHERE status = 'partial') AS partial_files,
-       (SELECT count(*) FROM warning WHERE kind <> 33) AS warnings
+       (SELECT count(*) FROM warning WHERE kind NOT IN (33, 35)) AS warnings
 
 -- statement: runs
 -- Also the directory of the file with the least path (next to min(), SQLite takes it from the same row).
@@ -102,7 +102,7 @@ SELECT path, dialect, status, events - coalesce(doubles, 0) AS events, skipped +
 WITH counted AS (
     SELECT process_id, kind, status, nic, peer, min(warning_id) AS warning_id, count(*) AS count, min(at_ns) AS at_ns
       FROM warning
-     WHERE kind <> 33
+     WHERE kind NOT IN (33, 35)
      GROUP BY process_id, kind, status, nic, peer, CASE WHEN kind = 0 THEN text END
 ), placed AS (
     SELECT process_id, CASE WHEN count(DISTINCT job_rank_id) = 1 THEN min(job_rank_id) END AS job_rank_id

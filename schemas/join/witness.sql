@@ -4,7 +4,7 @@
 
 -- statement: is_there
 -- One row if there is an NCCL log or a RAS dump.
-SELECT 1 FROM file WHERE dialect IN ('nccl-log', 'nccl-ras') LIMIT 1;
+SELECT 1 FROM file WHERE dialect IN ('nccl-log', 'nccl-ras', 'nccl-torch-log') LIMIT 1;
 
 -- statement: unite
 -- For each process in a log, the same process in a trace.
@@ -16,12 +16,12 @@ SELECT said.process_id, min(seen.process_id) AS as_process
   JOIN process AS speaker ON speaker.process_id = said.process_id
   JOIN member AS seen ON seen.communicator_id = said.communicator_id AND seen.rank = said.rank
   JOIN process AS recorder ON recorder.process_id = seen.process_id AND recorder.pid = speaker.pid
- WHERE file.dialect IN ('nccl-log', 'nccl-ras')
+ WHERE file.dialect IN ('nccl-log', 'nccl-ras', 'nccl-torch-log')
    AND (EXISTS (SELECT 1 FROM operation_block JOIN file AS trace ON trace.file_id = block_id >> 32
-                 WHERE operation_block.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras'))
+                 WHERE operation_block.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras', 'nccl-torch-log'))
         -- Or a trace contains operations that a join left out.
         OR EXISTS (SELECT 1 FROM operation_recorded JOIN file AS trace ON trace.file_id = block_id >> 32
-                    WHERE operation_recorded.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras')))
+                    WHERE operation_recorded.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras', 'nccl-torch-log')))
  GROUP BY said.process_id;
 
 CREATE TEMP TABLE heard_member AS
@@ -43,7 +43,7 @@ SELECT said.member_id, first.member_id
 
 CREATE TEMP TABLE heard_block AS
 SELECT block_id FROM heard_member JOIN operation_block USING (member_id) JOIN file ON file.file_id = block_id >> 32
- WHERE file.dialect IN ('nccl-log', 'nccl-ras');
+ WHERE file.dialect IN ('nccl-log', 'nccl-ras', 'nccl-torch-log');
 
 INSERT OR REPLACE INTO operation_recorded (/* columns of a block */, doubles, repeated_by)
 SELECT /* columns of a block */, 0, 1

@@ -190,3 +190,72 @@ class Calls(Case):
             self.write(path.stem, "".join(lines))
         self.assertEqual({file["status"] for file in self.ingest(self.folder).values()}, {"ingested"})
         self.assertEqual(self.joined(), described())
+
+
+class Alone(Case):
+    """Descriptions of calls without any trace."""
+
+    def say(self, rank, name, line, size=4096, **more):
+        return json.dumps({"name": name, "rank": rank, "source_line": f"loop.py:{line}", "message_size": size, "device": rank} | more)
+
+    def print_job(self, counts, group_counts=(), ranks=4):
+        """Each rank reduces counts[rank] times over all ranks, then gathers group_counts[rank] times in {0,1} or {2,3}."""
+        for rank in range(ranks):
+            lines = ["loading"] + [self.say(rank, "all_reduce", 20)] * counts[rank]
+            lines += [self.say(rank, "all_gather", 31, 64, group_ranks=[rank // 2 * 2, rank // 2 * 2 + 1])] * (group_counts[rank] if group_counts else 0)
+            self.write(f"out.{rank}", "".join(line + "\n" for line in lines))
+        self.ingest(*(f"out.{rank}" for rank in range(ranks)))
+
+    def warnings(self, status=0):
+        answer = self.json("diagnose", status=status)
+        self.assertEqual(answer["findings"], [])
+        return [text for text in answer["warnings"] if "described" in text]
+
+    def test_the_fixture(self):
+        self.ingest(FIXTURE.with_name("call-description-alone"))
+        text, = self.warnings()
+        self.assertIn("rank 3 described 4 (its last call: all_gather_into_tensor at pretrain.py:88)", text)
+        rows = {(row["source"], row["rank"]): (row["operations"], row["message_bytes"]) for row in self.json("report")["rows"]}
+        self.assertEqual(rows[("pretrain.py:131", 3)], (4, 4 * 4194304))
+        self.assertEqual([rows[("pretrain.py:88", rank)] for rank in range(4)], [(5, 5 * 1048576)] * 4)
+
+    def test_averages_by_rank_have_none(self):
+        self.ingest(TOP / "fixtures/prometheus")
+        self.assertEqual({row["rank"] for row in self.json("report", "--by", "rank")["rows"]}, {None})
+
+    def test_a_table_by_source_line(self):
+        self.write("out", "".join(line + "\n" for line in (
+            self.say(0, "all_reduce", 20), self.say(0, "all_reduce", 20, 512), self.say(1, "all_reduce", 20),
+            self.say(1, "barrier", 7, 0), self.say(0, "isend", 40, 10, peer_rank=1), self.say(1, "own_call", 50, 3))))
+        self.ingest("out")
+        rows = self.json("report")["rows"]
+        self.assertEqual([(row["source"], row["function"], row["rank"], row["operations"], row["message_bytes"]) for row in rows],
+                         [("loop.py:20", "AllReduce", 0, 2, 4608), ("loop.py:20", "AllReduce", 1, 1, 4096), ("loop.py:40", "Send", 0, 1, 10),
+                          ("loop.py:50", "own_call", 1, 1, 3), ("loop.py:7", "Barrier", 1, 1, 0)])
+        rows = self.json("report", "--by", "rank", "--rank", 1)["rows"]
+        self.assertEqual([(row["rank"], row["operations"], row["message_bytes"]) for row in rows], [(1, 3, 4099)])
+        self.assertEqual(self.json("report", "--by", "peer", "--step", "3")["rows"], [])
+
+    def test_a_rank_that_described_fewer_calls_is_named(self):
+        self.print_job([9, 9, 8, 9])
+        text, = self.warnings()
+        self.assertIn("3 of 4 ranks described 9 calls of all_reduce, rank 2 described 8 (its last call: all_reduce at loop.py:20)", text)
+
+    def test_a_rank_that_waits_elsewhere_is_not_named(self):
+        """Rank 7 does not gather with ranks 5 and 6, which wait for it there and miss the next reduction."""
+        for rank in range(8):
+            group = list(range(5)) if rank < 5 else [5, 6, 7]
+            lines = [self.say(rank, "all_reduce", 20)] * 8
+            lines += [self.say(rank, "all_gather", 31, 64, group_ranks=group)] * (rank < 7)
+            lines += [self.say(rank, "all_reduce", 20)] * (rank < 5)
+            self.write(f"out.{rank}", "".join(line + "\n" for line in lines))
+        self.ingest(*(f"out.{rank}" for rank in range(8)))
+        reduced, gathered = self.warnings()
+        self.assertIn("5 of 8 ranks described 9 calls of all_reduce, rank 7 described 8 (", reduced)
+        self.assertIn("2 of 3 ranks in group [5,6,7] described 1 call of all_gather, rank 7 described 0 (", gathered)
+
+    def test_equal_counts_name_nobody(self):
+        self.print_job([4, 4, 4, 4], [2, 2, 3, 3])
+        self.assertEqual(self.warnings(status=1), [])
+        result = self.run_program("diagnose", status=1)
+        self.assertIn("26 call descriptions of 4 ranks", " ".join(result.out.split()))

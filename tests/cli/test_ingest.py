@@ -114,6 +114,37 @@ class Ingest(Case):
             with self.subTest(what=what):
                 self.assertIn(what, self.ingest("it", status=1)["it"]["reason"])
 
+    def test_files_of_other_tools_are_named_with_what_to_do_instead(self):
+        nsys = "run: nsys export --type sqlite REPORT"
+        record, kineto = "record it with: ncclprof record COMMAND", "pass the trace of torch.profiler"
+        for name, content, *what in (
+            ("a.csv", "Time (%),Total Time (ns),Instances,Avg (ns),Name\n9.1,44,2,22.0,ncclDevKernel\n",
+             "a table of nsys stats", nsys),
+            ("a.txt", " ** OS Runtime Summary:\n\n Time (%)  Total Time (ns)  Num Calls\n", "a table of nsys stats", nsys),
+            ("a.csv", "Start (ns),Duration (ns),CorrId,Name\n1,2,3,ncclDevKernel\n", "a table of nsys stats", nsys),
+            ("a.nsys-rep", b"\x01\x02\0rest", "a report of Nsight Systems", nsys),
+            ("a.parquet", b"PAR1\0rest", "a Parquet file", nsys),
+            ("a.json", '{"Type":59,"NvtxEvent":{"Text":"ncclAllReduce"}}\n', "a JSON export of nsys", nsys),
+            ("a.out", "# nThread 1 nGpus 2 minBytes 4 maxBytes 64\n#\n# Using devices\n", "a table of nccl-tests", record),
+            ("a.out", "#       out-of-place     in-place\n# size count type redop root time algbw busbw #wrong\n",
+             "a table of nccl-tests", record),
+            ("a.json", json.dumps({"resourceMetrics": [{"scopeMetrics": []}]}), "OTLP", "NCCL_INSPECTOR_DUMP_VERBOSE=1"),
+            ("a.prom", "# HELP DCGM_FI_DEV_SM_CLOCK SM clock\n# TYPE DCGM_FI_DEV_SM_CLOCK gauge\n", "metrics of DCGM", record),
+            ("a.prom", "# HELP node_load1 Load\n# TYPE node_load1 gauge\nnode_load1 0.2\n", "without metrics of NCCL"),
+            ("a.json", json.dumps({"schema": "1.0.9-chakra.0.0.4", "nodes": []}), "a Chakra execution trace", kineto),
+            ("a.et", b"\x0a\x05\0rest", "a Chakra execution trace", kineto),
+            ("a.json", json.dumps([{"comms": "broadcast", "in_msg_size": 8}]), "a PARAM communication trace", kineto),
+            ("a.json", json.dumps({"rocprofiler-sdk-tool": []}), "a result of rocprofv3", kineto),
+            ("a.txt", "W xla/service/gpu/runtime/nccl_api.cc:7] waiting\n", "a log of XLA", "NCCL_DEBUG_SUBSYS=INIT,COLL"),
+            ("a.txt", "[9.1] NVRM: Xid (PCI:0000:1b:00): 79, pid=77\n", "a kernel log with GPU errors"),
+            ("a.xml", '<system version="1"><cpu numaid="0"/></system>', "a topology file of NCCL"),
+        ):
+            self.write(name, content)
+            with self.subTest(content=content):
+                reason = self.ingest(name, status=1)[name]["reason"]
+                for words in what:
+                    self.assertIn(words, reason)
+
     def test_hashes_are_exact(self):
         self.write("a.json", trace(communicator=18446744073709551615))
         self.write("b.json", trace(communicator=18446744073709551614))

@@ -327,7 +327,7 @@ class NcclErrors(Case):
         job = Job().call(6, 0, 1, 2).call(5, 3)
         result = self.run_program("ingest", self.write(job))
         self.assertNotIn("could not be read", result.flat)
-        text = self.run_program("diagnose", status=1).flat
+        text = self.run_program("diagnose").flat
         self.assertIn("AllReduce on communicators of 4 ranks: 3 of 4 callers made 6 calls each, process 7039 on host trn1 "
                       "(CUDA device 1) made 5", text)
         self.assertIn("the Init line is not in this log", text)
@@ -335,16 +335,98 @@ class NcclErrors(Case):
                    if row["reason"].startswith("call on a communicator whose Init line")}
         self.assertEqual(sum(counted.values()), 23)
 
-    def test_nccl_below_2_18_is_named_for_what_it_is(self):
+    def old_init(self, job, rank, ranks=4, comm=COMM, at=None):
+        at = rank if at is None else at
+        return job.say(at, f"comm 0x{comm + at:x} rank {rank} nranks {ranks} cudaDev {at % 2} busId 1b000 - Init COMPLETE")
+
+    def pairs_call(self, job, counts, comm=COMM + 0x100):
+        """Calls on communicators of pairs: ranks 0 and 1, ranks 2 and 3."""
+        for rank, count in enumerate(counts):
+            for number in range(count):
+                job.say(rank, f"AllGather: opCount {number:x} sendbuff 0x7f00 recvbuff 0x7f00 count 64 datatype 7 op 0 root 0 "
+                              f"comm 0x{comm + rank:x} [nranks=2] stream 0x55e1")
+        return job
+
+    def test_ranks_of_nccl_below_2_18_are_those_of_its_init_lines(self):
+        """Its Init lines name no communicator; here there is only one, and each log has one of its ranks."""
         job = Job()
         for rank in range(4):
-            job.say(rank, f"comm 0x{COMM + rank:x} rank {rank} nranks 4 cudaDev {rank % 2} busId 1b000 - Init COMPLETE")
-        result = self.run_program("ingest", self.write(job.call(6)))
-        self.assertNotIn("not whole", result.flat)
-        text = self.run_program("diagnose", status=1).flat
-        self.assertIn("4 callers made 6 calls each", text)
-        self.assertIn("NCCL below 2.18 names no communicator", text)
+            self.old_init(job, rank)
+        finding = self.only_finding(job.call(6, 0, 1, 2).call(5, 3))
+        self.assertEqual((finding["kind"], finding["ranks"]), ("missing", [3]))
         self.assertFalse([row for row in self.json("info", "--ledger")["rows"] if "torn" in row["reason"]])
+
+    def test_a_log_of_all_ranks_below_2_18(self):
+        job = Job()
+        for rank in range(4):
+            self.old_init(job, rank)
+        self.assertEqual(self.one_file(job.call(6, 0, 1, 3).call(5, 2))["ranks"], [2])
+
+    def test_pairs_of_nccl_below_2_18_are_named_for_what_they_are(self):
+        """Each pair has a rank 0 and a rank 1: which ranks belong together is not shown."""
+        job = Job()
+        for rank in range(4):
+            self.old_init(job, rank).call(6, rank)
+            self.old_init(job, rank % 2, 2, COMM + 0x100, at=rank)
+        self.pairs_call(job, [6, 6, 6, 5])
+        result = self.run_program("ingest", self.write(job))
+        self.assertNotIn("not whole", result.flat)
+        text = self.run_program("diagnose").flat
+        self.assertIn("AllGather on communicators of 2 ranks: 3 of 4 callers made 6 calls each", text)
+        self.assertIn("AllReduce on communicators of 4 ranks: 4 callers made 6 calls each", text)
+        self.assertIn("NCCL below 2.18 names no communicator", text)
+
+    def one_file(self, job, head=lambda rank: "", name="all.log"):
+        """The only finding, or None, if all ranks write to one file."""
+        lines, left = [], {rank: list(lines) for rank, lines in job.lines.items()}
+        while any(left.values()):
+            lines += [head(rank) + left[rank].pop(0) for rank in left if left[rank]]
+        self.run_program("ingest", self.write_lines(name, lines))
+        return next(iter(self.json("diagnose", status=None)["findings"]), None)
+
+    def write_lines(self, name, lines):
+        return super().write(name, "".join(line + "\n" for line in lines))
+
+    def on_one_host(self, calls, first=0, launches=True):
+        job = Job()
+        job.host = lambda rank: "trn5"
+        for rank, count in enumerate(calls):
+            for number in range(first, first + count):
+                job.lines[rank].append(f"trn5:{7000 + rank}:{7000 + rank} [{3 - rank}] NCCL INFO AllReduce: opCount {number * launches:x} "
+                                       f"sendbuff 0x7f00 recvbuff 0x7f00 count 4096 datatype 7 op 0 root 0 comm 0x{COMM:x} [nranks=4] stream 0x1")
+        return job
+
+    def test_without_init_lines_the_ranks_of_one_host_are_its_devices(self):
+        """The process of GPU 1 made a call less."""
+        finding = self.one_file(self.on_one_host([9, 9, 8, 9]))
+        self.assertEqual((finding["kind"], finding["ranks"]), ("missing", [1]))
+        self.assertIn("the ranks are taken from the device numbers", " ".join(self.json("diagnose")["warnings"]))
+
+    def test_global_ranks_come_before_devices(self):
+        """RCCL prints them; launchers print them before each line; files are named after them."""
+        job = self.on_one_host([9, 9, 8, 9])
+        for rank, lines in job.lines.items():
+            job.lines[rank] = [f"{line} task 0 globalrank {rank}" for line in lines]
+        self.assertEqual(self.one_file(job)["ranks"], [2])
+        self.assertEqual(self.json("diagnose")["warnings"], ["the trace has no timestamps and no durations: late ranks and slow links "
+                                                             "cannot be detected"])
+
+    def test_ranks_before_lines_and_in_names_of_files(self):
+        self.assertEqual(self.one_file(self.on_one_host([9, 9, 8, 9]), lambda rank: f"[1,{rank}]<stdout>:")["ranks"], [2])
+        (self.folder / "store.db").unlink()
+        for rank, lines in self.on_one_host([9, 9, 9, 8]).lines.items():
+            self.write_lines(f"of/nccl-rank{rank}.txt", lines)
+        self.run_program("ingest", "of")
+        self.assertEqual([finding["ranks"] for finding in self.json("diagnose")["findings"]], [[3]])
+
+    def test_calls_before_the_log_begins_leave_the_match_open(self):
+        """opCount shows that calls are missing, or, where it does not count, not that all are there: rank 2 may have called the last
+        one.
+        """
+        for number, job in enumerate((self.on_one_host([9, 9, 8, 9], first=3), self.on_one_host([9, 9, 8, 9], launches=False))):
+            self.assertIsNone(self.one_file(job, name=f"all{number}.log"))
+            self.assertIn("process 7002 on host trn5 (CUDA device 1) made 8", self.run_program("diagnose").flat)
+            (self.folder / "store.db").unlink()
 
     def write(self, job):
         traces = self.folder / "logs"

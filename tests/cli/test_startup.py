@@ -153,3 +153,43 @@ class Startup(Case):
         self.assertEqual([row["rank"] for row in rows if row["last"]], [0])
         self.assertEqual(len(rows), size)
         self.assertEqual({row["run"] for row in self.rows_of()}, {1})
+
+
+class Settings(Case):
+    """Settings and versions that differ between ranks."""
+
+    def warnings(self, settings, ranks=6, before="set by environment to"):
+        """`settings`: a function from the rank to its lines."""
+        for rank in range(ranks):
+            head = f"node{rank // 2}:{100 + rank}:{100 + rank} [{rank % 2}] NCCL INFO "
+            self.write(f"logs/nccl.{rank}.log", made(rank, ranks, 1.0) + "".join(head + line + "\n" for line in settings(rank)))
+        self.run_program("ingest", "logs")
+        return self.json("startup")["warnings"]
+
+    def test_an_odd_rank_is_told(self):
+        warnings = self.warnings(lambda rank: [f"NCCL_IB_HCA set to mlx5_{0 if rank != 4 else 7}", "NCCL_IB_TIMEOUT set by environment to 22."])
+        self.assertEqual(warnings, ["NCCL_IB_HCA is mlx5_0 on 5 of 6 ranks, mlx5_7 on rank 4"])
+
+    def test_a_rank_without_a_setting_is_told(self):
+        """Of rank 5, whose environment is empty, only the creation of the communicator is known."""
+        warnings = self.warnings(lambda rank: ["NCCL_SOCKET_IFNAME set by environment to eth1", "NCCL_DEBUG_FILE set by environment to a.%p"] * 2
+                                 if rank != 5 else [])
+        self.assertEqual(warnings, ["NCCL_SOCKET_IFNAME is eth1 on 5 of 6 ranks, not set on rank 5"])
+
+    def test_versions_that_differ(self):
+        """Ranks that print none are not odd."""
+        warnings = self.warnings(lambda rank: [f"NCCL version 2.27.{7 if rank < 3 else 5}+cuda12.8"] * (rank > 0)
+                                 + [f"cudaDriverVersion {12080 if rank < 5 else 12040}"])
+        self.assertEqual(warnings, ["CUDA driver version is 12080 on 5 of 6 ranks, 12040 on rank 5",
+                                    "NCCL version is 2.27.5+cuda12.8 on 3 of 6 ranks, 2.27.7+cuda12.8 on ranks 1 and 2"])
+
+    def test_what_is_meant_to_differ_or_is_of_rank_0_is_not_told(self):
+        self.assertEqual(self.warnings(lambda rank: [f"NCCL_NET_GDR_LEVEL set to {rank}", "NCCL_ALGO set by environment to Ring",
+                                                     f"NCCL_HOSTID set by environment to h{rank // 2}", f"NCCL_IB_HCA is odd{rank // 3}",
+                                                     "NCCL_TUNER set by environment to x" if rank == 0 else "Channel 00"]), [])
+
+    def test_settings_are_no_warnings(self):
+        self.warnings(lambda rank: ["NCCL_IB_TIMEOUT set by environment to 22."])
+        self.assertEqual(self.json("info", "--warnings")["rows"], [])
+        self.assertEqual(self.info()["warnings"], 0)
+        self.assertEqual(self.rows("SELECT DISTINCT kind, text FROM warning"), [(35, "NCCL_IB_TIMEOUT=22")])

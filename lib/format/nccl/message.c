@@ -37,7 +37,12 @@ int message_read_call(struct text message, struct message_call *call)
     if (text_word(name).length != name.length)
         return 0;
     call->function = function_from_text(name.data, name.length);
+    struct text count = text_word(behind);
+    if (number_hexadecimal(count.data, count.length, &call->launches))
+        return -1;
     call->ranks = ranks_of(behind);
+    if (text_number(behind, "globalrank", &call->global_rank))
+        call->global_rank = COUNT_UNKNOWN;
     /* The stream comes last: without it the message is truncated. */
     struct text stream = text_value(behind, "stream");
     call->stream = 0;

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
+#include "format/torch/torch.h"
 #include "input/input.h"
 #include "model/model.h"
 
@@ -18,6 +19,13 @@ enum { FACT_BYTES = 32 };
 /* NCCL prints no longer lines. */
 enum { LINE_MOST = 1024 };
 
+/* Lines of PyTorch's watchdog. They are read if the log lists no calls, which show more. */
+struct watchdog_lines {
+    int64_t count;
+    uint64_t first_offset;
+    struct buffer example;
+};
+
 struct log_file {
     const struct format_sink *sink;
     struct source_processes processes;
@@ -27,8 +35,11 @@ struct log_file {
     struct warnings warnings;
     struct unnamed_list unnamed;
     struct call_reader calls;
+    struct torch_reader torch;
+    struct watchdog_lines watchdog;
     struct buffer plain; /* the line without color escapes */
     struct buffer whole; /* a split line, joined */
+    int64_t path_rank;   /* in the name of the file; COUNT_UNKNOWN */
     int64_t next_ordinal;
     int has_lines; /* lines of NCCL's log */
 };
@@ -50,6 +61,7 @@ static void fill_origin(const struct log_file *file, int64_t source_process, uin
     if (!member)
         return;
     origin->communicator_hash = member->hash;
+    origin->communicator_is_named = member->is_assumed;
     origin->rank = member->rank;
     origin->communicator_size = member->ranks;
     origin->node_count = member->nodes;
@@ -204,19 +216,6 @@ static int is_modelled(enum function function)
     return function > FUNCTION_OTHER && function < FUNCTION_COUNT;
 }
 
-/* Counts the call; the counts are reported at the end. */
-static int take_unnamed_call(struct log_file *file, const struct said *said, const struct message_call *call,
-                             struct error *error)
-{
-    int is_old = unnamed_take_call(&file->unnamed, said, call);
-    if (is_old < 0)
-        return error_no_memory(error);
-    return note(file,
-                is_old ? "call on a communicator that NCCL below 2.18 does not name"
-                       : "call on a communicator whose Init line is not in this log",
-                0, said->offset, said->message, error);
-}
-
 static int take_call(struct log_file *file, const struct said *said, const struct message_call *call,
                      struct error *error)
 {
@@ -225,7 +224,7 @@ static int take_call(struct log_file *file, const struct said *said, const struc
     if (!is_modelled(call->function))
         return note(file, "call of an unsupported kind", 0, said->offset, said->message, error);
     if (!member)
-        return take_unnamed_call(file, said, call, error);
+        return unnamed_take_call(&file->unnamed, said, call) ? error_no_memory(error) : 0;
     return warnings_settle(&file->warnings, &file->processes, file->sink, said->source_process, said->tid,
                            error) ||
                    emit_call(file, said, call, member, error)
@@ -261,15 +260,6 @@ static int take_end(struct log_file *file, const struct said *said, uint64_t com
     if (member)
         member->is_complete = 1;
     return warnings_settle(&file->warnings, &file->processes, file->sink, said->source_process, -1, error);
-}
-
-static int take_unnamed_init(struct log_file *file, const struct said *said, const struct message_init *init,
-                             struct error *error)
-{
-    return unnamed_take_init(&file->unnamed, said, init)
-               ? error_no_memory(error)
-               : note(file, "Init line without commId: NCCL below 2.18 names no communicator", 0,
-                      said->offset, said->message, error);
 }
 
 static int take_nodes(struct log_file *file, const struct said *said, const struct message_nodes *nodes,
@@ -339,7 +329,9 @@ static int take_known(struct log_file *file, const struct said *said, struct err
     if (found == 1)
         return take_call(file, said, &call, error);
     if (found == 0 && (found = message_read_init(said->message, &init)) > 0)
-        return found == 1 ? take_init(file, said, &init, error) : take_unnamed_init(file, said, &init, error);
+        return found == 1                                       ? take_init(file, said, &init, error)
+               : unnamed_take_init(&file->unnamed, said, &init) ? error_no_memory(error)
+                                                                : 0;
     if (found == 0 && (found = message_read_nodes(said->message, &nodes)) == 1)
         return take_nodes(file, said, &nodes, error);
     if (found == 0 && timings_read(said->message, &timings))
@@ -431,6 +423,7 @@ static int correct(struct log_file *file, struct text rest, struct error *error)
             return error_no_memory(error);
         struct said said = {.message = {file->whole.data, file->whole.length},
                             .source_process = line->source_process,
+                            .prefix_rank = COUNT_UNKNOWN,
                             .offset = line->offset,
                             .at_ns = line->at_ns};
         if (message_read_call(said.message, &call) != 1 || !is_modelled(call.function) ||
@@ -442,15 +435,29 @@ static int correct(struct log_file *file, struct text rest, struct error *error)
     return 1;
 }
 
-/*
- * Messages of PyTorch's watchdog about works, timeouts and ranks: lib/format/torch reads them, in a file of
- * their own.
- */
+/* Messages of PyTorch's watchdog about works, timeouts and ranks. */
 static int is_of_watchdog(struct text line)
 {
     return text_contains(line, "ProcessGroupNCCL.cpp") &&
            (text_contains(line, "atchdog") || text_contains(line, "eartbeat") ||
             text_contains(line, "esync"));
+}
+
+/* Whether the watchdog's lines are used is known at the end; they are noted then if they are not. */
+static int take_torch_line(struct log_file *file, struct text line, uint64_t offset, struct error *error)
+{
+    struct watchdog_lines *lines = &file->watchdog;
+    int taken = torch_reader_take(&file->torch, line, offset);
+    if (taken < 0)
+        return error_no_memory(error);
+    if (!is_of_watchdog(line))
+        return taken && line.length ? note(file, "other output", 0, offset, line, error) : 0;
+    if (!lines->count++) {
+        lines->first_offset = offset;
+        if (buffer_append(&lines->example, line.data, line.length))
+            return error_no_memory(error);
+    }
+    return 0;
 }
 
 static int take_stranger(struct log_file *file, struct text line, uint64_t offset, struct error *error)
@@ -466,10 +473,7 @@ static int take_stranger(struct log_file *file, struct text line, uint64_t offse
     int mended = may_end ? correct(file, line, error) : 1;
     if (mended <= 0)
         return mended;
-    if (!line.length)
-        return 0;
-    return note(file, is_of_watchdog(line) ? "line of PyTorch's watchdog" : "other output", 0, offset, line,
-                error);
+    return take_torch_line(file, line, offset, error);
 }
 
 /* A prefix in the middle of another line is accepted only if its process is known from an earlier line. */
@@ -492,6 +496,9 @@ static int take_piece(struct log_file *file, const struct head *head, struct sai
     int decimals;
     said->tid = head->tid;
     said->device = head->device;
+    said->prefix_rank = launcher_rank(head->before);
+    if (said->prefix_rank == COUNT_UNKNOWN)
+        said->prefix_rank = file->path_rank;
     said->at_ns = timestamp_find(head->before, &decimals);
     said->source_process = source_processes_put(&file->processes, head->host, head->pid);
     if (said->source_process < 0)
@@ -542,6 +549,8 @@ static int tell_starts(struct log_file *file, struct error *error)
     for (size_t i = 0; !failed && i < file->processes.member_list_count; i++) {
         const struct member *member = &file->processes.member_list[i];
         struct event event = {.kind = EVENT_START_UP};
+        if (member->is_assumed)
+            continue;
         fill_origin(file, member->source_process, member->start.offset, member, &event.origin);
         start_fill(member, &file->functions, &event.start_up);
         failed = file->sink->event(file->sink->context, &event, error);
@@ -549,17 +558,80 @@ static int tell_starts(struct log_file *file, struct error *error)
     return failed ? -1 : 0;
 }
 
+/* Hands over the members and calls of communicators that the log does not name. */
+static int emit_matched(struct log_file *file, struct error *error)
+{
+    const struct unnamed_list *list = &file->unnamed;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct unnamed *unnamed = &list->items[i];
+        const struct said said = {.source_process = unnamed->source_process, .offset = unnamed->offset};
+        const struct message_init init = {.device = unnamed->device >= 0 ? unnamed->device : COUNT_UNKNOWN};
+        const struct member *member =
+            source_processes_member(&file->processes, unnamed->source_process, unnamed->address);
+        if (emit_communicator(file, &said, member, error) || emit_device(file, &said, &init, member, error) ||
+            note(file, unnamed->source, 0, unnamed->offset,
+                 (struct text){unnamed->example.data, unnamed->example.length}, error))
+            return -1;
+    }
+    for (size_t i = 0; i < list->call_count; i++) {
+        const struct unnamed_call *held = &list->calls[i];
+        const struct unnamed *unnamed = &list->items[held->unnamed];
+        const struct said said = {.source_process = unnamed->source_process,
+                                  .tid = held->tid,
+                                  .device = unnamed->device,
+                                  .offset = held->offset,
+                                  .at_ns = held->at_ns};
+        struct member *member =
+            source_processes_member(&file->processes, unnamed->source_process, unnamed->address);
+        if (emit_call(file, &said, &held->call, member, error))
+            return -1;
+    }
+    return 0;
+}
+
+static int emit_unnamed(struct log_file *file, struct error *error)
+{
+    int found = unnamed_match(&file->unnamed, &file->processes);
+    if (found < 0)
+        return error_no_memory(error);
+    return found ? emit_matched(file, error)
+                 : unnamed_emit(&file->unnamed, &file->processes, file->sink, error);
+}
+
+static int note_watchdog(struct log_file *file, struct error *error)
+{
+    const struct watchdog_lines *lines = &file->watchdog;
+    for (int64_t i = 0; i < lines->count; i++)
+        if (note(file, "line of PyTorch's watchdog", 0, lines->first_offset,
+                 (struct text){lines->example.data, lines->example.length}, error))
+            return -1;
+    return 0;
+}
+
+/* Reads the watchdog's lines, if the log lists no calls. *dialect is then that of a log of both. */
+static int emit_watchdog(struct log_file *file, char *dialect, size_t dialect_bytes, struct error *error)
+{
+    if (torch_reader_end(&file->torch))
+        return error_no_memory(error);
+    if (file->next_ordinal || file->unnamed.call_count || !file->torch.ranks.member_list_count)
+        return note_watchdog(file, error);
+    snprintf(dialect, dialect_bytes, "nccl-torch-log");
+    return torch_emit(&file->torch.ranks, file->sink, error);
+}
+
 static int nccl_read(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
                      struct error *error)
 {
-    struct log_file file = {.sink = sink};
+    struct log_file file = {.sink = sink, .path_rank = rank_word_in_path(input_path(input))};
     struct input_line line;
     int more;
     source_processes_init(&file.processes);
     intern_init(&file.functions);
+    warnings_init(&file.warnings);
     unnamed_init(&file.unnamed);
     registrations_init(&file.registrations);
     call_reader_init(&file.calls, 0);
+    torch_reader_init(&file.torch);
     snprintf(dialect, dialect_bytes, "nccl-log");
     while ((more = input_line(input, &line, error)) == 1)
         if (take_line(&file, &line, error)) {
@@ -568,7 +640,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
         }
     int status = more < 0 || emit_partial_lines(&file, error) || tell_starts(&file, error) ||
                          warnings_end(&file.warnings, &file.processes, sink, error) ||
-                         unnamed_emit(&file.unnamed, &file.processes, sink, error)
+                         emit_unnamed(&file, error) || emit_watchdog(&file, dialect, dialect_bytes, error)
                      ? -1
                      : 0;
     source_processes_release(&file.processes);
@@ -578,6 +650,8 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
     warnings_release(&file.warnings);
     unnamed_release(&file.unnamed);
     call_reader_release(&file.calls);
+    torch_reader_release(&file.torch);
+    buffer_release(&file.watchdog.example);
     buffer_release(&file.plain);
     buffer_release(&file.whole);
     return status;
@@ -585,7 +659,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
 
 const struct format format_nccl = {
     .name = "nccl",
-    .version = 1,
+    .version = 2,
     .description = "NCCL's debug log (NCCL_DEBUG=INFO)",
     .unknown = "other output",
     .sniff = nccl_sniff,

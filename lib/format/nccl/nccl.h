@@ -21,12 +21,14 @@ struct source_processes;
 /* "AllReduce: opCount 1f sendbuff ... count 8 datatype 7 op 0 root 0 comm 0x55d0 [nranks=8] stream 0x1". */
 struct message_call {
     enum function function; /* FUNCTION_OTHER: one-sided communication */
+    uint64_t launches; /* opCount: of the communicator before the call; always 0 with NVLink from 2.27 on */
     int64_t count;
     enum datatype datatype;
     int64_t root; /* for a send or receive: the peer */
     uint64_t communicator;
-    int64_t ranks;   /* size of the communicator; COUNT_UNKNOWN */
-    uint64_t stream; /* 0: the default stream */
+    int64_t ranks;       /* size of the communicator; COUNT_UNKNOWN */
+    int64_t global_rank; /* RCCL's "globalrank"; COUNT_UNKNOWN */
+    uint64_t stream;     /* 0: the default stream */
     uint64_t send_buffer;
     uint64_t receive_buffer; /* also of a send, if it has no other buffer */
 };
@@ -145,7 +147,8 @@ struct said {
     struct text message;
     int64_t source_process;
     int64_t tid;
-    int64_t device; /* -1 */
+    int64_t device;      /* -1 */
+    int64_t prefix_rank; /* global rank in the prefix of a launcher, or the name of the file; COUNT_UNKNOWN */
     uint64_t offset;
     int64_t at_ns; /* TIME_UNKNOWN */
     int is_cut;    /* another line begins inside it */
@@ -278,6 +281,7 @@ struct member {
     int is_complete;
     int64_t before; /* the member that its process had before this one; -1 */
     struct start start;
+    int is_assumed; /* the log does not name the communicator (unnamed.c) */
     int is_watched; /* the sink already knows that the log lists its calls */
 };
 
@@ -321,6 +325,12 @@ int source_processes_begin(struct source_processes *processes, int64_t source_pr
                            const struct message_init *init, struct member **member);
 
 /*
+ * Adds a member of a communicator that the log does not name; `hash` is made up. Returns -1 if memory is out.
+ */
+int source_processes_assume(struct source_processes *processes, int64_t source_process,
+                            const struct message_init *init, uint64_t hash);
+
+/*
  * Returns the member that a process had before `member`, or the newest if `member` is NULL; NULL if there is
  * none.
  */
@@ -357,8 +367,17 @@ struct warnings {
     struct held_warning *items; /* owned, indexed by process number */
     size_t count;
     size_t capacity;
+    struct intern settings; /* as NAME=VALUE */
+    struct map has_setting; /* process, number in `settings` -> 1 */
 };
 
+/*
+ * "NCCL_IB_HCA set by environment to mlx5_0", "NCCL version 2.27.7+cuda12.8", "cudaDriverVersion 12080".
+ * Returns 0 for any other message, and for settings that are meant to differ: names of files and of hosts.
+ */
+int warning_read_setting(struct text message, struct text *name, struct text *value);
+
+void warnings_init(struct warnings *warnings);
 void warnings_release(struct warnings *warnings);
 
 /* Takes a line of level WARN. Returns -1 on failure. */
@@ -382,42 +401,6 @@ int warnings_end(struct warnings *warnings, const struct source_processes *proce
                  const struct format_sink *sink, struct error *error);
 
 /* -------------------- process.c -------------------- */
-
-/*
- * Calls on communicators that the log does not name: their Init lines are missing, or come from NCCL before
- * 2.18 and have no commId. Their ranks are unknown, so only the calls of each process are counted.
- */
-struct unnamed {
-    int64_t source_process;
-    int64_t ranks;   /* COUNT_UNKNOWN */
-    int64_t device;  /* of the thread that called first; -1 */
-    int is_old;      /* its Init line has no commId */
-    uint64_t offset; /* of the first call */
-    int64_t calls[FUNCTION_COUNT];
-};
-
-struct unnamed_list {
-    struct unnamed *items; /* owned */
-    size_t count;
-    size_t capacity;
-    struct map by_address; /* process, address -> index in `items` */
-};
-
-void unnamed_init(struct unnamed_list *list);
-void unnamed_release(struct unnamed_list *list);
-
-/* Takes an Init line without commId. Returns -1 if memory is out. */
-int unnamed_take_init(struct unnamed_list *list, const struct said *said, const struct message_init *init);
-
-/* Takes a call. Returns whether NCCL before 2.18 made it; -1 if memory is out. */
-int unnamed_take_call(struct unnamed_list *list, const struct said *said, const struct message_call *call);
-
-/*
- * Reports the counted calls as losses, by process, device, function and number of ranks. Returns -1 on
- * failure.
- */
-int unnamed_emit(const struct unnamed_list *list, const struct source_processes *processes,
-                 const struct format_sink *sink, struct error *error);
 
 /*
  * Lines that a line of another process split in two, because several processes write to one file. The rest
@@ -496,5 +479,79 @@ int registrations_call(struct registrations *registrations, const struct recent_
 int registrations_take(struct registrations *registrations, const struct source_processes *processes,
                        int64_t source_process, int64_t thread, const struct message_registration *said,
                        struct registration *registration, const struct member **member);
+
+/* -------------------- unnamed.c -------------------- */
+
+/*
+ * Communicators that the log does not name: NCCL before 2.18 and RCCL before 6 print no commId; with
+ * NCCL_DEBUG_SUBSYS=COLL, or if the first lines are lost, there are no Init lines. Each process knows its
+ * communicators by address. Their calls are held until the end of the log. Then the members are matched, if
+ * there is only one way to do so.
+ */
+struct unnamed {
+    int64_t source_process;
+    uint64_t address;
+    int64_t ranks;       /* COUNT_UNKNOWN */
+    int64_t rank;        /* in its Init line; once matched, its rank; COUNT_UNKNOWN */
+    int64_t global_rank; /* in a call, the prefix of a launcher, or the file's name; COUNT_UNKNOWN */
+    int64_t device;      /* of its Init line, or of the thread that called first; -1 */
+    int is_old;          /* its Init line has no commId */
+    int64_t owner;       /* number of its process and device; set when they are matched */
+    int64_t turn;        /* number among the communicators of this size of its owner */
+    uint64_t hash;       /* made up; 0: not matched */
+    const char *source;  /* once matched: a note for the ledger, where its rank is from */
+    uint64_t offset;     /* of the first line */
+    int64_t init_lines;
+    uint64_t first_launches; /* opCount of its first call */
+    int is_counting;         /* opCount has increased since */
+    int64_t calls[FUNCTION_COUNT];
+    struct buffer example; /* the first call */
+};
+
+struct unnamed_call {
+    size_t unnamed;
+    int64_t tid;
+    uint64_t offset;
+    int64_t at_ns;
+    struct message_call call;
+};
+
+struct unnamed_list {
+    struct unnamed *items; /* owned, like calls */
+    size_t count;
+    size_t capacity;
+    struct unnamed_call *calls;
+    size_t call_count;
+    size_t call_capacity;
+    int has_more;          /* further calls were only counted */
+    struct map by_address; /* process, address -> index in `items` */
+};
+
+void unnamed_init(struct unnamed_list *list);
+void unnamed_release(struct unnamed_list *list);
+
+/* Takes an Init line without commId. Returns -1 if memory is out. */
+int unnamed_take_init(struct unnamed_list *list, const struct said *said, const struct message_init *init);
+
+/* Takes a call. Returns -1 if memory is out. */
+int unnamed_take_call(struct unnamed_list *list, const struct said *said, const struct message_call *call);
+
+/*
+ * Matches the members of the communicators. Of each size, every process and GPU must have the same number of
+ * communicators, with one rank. The ranks are those of the Init lines, else the global ranks if they fit,
+ * else, where each rank of one host has its own GPU, the device numbers. The communicators of an owner are
+ * matched in order of their first lines. Without Init lines, opCount must show that the log has their first
+ * calls, because calls are matched from the first on. If those of one size cannot be matched, none are: a
+ * rank that waits in a call that is not known would look like one that is missing. Adds the members to
+ * `processes`. Returns 1 if they were matched, 0 if not, and -1 if memory is out.
+ */
+int unnamed_match(struct unnamed_list *list, struct source_processes *processes);
+
+/*
+ * Reports the counted calls as losses, by process, device, function and number of ranks. Returns -1 on
+ * failure.
+ */
+int unnamed_emit(const struct unnamed_list *list, const struct source_processes *processes,
+                 const struct format_sink *sink, struct error *error);
 
 #endif

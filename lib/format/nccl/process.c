@@ -1,6 +1,6 @@
 /*
- * Bookkeeping of NCCL's debug log: processes and their communicators, start-up times, calls on unknown
- * communicators, split lines, and registered memory.
+ * Bookkeeping of NCCL's debug log: processes and their communicators, start-up times, split
+ * lines, and registered memory.
  */
 #include "base/base.h"
 #include "format/format.h"
@@ -128,6 +128,17 @@ static int64_t add_member(struct source_processes *processes, int64_t source_pro
     return next;
 }
 
+int source_processes_assume(struct source_processes *processes, int64_t source_process,
+                            const struct message_init *init, uint64_t hash)
+{
+    int64_t number = add_member(processes, source_process, init, hash);
+    if (number < 0)
+        return -1;
+    processes->member_list[number].is_complete = 1;
+    processes->member_list[number].is_assumed = 1;
+    return 0;
+}
+
 int source_processes_begin(struct source_processes *processes, int64_t source_process,
                            const struct message_init *init, struct member **member)
 {
@@ -160,96 +171,6 @@ void source_processes_pass(struct source_processes *processes, int64_t source_pr
     int64_t root = processes->items[source_process].root;
     if (root >= 0 && processes->member_list[root].rank == rank)
         processes->member_list[root].children++;
-}
-
-void unnamed_init(struct unnamed_list *list)
-{
-    *list = (struct unnamed_list){.items = NULL};
-    map_init(&list->by_address);
-}
-
-void unnamed_release(struct unnamed_list *list)
-{
-    map_release(&list->by_address);
-    free(list->items);
-}
-
-static struct unnamed *of_address(struct unnamed_list *list, const struct said *said, uint64_t address)
-{
-    int added;
-    if (array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
-        return NULL;
-    int64_t *number = map_put(&list->by_address, (struct map_key){{(uint64_t)said->source_process, address}},
-                              (int64_t)list->count, &added);
-    if (!number)
-        return NULL;
-    if (added)
-        list->items[list->count++] = (struct unnamed){.source_process = said->source_process,
-                                                      .ranks = COUNT_UNKNOWN,
-                                                      .device = said->device,
-                                                      .offset = said->offset};
-    return &list->items[*number];
-}
-
-int unnamed_take_init(struct unnamed_list *list, const struct said *said, const struct message_init *init)
-{
-    struct unnamed *unnamed = of_address(list, said, init->communicator);
-    if (!unnamed)
-        return -1;
-    unnamed->is_old = 1;
-    unnamed->ranks = init->ranks;
-    unnamed->device = init->device == COUNT_UNKNOWN ? unnamed->device : init->device;
-    return 0;
-}
-
-int unnamed_take_call(struct unnamed_list *list, const struct said *said, const struct message_call *call)
-{
-    struct unnamed *unnamed = of_address(list, said, call->communicator);
-    if (!unnamed)
-        return -1;
-    unnamed->ranks = unnamed->ranks == COUNT_UNKNOWN ? call->ranks : unnamed->ranks;
-    unnamed->calls[call->function]++;
-    return unnamed->is_old;
-}
-
-/* lib/report/log_notes.c parses this text. */
-static void name(const struct unnamed *unnamed, enum function function, char *what, size_t bytes)
-{
-    char ranks[48] = "", device[48] = "";
-    if (unnamed->ranks != COUNT_UNKNOWN)
-        snprintf(ranks, sizeof ranks, " on communicators of %lld ranks", (long long)unnamed->ranks);
-    if (unnamed->device >= 0)
-        snprintf(device, sizeof device, ", device %lld", (long long)unnamed->device);
-    snprintf(what, bytes, "%s%s%s: %s", function_name(function), ranks, device,
-             unnamed->is_old ? "NCCL below 2.18 names no communicator in its Init line"
-                             : "the Init line is not in this log");
-}
-
-static int emit_unnamed_calls(const struct unnamed *unnamed, enum function function,
-                              const struct source_processes *processes, const struct format_sink *sink,
-                              struct error *error)
-{
-    char what[192];
-    const struct source_process *process = &processes->items[unnamed->source_process];
-    struct event event = {.kind = EVENT_LOSS,
-                          .origin = {.host = intern_text(&processes->hosts, process->host),
-                                     .pid = process->pid,
-                                     .rank = COUNT_UNKNOWN,
-                                     .offset = unnamed->offset},
-                          .loss = {.events = unnamed->calls[function], .what = what}};
-    name(unnamed, function, what, sizeof what);
-    return sink->event(sink->context, &event, error);
-}
-
-int unnamed_emit(const struct unnamed_list *list, const struct source_processes *processes,
-                 const struct format_sink *sink, struct error *error)
-{
-    for (size_t i = 0; i < list->count; i++)
-        for (enum function function = 0; function < FUNCTION_COUNT; function++)
-            if (list->items[i].calls[function] &&
-                emit_unnamed_calls(&list->items[i], function, processes, sink, error))
-                return -1;
-    return 0;
 }
 
 void partial_lines_release(struct partial_lines *partial_lines)

@@ -274,15 +274,75 @@ struct text warning_own_address(struct text message)
                                                                                                   : none;
 }
 
+static int is_of_rank_alone(struct text name)
+{
+    static const char *const endings[] = {"_FILE", "_HOSTID", "_RANK"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t length = strlen(endings[i]);
+        if (name.length >= length && memcmp(name.data + name.length - length, endings[i], length) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* The rest of a message as a value: without blanks at its ends, and without the full stop after a number. */
+static struct text value_of(struct text rest)
+{
+    while (rest.length && (rest.data[0] == ' ' || rest.data[0] == ':'))
+        rest = (struct text){rest.data + 1, rest.length - 1};
+    while (rest.length && strchr(" \r\t", rest.data[rest.length - 1]))
+        rest.length--;
+    if (rest.length > 1 && rest.data[rest.length - 1] == '.' && is_digit(rest.data[rest.length - 2]))
+        rest.length--;
+    return rest;
+}
+
+int warning_read_setting(struct text message, struct text *name, struct text *value)
+{
+    static const struct {
+        const char *begin;
+        const char *name;
+    } versions[] = {{"NCCL version ", "NCCL version"},
+                    {"RCCL version ", "RCCL version"},
+                    {"cudaDriverVersion ", "CUDA driver version"}};
+    static const char *const marks[] = {" set by environment to ", " set to "};
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (text_begins(message, versions[i].begin)) {
+            struct text rest = text_after(message, versions[i].begin);
+            *name = (struct text){versions[i].name, strlen(versions[i].name)};
+            *value = text_word(value_of(rest));
+            return value->length > 0;
+        }
+    *name = text_word(message);
+    if (!text_begins(*name, "NCCL_") && !text_begins(*name, "RCCL_"))
+        return 0;
+    struct text rest = {message.data + name->length, message.length - name->length};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (text_begins(rest, marks[i])) {
+            *value = value_of(text_after(rest, marks[i]));
+            return value->length > 0 && !is_of_rank_alone(*name);
+        }
+    return 0;
+}
+
 /* A warning is kept up to the end of its first line, with these limits. */
 enum { WARNING_BYTES = 512, NAME_BYTES = 32, PEER_BYTES = 256 };
 
+void warnings_init(struct warnings *warnings)
+{
+    *warnings = (struct warnings){.items = NULL};
+    intern_init(&warnings->settings);
+    map_init(&warnings->has_setting);
+}
+
 void warnings_release(struct warnings *warnings)
 {
+    intern_release(&warnings->settings);
+    map_release(&warnings->has_setting);
     for (size_t i = 0; i < warnings->count; i++)
         buffer_release(&warnings->items[i].message);
     free(warnings->items);
-    *warnings = (struct warnings){0};
+    *warnings = (struct warnings){.items = NULL};
 }
 
 static struct held_warning *of_source_process(struct warnings *warnings, int64_t source_process)
@@ -462,12 +522,36 @@ static int take_connected(struct warnings *warnings, const struct source_process
     return emit_got_over(held, processes, sink, error);
 }
 
+/* A process prints a setting for each communicator, or several threads do: it is kept once. */
+static int take_setting(struct warnings *warnings, const struct source_processes *processes,
+                        const struct format_sink *sink, const struct said *said, struct text name,
+                        struct text value, struct error *error)
+{
+    const struct warning_words setting = {.kind = WARNING_SETTING, .status = COUNT_UNKNOWN};
+    struct buffer text = BUFFER_INIT;
+    struct said of = *said;
+    int added = 0, failed = buffer_append(&text, name.data, name.length) || buffer_append_byte(&text, '=') ||
+                            buffer_append(&text, value.data, value.length);
+    int64_t number = failed ? -1 : intern_put(&warnings->settings, text.data, text.length);
+    struct map_key key = {{(uint64_t)said->source_process, (uint64_t)number}};
+    if (number < 0 || !map_put(&warnings->has_setting, key, 1, &added))
+        failed = error_no_memory(error);
+    of.message = (struct text){text.data, text.length};
+    if (!failed && added)
+        failed = emit(processes, sink, &of, &setting, processes->items[said->source_process].calls, error);
+    buffer_release(&text);
+    return failed ? -1 : 1;
+}
+
 int warnings_take_info(struct warnings *warnings, const struct source_processes *processes,
                        const struct format_sink *sink, const struct said *said, struct error *error)
 {
     const struct warning_words differs = {.kind = WARNING_MISMATCH, .status = COUNT_UNKNOWN};
     enum warning_kind kind;
+    struct text name, value;
     int64_t rank;
+    if (warning_read_setting(said->message, &name, &value))
+        return take_setting(warnings, processes, sink, said, name, value, error);
     if (text_begins(said->message, "Connected all "))
         return take_connected(warnings, processes, sink, said, error);
     if (warning_is_network(said->message))

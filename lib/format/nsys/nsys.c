@@ -84,6 +84,60 @@ static int take_launch(struct nsys_profile *profile, struct waiting *waiting, si
     return 0;
 }
 
+static int by_begin(const void *a, const void *b)
+{
+    const struct nsys_task *left = a, *right = b;
+    int order = compare_integers(left->thread, right->thread);
+    return order ? order : compare_integers(left->begin_ns, right->begin_ns);
+}
+
+static int is_call_of(const struct nsys_call *call, const struct nsys_task *task, int with_size)
+{
+    return call->task < 0 && call->communicator_hash == task->communicator_hash &&
+           call->function == task->function &&
+           (!with_size || (call->bytes == task->bytes && call->bytes != COUNT_UNKNOWN));
+}
+
+/* A group has at most this many calls that are looked through for each of its tasks. */
+enum { GROUP_CALLS_MOST = 1 << 12 };
+
+/*
+ * Finds the call of a task among the calls of its thread that begin before it, which end at `past`; -1 if
+ * there is none. NCCL sorts the collectives of a group by size, so their order does not tell.
+ */
+static int64_t call_of_task(const struct nsys_profile *profile, size_t past, const struct nsys_task *task)
+{
+    int64_t first = -1;
+    if (past && holds_launch(&profile->calls[past - 1], task->begin_ns))
+        return is_call_of(&profile->calls[past - 1], task, 0) ? (int64_t)past - 1 : -1;
+    for (size_t i = past; i-- > 0 && past - i <= GROUP_CALLS_MOST;) {
+        const struct nsys_call *call = &profile->calls[i];
+        if (call->thread != task->thread)
+            break;
+        if (call->first_kernel == profile->calls[past - 1].first_kernel && is_call_of(call, task, 1))
+            first = (int64_t)i;
+    }
+    return first;
+}
+
+/* Connects the tasks with calls, which are sorted by thread. */
+static void link_tasks(struct nsys_profile *profile)
+{
+    size_t past = 0;
+    array_sort(profile->tasks, profile->task_count, sizeof *profile->tasks, by_begin);
+    for (size_t i = 0; i < profile->task_count; i++) {
+        const struct nsys_task *task = &profile->tasks[i];
+        while (past < profile->call_count && (profile->calls[past].thread < task->thread ||
+                                              (profile->calls[past].thread == task->thread &&
+                                               profile->calls[past].api.begin_ns <= task->begin_ns)))
+            past++;
+        int64_t call =
+            past && profile->calls[past - 1].thread == task->thread ? call_of_task(profile, past, task) : -1;
+        if (call >= 0)
+            profile->calls[call].task = (int64_t)i;
+    }
+}
+
 void nsys_link(struct nsys_profile *profile, int64_t *loose)
 {
     struct waiting waiting = {0, 0};
@@ -105,6 +159,7 @@ void nsys_link(struct nsys_profile *profile, int64_t *loose)
         }
         *loose += take_launch(profile, &waiting, i);
     }
+    link_tasks(profile);
     array_sort(profile->calls, profile->call_count, sizeof *profile->calls, by_process);
 }
 
@@ -115,14 +170,9 @@ struct emission {
     int64_t ordinal;
 };
 
-static int64_t wall(const struct nsys_profile *profile, int64_t ns)
-{
-    return ns == TIME_UNKNOWN ? TIME_UNKNOWN : profile->epoch_ns + ns;
-}
-
 static struct interval_ns wall_times(const struct nsys_profile *profile, struct interval_ns interval)
 {
-    return (struct interval_ns){wall(profile, interval.begin_ns), wall(profile, interval.end_ns)};
+    return (struct interval_ns){nsys_wall(profile, interval.begin_ns), nsys_wall(profile, interval.end_ns)};
 }
 
 static struct map_key place_of(int64_t process, uint64_t hash)
@@ -130,17 +180,9 @@ static struct map_key place_of(int64_t process, uint64_t hash)
     return (struct map_key){{(uint64_t)process, hash}};
 }
 
-static struct origin origin_of(const struct nsys_profile *profile, int64_t process, uint64_t hash)
-{
-    return (struct origin){.host = profile->host.length ? profile->host.data : NULL,
-                           .pid = nsys_pid_of(process),
-                           .communicator_hash = hash,
-                           .rank = COUNT_UNKNOWN};
-}
-
 static struct origin origin_of_member(const struct nsys_profile *profile, const struct nsys_member *member)
 {
-    struct origin origin = origin_of(profile, member->process, member->communicator_hash);
+    struct origin origin = nsys_origin(profile, member->process, member->communicator_hash);
     origin.rank = member->rank;
     origin.communicator_size = member->size;
     return origin;
@@ -221,6 +263,18 @@ static void take_kernel(const struct nsys_profile *profile, const struct nsys_ca
     operation->is_symmetric = first->is_symmetric;
 }
 
+static void take_task(const struct nsys_profile *profile, const struct nsys_call *call,
+                      struct operation *operation)
+{
+    if (call->task < 0)
+        return;
+    const struct nsys_task *task = &profile->tasks[call->task];
+    if (!operation->is_symmetric)
+        operation->algorithm = task->algorithm;
+    operation->protocol = task->protocol;
+    operation->channel_count = task->channel_count;
+}
+
 static int emit_call(struct emission *emission, const struct nsys_call *call, struct error *error)
 {
     const struct nsys_profile *profile = emission->profile;
@@ -231,7 +285,7 @@ static int emit_call(struct emission *emission, const struct nsys_call *call, st
         return error_no_memory(error);
     struct event event = {.kind = EVENT_OPERATION,
                           .origin = at ? origin_of_member(profile, &profile->member_list[*at])
-                                       : origin_of(profile, process, call->communicator_hash)};
+                                       : nsys_origin(profile, process, call->communicator_hash)};
     event.origin.offset = call->row;
     event.operation = (struct operation){
         .ordinal = emission->ordinal++,
@@ -249,6 +303,7 @@ static int emit_call(struct emission *emission, const struct nsys_call *call, st
         .duration_ns = COUNT_UNKNOWN,
     };
     take_kernel(profile, call, &event.operation);
+    take_task(profile, call, &event.operation);
     return hand_over(profile, &event, error);
 }
 
@@ -291,7 +346,7 @@ static int nsys_read(const struct foreign_tables *tables, const struct format_si
     nsys_link(&profile, &loose);
     int failed = error->is_no_memory ? -1 : 0;
     struct error *told = damaged ? &later : error;
-    failed = failed || nsys_emit(&profile, told) ||
+    failed = failed || nsys_emit(&profile, told) || nsys_emit_tags(&profile, told) ||
              note_some(&profile, loose, "kernel without a call", told) ||
              (profile.is_full && sink->note(sink->context, "too many calls or kernels", 1, 0, NULL, 0, told));
     error_clear(&later);
@@ -324,7 +379,7 @@ static const char *nsys_why_nothing(const char *path, uint64_t bytes)
 
 const struct format format_nsys = {
     .name = "nsys",
-    .version = 1,
+    .version = 2,
     .description = "SQLite export of NVIDIA's Nsight Systems",
     .unknown = "unknown record",
     .sniff = nsys_sniff,

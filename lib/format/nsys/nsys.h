@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct call_reader;
+struct error;
 struct format_sink;
 
 /* -------------------- profile.c -------------------- */
@@ -23,6 +25,11 @@ enum nsys_field {
     NSYS_RANKS,
     NSYS_RANK,
     NSYS_DEVICE,
+    /* Of a task, the range around its launch: NCCL's numbers (pull request 2223). */
+    NSYS_FUNCTION,
+    NSYS_ALGORITHM,
+    NSYS_PROTOCOL,
+    NSYS_CHANNELS,
     NSYS_FIELDS
 };
 
@@ -42,6 +49,7 @@ struct nsys_layouts {
     struct nsys_layout *items; /* owned */
     size_t count;
     size_t capacity;
+    int has_protocol; /* some layout has one */
 };
 
 /* Reads the values of a payload. One that is too short for its layout is ignored. */
@@ -58,6 +66,28 @@ struct nsys_call {
     int64_t peer;
     int64_t first_kernel; /* of its kernels; -1 */
     int64_t last_kernel;
+    int64_t task; /* -1 */
+    uint64_t row;
+};
+
+/* What NCCL chose for a collective: a range of its thread while it launches the collective. */
+struct nsys_task {
+    int64_t thread;
+    int64_t begin_ns;
+    uint64_t communicator_hash;
+    enum function function;
+    int64_t bytes;
+    enum algorithm algorithm;
+    enum protocol protocol;
+    int64_t channel_count;
+};
+
+/* A range of the program around its calls. */
+struct nsys_range {
+    int64_t thread;
+    struct interval_ns at;
+    int64_t text;   /* number in `texts`; -1: not known yet */
+    int64_t number; /* nsys' number of the text */
     uint64_t row;
 };
 
@@ -94,10 +124,17 @@ struct nsys_profile {
     struct nsys_kernel *kernels;
     size_t kernel_count;
     size_t kernel_capacity;
+    struct nsys_task *tasks;
+    size_t task_count;
+    size_t task_capacity;
+    struct nsys_range *ranges;
+    size_t range_count;
+    size_t range_capacity;
     struct nsys_member *member_list;
     size_t member_list_count;
     size_t member_capacity;
     struct map kernel_of; /* (process, correlation) -> kernel */
+    struct map threads;   /* threads that call NCCL -> 1 */
     struct map uuid_of;   /* (process, device) -> number in `texts` */
     struct buffer host;
     int64_t epoch_ns; /* when the recording began; 0: unknown */
@@ -114,11 +151,46 @@ void nsys_profile_release(struct nsys_profile *profile);
  */
 int nsys_profile_read(struct nsys_profile *profile, struct error *error);
 
+/* -------------------- ranges.c -------------------- */
+
 /* Returns nsys' process ID from the ID of one of its threads. */
 int64_t nsys_process_of(int64_t thread);
 
 /* Returns the operating system's PID from nsys' process ID. */
 int64_t nsys_pid_of(int64_t process);
+
+/* Returns the origin of a process; its communicator is `hash`, or 0. */
+struct origin nsys_origin(const struct nsys_profile *profile, int64_t process, uint64_t hash);
+
+/* Converts a time of the recording to nanoseconds since the epoch; TIME_UNKNOWN stays. */
+int64_t nsys_wall(const struct nsys_profile *profile, int64_t ns);
+
+/*
+ * Takes a row of NVTX_EVENTS that is no call of NCCL: a range of the program, or one that describes a call.
+ * Ranges of libraries, which have domains of their own, and of the operators of PyTorch (emit_nvtx) are
+ * passed by. Returns -1 with an error if memory is out or the sink stopped it.
+ */
+struct nsys_row {
+    int64_t thread;
+    struct interval_ns at;
+    int64_t type;     /* nsys' event type; COUNT_UNKNOWN */
+    int64_t domain;   /* 0: the default domain */
+    const char *text; /* NULL: nsys' number of the text is `number` */
+    int64_t number;   /* COUNT_UNKNOWN */
+    uint64_t row;
+};
+int nsys_take_range(struct nsys_profile *profile, struct call_reader *calls, const struct nsys_row *row,
+                    struct error *error);
+
+/* Reads the texts of ranges that have only a number; after the other tables. */
+int nsys_read_range_texts(struct nsys_profile *profile, struct error *error);
+
+/*
+ * Hands over the ranges of the threads that call NCCL as tags of their process: the innermost range applies,
+ * the newest of several threads. Texts that count ("step 12") lose their number. Returns -1 if the sink
+ * stopped it or memory is out.
+ */
+int nsys_emit_tags(struct nsys_profile *profile, struct error *error);
 
 /* -------------------- nsys.c -------------------- */
 
@@ -126,7 +198,9 @@ int64_t nsys_pid_of(int64_t process);
  * Finds the kernels of each call. A call launches its own kernel. Within a group, the end of the group
  * launches it for all calls of the group on that thread, which are those since the previous launch. If calls
  * of several communicators wait for one launch, the trace does not show whose kernel it is, and these calls
- * get none. Sorts the calls by process and time. `*loose` receives the number of kernels without a call.
+ * get none. The tasks are matched likewise: a call that encloses a task has it; within a group, the first
+ * call of the same communicator, function and size without one. Sorts the calls by process and time. `*loose`
+ * receives the number of kernels without a call.
  */
 void nsys_link(struct nsys_profile *profile, int64_t *loose);
 

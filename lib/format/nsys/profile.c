@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "format/format.h"
+#include "format/internal.h"
 #include "format/nsys/nsys.h"
 #include "model/model.h"
 
@@ -26,6 +27,10 @@ static const struct {
     [NSYS_RANKS] = {"No. of ranks", 4},
     [NSYS_RANK] = {"Rank", 4},
     [NSYS_DEVICE] = {"CUDA device", 4},
+    [NSYS_FUNCTION] = {"Collective", 4},
+    [NSYS_ALGORITHM] = {"Algorithm", 4},
+    [NSYS_PROTOCOL] = {"Protocol", 4},
+    [NSYS_CHANNELS] = {"No. of channels", 4},
 };
 
 static void nsys_layouts_release(struct nsys_layouts *layouts)
@@ -59,6 +64,7 @@ static int nsys_layouts_read(struct nsys_layouts *layouts, const struct foreign_
             row[3].integer > FOREIGN_COLUMNS * 64 || layouts->count == LAYOUTS_MOST)
             continue;
         layout.offset = (size_t)row[3].integer;
+        layouts->has_protocol |= layout.field == NSYS_PROTOCOL;
         if (array_reserve((void **)&layouts->items, &layouts->capacity, layouts->count + 1, sizeof layout))
             return error_no_memory(error);
         layouts->items[layouts->count++] = layout;
@@ -103,8 +109,6 @@ void nsys_payload_take(const struct nsys_layouts *layouts, const struct foreign_
 /* Limit on the records of each kind; a note is made if there are more. */
 enum { NSYS_MOST = 1 << 24 };
 
-enum { PID_SHIFT = 24, PID_MASK = 0xffffff };
-
 void nsys_profile_init(struct nsys_profile *profile, const struct foreign_tables *tables,
                        const struct format_sink *sink)
 {
@@ -112,6 +116,7 @@ void nsys_profile_init(struct nsys_profile *profile, const struct foreign_tables
     intern_init(&profile->texts);
     map_init(&profile->text_of);
     map_init(&profile->kernel_of);
+    map_init(&profile->threads);
     map_init(&profile->uuid_of);
 }
 
@@ -121,21 +126,14 @@ void nsys_profile_release(struct nsys_profile *profile)
     intern_release(&profile->texts);
     map_release(&profile->text_of);
     map_release(&profile->kernel_of);
+    map_release(&profile->threads);
     map_release(&profile->uuid_of);
     buffer_release(&profile->host);
     free(profile->calls);
     free(profile->kernels);
+    free(profile->tasks);
+    free(profile->ranges);
     free(profile->member_list);
-}
-
-int64_t nsys_process_of(int64_t thread)
-{
-    return (int64_t)((uint64_t)thread & ~(uint64_t)PID_MASK);
-}
-
-int64_t nsys_pid_of(int64_t process)
-{
-    return (int64_t)((uint64_t)process >> PID_SHIFT & PID_MASK);
 }
 
 static int is_known(const struct foreign_value *value)
@@ -166,14 +164,16 @@ static int next_row(const struct nsys_profile *profile, struct foreign_value *ro
     return profile->tables->next(profile->tables->context, row, error);
 }
 
-/* A profile of Python has millions of texts: only NCCL's are kept. */
+/* A profile of Python has millions of texts: only NCCL's and descriptions of calls are kept here. */
 static int read_texts(struct nsys_profile *profile, struct error *error)
 {
     static const char *const columns[] = {"id", "value"};
     struct foreign_value row[2];
     int more = begin_table(profile, "StringIds", columns, 2, error);
     while (more == 1 && (more = next_row(profile, row, error)) == 1) {
-        if (!is_known(&row[0]) || row[1].kind != FOREIGN_TEXT || strncmp(row[1].bytes, "nccl", 4) != 0)
+        if (!is_known(&row[0]) || row[1].kind != FOREIGN_TEXT ||
+            (strncmp(row[1].bytes, "nccl", 4) != 0 &&
+             !call_line_is_candidate((struct text){row[1].bytes, row[1].length})))
             continue;
         int64_t text = intern_put(&profile->texts, row[1].bytes, row[1].length);
         if (text < 0 || !map_put(&profile->text_of, (struct map_key){{(uint64_t)row[0].integer}}, text, NULL))
@@ -273,59 +273,131 @@ static int add_call(struct nsys_profile *profile, const struct nsys_call *call)
     return 0;
 }
 
-enum { RANGE_BEGIN, RANGE_END, RANGE_TEXT, RANGE_TEXT_NUMBER, RANGE_THREAD, RANGE_BLOB, RANGE_COLUMNS };
+enum {
+    RANGE_BEGIN,
+    RANGE_END,
+    RANGE_TYPE,
+    RANGE_TEXT,
+    RANGE_TEXT_NUMBER,
+    RANGE_DOMAIN,
+    RANGE_THREAD,
+    RANGE_BLOB,
+    RANGE_COLUMNS
+};
 
 /* Takes a call of NCCL's API. Its other ranges ("ncclGroupEnd") move no data. */
-static int take_range(struct nsys_profile *profile, const struct foreign_value *row, const char *name,
-                      uint64_t at)
+static int take_call(struct nsys_profile *profile, const struct nsys_row *row, const char *name,
+                     const struct nsys_payload *payload)
 {
-    struct nsys_payload payload;
     enum function function = function_from_text(name, strlen(name));
-    nsys_payload_take(&profile->layouts, &row[RANGE_BLOB], &payload);
+    if (!map_put(&profile->threads, (struct map_key){{(uint64_t)row->thread}}, 1, NULL))
+        return -1;
     if (function <= FUNCTION_OTHER)
-        return strncmp(name, "ncclComm", 8) == 0 ? add_member(profile, row[RANGE_THREAD].integer, &payload)
-                                                 : 0;
-    struct nsys_call call = {.thread = row[RANGE_THREAD].integer,
-                             .api = {moment_of(&row[RANGE_BEGIN]), moment_of(&row[RANGE_END])},
+        return strncmp(name, "ncclComm", 8) == 0 ? add_member(profile, row->thread, payload) : 0;
+    struct nsys_call call = {.thread = row->thread,
+                             .api = row->at,
                              .function = function,
-                             .communicator_hash = payload.is_there[NSYS_COMMUNICATOR]
-                                                      ? (uint64_t)payload.value[NSYS_COMMUNICATOR]
+                             .communicator_hash = payload->is_there[NSYS_COMMUNICATOR]
+                                                      ? (uint64_t)payload->value[NSYS_COMMUNICATOR]
                                                       : 0,
-                             .bytes = natural(&payload, NSYS_BYTES),
-                             .root = natural(&payload, NSYS_ROOT),
-                             .peer = natural(&payload, NSYS_PEER),
+                             .bytes = natural(payload, NSYS_BYTES),
+                             .root = natural(payload, NSYS_ROOT),
+                             .peer = natural(payload, NSYS_PEER),
                              .first_kernel = -1,
                              .last_kernel = -1,
-                             .row = at};
+                             .task = -1,
+                             .row = row->row};
     return add_call(profile, &call);
 }
 
-/* Marks by lit-gpt and similar programs: what a call is for, as JSON. */
-static int is_description(const struct foreign_value *text)
+/* NCCL's number as one of ours; 0 (unknown) if it is beyond those of NCCL 2.30. */
+static int from_number(int64_t number, const int *known, size_t count)
 {
-    return text->kind == FOREIGN_TEXT && text->bytes[0] == '{' && strstr(text->bytes, "\"source_line\"");
+    return number >= 0 && (size_t)number < count ? known[number] : 0;
+}
+
+static int add_task(struct nsys_profile *profile, const struct nsys_row *row,
+                    const struct nsys_payload *payload)
+{
+    static const int functions[] = {FUNCTION_BROADCAST, FUNCTION_REDUCE, FUNCTION_ALL_GATHER,
+                                    FUNCTION_REDUCE_SCATTER, FUNCTION_ALL_REDUCE};
+    static const int algorithms[] = {ALGORITHM_TREE,
+                                     ALGORITHM_RING,
+                                     ALGORITHM_COLLNET_DIRECT,
+                                     ALGORITHM_COLLNET_CHAIN,
+                                     ALGORITHM_NVLS,
+                                     ALGORITHM_NVLS_TREE,
+                                     ALGORITHM_PAT};
+    static const int protocols[] = {PROTOCOL_LL, PROTOCOL_LL128, PROTOCOL_SIMPLE};
+    const int64_t *value = payload->value;
+    struct nsys_task task = {
+        .thread = row->thread,
+        .begin_ns = row->at.begin_ns,
+        .communicator_hash = (uint64_t)value[NSYS_COMMUNICATOR],
+        .function = (enum function)(
+            payload->is_there[NSYS_FUNCTION]
+                ? from_number(value[NSYS_FUNCTION], functions, sizeof functions / sizeof *functions)
+                : 0),
+        .bytes = natural(payload, NSYS_BYTES),
+        .algorithm = (enum algorithm)(
+            payload->is_there[NSYS_ALGORITHM]
+                ? from_number(value[NSYS_ALGORITHM], algorithms, sizeof algorithms / sizeof *algorithms)
+                : 0),
+        .protocol =
+            (enum protocol)from_number(value[NSYS_PROTOCOL], protocols, sizeof protocols / sizeof *protocols),
+        .channel_count = natural(payload, NSYS_CHANNELS)};
+    if (is_full(profile, profile->task_count))
+        return 0;
+    if (array_reserve((void **)&profile->tasks, &profile->task_capacity, profile->task_count + 1,
+                      sizeof *profile->tasks))
+        return -1;
+    profile->tasks[profile->task_count++] = task;
+    return 0;
+}
+
+static struct nsys_row row_of(const struct foreign_value *row, const char *known_text, uint64_t at)
+{
+    return (struct nsys_row){.thread = row[RANGE_THREAD].integer,
+                             .at = {moment_of(&row[RANGE_BEGIN]), moment_of(&row[RANGE_END])},
+                             .type = integer_or(&row[RANGE_TYPE], COUNT_UNKNOWN),
+                             .domain = integer_or(&row[RANGE_DOMAIN], 0),
+                             .text =
+                                 row[RANGE_TEXT].kind == FOREIGN_TEXT ? row[RANGE_TEXT].bytes : known_text,
+                             .number = integer_or(&row[RANGE_TEXT_NUMBER], COUNT_UNKNOWN),
+                             .row = at};
+}
+
+/* Takes a row of NVTX_EVENTS: a call, a task or a range of the program. */
+static int take_row(struct nsys_profile *profile, struct call_reader *calls,
+                    const struct foreign_value *values, const struct nsys_row *row, struct error *error)
+{
+    struct nsys_payload payload;
+    int is_call = row->text && strncmp(row->text, "nccl", 4) == 0;
+    if (is_call || profile->layouts.has_protocol)
+        nsys_payload_take(&profile->layouts, &values[RANGE_BLOB], &payload);
+    if (profile->layouts.has_protocol && payload.is_there[NSYS_PROTOCOL])
+        return add_task(profile, row, &payload) ? error_no_memory(error) : 0;
+    if (is_call)
+        return take_call(profile, row, row->text, &payload) ? error_no_memory(error) : 0;
+    return nsys_take_range(profile, calls, row, error);
 }
 
 static int read_ranges(struct nsys_profile *profile, struct error *error)
 {
-    static const char *const columns[RANGE_COLUMNS] = {"start",  "end",       "text",
-                                                       "textId", "globalTid", "binaryData"};
-    struct foreign_value row[RANGE_COLUMNS];
+    static const char *const columns[RANGE_COLUMNS] = {"start",  "end",      "eventType", "text",
+                                                       "textId", "domainId", "globalTid", "binaryData"};
+    struct foreign_value values[RANGE_COLUMNS];
+    struct call_reader calls;
     uint64_t at = 0;
+    call_reader_init(&calls, 0);
     int more = begin_table(profile, "NVTX_EVENTS", columns, RANGE_COLUMNS, error);
-    for (; more == 1 && (more = next_row(profile, row, error)) == 1; at++) {
-        const struct foreign_value *text = &row[RANGE_TEXT];
-        const char *name =
-            text->kind == FOREIGN_TEXT ? text->bytes : text_of(profile, &row[RANGE_TEXT_NUMBER]);
-        if (is_description(text) && profile->sink->note(profile->sink->context, "call description", 0, at,
-                                                        text->bytes, text->length, error))
-            return -1;
-        if (!name || strncmp(name, "nccl", 4) != 0 || !is_known(&row[RANGE_THREAD]) ||
-            moment_of(&row[RANGE_BEGIN]) == TIME_UNKNOWN)
-            continue;
-        if (take_range(profile, row, name, at))
-            return error_no_memory(error);
+    for (; more == 1 && (more = next_row(profile, values, error)) == 1; at++) {
+        struct nsys_row row = row_of(values, text_of(profile, &values[RANGE_TEXT_NUMBER]), at);
+        if (is_known(&values[RANGE_THREAD]) && row.at.begin_ns != TIME_UNKNOWN &&
+            take_row(profile, &calls, values, &row, error))
+            more = -1;
     }
+    call_reader_release(&calls);
     return more;
 }
 
@@ -417,7 +489,7 @@ int nsys_profile_read(struct nsys_profile *profile, struct error *error)
     return nsys_layouts_read(&profile->layouts, profile->tables, error) || read_texts(profile, error) ||
                    read_start(profile, error) || read_host(profile, error) || read_devices(profile, error) ||
                    read_ranges(profile, error) || read_kernels(profile, error) ||
-                   read_launches(profile, error)
+                   read_launches(profile, error) || nsys_read_range_texts(profile, error)
                ? -1
                : 0;
 }

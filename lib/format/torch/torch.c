@@ -230,12 +230,7 @@ static int emit_remark(const struct torch_ranks *ranks, const struct torch_remar
     return sink->event(sink->context, &event, error);
 }
 
-/*
- * Hands over what was collected: each rank of a group with its status, the work in which it waits as a call
- * without an end, and other reports as warnings. If a rank gives only the last completed work, it waits in
- * the next one.
- */
-static int torch_emit(const struct torch_ranks *ranks, const struct format_sink *sink, struct error *error)
+int torch_emit(const struct torch_ranks *ranks, const struct format_sink *sink, struct error *error)
 {
     int64_t ordinal = 0;
     for (size_t i = 0; i < ranks->member_list_count; i++)

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct error;
+struct format_sink;
+
 /* -------------------- watchdog.c -------------------- */
 
 /*
@@ -299,5 +302,14 @@ int torch_reader_take(struct torch_reader *reader, struct text line, uint64_t of
 
 /* The file ended. Returns -1 if memory is out. */
 int torch_reader_end(struct torch_reader *reader);
+
+/* -------------------- torch.c -------------------- */
+
+/*
+ * Hands over what was collected, after torch_reader_end(): each rank of a group with its status, the work in
+ * which it waits as a call without an end, and other reports as warnings. If a rank gives only the last
+ * completed work, it waits in the next one.
+ */
+int torch_emit(const struct torch_ranks *ranks, const struct format_sink *sink, struct error *error);
 
 #endif

@@ -25,24 +25,6 @@ static int64_t number_after(struct text text, const char *mark)
     return behind.data ? leading_number(behind) : COUNT_UNKNOWN;
 }
 
-/*
- * "[rank3]:", srun's "3: ", mpirun's "[1,3]<stderr>:". Not torchrun's "[default3]:", which counts from 0 on
- * each host.
- */
-static int64_t rank_before(struct text before)
-{
-    int64_t rank = number_after(before, "[rank");
-    if (rank == COUNT_UNKNOWN && text_begins(before, "[1,"))
-        rank = number_after(before, "[1,");
-    if (rank != COUNT_UNKNOWN)
-        return rank;
-    size_t digits = 0;
-    while (digits < before.length && is_digit(before.data[digits]))
-        digits++;
-    struct text behind = {before.data + digits, before.length - digits};
-    return digits && text_begins(behind, ": ") ? leading_number(before) : COUNT_UNKNOWN;
-}
-
 int64_t watchdog_prefix(struct text line)
 {
     struct text behind = text_after(line, SOURCE);
@@ -195,7 +177,7 @@ int watchdog_read(struct text line, struct watchdog_line *said)
                                    .failed = COUNT_UNKNOWN,
                                    .elements = COUNT_UNKNOWN,
                                    .elements_out = COUNT_UNKNOWN};
-    said->global_rank = rank_before((struct text){line.data, (size_t)(behind.data - line.data)});
+    said->global_rank = launcher_rank((struct text){line.data, (size_t)(behind.data - line.data)});
     struct text group = text_after(behind, "PG GUID ");
     if (!group.data)
         group = text_after(behind, "[PG ");

@@ -145,6 +145,35 @@ static void communicators_without_a_name(void **state)
                   CALL("n:5:5 [1] ", "AllReduce", "0xb0", "0") CALL("n:5:5 [0] ", "AllReduce", "0xa0", "0")
                       CALL("n:5:5 [0] ", "Broadcast", "0xa0", "0"));
     assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 4);
+    assert_int_equal(recording_count(&recording, EVENT_START_UP), 0);
+    const struct event *first = recording_event(&recording, EVENT_OPERATION, 0);
+    const struct event *second = recording_event(&recording, EVENT_OPERATION, 1);
+    const struct event *third = recording_event(&recording, EVENT_OPERATION, 2);
+    assert_true(first->origin.communicator_hash == second->origin.communicator_hash);
+    assert_int_equal(first->origin.communicator_is_named, 1);
+    assert_int_equal(first->origin.communicator_size, 2);
+    assert_int_equal(first->origin.rank, 0);
+    assert_int_equal(second->origin.rank, 1);
+    assert_int_equal(second->operation.sequence, 0);
+    assert_int_equal(third->operation.sequence, 1);
+    assert_int_equal(
+        recording_notes(&recording, "communicator without a name: the ranks are those of its Init lines"), 2);
+    recording_release(&recording);
+}
+
+static const char of_two_pairs[] =
+    "n:5:5 [0] NCCL INFO comm 0xa0 rank 0 nranks 2 cudaDev 0 busId 1b000 - Init COMPLETE\n"
+    "n:6:6 [1] NCCL INFO comm 0xb0 rank 0 nranks 2 cudaDev 1 busId 43000 - Init COMPLETE\n" CALL(
+        "n:5:5 [0] ", "AllReduce", "0xa0", "0") CALL("n:5:5 [0] ", "AllReduce", "0xa0", "0")
+        CALL("n:5:5 [0] ", "Broadcast", "0xa0", "0") CALL("n:6:6 [1] ", "AllReduce", "0xb0", "0");
+
+/* Two of them have a rank 0: they are counted. */
+static void communicators_that_cannot_be_matched(void **state)
+{
+    struct recording recording;
+    read_text(&recording, of_two_pairs);
+    assert_int_equal(recording_damage(&recording), 0);
     assert_int_equal(recording_count(&recording, EVENT_OPERATION), 0);
     assert_int_equal(recording_notes(&recording, "incomplete line"), 0);
     assert_int_equal(
@@ -157,7 +186,7 @@ static void communicators_without_a_name(void **state)
     loss_of(&recording, 1, 5, 1,
             "Broadcast on communicators of 2 ranks, device 0: NCCL below 2.18 names no communicator in its "
             "Init line");
-    loss_of(&recording, 2, 5, 1,
+    loss_of(&recording, 2, 6, 1,
             "AllReduce on communicators of 2 ranks, device 1: NCCL below 2.18 names no communicator in its "
             "Init line");
     recording_release(&recording);
@@ -312,6 +341,7 @@ int main(void)
         cmocka_unit_test(lines_that_are_torn),
         cmocka_unit_test(what_is_no_call),
         cmocka_unit_test(communicators_without_a_name),
+        cmocka_unit_test(communicators_that_cannot_be_matched),
         cmocka_unit_test(an_init_line_that_is_torn),
         cmocka_unit_test(kernels_of_rccl_are_counted),
     };

@@ -430,6 +430,35 @@ static void warnings_are_records(void **state)
     recording_release(&recording);
 }
 
+static void check_setting(const char *line, const char *name, const char *value)
+{
+    struct text said_name, said_value;
+    int found = warning_read_setting((struct text){line, strlen(line)}, &said_name, &said_value);
+    assert_int_equal(found, name != NULL);
+    if (!name)
+        return;
+    assert_int_equal(said_name.length, strlen(name));
+    assert_memory_equal(said_name.data, name, strlen(name));
+    assert_int_equal(said_value.length, strlen(value));
+    assert_memory_equal(said_value.data, value, strlen(value));
+}
+
+static void settings_and_versions(void **state)
+{
+    check_setting("NCCL_IB_TIMEOUT set by environment to 22.", "NCCL_IB_TIMEOUT", "22");
+    check_setting("NCCL_SOCKET_IFNAME set by environment to eth0,eth1\r", "NCCL_SOCKET_IFNAME", "eth0,eth1");
+    check_setting("NCCL_IB_HCA set to mlx5_0", "NCCL_IB_HCA", "mlx5_0");
+    check_setting("NCCL version 2.27.7+cuda12.8", "NCCL version", "2.27.7+cuda12.8");
+    check_setting("RCCL version : 2.22.3-HEAD:9fd0", "RCCL version", "2.22.3-HEAD:9fd0");
+    check_setting("cudaDriverVersion 12080", "CUDA driver version", "12080");
+    check_setting("NCCL version ", NULL, NULL);
+    check_setting("NCCL_IB_HCA set to ", NULL, NULL);
+    check_setting("NCCL_IB_HCA is set to mlx5_0", NULL, NULL);
+    check_setting("NCCL_DEBUG_FILE set by environment to /tmp/a.%p", NULL, NULL);
+    check_setting("PATH set to /bin", NULL, NULL);
+    check_setting("", NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +481,7 @@ int main(void)
         cmocka_unit_test(times_are_of_their_threads_communicator),
         cmocka_unit_test(splits_and_what_breaks_off),
         cmocka_unit_test(warnings_are_records),
+        cmocka_unit_test(settings_and_versions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
