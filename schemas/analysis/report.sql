@@ -10,8 +10,14 @@ SELECT operation_id, source FROM call_join CROSS JOIN call_description USING (ca
  WHERE run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807)
    AND operation_id IS NOT NULL AND source IS NOT NULL ORDER BY call_description_id;
 
+-- Averages from Prometheus text, their jobs, and the operations that are missing in them.
 -- statement: sample_count
-SELECT count(*), count(DISTINCT job) FROM sample;
+SELECT count(*), count(DISTINCT job),
+       (SELECT coalesce(sum(events), 0)
+          FROM (SELECT max(loss.events) AS events
+                  FROM loss JOIN file ON file_id = loss_id >> 32
+                 WHERE dialect = 'prometheus' GROUP BY process_id, what))
+  FROM sample;
 
 -- Averages from Prometheus text.
 -- statement: samples
