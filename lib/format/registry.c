@@ -140,6 +140,8 @@ static const struct stranger sure[] = {
 
 static const struct stranger strangers[] = {
     {0, 0, "SQLite format 3", "looks like an SQLite database"},
+    {ANYWHERE, 0, " NCCL DIAG === RAS Diagnostics ===",
+     "looks like a report of RAS diagnostics, which has no operations; run ncclras -f json"},
     {ANYWHERE, 0, "\"traceEvents\"", "looks like a Chrome trace of another tool"},
 };
 

@@ -112,12 +112,12 @@ SELECT count(*) = 0 FROM file
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- What NCCL's RAS saw of a job that may still be running. No row without RAS; else whether any rank launched an
--- operation between its last two dumps, and the time between these (NULL if there is only one dump), and the number of
--- ranks with known counts. Dumps without counts are ignored.
+-- operation between its last two dumps (`started` also counts sends and receives), and the time between these (NULL if
+-- there is only one dump), and the number of ranks with known counts. Dumps without counts are ignored.
 -- statement: watched
-SELECT max(before <> enqueued), min(at_ns - before_ns), count(*)
-  FROM (SELECT enqueued, at_ns, row_number() OVER of_member AS back,
-               lead(enqueued) OVER of_member AS before, lead(at_ns) OVER of_member AS before_ns
+SELECT max(before <> launched), min(at_ns - before_ns), count(*)
+  FROM (SELECT coalesce(started, enqueued) AS launched, at_ns, row_number() OVER of_member AS back,
+               lead(coalesce(started, enqueued)) OVER of_member AS before, lead(at_ns) OVER of_member AS before_ns
           FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
          WHERE run_id = ?1 AND (SELECT dialect FROM file WHERE file_id = group_status_id >> 32) = 'nccl-ras'
            AND enqueued IS NOT NULL
