@@ -8,6 +8,7 @@
 
 struct roster;
 struct store;
+struct table;
 
 /* -------------------- report_groups.c -------------------- */
 

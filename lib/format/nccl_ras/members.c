@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /*
  * Limit on the operations handed over per function that only some ranks launched; hosts do not get further
@@ -62,6 +63,33 @@ int ras_members_host(struct ras_members *member_list, const char *text, size_t l
         return 0;
     *number = intern_put(&member_list->texts, text, length);
     return *number < 0 ? -1 : 0;
+}
+
+enum { NS_PER_S = 1000000000 };
+
+int64_t ras_moment_of(const char *text, size_t length)
+{
+    static const char layout[] = "0000-00-00 00:00:00";
+    int64_t part[6] = {0};
+    size_t at = 0;
+    if (length != sizeof layout - 1)
+        return TIME_UNKNOWN;
+    for (size_t i = 0; i < length; i++) {
+        if (layout[i] == '0' ? !is_digit(text[i]) : text[i] != layout[i])
+            return TIME_UNKNOWN;
+        if (is_digit(text[i]))
+            part[at] = part[at] * 10 + (text[i] - '0');
+        else
+            at++;
+    }
+    struct tm time = {.tm_year = (int)part[0] - 1900,
+                      .tm_mon = (int)part[1] - 1,
+                      .tm_mday = (int)part[2],
+                      .tm_hour = (int)part[3],
+                      .tm_min = (int)part[4],
+                      .tm_sec = (int)part[5]};
+    int64_t seconds = timegm(&time);
+    return seconds > 0 && seconds < INT64_MAX / NS_PER_S ? seconds * NS_PER_S : TIME_UNKNOWN;
 }
 
 struct ras_member ras_member_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,

@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* The values that are read, in the order in which a communicator has them. */
 enum { PATH_HASH, PATH_SIZE, PATH_RANK, PATH_MISSING, PATH_TIME };
@@ -23,8 +22,6 @@ static const char *const paths[] = {
     [PATH_TIME] = "timestamp",
     NULL,
 };
-
-enum { NS_PER_S = 1000000000 };
 
 /* A dump begins within the first LINES_BEFORE lines of a file, in at most BEGIN_BYTES. */
 enum { LINES_BEFORE = 16, BEGIN_BYTES = 4096 };
@@ -134,31 +131,6 @@ static int take_missing(struct ras_file *file, const struct tokens_value *value,
     if (json_is_true(json_member(status, "unresponsive")))
         return add_member(file, value, WARNING_SILENT, error);
     return note(file, "rank not yet or no longer in its communicator", 0, value, error);
-}
-
-int64_t ras_moment_of(const char *text, size_t length)
-{
-    static const char layout[] = "0000-00-00 00:00:00";
-    int64_t part[6] = {0};
-    size_t at = 0;
-    if (length != sizeof layout - 1)
-        return TIME_UNKNOWN;
-    for (size_t i = 0; i < length; i++) {
-        if (layout[i] == '0' ? !is_digit(text[i]) : text[i] != layout[i])
-            return TIME_UNKNOWN;
-        if (is_digit(text[i]))
-            part[at] = part[at] * 10 + (text[i] - '0');
-        else
-            at++;
-    }
-    struct tm time = {.tm_year = (int)part[0] - 1900,
-                      .tm_mon = (int)part[1] - 1,
-                      .tm_mday = (int)part[2],
-                      .tm_hour = (int)part[3],
-                      .tm_min = (int)part[4],
-                      .tm_sec = (int)part[5]};
-    int64_t seconds = timegm(&time);
-    return seconds > 0 && seconds < INT64_MAX / NS_PER_S ? seconds * NS_PER_S : TIME_UNKNOWN;
 }
 
 static int take_time(struct ras_file *file, const struct tokens_value *value)

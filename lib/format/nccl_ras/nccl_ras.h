@@ -82,6 +82,9 @@ int ras_count_of(const char *name, size_t length);
  */
 int ras_members_host(struct ras_members *member_list, const char *text, size_t length, int64_t *number);
 
+/* "2025-12-19 13:06:53" in local time; TIME_UNKNOWN for anything else. */
+int64_t ras_moment_of(const char *text, size_t length);
+
 /* A member with nothing else known. */
 struct ras_member ras_member_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
                                 uint64_t offset);
@@ -112,11 +115,6 @@ int ras_members_next(struct ras_members *member_list, const struct format_sink *
  * launched thousands of operations.
  */
 int ras_members_end(struct ras_members *member_list, const struct format_sink *sink, struct error *error);
-
-/* -------------------- nccl_ras.c -------------------- */
-
-/* "2025-12-19 13:06:53" in local time; TIME_UNKNOWN for anything else. */
-int64_t ras_moment_of(const char *text, size_t length);
 
 /* -------------------- monitor.c -------------------- */
 
