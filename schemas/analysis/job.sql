@@ -7,11 +7,11 @@ SELECT run_id FROM run ORDER BY run_id;
 -- statement: pieces
 SELECT count(*) FROM run WHERE rank_count = 1 AND expected_ranks > 1;
 
--- Reads the files of the run in their order, so that nothing needs to be sorted: the traffic of an operation is in the
--- same file.
+-- Reads the files of the run in their order, so that little needs to be sorted: the traffic of an operation is in the
+-- same file, unless another process made it (PXN).
 -- statement: traffic
 SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, schedule_begin_ns,
-       progress_begin_ns, progress_end_ns, steps
+       progress_begin_ns, progress_end_ns, steps, operation_id >> 32 <> file_id
   FROM file
  CROSS JOIN proxy_operation ON proxy_operation_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295
  WHERE operation_id IS NOT NULL
