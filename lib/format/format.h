@@ -23,6 +23,8 @@ enum { FORMAT_RECORD_BYTES = 16 };
  * version.
  */
 #define FORMAT_NOTE_NEWER "newer format version"
+/* Once per file (schemas/join/foreign.sql looks for it). */
+#define FORMAT_NOTE_FOREIGN_PROXIES "proxy operations for other processes"
 
 /*
  * The expansion limit: how many bytes of records and texts a file may yield, as a function of the bytes read

@@ -1,7 +1,7 @@
 /*
  * The format "prometheus": the text that Inspector writes for Prometheus (NCCL_INSPECTOR_PROM_DUMP), and the
  * labels of its metrics. A metric is an average over operations; bandwidth and duration with the same labels
- * form one sample.
+ * form one sample. The counters of dropped operations (NCCL_INSPECTOR_PROM_DUMP_STATS) become losses.
  */
 #include "base/base.h"
 #include "format/format.h"
@@ -306,6 +306,7 @@ int sample_labels_read(struct text labels, struct buffer *texts, struct metric_s
 }
 
 static const char other_metric[] = "unknown metric";
+static const char operation_counter[] = "number of operations";
 
 /* Limits on the samples, and on the bytes of their labels, that wait for their other metric. */
 enum { WAITING_MOST = 1 << 14, WAITING_BYTES_MOST = 16 << 20 };
@@ -374,17 +375,31 @@ static struct waiting *find(struct prometheus_file *file, const struct sample_li
     return waiting;
 }
 
-/* The averages that are stored; 0: neither. */
-enum measure { OTHER = 0, BANDWIDTH, DURATION };
+/* The averages and counters that are read. */
+enum measure { OTHER = 0, BANDWIDTH, DURATION, OPERATIONS, DROPPED };
 
-static enum measure measure_of(struct text metric)
+static const struct metric {
+    const char *name;
+    enum measure measure;
+    const char *what; /* DROPPED: what was */
+} metrics[] = {
+    {"nccl_bus_bandwidth_gbs", BANDWIDTH, NULL},
+    {"nccl_p2p_bus_bandwidth_gbs", BANDWIDTH, NULL},
+    {"nccl_collective_exec_time_microseconds", DURATION, NULL},
+    {"nccl_p2p_exec_time_microseconds", DURATION, NULL},
+    {"nccl_collectives_total", OPERATIONS, NULL},
+    {"nccl_p2p_total", OPERATIONS, NULL},
+    {"nccl_collectives_dropped_total", DROPPED, "collectives overwritten before they were written"},
+    {"nccl_p2p_dropped_total", DROPPED, "point-to-point operations overwritten before they were written"},
+};
+
+static const struct metric *metric_of(struct text name)
 {
-    if (text_is(metric, "nccl_bus_bandwidth_gbs") || text_is(metric, "nccl_p2p_bus_bandwidth_gbs"))
-        return BANDWIDTH;
-    if (text_is(metric, "nccl_collective_exec_time_microseconds") ||
-        text_is(metric, "nccl_p2p_exec_time_microseconds"))
-        return DURATION;
-    return OTHER;
+    static const struct metric other = {"", OTHER, NULL};
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+        if (text_is(name, metrics[i].name))
+            return &metrics[i];
+    return &other;
 }
 
 static int take_sample(struct prometheus_file *file, const struct sample_line *line, enum measure measure,
@@ -411,6 +426,27 @@ static int note(struct prometheus_file *file, const char *reason, int damage, co
                             error);
 }
 
+/*
+ * Hands over how many operations a GPU's recorder has dropped so far. The text has no process, so the GPU
+ * distinguishes those of a node.
+ */
+static int take_dropped(struct prometheus_file *file, const struct sample_line *said, const char *what,
+                        const struct input_line *line, struct error *error)
+{
+    struct event event = {.kind = EVENT_LOSS,
+                          .origin = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN, .offset = line->offset},
+                          .loss = {.events = scale(1, said->value), .what = what, .is_total = 1}};
+    struct metric_sample sample = {.node = NULL};
+    if (sample_labels_read(said->labels, &file->texts, &sample) < 0)
+        return error_no_memory(error);
+    if (event.loss.events == 0)
+        return 0;
+    event.origin.host = sample.node;
+    event.origin.started_ns =
+        -1 - (int64_t)(communicator_hash_of(sample.gpu ? sample.gpu : "", NULL, 0) >> 1);
+    return file->sink->event(file->sink->context, &event, error);
+}
+
 static int take_line(struct prometheus_file *file, const struct input_line *line, struct error *error)
 {
     struct sample_line said;
@@ -420,12 +456,13 @@ static int take_line(struct prometheus_file *file, const struct input_line *line
         return 0;
     if (found < 0)
         return note(file, "unreadable line", 1, line, error);
-    enum measure measure = measure_of(said.metric);
-    if (measure == OTHER)
-        return note(file, other_metric, 0, line, error);
+    const struct metric *metric = metric_of(said.metric);
+    if (metric->measure == OTHER || metric->measure == OPERATIONS)
+        return note(file, metric->measure == OTHER ? other_metric : operation_counter, 0, line, error);
     if (!isfinite(said.value) || said.value < 0)
-        return note(file, "average that is not a number", 1, line, error);
-    return take_sample(file, &said, measure, line->offset, error);
+        return note(file, "metric that is not a number", 1, line, error);
+    return metric->measure == DROPPED ? take_dropped(file, &said, metric->what, line, error)
+                                      : take_sample(file, &said, metric->measure, line->offset, error);
 }
 
 static int prometheus_read(struct input *input, const struct format_sink *sink, char *dialect,
@@ -455,12 +492,11 @@ static int prometheus_read(struct input *input, const struct format_sink *sink, 
 
 static int prometheus_sniff(const char *bytes, size_t length, const char *path)
 {
-    static const char *const metrics[] = {"nccl_bus_bandwidth_gbs{", "nccl_p2p_bus_bandwidth_gbs{",
-                                          "nccl_collective_exec_time_microseconds{",
-                                          "nccl_p2p_exec_time_microseconds{"};
     (void)path;
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
-        const char *found = memmem(bytes, length, metrics[i], strlen(metrics[i]));
+        char mark[NUMBER_BYTES];
+        int mark_length = snprintf(mark, sizeof mark, "%s{", metrics[i].name);
+        const char *found = memmem(bytes, length, mark, (size_t)mark_length);
         if (found && (found == bytes || found[-1] == '\n'))
             return 90;
     }
@@ -469,7 +505,7 @@ static int prometheus_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_prometheus = {
     .name = "prometheus",
-    .version = 1,
+    .version = 2,
     .description = "Prometheus text of NVIDIA's Inspector (averages)",
     .unknown = other_metric,
     .is_snapshot = 1,

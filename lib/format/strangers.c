@@ -106,6 +106,8 @@ static const struct stranger strangers[] = {
     {ANYWHERE, 0, "xla/service/gpu/", NULL,
      "looks like a log of XLA without lines of NCCL; set NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL"},
     /* What is collected around a stuck job. */
+    {ANYWHERE, 0, " NCCL DIAG === RAS Diagnostics ===", NULL,
+     "looks like a report of RAS diagnostics, which has no operations; run ncclras -f json"},
     {ANYWHERE, 0, "NVIDIA-SMI ", NULL, "looks like the output of nvidia-smi"},
     {ANYWHERE, 0, "NVRM: Xid", NULL,
      "looks like a kernel log with GPU errors (Xid), which has no NCCL operations"},

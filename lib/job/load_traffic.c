@@ -232,6 +232,9 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     struct step_sums sums;
     if (sum_steps(statement, traffic, &sums, error))
         return -1;
+    /* Another process made it (PXN), by its own clock: its waits count, its moments and its thread do not. */
+    if (statement_integer(statement, 6))
+        return 0;
     if (add_service(job, operation, traffic, &sums))
         return error_no_memory(error);
     if (receives && keep_arrivals(job, operation, traffic, &sums.ends))

@@ -626,6 +626,15 @@ int work_label(struct work *work, struct error *error);
  */
 int run_align_windows(struct work *work, int32_t run, struct worker_pool *pool, struct error *error);
 
+/* -------------------- foreign_proxies.c -------------------- */
+
+/*
+ * Sets the operations of proxy operations that were made for other processes of the host (PXN). One whose
+ * process has no trace, or that fits operations of several communicators, keeps none. What an earlier join
+ * set must have been cleared (schemas/join/foreign.sql).
+ */
+int foreign_proxies_place(struct store *store, struct error *error);
+
 /* -------------------- lost_files.c -------------------- */
 
 /*

@@ -203,13 +203,33 @@ static int unite(struct work *work, struct store *store, struct error *error)
     return load(work, store, error);
 }
 
-/* Executes `then` if statement `is_there` returns a row. */
-static int execute_where(struct store *store, const char *is_there, const char *then, struct error *error)
+/* Whether a statement returns a row; -1 on error. */
+static int has_row(struct store *store, const char *is_there, struct error *error)
 {
     struct statement *question = store_prepare(store, is_there, error);
     int answer = question ? statement_step(question, error) : -1;
     statement_free(question);
+    return answer;
+}
+
+/* Executes `then` if statement `is_there` returns a row. */
+static int execute_where(struct store *store, const char *is_there, const char *then, struct error *error)
+{
+    int answer = has_row(store, is_there, error);
     return answer == 1 ? record_tables_execute(store, then, error) : answer;
+}
+
+/* Of proxy operations for other processes: what an earlier join set, before anything is corrected. */
+static int clear_foreign(struct store *store, struct error *error)
+{
+    int answer = has_row(store, schema_join_foreign_is_there, error);
+    return answer == 1 ? store_execute(store, schema_join_foreign_clear, error) : answer;
+}
+
+static int place_foreign(struct store *store, struct error *error)
+{
+    int answer = has_row(store, schema_join_foreign_is_there, error);
+    return answer == 1 ? foreign_proxies_place(store, error) : answer;
 }
 
 /* Unites calls that NCCL's log or RAS lists with those that a trace of the same process has. */
@@ -226,8 +246,9 @@ static int choose_dumps(struct store *store, struct error *error)
 
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    if (recorded_restore(store, error) < 0 || recorders_rematch(store, error) || logs_correct(store, error) ||
-        choose_dumps(store, error) || unite_logs(store, error) || load(work, store, error) ||
+    if (recorded_restore(store, error) < 0 || clear_foreign(store, error) ||
+        recorders_rematch(store, error) || logs_correct(store, error) || choose_dumps(store, error) ||
+        unite_logs(store, error) || place_foreign(store, error) || load(work, store, error) ||
         unite(work, store, error) || work_name_runs(work, store, error) || work_group_joined(work, error) ||
         work_find_changes(work, store, error) || join_changed(work, store, threads, error))
         return -1;
@@ -240,7 +261,7 @@ static int make(struct work *work, struct store *store, size_t threads, struct e
  * Version of the join. Increase it when the same files would give other tables; results of other versions are
  * replaced.
  */
-enum { RULES = 8 };
+enum { RULES = 9 };
 
 static int read_state(struct store *store, int64_t *joined, int64_t *rules, struct error *error)
 {

@@ -333,6 +333,12 @@ struct proxy_operation {
     int64_t transferred_bytes;
     struct interval_ns schedule; /* since 2.27: ScheduleSend/Recv */
     struct interval_ns progress; /* ProgressSend/Recv; up to 2.26 the whole record */
+    /*
+     * The process of the same host that a detached one works for (PXN; 0: not given), and its rank in a
+     * communicator that is not given. The peer is a rank of that communicator.
+     */
+    int64_t origin_pid;
+    int64_t origin_rank;
     int has_states;
     struct {
         int64_t steps;

@@ -370,7 +370,10 @@ int pack_channels(struct buffer *buffer, int64_t base_ns, uint64_t gpu_base,
 /* The network steps of a proxy operation. */
 int pack_steps(struct buffer *buffer, int64_t base_ns, const struct proxy_step *steps, size_t count);
 
-/* The counters of profiler API v1 to v3: the `state` array of a proxy operation and nothing else. */
+/*
+ * The counters of profiler API v1 to v3: the `state` array of a proxy operation, and its origin, if it has
+ * these, and nothing else.
+ */
 int pack_states(struct buffer *buffer, int64_t base_ns, const struct proxy_operation *proxy);
 int unpack_states(const void *blob, size_t length, int64_t base_ns, struct proxy_operation *proxy);
 

@@ -9,7 +9,7 @@
 #include "model/model.h"
 
 /* The first number of each blob: its form. */
-enum { FORM_CHANNELS = 1, FORM_STEPS = 2, FORM_STEPS_RECEIVE = 3, FORM_STATES = 4 };
+enum { FORM_CHANNELS = 1, FORM_STEPS = 2, FORM_STEPS_RECEIVE = 3, FORM_STATES = 4, FORM_ORIGIN = 5 };
 
 /* Bits of a channel's flag byte. */
 enum {
@@ -364,8 +364,25 @@ int unpack_next_step(struct unpack *unpack, struct proxy_step *step)
     return 1;
 }
 
+/* With an origin, it and whether states follow come before them. */
+static int put_origin(struct buffer *buffer, const struct proxy_operation *proxy)
+{
+    return varint_put(buffer, FORM_ORIGIN) || varint_put(buffer, proxy->has_states != 0) ||
+           varint_put_signed(buffer, proxy->origin_pid) || varint_put_signed(buffer, proxy->origin_rank);
+}
+
+static int get_origin(struct unpack *unpack, struct proxy_operation *proxy)
+{
+    return varint_get_signed(&unpack->at, unpack->end, &proxy->origin_pid) ||
+           varint_get_signed(&unpack->at, unpack->end, &proxy->origin_rank);
+}
+
 int pack_states(struct buffer *buffer, int64_t base_ns, const struct proxy_operation *proxy)
 {
+    if (proxy->origin_pid > 0 && put_origin(buffer, proxy))
+        return -1;
+    if (proxy->origin_pid > 0 && !proxy->has_states)
+        return 0;
     int status = varint_put(buffer, FORM_STATES) || varint_put(buffer, PROXY_STATES);
     for (int state = 0; state < PROXY_STATES && !status; state++) {
         int64_t at_ns = proxy->state[state].at_ns;
@@ -381,7 +398,17 @@ int unpack_states(const void *blob, size_t length, int64_t base_ns, struct proxy
 {
     struct unpack unpack;
     uint64_t form;
-    if (unpack_start(&unpack, blob, length, &form) || form != FORM_STATES || unpack.left != PROXY_STATES)
+    if (unpack_start(&unpack, blob, length, &form))
+        return -1;
+    if (form == FORM_ORIGIN) {
+        if (get_origin(&unpack, proxy))
+            return -1;
+        if (unpack.left == 0)
+            return unpack.at == unpack.end ? 0 : -1;
+        if (unpack_start(&unpack, unpack.at, (size_t)(unpack.end - unpack.at), &form))
+            return -1;
+    }
+    if (form != FORM_STATES || unpack.left != PROXY_STATES)
         return -1;
     unpack.time_ns = base_ns;
     for (int state = 0; state < PROXY_STATES; state++) {

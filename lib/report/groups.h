@@ -8,6 +8,7 @@
 
 struct roster;
 struct store;
+struct table;
 
 /* -------------------- report_groups.c -------------------- */
 
@@ -207,8 +208,18 @@ struct report_comparison *report_compare(struct report_groups *report, size_t *m
  */
 int report_samples_read(struct report_groups *report, struct store *store, struct error *error);
 
-/* Number of samples in the store, and number of scheduler jobs that they belong to. Returns -1 on error. */
-int report_samples_count(struct store *store, int64_t *count, int64_t *jobs, struct error *error);
+/* What a store has from Prometheus text. */
+struct sample_counts {
+    int64_t samples;
+    int64_t jobs;    /* the scheduler's, that they belong to */
+    int64_t dropped; /* operations that they do not contain, as the recorder had no room for them */
+};
+
+/* Returns -1 on error. */
+int report_samples_count(struct store *store, struct sample_counts *counts, struct error *error);
+
+/* Warns of operations that the averages do not contain. */
+int caution_dropped_samples(const struct sample_counts *counts, struct table *table, struct error *error);
 
 /*
  * Maps operations to the source lines that they were called from, as numbers of texts in the report, from

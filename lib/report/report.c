@@ -390,19 +390,21 @@ static int warn_of_undecided(const struct report_groups *report, struct table *t
 }
 
 /* Uses averages if there are no operations, or if --samples is given. */
-static int group_samples(struct report_groups *report, const struct analysis_request *request, int64_t jobs,
-                         struct table *table, struct error *error)
+static int group_samples(struct report_groups *report, const struct analysis_request *request,
+                         const struct sample_counts *counts, struct table *table, struct error *error)
 {
     report->has_samples = 1;
     report->has_calls = 0;
     return report_samples_read(report, request->store, error) || show(report, table, error) ||
-           (jobs > 1 && table_add_warning(
-                            table, error,
-                            "the rows contain averages of %lld jobs; names of different jobs may be the same",
-                            (long long)jobs)) ||
+           (counts->jobs > 1 &&
+            table_add_warning(
+                table, error,
+                "the rows contain averages of %lld jobs; names of different jobs may be the same",
+                (long long)counts->jobs)) ||
            table_add_warning(table, error,
                              "these are averages from Prometheus text, including wait time; they do not show "
-                             "which rank was waited for");
+                             "which rank was waited for") ||
+           caution_dropped_samples(counts, table, error);
 }
 
 /* Without --by, descriptions are grouped by source line, function and rank. */
@@ -425,12 +427,14 @@ static int group_descriptions(struct report_groups *report, const struct analysi
 static int group_and_show(struct report_groups *report, const struct analysis_request *request,
                           const struct runs *runs, struct table *table, struct error *error)
 {
-    int64_t samples, jobs, descriptions;
-    if (report_samples_count(request->store, &samples, &jobs, error) ||
+    struct sample_counts counts;
+    int64_t descriptions;
+    if (report_samples_count(request->store, &counts, error) ||
         report_descriptions_count(request->store, &descriptions, error))
         return -1;
+    int64_t samples = counts.samples;
     if (request->values[OPTION_SAMPLES] || (samples && !runs->count))
-        return group_samples(report, request, jobs, table, error);
+        return group_samples(report, request, &counts, table, error);
     if (descriptions && !runs->count)
         return group_descriptions(report, request, table, error);
     separate_runs(report, runs);

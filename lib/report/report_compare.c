@@ -251,12 +251,26 @@ int report_samples_read(struct report_groups *report, struct store *store, struc
     return more;
 }
 
-int report_samples_count(struct store *store, int64_t *count, int64_t *jobs, struct error *error)
+int caution_dropped_samples(const struct sample_counts *counts, struct table *table, struct error *error)
+{
+    if (!counts->dropped)
+        return 0;
+    return table_add_warning(
+        table, error,
+        "%lld operation%s missing in these averages: Inspector's buffer was full; set "
+        "NCCL_INSPECTOR_DUMP_COLL_RING_SIZE and NCCL_INSPECTOR_DUMP_P2P_RING_SIZE higher",
+        (long long)counts->dropped, counts->dropped == 1 ? " is" : "s are");
+}
+
+int report_samples_count(struct store *store, struct sample_counts *counts, struct error *error)
 {
     struct statement *statement = store_prepare(store, schema_analysis_report_sample_count, error);
     int row = statement ? statement_step(statement, error) : -1;
-    *count = row == 1 ? statement_integer(statement, 0) : 0;
-    *jobs = row == 1 ? statement_integer(statement, 1) : 0;
+    *counts = (struct sample_counts){.samples = 0};
+    if (row == 1)
+        *counts = (struct sample_counts){.samples = statement_integer(statement, 0),
+                                         .jobs = statement_integer(statement, 1),
+                                         .dropped = statement_integer(statement, 2)};
     statement_free(statement);
     return row < 0 ? -1 : 0;
 }

@@ -254,15 +254,16 @@ int caution_no_operations(struct store *store, const struct runs *runs, struct t
         return -1;
     if (runs->count)
         return 0;
-    int64_t samples, jobs;
-    if (report_samples_count(store, &samples, &jobs, error))
+    struct sample_counts counts;
+    if (report_samples_count(store, &counts, error))
         return -1;
     return table_add_warning(table, error, "the store contains no operations, so nothing was analyzed") ||
-           (samples &&
-            table_add_warning(table, error,
-                              "the store contains %lld averages from Prometheus text, but no single "
-                              "operations; see: ncclprof report",
-                              (long long)samples)) ||
+           (counts.samples &&
+            (table_add_warning(table, error,
+                               "the store contains %lld averages from Prometheus text, but no single "
+                               "operations; see: ncclprof report",
+                               (long long)counts.samples) ||
+             caution_dropped_samples(&counts, table, error))) ||
            caution_bare_calls(store, 0, table, error);
 }
 

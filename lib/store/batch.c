@@ -290,7 +290,8 @@ static int make(struct batch *batch, const struct event *event, enum made made, 
     *span = absent;
     switch (made) {
     case MADE_STATES:
-        return proxy->has_states && rows_put_bytes(rows, at, pack_states(&rows->bytes, base_ns, proxy), span);
+        return (proxy->has_states || proxy->origin_pid > 0) &&
+               rows_put_bytes(rows, at, pack_states(&rows->bytes, base_ns, proxy), span);
     case MADE_STEPS:
         return proxy->steps_recorded > 0 &&
                rows_put_bytes(rows, at,

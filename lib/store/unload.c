@@ -341,15 +341,29 @@ static int take_cell(const struct names *names, enum field_kind kind, sqlite3_st
     return failed ? error_no_memory(error) : 0;
 }
 
+/* Whether a join found the row's operation in another file (lib/join/foreign_proxies.c). */
+static int is_placed(const struct record_table *table, sqlite3_stmt *row)
+{
+    for (int i = 0; i < table->field_count; i++)
+        if (table->fields[i].kind == FIELD_OPERATION && sqlite3_column_type(row, i) == SQLITE_INTEGER)
+            return sqlite3_column_int64(row, i) >> 32 != sqlite3_column_int64(row, 0) >> 32;
+    return 0;
+}
+
 static int take_row(struct names *names, sqlite3_stmt *from, struct error *error)
 {
     const struct record_table *table = &record_tables[names->kind];
+    int placed = is_placed(table, from);
     struct row to;
     if (row_begin(&to, &names->batch.rows, names->kind))
         return error_no_memory(error);
-    for (int i = 0; i < table->field_count; i++)
-        if (take_cell(names, table->fields[i].kind, from, i, &to, error))
+    for (int i = 0; i < table->field_count; i++) {
+        enum field_kind kind = table->fields[i].kind;
+        if (placed && (kind == FIELD_OPERATION || kind == FIELD_MEMBER))
+            row_null(&to);
+        else if (take_cell(names, kind, from, i, &to, error))
             return -1;
+    }
     row_end(&to);
     return 0;
 }

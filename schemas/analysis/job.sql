@@ -7,10 +7,11 @@ SELECT run_id FROM run ORDER BY run_id;
 -- statement: pieces
 SELECT count(*) FROM run WHERE rank_count = 1 AND expected_ranks > 1;
 
--- Reads the files of the run in their order, so that nothing needs to be sorted: the traffic of an operation is in the
--- same file.
+-- Reads the files of the run in their order, so that little needs to be sorted: the traffic of an operation is in the
+-- same file, unless another process made it (PXN).
 -- statement: traffic
-SELECT proxy_operation.operation_id, direction, proxy_operation.peer, progress_begin_ns, progress_end_ns, steps
+SELECT proxy_operation.operation_id, direction, proxy_operation.peer, progress_begin_ns, progress_end_ns, steps,
+       operation_id >> 32 <> file_id
   FROM file
  CROSS JOIN proxy_operation ON proxy_operation_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295
  WHERE operation_id IS NOT NULL
@@ -111,12 +112,12 @@ SELECT count(*) = 0 FROM file
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- What NCCL's RAS saw of a job that may still be running. No row without RAS; else whether any rank launched an
--- operation between its last two dumps, and the time between these (NULL if there is only one dump), and the number of
--- ranks with known counts. Dumps without counts are ignored.
+-- operation between its last two dumps (`started` also counts sends and receives), and the time between these (NULL if
+-- there is only one dump), and the number of ranks with known counts. Dumps without counts are ignored.
 -- statement: watched
-SELECT max(before <> enqueued), min(at_ns - before_ns), count(*)
-  FROM (SELECT enqueued, at_ns, row_number() OVER of_member AS back,
-               lead(enqueued) OVER of_member AS before, lead(at_ns) OVER of_member AS before_ns
+SELECT max(before <> launched), min(at_ns - before_ns), count(*)
+  FROM (SELECT coalesce(started, enqueued) AS launched, at_ns, row_number() OVER of_member AS back,
+               lead(coalesce(started, enqueued)) OVER of_member AS before, lead(at_ns) OVER of_member AS before_ns
           FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
          WHERE run_id = ?1 AND (SELECT dialect FROM file WHERE file_id = group_status_id >> 32) = 'nccl-ras'
            AND enqueued IS NOT NULL

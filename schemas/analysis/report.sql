@@ -18,8 +18,14 @@ SELECT count(*) FROM call_description;
 SELECT rank, name, source, message_bytes, device, gpu_serial, vm, peer_rank, group_ranks
   FROM call_description ORDER BY call_description_id;
 
+-- Averages from Prometheus text, their jobs, and the operations that are missing in them.
 -- statement: sample_count
-SELECT count(*), count(DISTINCT job) FROM sample;
+SELECT count(*), count(DISTINCT job),
+       (SELECT coalesce(sum(events), 0)
+          FROM (SELECT max(loss.events) AS events
+                  FROM loss JOIN file ON file_id = loss_id >> 32
+                 WHERE dialect = 'prometheus' GROUP BY process_id, what))
+  FROM sample;
 
 -- Averages from Prometheus text.
 -- statement: samples

@@ -2,12 +2,14 @@
 
 -- With the first file of each process: processes are numbered in the order in which the files were given, whichever was
 -- read first.
+-- Without the processes that Prometheus text only counts losses of.
 -- statement: processes
 SELECT process_id, file_set, host, pid, coalesce(first_file, 0)
   FROM process
   LEFT JOIN (SELECT process_id, min(file_id) AS first_file FROM member JOIN file_member USING (member_id) GROUP BY process_id)
        USING (process_id)
  WHERE process_id NOT IN (SELECT process_id FROM witness)
+   AND process_id NOT IN (SELECT process_id FROM loss JOIN file ON file_id = loss_id >> 32 WHERE dialect = 'prometheus')
  ORDER BY process_id;
 
 -- statement: communicators

@@ -132,11 +132,20 @@ class StandstillTest(Dumps):
             ("flight-recorder-hang", [(5, "missing", "high", "/home/user/train/train.py:75")]),
             ("flight-recorder-2.2", [(1, "missing", "high", "/home/user/train/train.py:41")]),
             ("flight-recorder-active", [(3, "missing", "high", None), (6, "missing", "high", None)]),
+            ("flight-recorder-torchcomms", [(3, "missing", "high", None)]),
         ):
             with self.subTest(fixture=name):
                 if self.store.exists():
                     self.store.unlink()
                 self.assertEqual(self.accused(TOP / "fixtures" / name), want)
+
+    def test_numbers_over_all_groups_join_as_those_of_each_group(self):
+        """torchcomms; in the fixture ranks 0 to 2 make 1 call a step on their group, 3 and 4 make 3, all 1 on main."""
+        self.run_program("ingest", "-q", TOP / "fixtures" / "flight-recorder-torchcomms")
+        rows = self.json("report", "--by", "communicator,function")["rows"]
+        self.assertEqual({(row["communicator"], row["function"]): (row["instances"], row["operations"]) for row in rows},
+                         {("main", "other"): (1, 5), ("main", "ReduceScatter"): (4, 19),
+                          ("left", "AllReduce"): (4, 12), ("right", "AllReduce"): (12, 24)})
 
     def test_who_waits_behind_it_is_not_named(self):
         job = self.groups()

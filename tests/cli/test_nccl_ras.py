@@ -208,6 +208,60 @@ class Ras(Case):
         text = dump(0, 0, 0, 0, missing=(1,)).replace('"considered_dead": false', '"considered_dead": true')
         self.assertEqual(self.findings(text), [("ended_early", [1], "medium")])
 
+    def counts(self, at, *more):
+        """A dump of NCCL 2.32 of equal AllReduce counts, with further counts of each rank."""
+        look = json.loads(dump(*[50] * len(more), at=at))
+        for rank, counts in zip(look["communicators"][0]["ranks"], more):
+            rank["collective_counts"].update({"Send": 0, "Recv": 0, "AlltoAll": 0, **counts})
+        return json.dumps(look)
+
+    def test_a_rank_behind_in_alltoall(self):
+        looks = [self.counts(f"2026-03-02 10:{minute}:00", *[{"AlltoAll": 9 - (rank == 2)} for rank in range(5)])
+                 for minute in (15, 18)]
+        self.assertEqual(self.findings(*looks), [("missing", [2], "medium")])
+        self.assertIn("AlltoAll #8", self.json("diagnose")["findings"][0]["text"])
+
+    def test_ranks_rightly_differ_in_sends(self):
+        looks = [self.counts(f"2026-03-02 10:{minute}:00", *[{"Send": 7 * rank, "Recv": 7 * (3 - rank)} for rank in range(4)])
+                 for minute in (15, 18)]
+        self.assertEqual(self.findings(*looks), [])
+
+    def test_a_job_that_only_sends_moves(self):
+        """Rank 1 is one AllReduce behind in both dumps, and all have sent in between."""
+        looks = []
+        for minute, sent in ((15, 30), (18, 44)):
+            look = json.loads(self.counts(f"2026-03-02 10:{minute}:00", *[{"Send": sent, "Recv": sent}] * 4))
+            look["communicators"][0]["ranks"][1]["collective_counts"]["AllReduce"] = 49
+            looks.append(json.dumps(look))
+        self.assertEqual(self.findings(*looks), [])
+        self.assertIn("the job is running", self.warnings())
+
+    def monitor(self, *events, form="text"):
+        head = "RAS Monitor Mode - watching for peer changes (Ctrl+C to exit)...\n" + 64 * "=" + "\n\n"
+        if form == "text":
+            return head + "".join(f"[2026-03-02 10:{minute}:00] {name}: Process {pid} on node 10.0.0.{host} managing GPU 1 x\n"
+                                  for minute, name, pid, host in events)
+        return head + "".join(json.dumps({"timestamp": f"2026-03-02 10:{minute}:00", "group": "LIFECYCLE", "event": name,
+                                          "peer": {"host": f"10.0.0.{host}", "pid": pid, "cuda_devs": [1], "nvml_devs": [1]},
+                                          "details": ""}, indent=2) + "\n" for minute, name, pid, host in events)
+
+    def test_processes_that_die_while_ncclras_watches(self):
+        events = [(10, "PEER_NEW", 4100, 7), (15, "PEER_UNRESPONSIVE", 4101, 8), (15, "PEER_UNRESPONSIVE", 4102, 8),
+                  (16, "PEER_DEAD", 4102, 8), (16, "PEER_RECOVERED", 4101, 8)]
+        for form in "text", "json":
+            with self.subTest(form=form):
+                self.store.unlink(missing_ok=True)
+                self.findings(self.monitor(*events, form=form))
+                finding, = self.json("diagnose")["findings"]
+                self.assertEqual((finding["kind"], finding["host"]), ("ended_early", "10.0.0.8"))
+                self.assertIn("process 4102 ", finding["evidence"])
+                ledger = {row["reason"]: row["count"] for row in self.json("info", "--ledger")["rows"]}
+                self.assertEqual(ledger, {"event of RAS's monitor": 1})
+
+    def test_a_report_of_diagnostics_is_named(self):
+        path = self.write("diag.txt", "n1:41 NCCL DIAG === RAS Diagnostics ===\nn1:41 NCCL DIAG [OK]   ECC: no errors\n")
+        self.assertIn("RAS diagnostics", self.run_program("ingest", path, status=1).err)
+
     def test_looks_written_into_one_file(self):
         looks = [dump(44, 44, 43, 44), dump(44, 44, 43, 44, at="2026-03-02 10:17:00")]
         self.assertEqual(self.findings("\n".join(looks)), [("missing", [2], "medium")])

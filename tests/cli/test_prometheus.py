@@ -8,6 +8,7 @@ import re
 from tests.cli.support import TOP, Case
 
 FIXTURE = TOP / "fixtures/prometheus"
+STATS = TOP / "fixtures/prometheus-stats"
 LINE = re.compile(r'^nccl_(?:p2p_)?bus_bandwidth_gbs\{(.*)\} (\S+)$', re.M)
 
 
@@ -71,6 +72,21 @@ class Prometheus(Case):
         self.assertIn("3 averages from Prometheus text are not shown; use --samples", answer["warnings"])
         self.assertEqual(sum(row["samples"] for row in self.json("report", "--samples")["rows"]), 3)
 
+    def test_dropped_operations_are_reported(self):
+        """Totals so far: of several contents of a file the greatest counts."""
+        path = self.write("gpu.prom", (STATS / "gpu1.prom").read_text())
+        self.ingest(path, STATS / "gpu0.prom")
+        path.write_text(path.read_text().replace(" 260\n", " 300\n"))
+        self.ingest(path)
+        dropped = "SELECT what, events FROM v_dropped ORDER BY what, events"
+        self.assertEqual(self.rows(dropped), [("collectives overwritten before they were written", 17),
+                                              ("collectives overwritten before they were written", 300),
+                                              ("point-to-point operations overwritten before they were written", 4)])
+        told = "321 operations are missing in these averages: Inspector's buffer was full"
+        self.assertIn(told, self.run_program("report").flat)
+        self.assertIn(told, self.run_program("diagnose", status=1).flat)
+        self.assertEqual(self.json("info")["rows"][0]["runs"], 0)
+
     def test_nothing_is_judged(self):
         self.ingest(FIXTURE / "tagged.prom")
         self.assertEqual(self.run_program("diagnose", "--exit-code", status=4).out.count("averages"), 1)
@@ -80,5 +96,5 @@ class Prometheus(Case):
                           'nccl_bus_bandwidth_gbs{collective="Send"} NaN\nnccl_bus_bandwidth_gbs{node="a"} 3\nnode_load1 0.5\n')
         self.ingest(path, status=1)
         self.assertEqual(sorted(self.rows("SELECT reason, damage, count FROM v_ledger")),
-                         [("average that is not a number", 1, 1), ("unknown metric", 0, 2),
+                         [("metric that is not a number", 1, 1), ("unknown metric", 0, 2),
                           ("unreadable labels", 1, 1), ("unreadable line", 1, 1)])

@@ -115,6 +115,8 @@ struct chrome_proxy {
     int64_t step_count;
     int64_t chunk_bytes;
     int64_t transferred_bytes;
+    int64_t origin_pid; /* only from the bundled plugin: the process that it works for; 0 */
+    int64_t origin_rank;
     int has_states;
     struct {
         int64_t steps;
@@ -295,6 +297,7 @@ struct chrome_reader {
     unsigned hints;
     int seen[CHROME_CATEGORIES];
     int seen_schedule;
+    int seen_origin; /* of a proxy operation for another process */
     int is_bundled;
     int ends_open; /* the bundled plugin had more to write: open events are no damage */
 };

@@ -139,6 +139,8 @@ static const struct chrome_member members[] = {
     ROW(IN(PROXY), ARGUMENTS, "Steps", NATURAL, proxy.step_count),
     ROW(IN(PROXY), ARGUMENTS, "ChunkSize", NATURAL, proxy.chunk_bytes),
     ROW(IN(PROXY), ARGUMENTS, "transSize", NATURAL, proxy.transferred_bytes),
+    ROW(IN(PROXY), ARGUMENTS, "OriginPid", NATURAL, proxy.origin_pid),
+    ROW(IN(PROXY), ARGUMENTS, "OriginRank", NATURAL, proxy.origin_rank),
     STATE_ROWS(POSTED, STATE_POSTED),
     STATE_ROWS(PEER_WAIT, STATE_PEER),
     STATE_ROWS(RECEIVED, STATE_PEER),

@@ -159,6 +159,8 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
         .step_count = said->step_count,
         .chunk_bytes = said->chunk_bytes,
         .transferred_bytes = said->transferred_bytes,
+        .origin_pid = assembly->is_open ? 0 : said->origin_pid,
+        .origin_rank = said->origin_rank,
         .schedule = {TIME_UNKNOWN, TIME_UNKNOWN},
         .progress = {TIME_UNKNOWN, TIME_UNKNOWN},
         .has_states = said->has_states,
@@ -167,6 +169,15 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
         transfer->proxy.state[i].steps = said->state[i].steps;
         transfer->proxy.state[i].at_ns = said->state[i].at_ns;
     }
+}
+
+/* Notes once that the file has proxy operations for other processes: lib/join looks for them only then. */
+static int note_origin(struct chrome_reader *reader, uint64_t offset, struct error *error)
+{
+    if (reader->transfer.proxy.origin_pid <= 0 || reader->seen_origin)
+        return 0;
+    reader->seen_origin = 1;
+    return chrome_note(reader, FORMAT_NOTE_FOREIGN_PROXIES, 0, offset, NULL, 0, error);
 }
 
 /* A progress event continues the schedule event with the same id. */
@@ -198,6 +209,8 @@ static int chrome_proxy_begin(struct chrome_reader *reader, const struct chrome_
         if (chrome_proxy_flush(reader, error))
             return -1;
         start(reader, line, offset);
+        if (note_origin(reader, offset, error))
+            return -1;
     }
     if (is_schedule(line->name)) {
         reader->seen_schedule = 1;

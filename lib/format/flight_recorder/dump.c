@@ -169,6 +169,84 @@ static void dump_drop_last(struct dump *dump)
     }
 }
 
+/* The calls of a group so far. */
+struct group_calls {
+    int64_t collectives;
+    int64_t pairs;
+    size_t next; /* 1 + index of its last entry; 0: none */
+};
+
+/* Whether every number is as far from its record as the first, and no send has a number of its own. */
+static int numbers_follow_records(const struct dump *dump)
+{
+    const struct dump_entry *first = dump->entries;
+    for (size_t i = 0; i < dump->entry_count; i++) {
+        const struct dump_entry *entry = &dump->entries[i];
+        if (entry->record < 0 || entry->collective_sequence < 0 || entry->pair_sequence != 0 ||
+            entry->is_closing || (i > 0 && entry->record <= entry[-1].record) ||
+            entry->collective_sequence - entry->record != first->collective_sequence - first->record)
+            return 0;
+    }
+    return dump->entry_count > 0;
+}
+
+/*
+ * Whether a group has calls before and after those of another group. With a counter of each group, such
+ * numbers cannot increase as much as the records.
+ */
+static int has_return(const struct dump *dump, struct group_calls *calls)
+{
+    int found = 0;
+    for (size_t i = 0; i < dump->entry_count; i++) {
+        size_t *next = &calls[dump->entries[i].group].next;
+        found |= *next > 0 && *next < i;
+        *next = i + 1;
+    }
+    return found;
+}
+
+/* Whether the dump begins with the first call of the process and has all calls since. */
+static int has_all_calls(const struct dump *dump)
+{
+    const struct dump_entry *first = dump->entries, *last = &first[dump->entry_count - 1];
+    return first->record == 0 && first->collective_sequence == 0 &&
+           last->record - first->record == (int64_t)dump->entry_count - 1;
+}
+
+static void number_by_group(struct dump *dump, struct group_calls *calls)
+{
+    for (size_t i = 0; i < dump->entry_count; i++) {
+        struct dump_entry *entry = &dump->entries[i];
+        struct group_calls *of = &calls[entry->group];
+        entry->collective_sequence = of->collectives;
+        entry->pair_sequence = of->pairs;
+        of->collectives += !entry->is_pair && !entry->is_left_out;
+        of->pairs += entry->is_pair;
+    }
+}
+
+/*
+ * torchcomms has one counter for the calls of a process on all its groups, and its dumps have no progress of
+ * groups. Changes the numbers to those of each group. If the first calls are missing, the numbers stay: they
+ * match between ranks that made equally many calls before.
+ */
+static int dump_number_by_group(struct dump *dump, const struct value *status)
+{
+    int lacks_status = status && status->kind == VALUE_DICTIONARY && !status->items->count;
+    struct group_calls *calls = array_new(dump->group_count + 1, sizeof *calls);
+    if (!calls)
+        return -1;
+    int is_shared =
+        numbers_follow_records(dump) && (has_return(dump, calls) || (lacks_status && dump->group_count > 1));
+    if (is_shared && has_all_calls(dump))
+        number_by_group(dump, calls);
+    /* A progress would have numbers of the same counter. */
+    for (size_t i = 0; is_shared && i < dump->group_count; i++)
+        dump->groups[i].has_status = 0;
+    free(calls);
+    return 0;
+}
+
 /* An entry is at least a dictionary with a name and a state, which are texts or references to texts. */
 enum { ENTRY_BYTES_LEAST = 11 };
 
@@ -306,6 +384,8 @@ int dump_take(struct dump *dump, const struct value *root, size_t bytes, const s
     unread += entries && !items && entries->kind != VALUE_NULL;
     if (dump_take_config(dump, value_member(root, "pg_config"), &unread) ||
         dump_take_status(dump, value_member(root, "pg_status"), &unread))
+        return error_no_memory(error);
+    if (dump_number_by_group(dump, value_member(root, "pg_status")))
         return error_no_memory(error);
     for (; unread > 0; unread--)
         if (note(sink, "value of an unexpected type", 1, 0, NULL, error))

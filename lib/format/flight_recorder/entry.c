@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "format/flight_recorder/flight_recorder.h"
+#include "format/internal.h"
 #include "input/input.h"
 #include "model/model.h"
 
@@ -106,10 +107,11 @@ struct call_name call_name(const char *text, size_t length)
     const char *colon = memchr(text, ':', length), *end = text + length;
     const char *word = colon ? colon + 1 : text;
     size_t left = (size_t)(end - word);
-    if (left == strlen("coalesced") && memcmp(word, "coalesced", left) == 0) {
-        name.is_closing = 1;
+    const struct text call = {word, left};
+    name.is_closing = text_is(call, "coalesced");
+    name.is_batch = text_is(call, "batch_op_issue");
+    if (name.is_closing || name.is_batch)
         return name;
-    }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         size_t taken = begins(word, left, functions[i].word);
         if (!taken)
@@ -398,6 +400,7 @@ static void take_name(struct entry_reader *reader, const struct value *value, st
     }
     entry->function = reader->name.function;
     entry->is_closing = reader->name.is_closing;
+    entry->is_left_out = reader->name.is_batch;
     entry->own_rank = reader->name.own_rank;
     entry->peer = reader->name.peer;
     entry->is_pair = function_is_point_to_point(entry->function);
@@ -414,6 +417,11 @@ static void take_times(const struct value *const *fields, struct dump_entry *ent
     entry->state = state_of(fields[KEY_STATE]);
     const struct value *retired = fields[KEY_RETIRED];
     entry->is_retired = retired && retired->kind == VALUE_BOOLEAN && retired->integer;
+    /* torchcomms gives what has ended the time since the call if it has not seen the end on the GPU. */
+    if (entry->is_retired && entry->duration_ns >= 0 && entry->state != DUMP_COMPLETED) {
+        entry->state = DUMP_COMPLETED;
+        entry->duration_ns = COUNT_UNKNOWN;
+    }
 }
 
 static void note_in_group(struct dump_group *group, const struct dump_entry *entry)

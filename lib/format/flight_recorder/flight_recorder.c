@@ -454,7 +454,7 @@ static const char *why_nothing(const char *path, uint64_t bytes)
 
 const struct format format_flight_recorder = {
     .name = "flight-recorder",
-    .version = 1,
+    .version = 2,
     .description = "dumps of PyTorch's Flight Recorder, pickled or JSON",
     .unknown = "unknown record",
     .sniff = sniff,

@@ -66,12 +66,12 @@ struct dump_entry {
     enum function function;
     enum datatype datatype;
     enum dump_state state;
-    int is_pair;                 /* a send or receive */
-    int is_closing;              /* "coalesced": represents the calls before it that were launched with it */
-    int is_member;               /* it was launched with others; their closing entry has its state */
-    int is_retired;              /* nothing more is recorded about it */
-    int is_left_out;             /* gives no operation: a closing entry whose members are in the dump */
-    int64_t record;              /* record_id; COUNT_UNKNOWN */
+    int is_pair;     /* a send or receive */
+    int is_closing;  /* "coalesced": represents the calls before it that were launched with it */
+    int is_member;   /* it was launched with others; their closing entry has its state */
+    int is_retired;  /* nothing more is recorded about it */
+    int is_left_out; /* gives no operation: a batch, or a closing entry whose members are in the dump */
+    int64_t record;  /* record_id; COUNT_UNKNOWN */
     int64_t collective_sequence; /* COUNT_UNKNOWN, as below */
     int64_t pair_sequence;
     int64_t own_rank; /* of a send or receive: own rank in the group */
@@ -125,6 +125,7 @@ int dump_take(struct dump *dump, const struct value *root, size_t bytes, const s
 struct call_name {
     enum function function;
     int is_closing;   /* "coalesced" */
+    int is_batch;     /* torchcomms' "batch_op_issue": sends and receives that are not listed */
     int64_t own_rank; /* of "send 0->1" and "recv 0<-1": ranks in the group; COUNT_UNKNOWN */
     int64_t peer;
 };

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /*
  * Limit on the operations handed over per function that only some ranks launched; hosts do not get further
@@ -21,9 +22,13 @@ enum { AHEAD_MOST = 1024 };
 /* Twice the size of a stored call, to leave room for what is stored about ranks. */
 enum { CALL_BYTES = 128 };
 
-static const enum function functions[RAS_COUNTS] = {
-    FUNCTION_BROADCAST,      FUNCTION_REDUCE,     FUNCTION_ALL_GATHER,
-    FUNCTION_REDUCE_SCATTER, FUNCTION_ALL_REDUCE, [RAS_COUNT_OF_ALL] = FUNCTION_UNKNOWN};
+static const enum function functions[RAS_COUNTS] = {FUNCTION_BROADCAST,
+                                                    FUNCTION_REDUCE,
+                                                    FUNCTION_ALL_GATHER,
+                                                    FUNCTION_REDUCE_SCATTER,
+                                                    FUNCTION_ALL_REDUCE,
+                                                    FUNCTION_ALL_TO_ALL,
+                                                    [RAS_COUNT_OF_ALL] = FUNCTION_UNKNOWN};
 
 int ras_count_of(const char *name, size_t length)
 {
@@ -60,6 +65,33 @@ int ras_members_host(struct ras_members *member_list, const char *text, size_t l
     return *number < 0 ? -1 : 0;
 }
 
+enum { NS_PER_S = 1000000000 };
+
+int64_t ras_moment_of(const char *text, size_t length)
+{
+    static const char layout[] = "0000-00-00 00:00:00";
+    int64_t part[6] = {0};
+    size_t at = 0;
+    if (length != sizeof layout - 1)
+        return TIME_UNKNOWN;
+    for (size_t i = 0; i < length; i++) {
+        if (layout[i] == '0' ? !is_digit(text[i]) : text[i] != layout[i])
+            return TIME_UNKNOWN;
+        if (is_digit(text[i]))
+            part[at] = part[at] * 10 + (text[i] - '0');
+        else
+            at++;
+    }
+    struct tm time = {.tm_year = (int)part[0] - 1900,
+                      .tm_mon = (int)part[1] - 1,
+                      .tm_mday = (int)part[2],
+                      .tm_hour = (int)part[3],
+                      .tm_min = (int)part[4],
+                      .tm_sec = (int)part[5]};
+    int64_t seconds = timegm(&time);
+    return seconds > 0 && seconds < INT64_MAX / NS_PER_S ? seconds * NS_PER_S : TIME_UNKNOWN;
+}
+
 struct ras_member ras_member_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
                                 uint64_t offset)
 {
@@ -70,6 +102,7 @@ struct ras_member ras_member_of(uint64_t communicator_hash, int64_t communicator
                                 .rank = rank,
                                 .gpu = COUNT_UNKNOWN,
                                 .missing = WARNING_OTHER,
+                                .total = COUNT_UNKNOWN,
                                 .offset = offset};
     for (int i = 0; i < RAS_COUNTS; i++)
         member.counts[i] = COUNT_UNKNOWN;
@@ -101,6 +134,25 @@ static int64_t error_of(struct json *json, const struct value *status)
     return result < RAS_RESULT_OTHER ? result : RAS_RESULT_OTHER;
 }
 
+/* The sum of all counts; COUNT_UNKNOWN if there is none, or it is impossibly large. */
+static int64_t total_of(const struct value *counts)
+{
+    int64_t sum = 0, count;
+    for (const struct value *key = value_begin(counts); key != value_end(counts); key += 2)
+        if (json_int64(key + 1, &count) || count < 0 || __builtin_add_overflow(sum, count, &sum))
+            return COUNT_UNKNOWN;
+    return counts ? sum : COUNT_UNKNOWN;
+}
+
+static void take_counts(struct ras_member *member, struct json *json, const struct value *counts)
+{
+    for (int i = 0; i < RAS_FUNCTIONS; i++) {
+        int64_t absent = i < RAS_FUNCTIONS_EVER || !counts ? COUNT_UNKNOWN : 0;
+        member->counts[i] = member_natural(json, counts, function_name(functions[i]), absent);
+    }
+    member->total = total_of(counts);
+}
+
 int ras_members_add(struct ras_members *member_list, struct json *json, enum warning_kind missing,
                     uint64_t offset)
 {
@@ -117,8 +169,7 @@ int ras_members_add(struct ras_members *member_list, struct json *json, enum war
                                 .error = error_of(json, status),
                                 .is_aborted = json_is_true(json_member(status, "abort_flag")),
                                 .offset = offset};
-    for (int i = 0; i < RAS_FUNCTIONS; i++)
-        member.counts[i] = member_natural(json, counts, function_name(functions[i]), COUNT_UNKNOWN);
+    take_counts(&member, json, counts);
     if (ras_members_host(member_list, host ? host : "", host ? strlen(host) : 0, &member.host))
         return -1;
     return ras_members_put(member_list, &member);
@@ -198,7 +249,7 @@ static int emit_status(const struct ras_members *member_list, const struct ras_m
 {
     struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_of(member_list, member)};
     event.group_status = (struct group_status){.enqueued = is_void ? COUNT_UNKNOWN : launched(member),
-                                               .started = COUNT_UNKNOWN,
+                                               .started = is_void ? COUNT_UNKNOWN : member->total,
                                                .completed = COUNT_UNKNOWN,
                                                .timed_out = COUNT_UNKNOWN,
                                                .at_ns = member_list->at_ns};
@@ -382,7 +433,7 @@ static int launched_nothing(const struct ras_member *first, size_t members)
     size_t answered = 0;
     for (size_t i = 0; i < members; i++) {
         answered += first[i].missing == WARNING_OTHER;
-        if (first[i].missing == WARNING_OTHER && launched(&first[i]) != 0)
+        if (first[i].missing == WARNING_OTHER && (launched(&first[i]) != 0 || first[i].total > 0))
             return 0;
     }
     return answered > 0;

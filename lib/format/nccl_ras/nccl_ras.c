@@ -1,6 +1,6 @@
 /*
  * The format "nccl_ras": reports of NCCL's RAS subsystem (`ncclras`) as JSON or text. Finds the reports in a
- * file and reads the JSON ones; report.c reads the text.
+ * file and reads the JSON ones; report.c reads the text, monitor.c events.
  */
 #include "format/nccl_ras/nccl_ras.h"
 #include "base/base.h"
@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* The values that are read, in the order in which a communicator has them. */
 enum { PATH_HASH, PATH_SIZE, PATH_RANK, PATH_MISSING, PATH_TIME };
@@ -23,8 +22,6 @@ static const char *const paths[] = {
     [PATH_TIME] = "timestamp",
     NULL,
 };
-
-enum { NS_PER_S = 1000000000 };
 
 /* A dump begins within the first LINES_BEFORE lines of a file, in at most BEGIN_BYTES. */
 enum { LINES_BEFORE = 16, BEGIN_BYTES = 4096 };
@@ -136,37 +133,11 @@ static int take_missing(struct ras_file *file, const struct tokens_value *value,
     return note(file, "rank not yet or no longer in its communicator", 0, value, error);
 }
 
-/* "2025-12-19 13:06:53" in local time; TIME_UNKNOWN for anything else. */
-static int64_t moment_of(struct raw_json text)
-{
-    static const char layout[] = "0000-00-00 00:00:00";
-    int64_t part[6] = {0};
-    size_t at = 0;
-    if (text.length != sizeof layout - 1)
-        return TIME_UNKNOWN;
-    for (size_t i = 0; i < text.length; i++) {
-        if (layout[i] == '0' ? !is_digit(text.text[i]) : text.text[i] != layout[i])
-            return TIME_UNKNOWN;
-        if (is_digit(text.text[i]))
-            part[at] = part[at] * 10 + (text.text[i] - '0');
-        else
-            at++;
-    }
-    struct tm time = {.tm_year = (int)part[0] - 1900,
-                      .tm_mon = (int)part[1] - 1,
-                      .tm_mday = (int)part[2],
-                      .tm_hour = (int)part[3],
-                      .tm_min = (int)part[4],
-                      .tm_sec = (int)part[5]};
-    int64_t seconds = timegm(&time);
-    return seconds > 0 && seconds < INT64_MAX / NS_PER_S ? seconds * NS_PER_S : TIME_UNKNOWN;
-}
-
 static int take_time(struct ras_file *file, const struct tokens_value *value)
 {
     struct raw_json text;
     if (raw_json_string(value->value, &text) == 0)
-        file->member_list.at_ns = moment_of(text);
+        file->member_list.at_ns = ras_moment_of(text.text, text.length);
     return 0;
 }
 
@@ -186,12 +157,15 @@ static int take_value(struct ras_file *file, const struct tokens_value *value, s
     }
 }
 
-enum dump { DUMP_NONE, DUMP_JSON, DUMP_REPORT };
+enum dump { DUMP_NONE, DUMP_JSON, DUMP_REPORT, DUMP_EVENTS, DUMP_JSON_EVENTS };
 
 static enum dump dump_at(const char *at, const char *end)
 {
     if (ras_report_begins(at, (size_t)(end - at)))
         return DUMP_REPORT;
+    enum ras_monitor monitor = ras_monitor_at(at, end);
+    if (monitor != RAS_MONITOR_NONE)
+        return monitor == RAS_MONITOR_TEXT ? DUMP_EVENTS : DUMP_JSON_EVENTS;
     const char *first = *at == '{' ? raw_json_skip_space(at + 1, end) : end;
     return (size_t)(end - first) >= sizeof first_key && memcmp(first, first_key, sizeof first_key - 1) == 0
                ? DUMP_JSON
@@ -199,8 +173,8 @@ static enum dump dump_at(const char *at, const char *end)
 }
 
 /*
- * Finds where a dump begins in the first lines: RAS's socket answers "OK" before it, and scripts print the
- * time. NULL if there is none.
+ * Finds where a dump or the first event begins in the first lines: RAS's socket answers "OK" before it,
+ * ncclras prints a banner before events, and scripts print the time. NULL if there is none.
  */
 static const char *find_dump(const char *bytes, size_t length, enum dump *dump)
 {
@@ -269,12 +243,24 @@ static int read_values(struct ras_file *file, struct input *input, struct error 
     return failed;
 }
 
+static int read_content(struct ras_file *file, enum dump dump, struct input *input, struct error *error)
+{
+    switch (dump) {
+    case DUMP_REPORT:
+        return ras_report_read(&file->member_list, input, file->sink, error);
+    case DUMP_EVENTS:
+        return ras_monitor_read(&file->member_list, RAS_MONITOR_TEXT, input, file->sink, error);
+    case DUMP_JSON_EVENTS:
+        return ras_monitor_read(&file->member_list, RAS_MONITOR_JSON, input, file->sink, error);
+    default:
+        return read_values(file, input, error);
+    }
+}
+
 static int read_dump(struct ras_file *file, struct input *input, struct error *error)
 {
     enum dump dump;
-    int failed = skip_to_dump(input, &dump, error) ||
-                 (dump == DUMP_REPORT ? ras_report_read(&file->member_list, input, file->sink, error)
-                                      : read_values(file, input, error));
+    int failed = skip_to_dump(input, &dump, error) || read_content(file, dump, input, error);
     return failed || ras_members_end(&file->member_list, file->sink, error) ? -1 : 0;
 }
 
@@ -299,7 +285,7 @@ static int ras_sniff(const char *bytes, size_t length, const char *path)
     enum dump dump = DUMP_NONE;
     (void)path;
     const char *begin = find_dump(bytes, length, &dump);
-    if (dump == DUMP_REPORT)
+    if (dump != DUMP_NONE && dump != DUMP_JSON)
         return SURE;
     if (begin)
         return memmem(begin, length - (size_t)(begin - bytes), "\"communicators_count\"", 21) ? SURE : 0;
@@ -319,7 +305,7 @@ static const char *ras_why_nothing(const char *path, uint64_t bytes)
 
 const struct format format_nccl_ras = {
     .name = "nccl-ras",
-    .version = 1,
+    .version = 2,
     .description = "status of a running job from NCCL's RAS (ncclras, text or -f json)",
     .unknown = "unknown record",
     .sniff = ras_sniff,

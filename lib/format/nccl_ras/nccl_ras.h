@@ -19,10 +19,11 @@ struct json;
  */
 
 /*
- * What RAS counts: each collective function, in the order of NCCL's ncclFunc_t; up to NCCL 2.25 one count of
- * all collectives. It does not count sends and receives.
+ * The counts that are read: those of collective functions, in the order of NCCL's ncclFunc_t, and AlltoAll,
+ * which NCCL counts since 2.32; up to NCCL 2.25 one count of all collectives. Ranks rightly differ in how
+ * many sends and receives they launched.
  */
-enum { RAS_FUNCTIONS = 5, RAS_COUNT_OF_ALL = RAS_FUNCTIONS, RAS_COUNTS };
+enum { RAS_FUNCTIONS_EVER = 5, RAS_FUNCTIONS, RAS_COUNT_OF_ALL = RAS_FUNCTIONS, RAS_COUNTS };
 
 /* Limit on the members of all communicators in a dump, which is of one job. */
 enum { RAS_MEMBERS_MOST = 1 << 20 };
@@ -35,6 +36,7 @@ struct ras_member {
     int64_t rank;
     int64_t gpu;
     int64_t counts[RAS_COUNTS]; /* COUNT_UNKNOWN: not given */
+    int64_t total;              /* of all functions, with sends and receives; COUNT_UNKNOWN */
     enum warning_kind missing;  /* WARNING_OTHER: it answered */
     int64_t error;              /* NCCL's ncclResult_t on the rank; 0: none, or one without information */
     int is_aborted;
@@ -80,6 +82,9 @@ int ras_count_of(const char *name, size_t length);
  */
 int ras_members_host(struct ras_members *member_list, const char *text, size_t length, int64_t *number);
 
+/* "2025-12-19 13:06:53" in local time; TIME_UNKNOWN for anything else. */
+int64_t ras_moment_of(const char *text, size_t length);
+
 /* A member with nothing else known. */
 struct ras_member ras_member_of(uint64_t communicator_hash, int64_t communicator_size, int64_t rank,
                                 uint64_t offset);
@@ -110,6 +115,19 @@ int ras_members_next(struct ras_members *member_list, const struct format_sink *
  * launched thousands of operations.
  */
 int ras_members_end(struct ras_members *member_list, const struct format_sink *sink, struct error *error);
+
+/* -------------------- monitor.c -------------------- */
+
+/* The output of `ncclras -m`, which prints an event for each change of a process. */
+enum ras_monitor { RAS_MONITOR_NONE, RAS_MONITOR_TEXT, RAS_MONITOR_JSON };
+
+/* Whether an event begins at this place, and in which form. */
+enum ras_monitor ras_monitor_at(const char *at, const char *end);
+
+/* Reads the events from the first one on. Processes that are dead or unresponsive in the end become members.
+ */
+int ras_monitor_read(struct ras_members *member_list, enum ras_monitor form, struct input *input,
+                     const struct format_sink *sink, struct error *error);
 
 /* -------------------- report.c -------------------- */
 

@@ -5,6 +5,9 @@
  * 2.31). entry/api_layout.h checks them against the offsets that a compiler gave for NCCL's own declarations
  * on a 64-bit machine.
  *
+ * RCCL's version 6 differs from NCCL's by an event, bit 15 with state 31, which this plugin neither requests
+ * nor reads.
+ *
  * There are two versions 7. NVIDIA/nccl pull request 2045 added an event to version 6 and called the result
  * 7. NCCL 2.31 released another version 7: it uses the same bit for a different event, and its descriptor is
  * longer. Only the library that makes the call shows which of the two it is (entry_v7.c).

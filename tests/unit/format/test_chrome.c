@@ -430,6 +430,31 @@ static void detached_proxy_operations(void **state)
     recording_release(&recording);
 }
 
+#define FOR_ANOTHER(pid) \
+    ", \"args\": {\"Channel\": 3, \"Peer\": 4, \"Steps\": 1, \"OriginPid\": " pid ", \"OriginRank\": 2}"
+
+/* The bundled plugin knows the process that they work for. */
+static void proxy_operations_for_another_process(void **state)
+{
+    static const char trace[] = "[\n" EVENT("ScheduleSend", "PROXY", "b", "1", "9.0", FOR_ANOTHER("77"))
+        EVENT("ScheduleSend", "PROXY", "e", "1", "10.0", "")
+            EVENT("ProgressSend", "PROXY", "b", "1", "10.0", FOR_ANOTHER("77"))
+                EVENT("ProgressSend", "PROXY", "e", "1", "20.0", "")
+                    EVENT("ProgressSend", "PROXY", "b", "2", "21.0", FOR_ANOTHER("78"))
+                        EVENT("ProgressSend", "PROXY", "e", "2", "22.0", "") "{}]\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "dump_5_0.json", trace, sizeof trace - 1);
+    assert_int_equal(recording_count(&recording, EVENT_PROXY), 2);
+    for (size_t n = 0; n < 2; n++) {
+        assert_int_equal(proxy(&recording, n)->operation, COUNT_UNKNOWN);
+        assert_int_equal(proxy(&recording, n)->origin_pid, 77 + n);
+        assert_int_equal(proxy(&recording, n)->origin_rank, 2);
+    }
+    assert_int_equal(recording_notes(&recording, "proxy operations for other processes"), 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    recording_release(&recording);
+}
+
 /* The previous content of its slot: the end is unknown, and that is reported. */
 static void ends_before_begins_are_left_over(void **state)
 {
@@ -498,6 +523,7 @@ int main(void)
         cmocka_unit_test(a_tag_with_a_nul),
         cmocka_unit_test(begin_and_end_share_an_id),
         cmocka_unit_test(detached_proxy_operations),
+        cmocka_unit_test(proxy_operations_for_another_process),
         cmocka_unit_test(ends_before_begins_are_left_over),
         cmocka_unit_test(other_json_is_refused_with_a_reason),
     };

@@ -95,6 +95,7 @@ static void names_of_calls(void **state)
         {"nccl:send 3->", FUNCTION_SEND, -1, -1},
         {"nccl:send 99999999999->1", FUNCTION_SEND, -1, -1},
         {"ncclx:split", FUNCTION_OTHER, -1, -1},
+        {"ncclx:send", FUNCTION_SEND, -1, -1},
         {"", FUNCTION_OTHER, -1, -1},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -105,6 +106,7 @@ static void names_of_calls(void **state)
         assert_false(name.is_closing);
     }
     assert_true(call_name("nccl:coalesced", 14).is_closing);
+    assert_true(call_name("nccl:batch_op_issue", 19).is_batch);
     assert_int_equal(call_datatype("c10::Half", 9), DATATYPE_FLOAT16);
     assert_int_equal(call_datatype("Complex", 7), DATATYPE_OTHER);
 }
@@ -282,6 +284,83 @@ static void calls_that_are_retired_when_issued(void **state)
     recording_release(&recording);
 }
 
+/* Groups 0 and 1 in turn, with the given names and numbers of the calls from a given record on. */
+#define OF_GROUP(record, group, number, pair, name) \
+    ENTRY_OF(record, group, group, number, pair, name, "[[2,3]]", "completed", "")
+#define TWO_GROUPS GROUP("0", "[0, 1]") "," GROUP("1", "[0, 1]")
+
+static void assert_sequences(const char *text, const int64_t *sequences, size_t count)
+{
+    struct recording recording;
+    read_text(&recording, "dump_0", text);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(operation(&recording, i)->sequence, sequences[i]);
+    recording_release(&recording);
+}
+
+/* torchcomms counts the calls of a process. A batch is no collective, and sends have numbers of their own. */
+static void one_counter_of_all_groups_gives_numbers_of_each(void **state)
+{
+    assert_sequences(
+        DUMP(
+            TWO_GROUPS, "",
+            OF_GROUP("0", "0", "0", "0", "n:all_reduce") "," OF_GROUP(
+                "1", "1", "1", "0",
+                "n:all_reduce") "," OF_GROUP("2", "0", "2", "0",
+                                             "n:send") "," OF_GROUP("3", "0", "3", "0",
+                                                                    "n:batch_op_issue") "," OF_GROUP("4", "0",
+                                                                                                     "4", "0",
+                                                                                                     "n:all_"
+                                                                                                     "gather_"
+                                                                                                     "singl"
+                                                                                                     "e")),
+        (const int64_t[]){0, 0, 0, 1}, 4);
+    /* The last call is the first on its group: a dump without progress of groups is from torchcomms. */
+    assert_sequences(
+        DUMP(TWO_GROUPS, "",
+             OF_GROUP("0", "0", "0", "0", "n:all_reduce") "," OF_GROUP(
+                 "1", "0", "1", "0", "n:all_reduce") "," OF_GROUP("2", "1", "2", "0", "n:all_reduce")),
+        (const int64_t[]){0, 1, 0}, 3);
+}
+
+/* Numbers of each group, and numbers whose beginning is unknown. */
+static void other_numbers_stay(void **state)
+{
+    assert_sequences(
+        DUMP(TWO_GROUPS, STATUS("0", "2", "2") "," STATUS("1", "1", "1"),
+             OF_GROUP("0", "0", "1", "0", "n:all_reduce") "," OF_GROUP(
+                 "1", "1", "1", "0", "n:all_reduce") "," OF_GROUP("2", "0", "2", "0", "n:all_reduce")),
+        (const int64_t[]){1, 1, 2}, 3);
+    /* Two calls of a dump of active calls, equally far from their records by chance. */
+    assert_sequences(
+        DUMP(TWO_GROUPS, STATUS("0", "7", "6") "," STATUS("1", "9", "8"),
+             OF_GROUP("17", "0", "7", "0", "n:all_reduce") "," OF_GROUP("19", "1", "9", "0", "n:all_reduce")),
+        (const int64_t[]){7, 9}, 2);
+    assert_sequences(
+        DUMP(TWO_GROUPS, "",
+             OF_GROUP("40", "0", "40", "0", "n:all_reduce") "," OF_GROUP(
+                 "41", "1", "41", "0", "n:all_reduce") "," OF_GROUP("42", "0", "42", "0", "n:all_reduce")),
+        (const int64_t[]){40, 41, 42}, 3);
+}
+
+/* The callback of torchcomms can end a call before the event of its GPU. */
+static void a_duration_of_a_retired_call_ends_it(void **state)
+{
+    struct recording recording;
+    read_text(
+        &recording, "dump_0",
+        DUMP(GROUP("0", "[0, 1]"), "",
+             ENTRY_OF("0", "0", "0", "1", "0", "n:barrier", "[]", "started",
+                      ",\"retired\":true,\"duration_ms\":0.5") "," ENTRY_OF("1", "0", "0", "2", "0",
+                                                                            "n:barrier", "[]", "started",
+                                                                            ",\"retired\":false")));
+    assert_int_equal(operation(&recording, 0)->unfinished, 0);
+    assert_int_equal(operation(&recording, 0)->duration_ns, COUNT_UNKNOWN);
+    assert_int_equal(operation(&recording, 1)->unfinished, 1);
+    recording_release(&recording);
+}
+
 /* A truncated entry is skipped, the one before it is not. */
 static void what_is_cut_is_told_with_its_offset(void **state)
 {
@@ -311,6 +390,9 @@ int main(void)
         cmocka_unit_test(later_versions_are_told),
         cmocka_unit_test(a_dump_that_failed),
         cmocka_unit_test(calls_that_are_retired_when_issued),
+        cmocka_unit_test(one_counter_of_all_groups_gives_numbers_of_each),
+        cmocka_unit_test(other_numbers_stay),
+        cmocka_unit_test(a_duration_of_a_retired_call_ends_it),
         cmocka_unit_test(what_is_cut_is_told_with_its_offset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -475,6 +475,52 @@ static void hostile_reports(void **state)
     recording_release(&recording);
 }
 
+/* Events of `ncclras -m`: text, and JSON in which values have other types; both cut anywhere. */
+static void events_of_the_monitor(void **state)
+{
+    static const char lines[] =
+        "RAS Monitor Mode\n====\n\n"
+        "[2026-11-03 08:12:40] PEER_UNRESPONSIVE: Process 41 on node 10.0.0.9 managing GPU 3 no answer\n"
+        "[2026-11-03 08:12:41] PEER_DEAD: Process 42 on node 10.0.0.9 managing GPUs 4,5\n"
+        "[2026-11-03 08:12:42] PEER_CONNECTED: Process 42 on node 10.0.0.9 managing GPUs 4,5\n"
+        "[2026-11-03 08:12:43] PEER_DEAD: 10.0.0.9<4711>\n"
+        "[2026-11-03 08:12:44] PEER_NEW: Process 43 on node 10.0.0.9 managing GPU 6\n"
+        "nonsense\n";
+    static const char objects[] =
+        "{\n \"timestamp\": \"2026-11-03 08:12:40\",\n \"event\": \"PEER_DEAD\", \"peer\": {\"host\": "
+        "\"10.0.0.9\", "
+        "\"pid\": 41, \"cuda_devs\": [3]}\n}\n"
+        "{\"timestamp\": 5, \"event\": \"PEER_DEAD\", \"peer\": {\"host\": 7, \"pid\": [41], \"cuda_devs\": "
+        "{}}}\n"
+        "{\"timestamp\": \"x\", \"event\": \"PEER_DEAD\", \"peer\": 3}\n";
+    struct recording recording;
+    read_text(&recording, lines);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 2);
+    const struct event *silent = recording_event(&recording, EVENT_WARNING, 0);
+    const struct event *dead = recording_event(&recording, EVENT_WARNING, 1);
+    assert_int_equal(silent->warning.kind, WARNING_SILENT);
+    assert_int_equal(silent->origin.pid, 41);
+    assert_int_equal(dead->warning.kind, WARNING_DEAD);
+    assert_int_equal(dead->origin.pid, 42);
+    assert_string_equal(dead->origin.host, "10.0.0.9");
+    assert_int_equal(recording_event(&recording, EVENT_PROCESS, 1)->process.gpu, 4);
+    assert_int_equal(recording_notes(&recording, "event of a process that is not named"), 1);
+    assert_int_equal(recording_notes(&recording, "event of RAS's monitor"), 1);
+    assert_int_equal(recording_notes(&recording, "unreadable text"), 1);
+    recording_release(&recording);
+    read_text(&recording, objects);
+    assert_int_equal(recording_count(&recording, EVENT_WARNING), 1);
+    assert_int_equal(recording_event(&recording, EVENT_PROCESS, 0)->process.gpu, 3);
+    assert_int_equal(recording_notes(&recording, "event of a process that is not named"), 2);
+    recording_release(&recording);
+    for (size_t length = 0; length < sizeof objects - 1; length += 3) {
+        recording_of_bytes(&recording, "ras", objects, length);
+        recording_release(&recording);
+        recording_of_bytes(&recording, "ras", lines, length);
+        recording_release(&recording);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +542,7 @@ int main(void)
         cmocka_unit_test(processes_that_are_gone),
         cmocka_unit_test(ranks_without_a_process),
         cmocka_unit_test(hostile_reports),
+        cmocka_unit_test(events_of_the_monitor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

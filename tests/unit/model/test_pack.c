@@ -156,6 +156,25 @@ static void states_come_back_exactly(void **state)
     }
 }
 
+static void origins_come_back_exactly(void **state)
+{
+    for (int has_states = 0; has_states < 2; has_states++) {
+        struct buffer blob = BUFFER_INIT;
+        struct proxy_operation proxy = {.has_states = has_states, .origin_pid = 4194303, .origin_rank = 700};
+        struct proxy_operation copy = {.has_states = 0};
+        for (int i = 0; i < PROXY_STATES; i++)
+            proxy.state[i].at_ns = has_states ? random_time(100) : 0;
+        assert_int_equal(pack_states(&blob, 55, &proxy), 0);
+        assert_int_equal(unpack_states(blob.data, blob.length, 55, &copy), 0);
+        assert_int_equal(copy.origin_pid, 4194303);
+        assert_int_equal(copy.origin_rank, 700);
+        assert_int_equal(copy.has_states, has_states);
+        assert_memory_equal(copy.state, proxy.state, sizeof proxy.state);
+        assert_int_equal(unpack_states(blob.data, blob.length - 1, 55, &copy), -1);
+        buffer_release(&blob);
+    }
+}
+
 /* Reads everything from an allocation of the exact size, so that a sanitizer detects any overrun. */
 static int drain(const unsigned char *bytes, size_t length)
 {
@@ -224,8 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_come_back_exactly),    cmocka_unit_test(contiguous_waits_cost_no_gap),
         cmocka_unit_test(channels_come_back_exactly), cmocka_unit_test(states_come_back_exactly),
-        cmocka_unit_test(hostile_blobs_are_survived), cmocka_unit_test(a_cut_blob_is_told),
-        cmocka_unit_test(other_forms_are_refused),
+        cmocka_unit_test(origins_come_back_exactly),  cmocka_unit_test(hostile_blobs_are_survived),
+        cmocka_unit_test(a_cut_blob_is_told),         cmocka_unit_test(other_forms_are_refused),
     };
     return cmocka_run_group_tests_name("pack", tests, NULL, NULL);
 }

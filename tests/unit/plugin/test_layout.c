@@ -1,6 +1,6 @@
 /*
  * The plugin's declarations of NCCL's interface, compared with figures that a compiler computed from NVIDIA's
- * own headers (tests/gen/nccl_figures.def), not with the plugin's own header.
+ * and AMD's own headers (tests/gen/nccl_figures.def, rccl_figures.def), not with the plugin's own header.
  */
 #include "support/cmocka_all.h"
 
@@ -100,11 +100,27 @@ static const struct figure states[] = {
 #include "../../gen/nccl_figures.def"
 };
 
+#undef DESCRIPTOR
+#undef MEMBER
+#define DECLARED_rccl_v6 api_descriptor_v6
+#define DESCRIPTOR(version, bytes) {"size of " #version, sizeof(struct DECLARED_##version), bytes},
+#define MEMBER(version, member, offset, bytes) MEMBER_OF(DECLARED_##version, version, member, offset, bytes)
+#define VALUE(version, member, offset, bytes)                                                     \
+    {"offset of value " #version " " #member, offsetof(union api_state_args_v4, member), offset}, \
+        {"size of value " #version " " #member, sizeof(((union api_state_args_v4 *)0)->member), bytes},
+#define OTHER_EVENT(bit) {"event " #bit " of version 6", ENTRY_KNOWN_V6 >> (bit)&1, 0},
+#define OTHER_STATE(number) {"state " #number " of version 6", ENTRY_STATES_V6 >= (number), 0},
+
+static const struct figure rccl[] = {
+#include "../../gen/rccl_figures.def"
+};
+
 static void check(const struct figure *figures, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (figures[i].ours != figures[i].theirs)
-            fail_msg("%s: %zu, in NVIDIA's headers %zu", figures[i].name, figures[i].ours, figures[i].theirs);
+            fail_msg("%s: %zu, in the other side's headers %zu", figures[i].name, figures[i].ours,
+                     figures[i].theirs);
 }
 
 #define CHECK(figures) check(figures, sizeof(figures) / sizeof((figures)[0]))
@@ -129,9 +145,16 @@ static void what_each_version_knows(void **state)
     CHECK(states);
 }
 
+/* RCCL's version 6 is read with the declarations of NCCL's. */
+static void layout_of_rccl(void **state)
+{
+    (void)state;
+    CHECK(rccl);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layouts),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layouts), cmocka_unit_test(layout_of_rccl),
                                        cmocka_unit_test(numbers_of_events_and_states),
                                        cmocka_unit_test(what_each_version_knows)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,8 @@ static const char *in_proxy(const struct chrome_proxy *left, const struct chrome
     SAME(step_count);
     SAME(chunk_bytes);
     SAME(transferred_bytes);
+    SAME(origin_pid);
+    SAME(origin_rank);
     SAME(has_states);
     for (int i = 0; i < PROXY_STATES; i++) {
         SAME(state[i].steps);
