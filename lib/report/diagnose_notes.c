@@ -403,6 +403,13 @@ static int append_doubt(struct statement *row, struct table *table, struct error
         (long long)statement_integer(row, 0), (long long)statement_integer(row, 1), statement_text(row, 2));
 }
 
+static int append_libraries(struct statement *row, struct table *table, struct error *error)
+{
+    return table_add_warning(
+        table, error, "run %lld: %lld operations are kernels without NCCL (%s); their sizes are unknown",
+        (long long)statement_integer(row, 0), (long long)statement_integer(row, 2), statement_text(row, 1));
+}
+
 static int append_rows(struct store *store, const struct runs *runs, const char *sql,
                        int (*say)(struct statement *, struct table *, struct error *), struct table *table,
                        struct error *error)
@@ -419,7 +426,8 @@ static int append_rows(struct store *store, const struct runs *runs, const char 
 int caution_recorders(struct store *store, const struct runs *runs, struct table *table, struct error *error)
 {
     return append_rows(store, runs, schema_analysis_caution_witnesses, append_united, table, error) ||
-                   append_rows(store, runs, schema_analysis_caution_doubts, append_doubt, table, error)
+                   append_rows(store, runs, schema_analysis_caution_doubts, append_doubt, table, error) ||
+                   append_rows(store, runs, schema_analysis_caution_libraries, append_libraries, table, error)
                ? -1
                : 0;
 }

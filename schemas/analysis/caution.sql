@@ -90,6 +90,15 @@ SELECT run_id,
  WHERE ?1 IS NULL OR run_id = ?1
  ORDER BY run_id;
 
+-- Runs with kernels of other libraries than NCCL (lib/format/kineto/kernel_name.c): the libraries, and their operations.
+-- statement: libraries
+SELECT run_id, group_concat(name, ', '), sum(operations)
+  FROM (SELECT run_id, name, sum(operations) AS operations
+          FROM v_communicator JOIN member USING (communicator_id) JOIN operation_block USING (member_id)
+         WHERE description = 'without NCCL' AND (?1 IS NULL OR run_id = ?1)
+         GROUP BY run_id, name ORDER BY run_id, name)
+ GROUP BY run_id ORDER BY run_id;
+
 -- Pairs of runs that may be the same job.
 -- statement: doubts
 SELECT DISTINCT min(one.run_id, other.run_id), max(one.run_id, other.run_id), why
