@@ -191,6 +191,7 @@ static int take_pair(struct rank_match *match, const struct recorded_call *one,
                      const struct recorded_call *other)
 {
     match->pairs++;
+    match->collectives += !function_is_point_to_point((enum function)one->function);
     if (one->bytes >= 0 && other->bytes >= 0 && one->bytes != other->bytes)
         quarrel(&match->sizes, one, one->bytes, other->bytes);
     if (are_types_otherwise((enum datatype)one->datatype, (enum datatype)other->datatype))
