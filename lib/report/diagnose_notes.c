@@ -390,10 +390,13 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
 
 static int append_united(struct statement *row, struct table *table, struct error *error)
 {
+    const char *false_times = statement_text(row, 4);
     return table_add_warning(
-        table, error, "run %lld: %s was also recorded by %s; %lld duplicate record%s counted once",
+        table, error, "run %lld: %s was also recorded by %s; %lld duplicate record%s counted once%s%s%s",
         (long long)statement_integer(row, 0), statement_text(row, 1), statement_text(row, 2),
-        (long long)statement_integer(row, 3), statement_integer(row, 3) == 1 ? " is" : "s are");
+        (long long)statement_integer(row, 3), statement_integer(row, 3) == 1 ? " is" : "s are",
+        false_times ? ". Those of " : "", false_times ? false_times : "",
+        false_times ? " are not used: its kernel times belong to other operations" : "");
 }
 
 static int append_doubt(struct statement *row, struct table *table, struct error *error)

@@ -87,6 +87,8 @@ class Witnesses(Case):
                 self.assertEqual(self.found(), alone)
                 self.assertEqual(self.counts(), counts)
                 self.assertEqual(self.left_out(), {"kineto": 396})
+                self.assertEqual([(run["recorder"], run["other_recorders"]) for run in self.json("info", "--runs")["rows"]],
+                                 [("chrome-ncclprof", "kineto")])
                 self.assertEqual(len(self.notes("was also recorded by kineto; 396 duplicate records")), 1)
                 self.assertEqual({row["gpu"] for row in self.json("info", "--processes")["rows"]}, {0, 1})
 
@@ -119,7 +121,10 @@ class Witnesses(Case):
             self.anew(*folders)
             self.assertEqual(self.found(), alone)
             self.assertEqual(self.counts()[0], 1)
-            self.assertEqual(len(self.notes("kineto was also recorded by chrome-ncclprof")), 1)
+            note, = self.notes("kineto was also recorded by chrome-ncclprof")
+            self.assertIn("Those of chrome-ncclprof are not used: its kernel times belong to other operations", note)
+            run, = self.json("info", "--runs")["rows"]
+            self.assertEqual((run["recorder"], run["other_recorders"]), ("kineto", "chrome-ncclprof"))
             self.assertNotIn("sent to itself", self.run_program("diagnose").flat)
 
     def test_the_plugin_is_used_where_few_of_its_kernel_times_are_false(self):
