@@ -229,6 +229,32 @@ class Kineto(Case):
         self.assertEqual(self.members(), {1: 480})
         self.assertEqual(self.found(), [])
 
+    def test_kernels_without_a_group_in_a_server(self):
+        """A server configures several groups of the same ranks, and some of one rank."""
+        def change(content, rank):
+            content["distributedInfo"]["pg_config"] = [
+                {"pg_name": name, "ranks": ranks} for name, ranks in (("0", [0, 1, 2, 3]), ("3", [rank]), ("7", [0, 1, 2, 3]))]
+
+        self.write_ranks("kineto-2.0", change)
+        self.assertEqual(self.members(), {4: 30})
+        self.assertEqual([found[:4] for found in self.found()], [("compute", 3, 4, 6)])
+
+        def split(content, rank):
+            change(content, rank)
+            content["distributedInfo"]["pg_config"][2]["ranks"] = [rank // 2 * 2, rank // 2 * 2 + 1]
+
+        self.write_ranks("kineto-2.0", split)
+        self.assertEqual(set(self.members()), {1})
+
+    def test_a_library_in_a_job_without_configuration(self):
+        """Ranks are those of the file names, and the kernel gives their number: consecutive ranks."""
+        def change(content, rank):
+            del content["distributedInfo"]
+
+        self.write_ranks("kineto-libraries", change)
+        self.assertEqual(self.members(), {2: 60, 4: 90})
+        self.assertEqual([found[:4] for found in self.found()], [("compute", 1, 5, 7)])
+
     def test_a_host_that_waits_for_its_gpu_is_not_late_itself(self):
         """The slow kernels come after the last operation of the step, and the host waits for them before the next one."""
         def change(content, rank):

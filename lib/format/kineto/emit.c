@@ -167,6 +167,15 @@ static int find_default(struct kineto_trace *trace, const struct streams *stream
     return kineto_groups_world(&trace->groups, trace->world_size, group);
 }
 
+/* The same for servers, which configure several groups of the same ranks. */
+static int find_repeated(struct kineto_trace *trace, const struct streams *streams, int32_t *group)
+{
+    return *group != KINETO_NO_GROUP || trace->groups.count > trace->groups.library_count ||
+                   streams->of_nameless.count > 1 || (!streams->of_nameless.count && !streams->has_bare_calls)
+               ? 0
+               : kineto_groups_nameless(&trace->groups, trace->rank, group);
+}
+
 static int32_t group_of(const struct streams *streams, const struct item *item,
                         const struct kineto_operation *told, int32_t otherwise)
 {
@@ -489,6 +498,7 @@ static int emit_items(struct kineto_emitter *emitter, const struct item *items, 
     int32_t otherwise = KINETO_NO_GROUP;
     int failed = learn_streams(&streams, items, count) ||
                          find_default(emitter->trace, &streams, &otherwise) || learn(emitter) ||
+                         find_repeated(emitter->trace, &streams, &otherwise) ||
                          find_library_groups(emitter->trace, items, count, 1) ||
                          find_library_groups(emitter->trace, items, count, 0) ||
                          (emitter->trace->groups.library_count &&

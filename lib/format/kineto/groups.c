@@ -369,9 +369,9 @@ static const struct kineto_group *choose(const struct candidates *found, int *is
 static int fill_row(struct kineto_groups *groups, struct kineto_group *group, int64_t ranks, int64_t own_rank,
                     int64_t world_size)
 {
-    int64_t size = ranks < 0 ? world_size : ranks;
-    if (groups->configured_count || own_rank < 0 || own_rank >= world_size || size < 2 ||
-        world_size % size != 0)
+    int64_t size = ranks < 0 ? world_size : ranks, all = world_size < 0 ? size : world_size;
+    if (groups->configured_count || own_rank < 0 || size < 2 || all % size != 0 ||
+        (world_size >= 0 && own_rank >= world_size))
         return 0;
     group->size = size;
     return spread_ranks(groups, group, own_rank / size * size, 1);
@@ -411,34 +411,56 @@ static int make_library_group(struct kineto_groups *groups, const struct kineto_
     return failed;
 }
 
-/* The configured group of all ranks of the job; NULL. */
-static const struct kineto_group *group_of_job(const struct kineto_groups *groups, int64_t world_size)
+/* The first group of all ranks of the job; NULL. */
+static const struct kineto_group *group_of_job(const struct kineto_group *items, size_t count,
+                                               int64_t world_size)
 {
-    for (size_t i = 0; i < groups->configured_count; i++)
-        if (!groups->configured[i].is_cut && (int64_t)groups->configured[i].rank_count == world_size)
-            return &groups->configured[i];
+    for (size_t i = 0; i < count; i++)
+        if (!items[i].is_library && !items[i].is_cut && (int64_t)items[i].rank_count == world_size)
+            return &items[i];
     return NULL;
+}
+
+/* Adds a group like a configured one, for operations that do not name it. */
+static int add_like(struct kineto_groups *groups, const struct kineto_group *like)
+{
+    struct kineto_group copy = *like;
+    struct kineto_group *group = add_library_group(groups);
+    if (!group ||
+        name_group(group, (struct raw_json){copy.name, strlen(copy.name)},
+                   (struct raw_json){copy.description, strlen(copy.description)}) ||
+        take_ranks(groups, group, &copy))
+        return -1;
+    group->size = (int64_t)group->rank_count;
+    group->hash = group->rank_count ? hash_of(group) : 0;
+    return 0;
 }
 
 int kineto_groups_job(struct kineto_groups *groups, int64_t world_size)
 {
     static const char key[] = "\n\njob";
-    const struct kineto_group *like = group_of_job(groups, world_size);
+    const struct kineto_group *like = group_of_job(groups->configured, groups->configured_count, world_size);
     size_t known = groups->keys.count;
-    if (!like || groups->count > groups->library_count)
+    if (!like || group_of_job(groups->items, groups->count, world_size))
         return 0;
     if (intern_put(&groups->keys, key, sizeof key - 1) < 0)
         return -1;
-    if (groups->keys.count == known)
+    return groups->keys.count > known ? add_like(groups, like) : 0;
+}
+
+int kineto_groups_nameless(struct kineto_groups *groups, int64_t own_rank, int32_t *group)
+{
+    static const char key[] = "\n\nnameless";
+    struct candidates found = {.any = NULL};
+    size_t known = groups->keys.count;
+    *group = KINETO_NO_GROUP;
+    take_candidates(&found, groups->configured, groups->configured_count, COUNT_UNKNOWN, own_rank);
+    if (!found.any || found.differ || own_rank < 0)
         return 0;
-    struct kineto_group *group = add_library_group(groups);
-    if (!group ||
-        name_group(group, (struct raw_json){like->name, strlen(like->name)},
-                   (struct raw_json){like->description, strlen(like->description)}) ||
-        take_ranks(groups, group, like))
+    int64_t number = intern_put(&groups->keys, key, sizeof key - 1);
+    if (number < 0 || (groups->keys.count > known && add_like(groups, found.any)))
         return -1;
-    group->size = (int64_t)group->rank_count;
-    group->hash = group->rank_count ? hash_of(group) : 0;
+    *group = (int32_t)number;
     return 0;
 }
 

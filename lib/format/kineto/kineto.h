@@ -203,10 +203,16 @@ int kineto_groups_of_library(struct kineto_groups *groups, const struct kineto_l
                              int64_t own_rank, int64_t world_size, int32_t *group);
 
 /*
- * Adds the configured group of all ranks, if no operation names a group: libraries use groups of a part of
- * the ranks, and nothing else shows that these belong to one job. Returns -1 if memory is out.
+ * Adds the configured group of all ranks, if no operation names it: libraries use groups of a part of the
+ * ranks, and nothing else shows that these belong to one job. Returns -1 if memory is out.
  */
 int kineto_groups_job(struct kineto_groups *groups, int64_t world_size);
+
+/*
+ * Finds or adds the group of operations that name none, if all configured groups of several ranks that
+ * contain `own_rank` are the same ranks; else KINETO_NO_GROUP. Returns -1 if memory is out.
+ */
+int kineto_groups_nameless(struct kineto_groups *groups, int64_t own_rank, int32_t *group);
 
 /* The rank in a group of a global rank; COUNT_UNKNOWN. */
 int64_t kineto_group_rank(const struct kineto_group *group, int64_t global_rank);
