@@ -142,6 +142,24 @@ class Witnesses(Case):
         self.anew(self.with_self_sends(at=8), folder)
         self.assertEqual(len(self.notes("chrome-ncclprof was also recorded by kineto")), 1)
 
+    def test_kernels_without_nccl_are_no_difference(self):
+        """The plugin does not see two kernels of vLLM in each of the profiler's 11 steps."""
+        folder = self.folder / "profiler"
+        folder.mkdir()
+        for path in PROFILER.glob("*.gz"):
+            content = json.loads(gzip.decompress(path.read_bytes()))
+            steps = [event for event in content["traceEvents"] if event["name"].startswith("ProfilerStep#") and event["cat"] == "user_annotation"]
+            for number, step in enumerate(steps * 2):
+                kernel = {"ph": "X", "pid": step["pid"], "tid": step["tid"], "ts": step["ts"] + 9 + number // len(steps), "dur": 0.5}
+                content["traceEvents"] += [
+                    {**kernel, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "args": {"correlation": 900000 + number}},
+                    {**kernel, "cat": "kernel", "name": "void vllm::cross_device_reduce_1stage<float, 4>(int)", "pid": 0, "tid": 7,
+                     "args": {"correlation": 900000 + number, "stream": 7, "device": 0}}]
+            (folder / path.name.removesuffix(".gz")).write_text(json.dumps(content))
+        self.anew(PLUGIN, folder)
+        self.assertEqual(self.left_out(), {"kineto": 396 + 88})
+        self.assertEqual(self.counts()[0], 1)
+
     def test_sources_are_added_to_the_recorder_that_is_used(self):
         calls = self.calls()
         for folders in ([self.with_self_sends(at=8), PROFILER], [PROFILER, self.folder / "mixed"]):

@@ -90,9 +90,9 @@ void kineto_kernel_name(struct raw_json name, struct kineto_kernel_name *parts)
  *
  * WAITS: begins or ends with a barrier of all members, or polls until the data of all have arrived, as NCCL's
  * kernels do: its time is transfer and waiting for ranks that arrive late. MAY_WAIT: some launches only send,
- * or it also computes, or it is unknown. LOCAL: does not communicate. A new row takes a raised
- * format_kineto.version, a line in ncclprof-formats(5) if the library is new, and a row in
- * tests/unit/format/test_kineto.c.
+ * or it also computes, or it is unknown. PHASES: WAITS, unless the trace shows that it is launched once to
+ * send and once to receive. LOCAL: does not communicate. A new row takes a raised format_kineto.version, a
+ * line in ncclprof-formats(5) if the library is new, and a row in tests/unit/format/test_kineto.c.
  */
 enum meaning { LOCAL, WAITS, MAY_WAIT, PHASES };
 
@@ -158,6 +158,10 @@ static const struct family families[] = {
     {"twoshotallreducekernel", "tensorrtllm", trtllm, FUNCTION_ALL_REDUCE, WAITS, 2},
     {"oneshotallreducekernel", "trtllm", trtllm, FUNCTION_ALL_REDUCE, WAITS, 2},
     {"twoshotallreducekernel", "trtllm", trtllm, FUNCTION_ALL_REDUCE, WAITS, 2},
+    {"flashinfer", "allreduce", "FlashInfer", FUNCTION_ALL_REDUCE, MAY_WAIT, 0},
+    {"flashinfer", "reducescatter", "FlashInfer", FUNCTION_REDUCE_SCATTER, MAY_WAIT, 0},
+    {"flashinfer", "allgather", "FlashInfer", FUNCTION_ALL_GATHER, MAY_WAIT, 0},
+    {"ulyssesa2a", NULL, "FlashInfer", FUNCTION_ALL_TO_ALL, MAY_WAIT, 0},
     /* In a namespace without a name. */
     {"oneshotallreducekernel", NULL, torch, FUNCTION_ALL_REDUCE, WAITS, 3},
     {"twoshotallreducekernel", NULL, torch, FUNCTION_ALL_REDUCE, WAITS, 3},

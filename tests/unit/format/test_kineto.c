@@ -558,6 +558,10 @@ static const struct {
     {"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::"
      "trtllm_allreduce_fusion::AllReduceFusionPattern)1, __nv_bfloat16, 4, true>(int)",
      "TensorRT-LLM", FUNCTION_ALL_REDUCE, 4},
+    {"void flashinfer::trtllm_allreduce::oneShotAllReduceKernel<__half, 4, true>(int)", "TensorRT-LLM",
+     FUNCTION_ALL_REDUCE, 4},
+    {"void flashinfer::mixed_comm::allgather_kernel<__half>(int)", "FlashInfer", FUNCTION_OTHER,
+     COUNT_UNKNOWN},
     {"void tensorrt_llm::kernels::oneShotAllReduceKernel<__half, 8, false>(int)", "TensorRT-LLM",
      FUNCTION_ALL_REDUCE, 8},
     {"void (anonymous namespace)::one_shot_all_reduce_kernel<c10::BFloat16, 16, 8>(c10::BFloat16**)",
