@@ -47,6 +47,34 @@ def experts(rank, works_us):
             "baseTimeNanoseconds": 1767189312000000000, "traceEvents": events}
 
 
+def server(late_us, transfer_us):
+    """Traces of 4 ranks with 16 steps of three all-reduces without NCCL. late_us(step, rank): how long the host of a rank is late
+    before the second one; transfer_us(step): how long each transfer takes.
+    """
+    events, ready = [[] for _ in range(4)], [2000.0] * 4
+    for step in range(1, 17):
+        begins = list(ready)
+        for layer in range(3):
+            for rank in range(4):
+                number = step * 10 + layer
+                ready[rank] += 600 + (step * 7 + rank * 5 + layer * 3) % 11
+                called = ready[rank] - 300 + (late_us(step, rank) + 300 if layer == 1 and late_us(step, rank) else 0)
+                ready[rank] = max(ready[rank], called + 4)
+                events[rank].append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 70 + rank, "tid": 70 + rank,
+                                     "ts": called, "dur": 3, "args": {"correlation": number}})
+            end = max(ready) + transfer_us(step)
+            for rank in range(4):
+                events[rank].append({"ph": "X", "cat": "kernel", "name": "void vllm::cross_device_reduce_1stage<__half, 4>(int)", "pid": 0,
+                                     "tid": 7, "ts": ready[rank], "dur": end - ready[rank] + rank * 0.2,
+                                     "args": {"device": 0, "stream": 7, "correlation": step * 10 + layer}})
+                ready[rank] = end + rank * 0.2
+        for rank in range(4):
+            events[rank].append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 70 + rank, "tid": 70 + rank,
+                                 "ts": begins[rank] + 200, "dur": ready[rank] - begins[rank] - 1})
+    return [{"schemaVersion": 1, "deviceProperties": [], "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4},
+             "baseTimeNanoseconds": 1767189312000000000, "traceEvents": events[rank]} for rank in range(4)]
+
+
 class Kineto(Case):
     def ingest(self, name):
         self.run_program("ingest", FIXTURES / name)
@@ -184,6 +212,22 @@ class Kineto(Case):
         self.assertEqual([found[:4] for found in self.found()], [("compute", 1, 5, 7)])
         self.assertIn("480 operations are kernels without NCCL (DeepEP, vLLM); their sizes are unknown",
                       self.json("diagnose")["warnings"])
+
+    def test_kernels_of_libraries_are_judged_as_those_of_nccl(self):
+        """A healthy job; a host that is late in steps 7 to 10; transfers that take longer in these."""
+        def is_faulty(step):
+            return 7 <= step <= 10
+
+        for late_us, transfer_us, expected in (
+                (lambda step, rank: 0, lambda step: 40, []),
+                (lambda step, rank: 900 if rank == 2 and is_faulty(step) else 0, lambda step: 40, [("host", [2], 7, 10)]),
+                (lambda step, rank: 0, lambda step: 400 if is_faulty(step) else 40, [("network", [0, 1, 2, 3], 7, 10)])):
+            self.store.unlink(missing_ok=True)
+            for rank, content in enumerate(server(late_us, transfer_us)):
+                self.write(f"traces/kineto-rank{rank}.json", json.dumps(content))
+            self.run_program("ingest", "traces")
+            self.assertEqual([(finding["kind"], finding["ranks"] or finding["candidates"], finding["first_step"], finding["last_step"])
+                              for finding in self.json("diagnose")["findings"] if finding["confidence"] != "low"], expected)
 
     def rename(self, name_of, groups=3):
         """The fixture with other names of DeepEP's kernels, name_of(name, number of the kernel), and its first groups."""
