@@ -220,6 +220,7 @@ void scope_measure(struct scope *scope, const struct job *job, const struct base
     int64_t recorded = (int64_t)job_recorded_ranks(job);
     *scope = (struct scope){.networks_only = !job->timed_operations && job->traffic_count,
                             .misattributed_kernels = job->misattributed_kernels,
+                            .is_profiled = job->is_windows,
                             .ranks = job->expected_ranks > recorded ? job->expected_ranks : recorded,
                             .recorded_ranks = recorded,
                             .first_step = INT32_MAX,
@@ -347,9 +348,15 @@ static const char *astray_text(const struct scope *scope)
     return NULL;
 }
 
+static const char no_kernels[] =
+    "the traces of PyTorch's profiler contain calls but no kernels: it ran without ProfilerActivity.CUDA, or "
+    "CUPTI was not available. Record with both";
+
 static const char *blind_text(const struct scope *scope)
 {
     const char *misattribution = scope->blindness == BLIND_NO_TIMES ? astray_text(scope) : NULL;
+    if (!misattribution && scope->blindness == BLIND_NO_TIMES && scope->is_profiled)
+        return no_kernels;
     return misattribution ? misattribution : blind_texts[scope->blindness];
 }
 

@@ -592,6 +592,7 @@ struct scope {
     enum blindness blindness;
     int networks_only;              /* late ranks cannot be detected */
     unsigned misattributed_kernels; /* bits of enum astray: why operations may have no times */
+    int is_profiled;                /* all traces come from profilers of frameworks */
     /* Of all ranks that recorded something, including the operations whose record is lost */
     int64_t operations;
     int64_t warm_up; /* those of them in the warm-up, which is never analyzed */

@@ -136,10 +136,14 @@ int operation_progress_is_over(const struct operation_progress *progress, int32_
 
 /*
  * Whether a missing end means that the operation did not end. It does not if the last one like it lacks its
- * end although others followed, or if no times were ever recorded for operations like it.
+ * end although others followed, if no times were ever recorded for operations like it, or if both times are
+ * missing in a job whose kernel times were left out because they belong to other operations.
  */
 static int ends_are_recorded(const struct operation_progress *progress, int32_t operation)
 {
+    const struct job *job = progress->job;
+    if (job->misattributed_kernels && job->operations[operation].start_ns == TIME_UNKNOWN)
+        return 0;
     const int64_t *like =
         map_get(&progress->likes, like_key(progress->job, &progress->job->operations[operation]));
     return like && (*like & (IS_FOLLOWED | LACKS_END)) != (IS_FOLLOWED | LACKS_END) && (*like & IS_SEEN);

@@ -46,8 +46,9 @@ struct work_communicator {
     int64_t *told;
     size_t told_count;
     int64_t greatest_peer;
-    int is_named; /* its hash is made of its name and members (communicator_hash_of) */
-    int64_t size; /* the declared size, else a lower bound from the ranks and peers seen */
+    int is_named;        /* its hash is made of its name and members (communicator_hash_of) */
+    int is_without_nccl; /* of a library: recorders of NCCL's operations do not see it */
+    int64_t size;        /* the declared size, else a lower bound from the ranks and peers seen */
     int32_t run;
     int32_t member_count;
     char *label; /* owned */

@@ -94,6 +94,7 @@ static int read_communicator(struct work *work, struct statement *statement, str
                                    .declared_size = believed(statement_integer_or(statement, 3, 0), 0),
                                    .greatest_peer = -1,
                                    .is_named = !statement_is_null(statement, 6),
+                                   .is_without_nccl = statement_integer(statement, 7) != 0,
                                    .run = -1};
     if (!statement_is_null(statement, 2) && !(communicator->name = copy_text(statement, 2)))
         return error_no_memory(error);

@@ -191,6 +191,7 @@ static int take_pair(struct rank_match *match, const struct recorded_call *one,
                      const struct recorded_call *other)
 {
     match->pairs++;
+    match->collectives += !function_is_point_to_point((enum function)one->function);
     if (one->bytes >= 0 && other->bytes >= 0 && one->bytes != other->bytes)
         quarrel(&match->sizes, one, one->bytes, other->bytes);
     if (are_types_otherwise((enum datatype)one->datatype, (enum datatype)other->datatype))
@@ -354,6 +355,11 @@ static int match_member(struct recorder_match *matching, struct member_list *one
     return failed;
 }
 
+static int is_without_nccl(const struct work *work, int32_t member)
+{
+    return work->communicators[work->members[member].communicator].is_without_nccl;
+}
+
 int ranks_match(struct recorder_match *matching, const struct recorder_side *one,
                 const struct recorder_side *other, struct rank_match *match, struct error *error)
 {
@@ -365,7 +371,8 @@ int ranks_match(struct recorder_match *matching, const struct recorder_side *one
         match->overlap = match->clocks && in_one.first_ns <= in_other.last_ns + RECORDER_LAG_MOST_NS &&
                          in_other.first_ns <= in_one.last_ns + RECORDER_LAG_MOST_NS;
         for (size_t i = 0; match->overlap && !failed && i < there.count; i++)
-            if (match_member(matching, &here, &there, i, &in_one, match))
+            if (!is_without_nccl(matching->work, there.members[i]) &&
+                match_member(matching, &here, &there, i, &in_one, match))
                 failed = error_no_memory(error);
     }
     members_release(&here);

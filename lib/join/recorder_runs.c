@@ -248,6 +248,13 @@ static void take_change(struct recorder_run *run, struct statement *row)
     run->is_changed = 1;
 }
 
+/* A process whose kernel times are known to be false. */
+static void take_misattributed(struct recorder_run *run, struct statement *row)
+{
+    run->misattributed += statement_integer(row, 1);
+    run->collectives += statement_integer(row, 2);
+}
+
 static void take_members(struct recorder_runs *runs, const struct work *work)
 {
     for (size_t i = 0; i < work->member_count; i++) {
@@ -277,7 +284,8 @@ int recorder_runs_load(struct recorder_runs *runs, struct work *work, struct sto
         if (wall_clock_load(&runs->clocks[i], store, work->processes[i].id, error))
             return -1;
     if (read_of_runs(runs, work, store, schema_join_witnesses_dialects, take_recorder, error) ||
-        read_of_runs(runs, work, store, schema_join_load_changed, take_change, error))
+        read_of_runs(runs, work, store, schema_join_load_changed, take_change, error) ||
+        read_of_runs(runs, work, store, schema_join_witnesses_misattributed, take_misattributed, error))
         return -1;
     take_members(runs, work);
     return 0;
@@ -322,6 +330,7 @@ struct tally {
     size_t fitting;
     size_t without; /* ranks that the one did not record */
     size_t pairs;
+    size_t collectives;
     int only_other_stops;
 };
 
@@ -364,6 +373,7 @@ static int judge_rank(struct run_pair *pair, struct recorder_match *matching,
     int failed = ranks_match(matching, &here, &there, &match, error);
     tally->ranks++;
     tally->pairs += match.pairs;
+    tally->collectives += match.collectives;
     tally->only_other_stops |= match.only_other_stops;
     if (!failed && rank_match_fits(&match)) {
         tally->fitting++;
@@ -534,9 +544,55 @@ int run_pair_compare(struct run_pair *pair, struct recorder_match *matching, con
     if (judge_ranks(pair, matching, runs, judge_rank, &tally, error))
         return -1;
     conclude(pair, &tally);
+    pair->collectives = tally.collectives;
     if (pair->verdict == RUN_PAIR_DOUBTFUL && !in_one_folder)
         pair->verdict = RUN_PAIR_DIFFERENT;
     return 0;
+}
+
+static void swap_values(int64_t *one, int64_t *other)
+{
+    int64_t value = *one;
+    *one = *other;
+    *other = value;
+}
+
+static void exchange_ranks(struct recorder_pair *pair)
+{
+    int32_t process = pair->one;
+    pair->one = pair->other;
+    pair->other = process;
+    swap_values(&pair->sizes.kept, &pair->sizes.other);
+    swap_values(&pair->datatypes.kept, &pair->datatypes.other);
+}
+
+/* A plugin's network steps are worth more than the kernel times of one operation in PART_FALSE. */
+enum { PART_FALSE = 10 };
+
+/*
+ * The profiler may lack as many operations as elsewhere. Sends and receives are not compared: what is one
+ * AlltoAll for the profiler is many of them for the plugin.
+ */
+static int has_true_times(const struct run_pair *pair, const struct recorder_runs *runs)
+{
+    const struct recorder_run *one = &runs->items[pair->one], *other = &runs->items[pair->other];
+    return one->kind == KIND_PLUGIN && other->kind == KIND_PROFILER &&
+           one->misattributed > one->operations / PART_FALSE &&
+           (int64_t)pair->collectives >= one->collectives - one->collectives / NEARLY_AS_MANY;
+}
+
+void run_pair_prefer_true_times(struct run_pair *pair, const struct recorder_runs *runs)
+{
+    if (pair->verdict != RUN_PAIR_SAME || !has_true_times(pair, runs))
+        return;
+    int32_t one = pair->one;
+    pair->one = pair->other;
+    pair->other = one;
+    for (size_t i = 0; i < pair->pair_count; i++)
+        exchange_ranks(&pair->pairs[i]);
+    for (size_t i = 0; i < pair->member_list.count; i++)
+        swap_values(&pair->member_list.items[i].one_id, &pair->member_list.items[i].other_id);
+    pair->extra_field_count = 0;
 }
 
 void run_pair_release(struct run_pair *pair)

@@ -124,7 +124,8 @@ static int recorder_merge(struct recorder_match *matching, const struct recorder
                           const struct run_pair *run_pair, struct error *error)
 {
     struct store *store = matching->logs->store;
-    if (give(matching, run_pair->extra_fields, run_pair->extra_field_count, error))
+    if (!runs->items[run_pair->one].is_merged &&
+        give(matching, run_pair->extra_fields, run_pair->extra_field_count, error))
         return -1;
     for (size_t i = 0; i < run_pair->pair_count; i++) {
         const struct recorder_pair *pair = &run_pair->pairs[i];
@@ -193,6 +194,7 @@ static int meet(struct assembly *assembly, int32_t one, int32_t other, struct er
     struct run_pair *pair = &assembly->run_pairs[assembly->count];
     *pair = (struct run_pair){.one = counts ? one : other, .other = counts ? other : one};
     int failed = run_pair_compare(pair, &assembly->recorder_match, &assembly->runs, error);
+    run_pair_prefer_true_times(pair, &assembly->runs);
     if (pair->verdict == RUN_PAIR_DIFFERENT)
         run_pair_release(pair);
     else
@@ -215,6 +217,23 @@ static int compare_all_runs(struct assembly *assembly, struct error *error)
     return 0;
 }
 
+/* Whether a run replaces another one of the same job. */
+static int replaces(const struct assembly *assembly, int32_t run, int32_t other)
+{
+    for (size_t i = 0; i < assembly->count; i++)
+        if (assembly->run_pairs[i].verdict == RUN_PAIR_SAME && assembly->run_pairs[i].one == run &&
+            assembly->run_pairs[i].other == other)
+            return 1;
+    return 0;
+}
+
+/* Whether a run is to replace a third one, rather than another run. */
+static int is_preferred(const struct assembly *assembly, int32_t run, int32_t other)
+{
+    return replaces(assembly, run, other) ||
+           (!replaces(assembly, other, run) && recorder_counts(&assembly->runs, run, other));
+}
+
 /* For each run, the pair with the run that replaces it; -1: none. */
 static void choose_parents(const struct assembly *assembly, int32_t *parents)
 {
@@ -224,7 +243,7 @@ static void choose_parents(const struct assembly *assembly, int32_t *parents)
         const struct run_pair *pair = &assembly->run_pairs[i];
         int32_t *parent = &parents[pair->other];
         if (pair->verdict == RUN_PAIR_SAME &&
-            (*parent < 0 || recorder_counts(&assembly->runs, pair->one, assembly->run_pairs[*parent].one)))
+            (*parent < 0 || is_preferred(assembly, pair->one, assembly->run_pairs[*parent].one)))
             *parent = (int32_t)i;
     }
 }
@@ -268,6 +287,7 @@ static int merge_all(struct assembly *assembly, int32_t *parents, struct error *
                 continue;
             if (recorder_merge(&assembly->recorder_match, &assembly->runs, pair, error))
                 return -1;
+            assembly->runs.items[i].is_merged = 1;
             parents[i] = -1;
             merged = more = 1;
         }

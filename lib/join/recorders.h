@@ -130,11 +130,12 @@ int recorder_members_add(struct recorder_members *member_list, const struct work
 
 /* Result for one rank, or the sum over several. */
 struct rank_match {
-    size_t pairs;     /* calls that both recordings have */
-    size_t timed;     /* those of them in series that were aligned by time */
-    size_t left_over; /* calls of the other recording that the one should have but has not */
-    int clocks;       /* both have times on the wall clock */
-    int overlap;      /* both recorded at the same time */
+    size_t pairs;       /* calls that both recordings have */
+    size_t collectives; /* those of them that are no sends and receives */
+    size_t timed;       /* those of them in series that were aligned by time */
+    size_t left_over;   /* calls of the other recording that the one should have but has not */
+    int clocks;         /* both have times on the wall clock */
+    int overlap;        /* both recorded at the same time */
     /* the other has unfinished calls that were made after the end of the one's record */
     int only_other_stops;
     struct recorder_conflict sizes;
@@ -200,10 +201,13 @@ struct recorder_run {
     enum recorder_kind kind; /* of its recorders, the one that knows most about an operation */
     int by_number;           /* see recorded_calls_load */
     int is_changed;
+    int is_merged; /* its operations were removed */
     int64_t operations;
-    int64_t first_ns; /* times of its first and last call on the wall clock; without times */
-    int64_t last_ns;  /* INT64_MAX and TIME_UNKNOWN */
-    char dialect[32]; /* of that recorder */
+    int64_t collectives;   /* in processes with false kernel times */
+    int64_t misattributed; /* operations without kernel times in these processes */
+    int64_t first_ns;      /* times of its first and last call on the wall clock; without times */
+    int64_t last_ns;       /* INT64_MAX and TIME_UNKNOWN */
+    char dialect[32];      /* of that recorder */
 };
 
 struct recorder_runs {
@@ -236,6 +240,7 @@ struct run_pair {
     int32_t other;
     enum run_pair_verdict verdict;
     const char *why;             /* the reason if doubtful */
+    size_t collectives;          /* that both recordings have, over all ranks */
     struct recorder_pair *pairs; /* owned */
     size_t pair_count;
     size_t pair_capacity;
@@ -249,6 +254,13 @@ struct run_pair {
 int run_pair_compare(struct run_pair *pair, struct recorder_match *matching, const struct recorder_runs *runs,
                      struct error *error);
 void run_pair_release(struct run_pair *pair);
+
+/*
+ * Exchanges the two runs of the same job if `one` is a plugin whose kernel times are known to be false, and
+ * `other` is PyTorch's profiler, which saw the same operations. What only `other` knows of calls of `one` is
+ * dropped.
+ */
+void run_pair_prefer_true_times(struct run_pair *pair, const struct recorder_runs *runs);
 
 /* -------------------- recorder_match.c -------------------- */
 

@@ -390,10 +390,13 @@ int caution_run(const struct judgement *judgement, const struct findings *findin
 
 static int append_united(struct statement *row, struct table *table, struct error *error)
 {
+    const char *false_times = statement_text(row, 4);
     return table_add_warning(
-        table, error, "run %lld: %s was also recorded by %s; %lld duplicate record%s counted once",
+        table, error, "run %lld: %s was also recorded by %s; %lld duplicate record%s counted once%s%s%s",
         (long long)statement_integer(row, 0), statement_text(row, 1), statement_text(row, 2),
-        (long long)statement_integer(row, 3), statement_integer(row, 3) == 1 ? " is" : "s are");
+        (long long)statement_integer(row, 3), statement_integer(row, 3) == 1 ? " is" : "s are",
+        false_times ? ". Those of " : "", false_times ? false_times : "",
+        false_times ? " are not used: its kernel times belong to other operations" : "");
 }
 
 static int append_doubt(struct statement *row, struct table *table, struct error *error)
@@ -401,6 +404,13 @@ static int append_doubt(struct statement *row, struct table *table, struct error
     return table_add_warning(
         table, error, "runs %lld and %lld may be the same job from two recorders; they are not merged: %s",
         (long long)statement_integer(row, 0), (long long)statement_integer(row, 1), statement_text(row, 2));
+}
+
+static int append_libraries(struct statement *row, struct table *table, struct error *error)
+{
+    return table_add_warning(
+        table, error, "run %lld: %lld operations are kernels without NCCL (%s); their sizes are unknown",
+        (long long)statement_integer(row, 0), (long long)statement_integer(row, 2), statement_text(row, 1));
 }
 
 static int append_rows(struct store *store, const struct runs *runs, const char *sql,
@@ -419,7 +429,8 @@ static int append_rows(struct store *store, const struct runs *runs, const char 
 int caution_recorders(struct store *store, const struct runs *runs, struct table *table, struct error *error)
 {
     return append_rows(store, runs, schema_analysis_caution_witnesses, append_united, table, error) ||
-                   append_rows(store, runs, schema_analysis_caution_doubts, append_doubt, table, error)
+                   append_rows(store, runs, schema_analysis_caution_doubts, append_doubt, table, error) ||
+                   append_rows(store, runs, schema_analysis_caution_libraries, append_libraries, table, error)
                ? -1
                : 0;
 }

@@ -67,8 +67,8 @@ SELECT run_id, sum(pairs) OVER (PARTITION BY run_id), label, sequence, sent_byte
  WHERE ?1 IS NULL OR run_id = ?1
  ORDER BY run_id, sequence, label, sender, receiver;
 
--- Runs with several recorders: the recorder whose operations are used, the other recorders, and the number of
--- operations that these repeat.
+-- Runs with several recorders: the recorder whose operations are used, the other recorders, the number of operations that
+-- these repeat, and the recorder that is not used because its kernel times belong to other operations.
 -- statement: witnesses
 SELECT run_id,
        (SELECT group_concat(dialect, ', ')
@@ -85,10 +85,24 @@ SELECT run_id,
        (SELECT coalesce(sum(doubles), 0)
           FROM process_run AS of_run JOIN witness USING (process_id) JOIN member USING (process_id)
           JOIN operation_recorded USING (member_id)
-         WHERE of_run.run_id = told.run_id)
+         WHERE of_run.run_id = told.run_id),
+       (SELECT min(dialect)
+          FROM process_run AS of_run JOIN witness USING (process_id) JOIN member USING (process_id)
+          JOIN file_member USING (member_id) JOIN file USING (file_id) JOIN ledger USING (file_id)
+         WHERE of_run.run_id = told.run_id
+           AND reason IN ('kernel channel of another operation', 'kernel channel of another operation after a Broadcast'))
   FROM (SELECT DISTINCT run_id FROM witness JOIN process_run USING (process_id)) AS told
  WHERE ?1 IS NULL OR run_id = ?1
  ORDER BY run_id;
+
+-- Runs with kernels of other libraries than NCCL (lib/format/kineto/kernel_name.c): the libraries, and their operations.
+-- statement: libraries
+SELECT run_id, group_concat(name, ', '), sum(operations)
+  FROM (SELECT run_id, name, sum(operations) AS operations
+          FROM v_communicator JOIN member USING (communicator_id) JOIN operation_block USING (member_id)
+         WHERE description = 'without NCCL' AND (?1 IS NULL OR run_id = ?1)
+         GROUP BY run_id, name ORDER BY run_id, name)
+ GROUP BY run_id ORDER BY run_id;
 
 -- Pairs of runs that may be the same job.
 -- statement: doubts

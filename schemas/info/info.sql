@@ -31,8 +31,18 @@ WITH of_run AS (
     JOIN file_member USING (member_id)
     JOIN file f USING (file_id)
     GROUP BY r.run_id
+), recorder AS (
+    SELECT DISTINCT run_id, dialect, process_id IN (SELECT process_id FROM witness) AS is_second
+    FROM process_run
+    JOIN member USING (process_id)
+    JOIN file_member USING (member_id)
+    JOIN file USING (file_id)
+    ORDER BY dialect
 )
-SELECT run_id AS run, name, rank_count AS ranks, expected_ranks, step_count - first_step AS steps, files, file_set, first_file
+SELECT run_id AS run, name, rank_count AS ranks, expected_ranks, step_count - first_step AS steps,
+       (SELECT group_concat(dialect, ', ') FROM recorder WHERE recorder.run_id = run.run_id AND NOT is_second) AS recorder,
+       (SELECT group_concat(dialect, ', ') FROM recorder WHERE recorder.run_id = run.run_id AND is_second) AS other_recorders,
+       files, file_set, first_file
 FROM run LEFT JOIN of_run USING (run_id)
 ORDER BY run_id
 

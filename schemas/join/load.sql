@@ -13,7 +13,8 @@ SELECT process_id, file_set, host, pid, coalesce(first_file, 0)
  ORDER BY process_id;
 
 -- statement: communicators
-SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id = unhashed_file_id), member_list, named_hash
+SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id = unhashed_file_id), member_list, named_hash,
+       coalesce(description = 'without NCCL', 0)
   FROM communicator
  WHERE NOT EXISTS (SELECT 1 FROM witness)
     OR communicator_id IN (SELECT communicator_id FROM member WHERE process_id NOT IN (SELECT process_id FROM witness))

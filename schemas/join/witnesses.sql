@@ -29,6 +29,16 @@ SELECT DISTINCT member.process_id, file.dialect
   FROM member JOIN file_member USING (member_id) JOIN file USING (file_id)
  ORDER BY member.process_id, file.dialect;
 
+-- Processes whose recorder noted kernel times that belong to other operations (ncclprof-formats(5)), how many of their
+-- operations have no kernel times, and their collectives.
+-- statement: misattributed
+SELECT member.process_id, count(*) FILTER (WHERE end_source <> 1), count(*) FILTER (WHERE kind <> 1)
+  FROM operation JOIN member USING (member_id)
+ WHERE process_id IN (SELECT process_id FROM ledger JOIN file_member USING (file_id) JOIN member USING (member_id)
+                       WHERE reason IN ('kernel channel of another operation',
+                                        'kernel channel of another operation after a Broadcast'))
+ GROUP BY member.process_id;
+
 -- statement: moments
 -- Clock anchors of process ?1: its own clock and the wall clock.
 SELECT local_ns, realtime_ns FROM clock_anchor WHERE process_id = ?1 AND realtime_ns IS NOT NULL ORDER BY local_ns;

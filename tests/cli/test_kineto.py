@@ -47,12 +47,41 @@ def experts(rank, works_us):
             "baseTimeNanoseconds": 1767189312000000000, "traceEvents": events}
 
 
+def server(late_us, transfer_us):
+    """Traces of 4 ranks with 16 steps of three all-reduces without NCCL. late_us(step, rank): how long the host of a rank is late
+    before the second one; transfer_us(step): how long each transfer takes.
+    """
+    events, ready = [[] for _ in range(4)], [2000.0] * 4
+    for step in range(1, 17):
+        begins = list(ready)
+        for layer in range(3):
+            for rank in range(4):
+                number = step * 10 + layer
+                ready[rank] += 600 + (step * 7 + rank * 5 + layer * 3) % 11
+                called = ready[rank] - 300 + (late_us(step, rank) + 300 if layer == 1 and late_us(step, rank) else 0)
+                ready[rank] = max(ready[rank], called + 4)
+                events[rank].append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 70 + rank, "tid": 70 + rank,
+                                     "ts": called, "dur": 3, "args": {"correlation": number}})
+            end = max(ready) + transfer_us(step)
+            for rank in range(4):
+                events[rank].append({"ph": "X", "cat": "kernel", "name": "void vllm::cross_device_reduce_1stage<__half, 4>(int)", "pid": 0,
+                                     "tid": 7, "ts": ready[rank], "dur": end - ready[rank] + rank * 0.2,
+                                     "args": {"device": 0, "stream": 7, "correlation": step * 10 + layer}})
+                ready[rank] = end + rank * 0.2
+        for rank in range(4):
+            events[rank].append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 70 + rank, "tid": 70 + rank,
+                                 "ts": begins[rank] + 200, "dur": ready[rank] - begins[rank] - 1})
+    return [{"schemaVersion": 1, "deviceProperties": [], "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4},
+             "baseTimeNanoseconds": 1767189312000000000, "traceEvents": events[rank]} for rank in range(4)]
+
+
 class Kineto(Case):
     def ingest(self, name):
         self.run_program("ingest", FIXTURES / name)
 
     def write_ranks(self, name, change):
         """The traces of a fixture, each changed by `change(trace, rank)`."""
+        self.store.unlink(missing_ok=True)
         for rank in range(4):
             content = trace(name, rank)
             change(content, rank)
@@ -147,6 +176,128 @@ class Kineto(Case):
     def test_torch_2_1(self):
         self.ingest("kineto-2.1")
         self.assertEqual([found[:2] for found in self.found()], [("compute", 2)])
+
+    def functions(self):
+        return dict(self.rows("SELECT f.name, count(*) AS n FROM operation o JOIN vocabulary f"
+                              " ON f.kind = 'function' AND f.number = o.function GROUP BY 1"))
+
+    def test_up_to_torch_2_1_annotations_name_functions(self):
+        """According to TRUTH: three operations in each of ten steps, and as many waits; rank 3 in steps 4 to 6."""
+        self.ingest("kineto-2.0")
+        self.assertEqual(self.functions(), {"AllGather": 40, "AlltoAll": 40, "ReduceScatter": 40})
+        self.assertEqual(self.members(), {4: 30})
+        self.assertEqual([found[:4] for found in self.found()], [("compute", 3, 4, 6)])
+
+    def test_without_kernels_nothing_is_judged(self):
+        """Without CUPTI there are calls, or only their annotations."""
+        def change(content, rank):
+            content["traceEvents"] = [event for event in content["traceEvents"] if event["cat"] != "kernel"]
+
+        self.write_ranks("kineto-2.0", change)
+        counts = []
+        for folder in ("traces", FIXTURES / "kineto-annotations"):
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", folder)
+            result = self.run_program("diagnose")
+            self.assertIn("contain calls but no kernels", result.flat)
+            self.assertEqual(self.json("diagnose")["findings"], [])
+            counts.append([self.info()[key] for key in ("runs", "collectives")])
+        self.assertEqual(counts, [[1, 120], [1, 36]])
+
+    def test_kernels_of_libraries(self):
+        """According to TRUTH: two pairs with vLLM's all-reduce, all ranks with DeepEP; rank 1 in steps 5 to 7."""
+        self.ingest("kineto-libraries")
+        self.assertEqual(self.functions(), {"AllReduce": 120, "AlltoAll": 360})
+        self.assertEqual(self.members(), {2: 60, 4: 90})
+        self.assertEqual([found[:4] for found in self.found()], [("compute", 1, 5, 7)])
+        self.assertIn("480 operations are kernels without NCCL (DeepEP, vLLM); their sizes are unknown",
+                      self.json("diagnose")["warnings"])
+
+    def test_kernels_of_libraries_are_judged_as_those_of_nccl(self):
+        """A healthy job; a host that is late in steps 7 to 10; transfers that take longer in these."""
+        def is_faulty(step):
+            return 7 <= step <= 10
+
+        for late_us, transfer_us, expected in (
+                (lambda step, rank: 0, lambda step: 40, []),
+                (lambda step, rank: 900 if rank == 2 and is_faulty(step) else 0, lambda step: 40, [("host", [2], 7, 10)]),
+                (lambda step, rank: 0, lambda step: 400 if is_faulty(step) else 40, [("network", [0, 1, 2, 3], 7, 10)])):
+            self.store.unlink(missing_ok=True)
+            for rank, content in enumerate(server(late_us, transfer_us)):
+                self.write(f"traces/kineto-rank{rank}.json", json.dumps(content))
+            self.run_program("ingest", "traces")
+            self.assertEqual([(finding["kind"], finding["ranks"] or finding["candidates"], finding["first_step"], finding["last_step"])
+                              for finding in self.json("diagnose")["findings"] if finding["confidence"] != "low"], expected)
+
+    def rename(self, name_of, groups=3):
+        """The fixture with other names of DeepEP's kernels, name_of(name, number of the kernel), and its first groups."""
+        def change(content, rank):
+            del content["distributedInfo"]["pg_config"][groups:]
+            kernels = sorted((event for event in content["traceEvents"] if "intranode" in event["name"]), key=lambda event: event["ts"])
+            for number, event in enumerate(kernels):
+                event["name"] = name_of(event["name"], number)
+
+        self.write_ranks("kineto-libraries", change)
+
+    def test_kernels_with_phases(self):
+        """DeepEP's low-latency kernels are launched once, or once to send and once to receive: then half of them do not wait."""
+        for names, functions in ((("dispatch", "combine", "dispatch", "combine"), {"AllReduce": 120, "AlltoAll": 360}),
+                                 (("dispatch", "dispatch", "combine", "combine"), {"AllReduce": 120, "other": 360})):
+            self.rename(lambda _, number: f"void deep_ep::internode_ll::{names[number % 4]}<true, false, 7168>(void*)", groups=1)
+            self.assertEqual(self.functions(), functions)
+
+    def test_a_library_that_is_unknown(self):
+        """Its kernels may compute as well: they are operations of another kind, and no rank waits in them for certain."""
+        self.rename(lambda name, number: "void mine::moe_alltoall<4>(void*)")
+        self.assertEqual(self.functions(), {"AllReduce": 120, "other": 360})
+
+    def test_a_library_whose_group_is_doubtful(self):
+        """The job has groups 0 to 3, 0 and 1, and 0 and 2, and the name gives no number of ranks: the largest is compared, but
+        its ranks may not wait for each other.
+        """
+        self.rename(lambda name, number: "void deep_ep::internode::combine<true>(void*)")
+        self.assertEqual(self.members(), {2: 60, 4: 90})
+        self.assertEqual(self.functions(), {"AllReduce": 120, "other": 360})
+        self.assertEqual({(row["reason"], row["example"]) for row in self.json("info", "--ledger")["rows"]},
+                         {("kernels of a library in an unknown group", "90")})
+        self.assertEqual([found[:2] for found in self.found()], [("compute", 1)])
+
+    def test_a_library_whose_group_is_unknown(self):
+        """Ranks 0 and 1, or 0 and 2, but in no order of the job."""
+        def change(content, rank):
+            groups = content["distributedInfo"]["pg_config"]
+            groups[:] = [{"pg_name": name, "ranks": ranks} for name, ranks in
+                         (("7", [1 - rank % 2 + rank // 2 * 2, rank]), ("8", [3 - rank, rank]))]
+
+        self.write_ranks("kineto-libraries", change)
+        self.assertEqual(self.members(), {1: 480})
+        self.assertEqual(self.found(), [])
+
+    def test_kernels_without_a_group_in_a_server(self):
+        """A server configures several groups of the same ranks, and some of one rank."""
+        def change(content, rank):
+            content["distributedInfo"]["pg_config"] = [
+                {"pg_name": name, "ranks": ranks} for name, ranks in (("0", [0, 1, 2, 3]), ("3", [rank]), ("7", [0, 1, 2, 3]))]
+
+        self.write_ranks("kineto-2.0", change)
+        self.assertEqual(self.members(), {4: 30})
+        self.assertEqual([found[:4] for found in self.found()], [("compute", 3, 4, 6)])
+
+        def split(content, rank):
+            change(content, rank)
+            content["distributedInfo"]["pg_config"][2]["ranks"] = [rank // 2 * 2, rank // 2 * 2 + 1]
+
+        self.write_ranks("kineto-2.0", split)
+        self.assertEqual(set(self.members()), {1})
+
+    def test_a_library_in_a_job_without_configuration(self):
+        """Ranks are those of the file names, and the kernel gives their number: consecutive ranks."""
+        def change(content, rank):
+            del content["distributedInfo"]
+
+        self.write_ranks("kineto-libraries", change)
+        self.assertEqual(self.members(), {2: 60, 4: 90})
+        self.assertEqual([found[:4] for found in self.found()], [("compute", 1, 5, 7)])
 
     def test_a_host_that_waits_for_its_gpu_is_not_late_itself(self):
         """The slow kernels come after the last operation of the step, and the host waits for them before the next one."""

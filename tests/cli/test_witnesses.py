@@ -1,5 +1,8 @@
 """One job recorded by several recorders: the profiler plugin, PyTorch's profiler, Flight Recorder, and logs."""
 
+import gzip
+import json
+import re
 import shutil
 import sys
 import unittest
@@ -84,8 +87,86 @@ class Witnesses(Case):
                 self.assertEqual(self.found(), alone)
                 self.assertEqual(self.counts(), counts)
                 self.assertEqual(self.left_out(), {"kineto": 396})
+                self.assertEqual([(run["recorder"], run["other_recorders"]) for run in self.json("info", "--runs")["rows"]],
+                                 [("chrome-ncclprof", "kineto")])
                 self.assertEqual(len(self.notes("was also recorded by kineto; 396 duplicate records")), 1)
                 self.assertEqual({row["gpu"] for row in self.json("info", "--processes")["rows"]}, {0, 1})
+
+    def with_self_sends(self, at):
+        """The plugin's traces, in which each rank sends to itself before operation `at`. NCCL then mixes up the kernel times."""
+        folder = self.folder / "mixed"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for path in sorted(PLUGIN.glob("*.gz")):
+            lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+            begins = [number for number, line in enumerate(lines) if '"cat": "GROUP_API", "ph": "b"' in line]
+            said = re.search(r'"pid": (\d+).*"CommHash": (\d+), "Rank": (\d+)', next(line for line in lines if '"Communicator"' in line))
+            event = '{{"name": "Send", "cat": "P2P", "ph": "{}", "id": 7, "pid": %s, "tid": 1, "ts": {}%s}},' % (said[1], "{}")
+            args = ', "args": {"CommHash": %s, "Rank": %s, "Peer": %s, "Count": 64, "Datatype": "ncclInt8", "nChannels": 1}' % (
+                said[2], said[3], said[3])
+            at_us = float(re.search(r'"ts": ([\d.]+)', lines[begins[at]])[1]) - 2
+            lines[begins[at]:begins[at]] = [event.format("b", at_us, args), event.format("e", at_us + 1, "")]
+            (folder / path.name.removesuffix(".gz")).write_text("\n".join(lines) + "\n")
+        return folder
+
+    def test_the_profiler_is_used_where_the_plugins_kernel_times_are_false(self):
+        """According to TRUTH: the GPU of rank 2, steps 6 to 9."""
+        self.anew(PROFILER)
+        alone = self.found()
+        self.assertEqual([found[:4] for found in alone if found[4] != "low"], [["compute", [2], 6, 9]])
+        self.anew(self.with_self_sends(at=8))
+        self.assertEqual(self.found(), [])
+        self.assertIn("mixes them up after a rank has sent to itself", self.run_program("diagnose").flat)
+        for folders in ([self.with_self_sends(at=8), PROFILER], [PROFILER, self.folder / "mixed"]):
+            self.anew(*folders)
+            self.assertEqual(self.found(), alone)
+            self.assertEqual(self.counts()[0], 1)
+            note, = self.notes("kineto was also recorded by chrome-ncclprof")
+            self.assertIn("Those of chrome-ncclprof are not used: its kernel times belong to other operations", note)
+            run, = self.json("info", "--runs")["rows"]
+            self.assertEqual((run["recorder"], run["other_recorders"]), ("kineto", "chrome-ncclprof"))
+            self.assertNotIn("sent to itself", self.run_program("diagnose").flat)
+
+    def test_the_plugin_is_used_where_few_of_its_kernel_times_are_false(self):
+        """The last operations only. Or the profiler was on for few steps."""
+        self.anew(self.with_self_sends(at=-4), PROFILER)
+        self.assertEqual(len(self.notes("chrome-ncclprof was also recorded by kineto")), 1)
+        folder = self.folder / "profiler"
+        folder.mkdir()
+        for path in PROFILER.glob("*.gz"):
+            content = json.loads(gzip.decompress(path.read_bytes()))
+            events = content["traceEvents"]
+            until = min(event["ts"] for event in events if event["name"] == "ProfilerStep#8")
+            content["traceEvents"] = [event for event in events if event["ts"] < until]
+            (folder / path.name.removesuffix(".gz")).write_text(json.dumps(content))
+        self.anew(self.with_self_sends(at=8), folder)
+        self.assertEqual(len(self.notes("chrome-ncclprof was also recorded by kineto")), 1)
+
+    def test_kernels_without_nccl_are_no_difference(self):
+        """The plugin does not see two kernels of vLLM in each of the profiler's 11 steps."""
+        folder = self.folder / "profiler"
+        folder.mkdir()
+        for path in PROFILER.glob("*.gz"):
+            content = json.loads(gzip.decompress(path.read_bytes()))
+            steps = [event for event in content["traceEvents"] if event["name"].startswith("ProfilerStep#") and event["cat"] == "user_annotation"]
+            for number, step in enumerate(steps * 2):
+                kernel = {"ph": "X", "pid": step["pid"], "tid": step["tid"], "ts": step["ts"] + 9 + number // len(steps), "dur": 0.5}
+                content["traceEvents"] += [
+                    {**kernel, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "args": {"correlation": 900000 + number}},
+                    {**kernel, "cat": "kernel", "name": "void vllm::cross_device_reduce_1stage<float, 4>(int)", "pid": 0, "tid": 7,
+                     "args": {"correlation": 900000 + number, "stream": 7, "device": 0}}]
+            (folder / path.name.removesuffix(".gz")).write_text(json.dumps(content))
+        self.anew(PLUGIN, folder)
+        self.assertEqual(self.left_out(), {"kineto": 396 + 88})
+        self.assertEqual(self.counts()[0], 1)
+
+    def test_sources_are_added_to_the_recorder_that_is_used(self):
+        calls = self.calls()
+        for folders in ([self.with_self_sends(at=8), PROFILER], [PROFILER, self.folder / "mixed"]):
+            self.anew(*folders, self.dump(calls))
+            self.assertEqual(self.rows("SELECT source, count(*) AS n FROM operation GROUP BY source"),
+                             [("/home/user/train.py:43", 396)])
+            self.assertEqual(self.counts()[0], 1)
 
     def test_what_one_lacks_comes_back_when_the_other_goes(self):
         """A trace that is replaced by another one at its path."""

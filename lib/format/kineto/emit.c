@@ -76,7 +76,7 @@ static struct item *list_items(struct kineto_trace *trace, int is_end, size_t *c
     struct item *items = array_new(trace->call_count + trace->kernel_count, sizeof *items);
     *count = 0;
     for (size_t i = 0; items && i < trace->call_count; i++)
-        if (is_end || trace->calls[i].first_kernel >= 0)
+        if (trace->calls[i].first_kernel >= 0 || (is_end && kineto_moves_data(trace, &trace->calls[i])))
             items[(*count)++] = item_of_call(trace, &trace->calls[i]);
     for (size_t i = 0; items && i < trace->kernel_count; i++)
         if (!trace->kernels[i].is_linked && is_from_before(trace, &trace->kernels[i]))
@@ -115,13 +115,15 @@ static struct kineto_operation operation_of_item(const struct item *item)
 struct streams {
     struct map groups; /* stream -> group; KINETO_NO_GROUP if there are several */
     struct map of_nameless;
+    int has_bare_calls; /* calls without a group and without a kernel */
 };
 
 static int learn_stream(struct streams *streams, const struct item *item)
 {
     struct kineto_operation told = operation_of_item(item);
     int added;
-    if (!item->kernel)
+    streams->has_bare_calls |= !item->kernel && told.group == KINETO_NO_GROUP;
+    if (!item->kernel || item->kernel->library)
         return 0;
     struct map_key key = {{(uint64_t)item->kernel->stream}};
     if (told.group == KINETO_NO_GROUP)
@@ -136,6 +138,7 @@ static int learn_streams(struct streams *streams, const struct item *items, size
 {
     map_init(&streams->groups);
     map_init(&streams->of_nameless);
+    streams->has_bare_calls = 0;
     for (size_t i = 0; i < count; i++)
         if (learn_stream(streams, &items[i]))
             return -1;
@@ -148,11 +151,15 @@ static int learn_streams(struct streams *streams, const struct item *items, size
  */
 static int find_default(struct kineto_trace *trace, const struct streams *streams, int32_t *group)
 {
+    size_t named = trace->groups.count - trace->groups.library_count;
     *group = KINETO_NO_GROUP;
-    if (trace->groups.configured_count > 1 || trace->groups.count > 1 || !streams->of_nameless.count)
+    if (trace->groups.configured_count > 1 || named > 1 ||
+        (!streams->of_nameless.count && !streams->has_bare_calls))
         return 0;
-    if (trace->groups.count == 1) {
+    if (named == 1) {
         *group = 0;
+        while (trace->groups.items[*group].is_library)
+            ++*group;
         return 0;
     }
     if (streams->of_nameless.count > 1 || (trace->world_size <= 0 && !trace->groups.configured_count))
@@ -160,11 +167,20 @@ static int find_default(struct kineto_trace *trace, const struct streams *stream
     return kineto_groups_world(&trace->groups, trace->world_size, group);
 }
 
+/* The same for servers, which configure several groups of the same ranks. */
+static int find_repeated(struct kineto_trace *trace, const struct streams *streams, int32_t *group)
+{
+    return *group != KINETO_NO_GROUP || trace->groups.count > trace->groups.library_count ||
+                   streams->of_nameless.count > 1 || (!streams->of_nameless.count && !streams->has_bare_calls)
+               ? 0
+               : kineto_groups_nameless(&trace->groups, trace->rank, group);
+}
+
 static int32_t group_of(const struct streams *streams, const struct item *item,
                         const struct kineto_operation *told, int32_t otherwise)
 {
     const int64_t *group = NULL;
-    if (told->group != KINETO_NO_GROUP)
+    if (told->group != KINETO_NO_GROUP || (item->kernel && item->kernel->library))
         return told->group;
     if (item->kernel)
         group = map_get(&streams->groups, (struct map_key){{(uint64_t)item->kernel->stream}});
@@ -286,13 +302,31 @@ static void set_device(const struct kineto_emitter *emitter, const struct item *
             emitter, (struct interval_ns){launch->begin_ns, launch->begin_ns + launch->duration_ns});
 }
 
-/* A send or receive without a peer cannot be paired, so it is FUNCTION_OTHER. */
-static enum function function_of(const struct kineto_operation *told, int64_t peer)
+/*
+ * A send or receive without a peer cannot be paired, so it is FUNCTION_OTHER. So is a kernel that may be only
+ * the phase that sends, and one that may not wait for all ranks of its group.
+ */
+static enum function function_of(const struct kineto_trace *trace, const struct item *item,
+                                 const struct kineto_group *group, const struct kineto_operation *told,
+                                 int64_t peer)
 {
     enum function function = (enum function)told->function;
+    if ((trace->has_phases && item->kernel && item->kernel->phase != KINETO_WHOLE) ||
+        (group && group->is_doubtful))
+        return FUNCTION_OTHER;
     if (function == FUNCTION_UNKNOWN || (function_is_point_to_point(function) && peer < 0))
         return FUNCTION_OTHER;
     return function;
+}
+
+/* The shapes of an AlltoAll give its whole input; its count is that for one rank. */
+static void count_one_peer(const struct kineto_group *group, struct kineto_operation *told)
+{
+    int64_t ranks = group && group->size > 0 ? group->size : 0;
+    if (told->function != FUNCTION_ALL_TO_ALL || told->count < 0)
+        return;
+    told->bytes = ranks && told->bytes >= 0 && told->bytes % ranks == 0 ? told->bytes / ranks : COUNT_UNKNOWN;
+    told->count = ranks && told->count % ranks == 0 ? told->count / ranks : COUNT_UNKNOWN;
 }
 
 static int emit_operation(struct kineto_emitter *emitter, const struct item *item, int32_t group_number,
@@ -301,8 +335,10 @@ static int emit_operation(struct kineto_emitter *emitter, const struct item *ite
     const struct kineto_trace *trace = emitter->trace;
     const struct kineto_group *group = group_number < 0 ? NULL : &trace->groups.items[group_number];
     struct kineto_operation told = operation_of_item(item);
+    if (item->call && item->call->is_named_by_annotation)
+        count_one_peer(group, &told);
     int64_t peer = peer_of(group, &told);
-    enum function function = function_of(&told, peer);
+    enum function function = function_of(trace, item, group, &told, peer);
     uint64_t offset = item->call && !item->kernel ? item->call->offset : item->kernel->offset;
     struct event event = {.kind = EVENT_OPERATION, .origin = origin_of(emitter, group, offset)};
     event.operation = (struct operation){
@@ -416,15 +452,60 @@ static int learn(struct kineto_emitter *emitter)
     return 0;
 }
 
+/* The kernel of a library, without a call; NULL: the item is something else. */
+static struct kineto_kernel *library_kernel_of(const struct kineto_trace *trace, const struct item *item)
+{
+    return item->call || !item->kernel || !item->kernel->library
+               ? NULL
+               : &trace->kernels[item->kernel - trace->kernels];
+}
+
+/* Gives kernels of libraries their groups: those that name the number of members, or the others. */
+static int find_library_groups(struct kineto_trace *trace, const struct item *items, size_t count,
+                               int names_ranks)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct kineto_kernel *kernel = library_kernel_of(trace, &items[i]);
+        if (!kernel || (kernel->ranks >= 0) != names_ranks)
+            continue;
+        struct kineto_library_kernel of = {.library = kernel->library, .ranks = kernel->ranks};
+        if (kineto_groups_of_library(&trace->groups, &of, trace->rank, trace->world_size,
+                                     &kernel->told.group))
+            return -1;
+        trace->groupless +=
+            kernel->told.group == KINETO_NO_GROUP || trace->groups.items[kernel->told.group].is_doubtful;
+    }
+    return 0;
+}
+
+/* Kernels with phases are launched once for each if two of the same name follow each other. */
+static void find_phases(struct kineto_trace *trace, const struct item *items, size_t count)
+{
+    uint8_t before = KINETO_WHOLE;
+    for (size_t i = 0; i < count; i++) {
+        const struct kineto_kernel *kernel = library_kernel_of(trace, &items[i]);
+        if (!kernel || kernel->phase == KINETO_WHOLE)
+            continue;
+        trace->has_phases |= kernel->phase == before;
+        before = kernel->phase;
+    }
+}
+
 static int emit_items(struct kineto_emitter *emitter, const struct item *items, size_t count,
                       struct error *error)
 {
     struct streams streams;
     int32_t otherwise = KINETO_NO_GROUP;
     int failed = learn_streams(&streams, items, count) ||
-                         find_default(emitter->trace, &streams, &otherwise) || learn(emitter)
+                         find_default(emitter->trace, &streams, &otherwise) || learn(emitter) ||
+                         find_repeated(emitter->trace, &streams, &otherwise) ||
+                         find_library_groups(emitter->trace, items, count, 1) ||
+                         find_library_groups(emitter->trace, items, count, 0) ||
+                         (emitter->trace->groups.library_count &&
+                          kineto_groups_job(&emitter->trace->groups, emitter->trace->world_size))
                      ? error_no_memory(error)
                      : 0;
+    find_phases(emitter->trace, items, count);
     failed = failed || emit_groups(emitter, error);
     for (size_t i = 0; !failed && i < count; i++) {
         struct kineto_operation told = operation_of_item(&items[i]);

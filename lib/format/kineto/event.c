@@ -1,6 +1,6 @@
 /*
  * Reads one event of a Kineto trace: fast if it is printed the way torch does, otherwise as any JSON. Also
- * reads the names of kernels, functions and data types.
+ * reads the names of functions and data types.
  */
 #include "base/base.h"
 #include "format/kineto/kineto.h"
@@ -418,22 +418,6 @@ int kineto_event_read(struct raw_json text, struct kineto_event *event)
     return read_fixed(text, event) ? 0 : kineto_event_read_any(text, event);
 }
 
-/* Takes one word of a name, up to an underscore. Returns 0 at the end. */
-static int next_word(struct raw_json *rest, struct raw_json *word)
-{
-    size_t at = 0;
-    while (rest->length && *rest->text == '_') {
-        rest->text++;
-        rest->length--;
-    }
-    while (at < rest->length && rest->text[at] != '_' && rest->text[at] != '(' && rest->text[at] != '<')
-        at++;
-    *word = (struct raw_json){rest->text, at};
-    rest->text += at;
-    rest->length -= at;
-    return at > 0;
-}
-
 struct word {
     const char *text;
     int number;
@@ -444,44 +428,6 @@ static int find_word(const struct word *words, struct raw_json text)
     while (words->text && !raw_json_is(text, words->text))
         words++;
     return words->number;
-}
-
-static const struct word kernel_datatypes[] = {
-    {"f32", DATATYPE_FLOAT32},       {"f16", DATATYPE_FLOAT16},       {"bf16", DATATYPE_BFLOAT16},
-    {"f64", DATATYPE_FLOAT64},       {"u8", DATATYPE_UINT8},          {"i8", DATATYPE_INT8},
-    {"u32", DATATYPE_UINT32},        {"i32", DATATYPE_INT32},         {"u64", DATATYPE_UINT64},
-    {"i64", DATATYPE_INT64},         {"f8e4m3", DATATYPE_FLOAT8E4M3}, {"f8e5m2", DATATYPE_FLOAT8E5M2},
-    {"float", DATATYPE_FLOAT32},     {"half", DATATYPE_FLOAT16},      {"double", DATATYPE_FLOAT64},
-    {"bfloat16", DATATYPE_BFLOAT16}, {"int8", DATATYPE_INT8},         {"uint8", DATATYPE_UINT8},
-    {"int32", DATATYPE_INT32},       {"uint32", DATATYPE_UINT32},     {"int64", DATATYPE_INT64},
-    {"uint64", DATATYPE_UINT64},     {NULL, DATATYPE_UNKNOWN},
-};
-
-/* The word after "ncclSymkDevKernel_", up to NCCL 2.27 "ncclSymDevKernel_". */
-static enum algorithm symmetric_algorithm(struct raw_json name)
-{
-    static const char mark[] = "DevKernel_";
-    const char *kernel = memmem(name.text, name.length, mark, sizeof mark - 1);
-    if (!kernel)
-        return ALGORITHM_OTHER;
-    kernel += sizeof mark - 1;
-    return algorithm_from_symmetric_kernel(kernel, (size_t)(name.text + name.length - kernel));
-}
-
-void kineto_kernel_name(struct raw_json name, struct kineto_kernel_name *parts)
-{
-    struct raw_json rest = name, word;
-    *parts = (struct kineto_kernel_name){.function = FUNCTION_OTHER, .is_symmetric = holds(name, "ncclSym")};
-    if (parts->is_symmetric)
-        parts->algorithm = symmetric_algorithm(name);
-    while (next_word(&rest, &word)) {
-        enum function function = function_from_text(word.text, word.length);
-        int datatype = find_word(kernel_datatypes, word);
-        if (parts->function == FUNCTION_OTHER && function > FUNCTION_OTHER)
-            parts->function = function;
-        else if (datatype)
-            parts->datatype = (enum datatype)datatype;
-    }
 }
 
 /* Longer words first: "_reduce_scatter_base" is not a scatter. */

@@ -245,7 +245,7 @@ int kineto_groups_settle(struct kineto_groups *groups, int64_t world_size)
 {
     for (size_t i = 0; i < groups->count; i++) {
         struct kineto_group *group = &groups->items[i];
-        if (group->hash)
+        if (group->hash || group->is_library)
             continue;
         if ((group->is_cut || !group->rank_count) && complete(groups, group, world_size))
             return -1;
@@ -290,4 +290,210 @@ int64_t kineto_groups_common_rank(const struct kineto_groups *groups)
         common = least->ranks[i];
     }
     return common;
+}
+
+/* Whether the kernels of a library may run in a group. */
+static int may_be_of(const struct kineto_group *group, int64_t ranks, int64_t own_rank)
+{
+    return !group->is_cut && !group->is_library && group->rank_count > 1 &&
+           (ranks < 0 || (size_t)ranks == group->rank_count) &&
+           (own_rank < 0 || kineto_group_rank(group, own_rank) >= 0);
+}
+
+static int has_same_ranks(const struct kineto_group *one, const struct kineto_group *other)
+{
+    return one->rank_count == other->rank_count &&
+           memcmp(one->ranks, other->ranks, one->rank_count * sizeof *one->ranks) == 0;
+}
+
+static int is_row(const struct kineto_group *group)
+{
+    for (size_t i = 1; i < group->rank_count; i++)
+        if (group->ranks[i] != group->ranks[i - 1] + 1)
+            return 0;
+    return 1;
+}
+
+/* The candidates for the group of a library, and whether those of a kind differ in their ranks. */
+struct candidates {
+    const struct kineto_group *any;
+    const struct kineto_group *row; /* ranks in a row */
+    const struct kineto_group *largest;
+    int differ;
+    int rows_differ;
+    int largest_differ;
+};
+
+/* Takes a candidate of one kind, unless there is one. */
+static void take_candidate(const struct kineto_group **kept, int *differ, const struct kineto_group *group)
+{
+    *kept = *kept ? *kept : group;
+    *differ |= !has_same_ranks(*kept, group);
+}
+
+static void take_candidates(struct candidates *found, const struct kineto_group *items, size_t count,
+                            int64_t ranks, int64_t own_rank)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct kineto_group *group = &items[i];
+        if (!may_be_of(group, ranks, own_rank))
+            continue;
+        take_candidate(&found->any, &found->differ, group);
+        if (is_row(group))
+            take_candidate(&found->row, &found->rows_differ, group);
+        if (found->largest && group->rank_count > found->largest->rank_count) {
+            found->largest = NULL;
+            found->largest_differ = 0;
+        }
+        if (!found->largest || group->rank_count == found->largest->rank_count)
+            take_candidate(&found->largest, &found->largest_differ, group);
+    }
+}
+
+/* The group that the candidates leave; NULL: unknown. *is_doubtful: it is only the largest of several. */
+static const struct kineto_group *choose(const struct candidates *found, int *is_doubtful)
+{
+    *is_doubtful = 0;
+    if (!found->differ)
+        return found->any;
+    if (found->row && !found->rows_differ)
+        return found->row;
+    *is_doubtful = 1;
+    return found->largest_differ ? NULL : found->largest;
+}
+
+/*
+ * The ranks of a library's kernels, without a group that fits: all ranks of the job, or as many ranks in a
+ * row as the kernel has members.
+ */
+static int fill_row(struct kineto_groups *groups, struct kineto_group *group, int64_t ranks, int64_t own_rank,
+                    int64_t world_size)
+{
+    int64_t size = ranks < 0 ? world_size : ranks, all = world_size < 0 ? size : world_size;
+    if (groups->configured_count || own_rank < 0 || size < 2 || all % size != 0 ||
+        (world_size >= 0 && own_rank >= world_size))
+        return 0;
+    group->size = size;
+    return spread_ranks(groups, group, own_rank / size * size, 1);
+}
+
+/* Adds a zeroed group of libraries. */
+static struct kineto_group *add_library_group(struct kineto_groups *groups)
+{
+    struct kineto_group *group = add_group(&groups->items, &groups->count, &groups->capacity);
+    if (group) {
+        group->is_library = 1;
+        groups->library_count++;
+    }
+    return group;
+}
+
+static int make_library_group(struct kineto_groups *groups, const struct kineto_library_kernel *kernel,
+                              int64_t own_rank, int64_t world_size)
+{
+    static const char without_nccl[] = "without NCCL"; /* schemas/analysis/caution.sql looks for it */
+    struct candidates found = {.any = NULL};
+    struct raw_json name = {kernel->library, strlen(kernel->library)};
+    take_candidates(&found, groups->configured, groups->configured_count, kernel->ranks, own_rank);
+    take_candidates(&found, groups->items, groups->count, kernel->ranks, own_rank);
+    int is_doubtful;
+    const struct kineto_group *like = choose(&found, &is_doubtful);
+    struct kineto_group copy = like ? *like : (struct kineto_group){.ranks = NULL};
+    struct kineto_group *group = add_library_group(groups);
+    if (!group || name_group(group, name, (struct raw_json){without_nccl, sizeof without_nccl - 1}))
+        return -1;
+    group->size = (int64_t)copy.rank_count;
+    group->is_doubtful = is_doubtful;
+    int failed = like         ? take_ranks(groups, group, &copy)
+                 : !found.any ? fill_row(groups, group, kernel->ranks, own_rank, world_size)
+                              : 0;
+    group->hash = group->rank_count ? hash_of(group) : 0;
+    return failed;
+}
+
+/* The first group of all ranks of the job; NULL. */
+static const struct kineto_group *group_of_job(const struct kineto_group *items, size_t count,
+                                               int64_t world_size)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!items[i].is_library && !items[i].is_cut && (int64_t)items[i].rank_count == world_size)
+            return &items[i];
+    return NULL;
+}
+
+/* Adds a group like a configured one, for operations that do not name it. */
+static int add_like(struct kineto_groups *groups, const struct kineto_group *like)
+{
+    struct kineto_group copy = *like;
+    struct kineto_group *group = add_library_group(groups);
+    if (!group ||
+        name_group(group, (struct raw_json){copy.name, strlen(copy.name)},
+                   (struct raw_json){copy.description, strlen(copy.description)}) ||
+        take_ranks(groups, group, &copy))
+        return -1;
+    group->size = (int64_t)group->rank_count;
+    group->hash = group->rank_count ? hash_of(group) : 0;
+    return 0;
+}
+
+int kineto_groups_job(struct kineto_groups *groups, int64_t world_size)
+{
+    static const char key[] = "\n\njob";
+    const struct kineto_group *like = group_of_job(groups->configured, groups->configured_count, world_size);
+    size_t known = groups->keys.count;
+    if (!like || group_of_job(groups->items, groups->count, world_size))
+        return 0;
+    if (intern_put(&groups->keys, key, sizeof key - 1) < 0)
+        return -1;
+    return groups->keys.count > known ? add_like(groups, like) : 0;
+}
+
+int kineto_groups_nameless(struct kineto_groups *groups, int64_t own_rank, int32_t *group)
+{
+    static const char key[] = "\n\nnameless";
+    struct candidates found = {.any = NULL};
+    size_t known = groups->keys.count;
+    *group = KINETO_NO_GROUP;
+    take_candidates(&found, groups->configured, groups->configured_count, COUNT_UNKNOWN, own_rank);
+    if (!found.any || found.differ || own_rank < 0)
+        return 0;
+    int64_t number = intern_put(&groups->keys, key, sizeof key - 1);
+    if (number < 0 || (groups->keys.count > known && add_like(groups, found.any)))
+        return -1;
+    *group = (int32_t)number;
+    return 0;
+}
+
+/* The only group of a library so far; KINETO_NO_GROUP. */
+static int32_t only_group_of(const struct kineto_groups *groups, const char *library)
+{
+    int32_t only = KINETO_NO_GROUP;
+    for (size_t i = 0; i < groups->count; i++) {
+        const struct kineto_group *group = &groups->items[i];
+        if (!group->is_library || group->is_doubtful || !group->rank_count ||
+            strcmp(group->name, library) != 0)
+            continue;
+        if (only != KINETO_NO_GROUP && !has_same_ranks(group, &groups->items[only]))
+            return KINETO_NO_GROUP;
+        only = only == KINETO_NO_GROUP ? (int32_t)i : only;
+    }
+    return only;
+}
+
+int kineto_groups_of_library(struct kineto_groups *groups, const struct kineto_library_kernel *kernel,
+                             int64_t own_rank, int64_t world_size, int32_t *group)
+{
+    struct buffer key = BUFFER_INIT;
+    size_t known = groups->keys.count;
+    *group = kernel->ranks < 0 ? only_group_of(groups, kernel->library) : KINETO_NO_GROUP;
+    if (*group != KINETO_NO_GROUP)
+        return 0;
+    int failed = buffer_printf(&key, "\n%s\n%lld", kernel->library, (long long)kernel->ranks);
+    int64_t number = failed ? -1 : intern_put(&groups->keys, key.data, key.length);
+    buffer_release(&key);
+    if (number < 0 ||
+        (groups->keys.count > known && make_library_group(groups, kernel, own_rank, world_size)))
+        return -1;
+    *group = groups->items[number].rank_count ? (int32_t)number : KINETO_NO_GROUP;
+    return 0;
 }

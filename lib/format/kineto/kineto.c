@@ -116,7 +116,8 @@ static int note_numbers(const struct reading *reading, struct error *error)
 {
     const struct kineto_trace *trace = &reading->trace;
     return note_number(reading, "too many calls at once", trace->dropped, error) ||
-           note_number(reading, "kernels launched before the recording started", trace->from_before, error);
+           note_number(reading, "kernels launched before the recording started", trace->from_before, error) ||
+           note_number(reading, "kernels of a library in an unknown group", trace->groupless, error);
 }
 
 static int read_trace(struct reading *reading, struct error *error)
@@ -187,7 +188,7 @@ static const char *kineto_why_nothing(const char *path, uint64_t bytes)
 
 const struct format format_kineto = {
     .name = "kineto",
-    .version = 1,
+    .version = 2,
     .description = "traces of PyTorch's profiler (Kineto)",
     .unknown = unknown_event,
     .sniff = kineto_sniff,

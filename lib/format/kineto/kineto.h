@@ -72,6 +72,8 @@ int kineto_event_read(struct raw_json text, struct kineto_event *event);
  */
 int kineto_event_read_any(struct raw_json text, struct kineto_event *event);
 
+/* -------------------- kernel_name.c -------------------- */
+
 /*
  * What a kernel's name gives. The algorithm is given only for kernels on symmetric memory; other kernels also
  * run algorithms other than the one in their name.
@@ -84,6 +86,28 @@ struct kineto_kernel_name {
 };
 
 void kineto_kernel_name(struct raw_json name, struct kineto_kernel_name *parts);
+
+/*
+ * A kernel of a library that communicates without NCCL. Its members are not in the trace; they are found by
+ * their number, if the name gives it, among the groups of the job.
+ */
+enum kineto_phase {
+    KINETO_WHOLE,             /* one launch is one operation */
+    KINETO_PHASE_OF_DISPATCH, /* one launch is one operation, or two are: one that sends, one that receives */
+    KINETO_PHASE_OF_COMBINE
+};
+
+struct kineto_library_kernel {
+    const char *library;    /* static: "DeepEP" */
+    enum function function; /* FUNCTION_OTHER: its time may or may not include the wait for other ranks */
+    int64_t ranks;          /* number of members; COUNT_UNKNOWN */
+    enum kineto_phase phase;
+};
+
+/* 1 with the kernel; 0 if the name is none of a library that communicates. */
+int kineto_library_kernel(struct raw_json name, struct kineto_library_kernel *found);
+
+/* -------------------- event.c -------------------- */
 
 /* From the framework's name of a collective. FUNCTION_UNKNOWN: it moves no data (wait, init). */
 enum function kineto_function(struct raw_json collective);
@@ -121,10 +145,12 @@ struct kineto_group {
     char *description; /* owned; "": unknown */
     int64_t *ranks;    /* owned: global ranks, indexed by rank in the group */
     size_t rank_count;
-    int is_cut;    /* the list of ranks is incomplete */
-    int64_t size;  /* COUNT_UNKNOWN */
-    uint64_t hash; /* 0: the group cannot be distinguished from others (kineto_groups_settle) */
-    int is_told;   /* its communicator was handed over */
+    int is_cut;      /* the list of ranks is incomplete */
+    int64_t size;    /* COUNT_UNKNOWN */
+    uint64_t hash;   /* 0: the group cannot be distinguished from others (kineto_groups_settle) */
+    int is_told;     /* its communicator was handed over */
+    int is_library;  /* of kernels of a library: members as kineto_groups_of_library() found them */
+    int is_doubtful; /* it may have fewer members: no rank waits in it for certain */
 };
 
 struct kineto_groups {
@@ -136,6 +162,7 @@ struct kineto_groups {
     size_t configured_count;
     size_t configured_capacity;
     size_t completed_ranks; /* ranks that were added to truncated lists, of all groups */
+    size_t library_count;   /* groups in `items` with is_library */
 };
 
 enum { KINETO_NO_GROUP = -1 };
@@ -164,6 +191,28 @@ int kineto_groups_world(struct kineto_groups *groups, int64_t world_size, int32_
  * out.
  */
 int kineto_groups_settle(struct kineto_groups *groups, int64_t world_size);
+
+/*
+ * Finds or adds the group of a library's kernels. Candidates are the groups of the job that contain
+ * `own_rank` and have `ranks` members (COUNT_UNKNOWN: any number). If they are different ranks, the only one
+ * that is ranks in a row is the group, as the GPUs of a host have such ranks; else the largest, as doubtful.
+ * If the job names no groups, it is as many ranks in a row, or all. Without `ranks`, it is the library's only
+ * group so far. KINETO_NO_GROUP: unknown. Returns -1 if memory is out.
+ */
+int kineto_groups_of_library(struct kineto_groups *groups, const struct kineto_library_kernel *kernel,
+                             int64_t own_rank, int64_t world_size, int32_t *group);
+
+/*
+ * Adds the configured group of all ranks, if no operation names it: libraries use groups of a part of the
+ * ranks, and nothing else shows that these belong to one job. Returns -1 if memory is out.
+ */
+int kineto_groups_job(struct kineto_groups *groups, int64_t world_size);
+
+/*
+ * Finds or adds the group of operations that name none, if all configured groups of several ranks that
+ * contain `own_rank` are the same ranks; else KINETO_NO_GROUP. Returns -1 if memory is out.
+ */
+int kineto_groups_nameless(struct kineto_groups *groups, int64_t own_rank, int32_t *group);
 
 /* The rank in a group of a global rank; COUNT_UNKNOWN. */
 int64_t kineto_group_rank(const struct kineto_group *group, int64_t global_rank);
@@ -206,6 +255,7 @@ struct kineto_call {
     int32_t thread;       /* index among the threads of the trace */
     int32_t first_kernel; /* of its kernels; -1 */
     int32_t last_kernel;
+    uint8_t is_named_by_annotation; /* up to torch 2.1: its arguments give no function */
 };
 
 struct kineto_kernel {
@@ -220,7 +270,10 @@ struct kineto_kernel {
     uint8_t has_graph;
     uint8_t algorithm; /* only of kernels on symmetric memory */
     uint8_t is_symmetric;
-    uint8_t is_linked; /* belongs to a call */
+    uint8_t is_linked;   /* belongs to a call */
+    const char *library; /* static; NULL: NCCL. The next two are of a library's kernels */
+    int64_t ranks;
+    uint8_t phase; /* enum kineto_phase */
 };
 
 struct kineto_launch {
@@ -237,7 +290,8 @@ struct kineto_launch {
 struct kineto_range {
     struct interval_ns time;
     int32_t thread;
-    int64_t number; /* step number, or the index of an annotation's text in `texts` */
+    int64_t number;  /* step number, or the index of an annotation's text in `texts` */
+    uint64_t offset; /* of the annotation of a function */
 };
 
 struct kineto_ranges {
@@ -261,6 +315,7 @@ struct kineto_trace {
     struct kineto_ranges gpu_steps; /* from the annotations of the GPU */
     struct kineto_ranges annotations;
     struct kineto_ranges coalesced;
+    struct kineto_ranges functions; /* annotations that name the function of NCCL's call; number: it */
     struct kineto_ranges
         pairs; /* annotations of sends and receives; number: own rank << 32 | rank of the peer */
     struct kineto_busy busy;
@@ -273,9 +328,12 @@ struct kineto_trace {
     int64_t world_size;
     int64_t process;
     int64_t device;
+    int has_calls;       /* there are calls, of any kind */
     int has_devices;     /* the trace has several devices */
     int64_t from_before; /* kernels launched before the recording began; they give no operations */
     int64_t dropped;     /* calls, launches and annotations that did not fit */
+    int64_t groupless;   /* kernels of libraries whose group is unknown or doubtful */
+    int has_phases;      /* kernels with phases are launched once for each phase */
 };
 
 void kineto_trace_init(struct kineto_trace *trace);
@@ -301,6 +359,12 @@ void kineto_trace_append(struct kineto_trace *trace, struct raw_json key, struct
  * out.
  */
 int kineto_link(struct kineto_trace *trace);
+
+/*
+ * Whether a linked call is an operation. Up to torch 2.1 the wait for an operation has a call like it,
+ * without kernel, annotation and size.
+ */
+int kineto_moves_data(const struct kineto_trace *trace, const struct kineto_call *call);
 
 /*
  * Returns the last range of a thread that begins at or before a time, or -1. Requires ranges sorted by

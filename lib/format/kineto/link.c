@@ -188,6 +188,12 @@ static int may_run_call(const struct kineto_kernel *kernel, const struct kineto_
     return function == name || function == FUNCTION_BARRIER || is_pair(function) == is_pair(name);
 }
 
+int kineto_moves_data(const struct kineto_trace *trace, const struct kineto_call *call)
+{
+    return call->first_kernel >= 0 || call->told.function != FUNCTION_UNKNOWN ||
+           (!trace->functions.count && call->told.count > 0);
+}
+
 /*
  * Connects a kernel to the calls of the group that ended with its launch: the calls on the thread since the
  * previous group that have no kernel yet. Returns how many there are.
@@ -200,7 +206,8 @@ static size_t attach_group(const struct linking *linking, struct kineto_kernel *
         struct kineto_call *call = linking->by_time[at];
         if (call->thread != thread || call->api.begin_ns < since_ns)
             break;
-        if (call->first_kernel >= 0 || !may_run_call(kernel, call))
+        if (call->first_kernel >= 0 || !may_run_call(kernel, call) ||
+            !kineto_moves_data(linking->trace, call))
             continue;
         attach(linking->trace, kernel, call);
         attached++;
@@ -291,12 +298,30 @@ static void link_kernels(struct linking *linking)
             call = find_around(linking, launch_of(trace, kernel));
         if (call)
             attach(trace, kernel, call);
-        else
+        else if (!kernel->library)
             linking->rest[linking->rest_count++] = kernel;
     }
     if (linking->rest_count)
         qsort_r(linking->rest, linking->rest_count, sizeof *linking->rest, kernel_by_launch, trace);
     link_groups(linking);
+}
+
+/*
+ * Up to torch 2.1 only the annotation inside a call names its function. Calls without one move no data: their
+ * wait, or a call that contains another.
+ */
+static void name_functions(const struct linking *linking)
+{
+    const struct kineto_ranges *functions = &linking->trace->functions;
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct kineto_range *range = &functions->items[i];
+        struct kineto_launch inside = {.begin_ns = range->time.begin_ns, .thread = range->thread};
+        struct kineto_call *call = find_around(linking, &inside);
+        if (!call || call->told.function != FUNCTION_UNKNOWN)
+            continue;
+        call->told.function = (uint8_t)range->number;
+        call->is_named_by_annotation = 1;
+    }
 }
 
 /* Before torch 2.5 only the annotation inside a call gives the peer. */
@@ -362,16 +387,46 @@ static int find_busy(struct kineto_trace *trace)
     return 0;
 }
 
+/* In a trace without calls, their annotations are the calls. */
+static int call_functions(struct kineto_trace *trace)
+{
+    for (size_t i = 0; !trace->has_calls && i < trace->functions.count; i++) {
+        struct kineto_range *range = &trace->functions.items[i];
+        if (range->number == FUNCTION_UNKNOWN)
+            continue;
+        if (array_reserve((void **)&trace->calls, &trace->call_capacity, trace->call_count + 1,
+                          sizeof *trace->calls))
+            return -1;
+        trace->calls[trace->call_count++] = (struct kineto_call){.told = {.count = COUNT_UNKNOWN,
+                                                                          .bytes = COUNT_UNKNOWN,
+                                                                          .sequence = COUNT_UNKNOWN,
+                                                                          .peer = COUNT_UNKNOWN,
+                                                                          .own_number = COUNT_UNKNOWN,
+                                                                          .peer_number = COUNT_UNKNOWN,
+                                                                          .group = KINETO_NO_GROUP,
+                                                                          .function = (uint8_t)range->number},
+                                                                 .api = range->time,
+                                                                 .thread = range->thread,
+                                                                 .external_id = COUNT_UNKNOWN,
+                                                                 .offset = range->offset,
+                                                                 .first_kernel = -1,
+                                                                 .last_kernel = -1};
+        range->number = FUNCTION_UNKNOWN; /* each is one call, however often it is linked */
+    }
+    return 0;
+}
+
 int kineto_link(struct kineto_trace *trace)
 {
-    struct kineto_ranges *const ranges[] = {&trace->steps, &trace->gpu_steps, &trace->annotations,
-                                            &trace->coalesced, &trace->pairs};
+    struct kineto_ranges *const ranges[] = {&trace->steps,     &trace->gpu_steps, &trace->annotations,
+                                            &trace->coalesced, &trace->pairs,     &trace->functions};
     struct linking linking;
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         array_sort(ranges[i]->items, ranges[i]->count, sizeof *ranges[i]->items, by_thread);
     array_sort(trace->launches, retained_launches(trace), sizeof *trace->launches, by_correlation);
-    if (linking_init(&linking, trace))
+    if (call_functions(trace) || linking_init(&linking, trace))
         return -1;
+    name_functions(&linking);
     link_kernels(&linking);
     linking_release(&linking);
     name_peers(trace);

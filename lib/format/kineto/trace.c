@@ -85,6 +85,7 @@ void kineto_trace_release(struct kineto_trace *trace)
     free(trace->gpu_steps.items);
     free(trace->annotations.items);
     free(trace->coalesced.items);
+    free(trace->functions.items);
     free(trace->pairs.items);
     kineto_busy_release(&trace->busy);
 }
@@ -173,6 +174,7 @@ static int add_call(struct kineto_trace *trace, const struct kineto_event *event
                                .offset = offset,
                                .first_kernel = -1,
                                .last_kernel = -1};
+    trace->has_calls = 1;
     if (event->arguments.collective.length &&
         kineto_function(event->arguments.collective) == FUNCTION_UNKNOWN)
         return 0;
@@ -198,12 +200,17 @@ static void learn_device(struct kineto_trace *trace, int64_t device)
     trace->has_devices |= device != trace->device;
 }
 
-/* Fills in from the kernel's name what its arguments do not give. */
+/*
+ * Fills in from the kernel's name what its arguments do not give. Kernels that do not reduce move bytes,
+ * whatever the datatype of the call.
+ */
 static void complete_kineto_operation(struct kineto_operation *told, const struct kineto_kernel_name *name)
 {
+    int reduces = name->function == FUNCTION_ALL_REDUCE || name->function == FUNCTION_REDUCE_SCATTER ||
+                  name->function == FUNCTION_REDUCE;
     if (told->function == FUNCTION_UNKNOWN)
         told->function = (uint8_t)name->function;
-    if (told->datatype == DATATYPE_UNKNOWN)
+    if (told->datatype == DATATYPE_UNKNOWN && reduces)
         told->datatype = (uint8_t)name->datatype;
 }
 
@@ -231,8 +238,27 @@ static int add_kernel(struct kineto_trace *trace, const struct kineto_event *eve
     return 0;
 }
 
-static int add_work(struct kineto_trace *trace, const struct kineto_event *event)
+/* Makes the last kernel that of a library. */
+static void set_library(struct kineto_trace *trace, const struct kineto_library_kernel *of)
 {
+    struct kineto_kernel *kernel = &trace->kernels[trace->kernel_count - 1];
+    kernel->library = of->library;
+    kernel->ranks = of->ranks;
+    kernel->phase = (uint8_t)of->phase;
+    kernel->told.function = (uint8_t)of->function;
+    kernel->told.datatype = DATATYPE_UNKNOWN;
+    kernel->algorithm = ALGORITHM_UNKNOWN;
+}
+
+static int add_work(struct kineto_trace *trace, const struct kineto_event *event, uint64_t offset)
+{
+    struct kineto_library_kernel of;
+    if (kineto_library_kernel(event->name, &of)) {
+        if (add_kernel(trace, event, offset))
+            return -1;
+        set_library(trace, &of);
+        return 0;
+    }
     learn_device(trace, event->arguments.device);
     return trace->has_devices ? 0 : kineto_busy_add(&trace->busy, time_of(event));
 }
@@ -264,7 +290,8 @@ static int add_range(struct kineto_trace *trace, struct kineto_ranges *ranges,
     if (thread < 0 ||
         array_reserve((void **)&ranges->items, &ranges->capacity, ranges->count + 1, sizeof *ranges->items))
         return -1;
-    ranges->items[ranges->count++] = (struct kineto_range){time_of(event), thread, number};
+    ranges->items[ranges->count++] =
+        (struct kineto_range){.time = time_of(event), .thread = thread, .number = number};
     return 0;
 }
 
@@ -279,22 +306,42 @@ static int read_step(struct raw_json name, int64_t *number)
 }
 
 /*
+ * The annotation inside a call, "nccl:all_reduce" or "nccl:send 0->1". Up to torch 2.1 only it names the
+ * function, so it is not missed in newer traces with more of them than are kept.
+ */
+static int add_function(struct kineto_trace *trace, const struct kineto_event *event, uint64_t offset)
+{
+    struct kineto_ranges *functions = &trace->functions;
+    struct raw_json word = {event->name.text + 5, event->name.length - 5};
+    const char *blank = memchr(word.text, ' ', word.length);
+    word.length = blank ? (size_t)(blank - word.text) : word.length;
+    if (functions->count == KINETO_RANGES)
+        return 0;
+    if (add_range(trace, functions, event, kineto_function(word)))
+        return -1;
+    functions->items[functions->count - 1].offset = offset;
+    return 0;
+}
+
+/*
  * Stores an annotation of the program: a step, the end of a group of calls, a send or receive, or else a tag.
  * Other annotations that torch makes for NCCL calls ("nccl:...") are no tags.
  */
-static int add_annotation(struct kineto_trace *trace, const struct kineto_event *event)
+static int add_annotation(struct kineto_trace *trace, const struct kineto_event *event, uint64_t offset)
 {
     int64_t number, own, peer;
     if (read_step(event->name, &number) == 0)
         return add_range(trace, &trace->steps, event, number);
     if (raw_json_is(event->name, "nccl:coalesced"))
         return add_range(trace, &trace->coalesced, event, 0);
-    if (kineto_pair_name(event->name, &own, &peer) == 0)
-        return own < 0 || peer < 0 || own > INT32_MAX || peer > INT32_MAX
-                   ? 0
-                   : add_range(trace, &trace->pairs, event, own << 32 | peer);
-    if (event->name.length > 5 && memcmp(event->name.text, "nccl:", 5) == 0)
+    if (kineto_pair_name(event->name, &own, &peer) == 0 &&
+        (own < 0 || peer < 0 || own > INT32_MAX || peer > INT32_MAX))
         return 0;
+    if (kineto_pair_name(event->name, &own, &peer) == 0 &&
+        add_range(trace, &trace->pairs, event, own << 32 | peer))
+        return -1;
+    if (event->name.length > 5 && memcmp(event->name.text, "nccl:", 5) == 0)
+        return add_function(trace, event, offset);
     number = intern_put(&trace->texts, event->name.text, event->name.length);
     return number < 0 ? -1 : add_range(trace, &trace->annotations, event, number);
 }
@@ -318,13 +365,13 @@ int kineto_trace_add(struct kineto_trace *trace, const struct kineto_event *even
     case KINETO_NCCL_KERNEL:
         return add_kernel(trace, event, offset);
     case KINETO_GPU_WORK:
-        return add_work(trace, event);
+        return add_work(trace, event, offset);
     case KINETO_CALL:
         return add_call(trace, event, offset);
     case KINETO_LAUNCH:
         return add_launch(trace, event);
     case KINETO_ANNOTATION:
-        return add_annotation(trace, event);
+        return add_annotation(trace, event, offset);
     case KINETO_GPU_ANNOTATION:
         return add_gpu_annotation(trace, event);
     default:

@@ -530,6 +530,149 @@ static void algorithms_of_kernels(void **state)
     }
 }
 
+static struct kineto_library_kernel library_kernel(const char *name, int is_one)
+{
+    struct kineto_library_kernel found = {.library = NULL};
+    assert_int_equal(kineto_library_kernel((struct raw_json){name, strlen(name)}, &found), is_one);
+    return found;
+}
+
+/* Names as the sources of the libraries declare the kernels and as CUPTI prints them. */
+static const struct {
+    const char *name;
+    const char *library;
+    enum function function;
+    int64_t ranks;
+} kernels[] = {
+    {"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*, int)", "vLLM",
+     FUNCTION_ALL_REDUCE, 8},
+    {"_ZN4vllm26cross_device_reduce_2stageI13__nv_bfloat16Li8EEEvPNS_8RankDataE", "vLLM", FUNCTION_ALL_REDUCE,
+     COUNT_UNKNOWN},
+    {"void sglang::cross_device_reduce_2stage<half, 4>(sglang::RankData*)", "SGLang", FUNCTION_ALL_REDUCE, 4},
+    {"void aiter::cross_device_reduce_1stage<__hip_bfloat16, 2>(aiter::RankData*)", "aiter",
+     FUNCTION_ALL_REDUCE, 2},
+    {"void quickreduce::allreduce_prototype_twoshot<quickreduce::AllReduceTwoshot<__half, "
+     "CodecQ4<__half, "
+     "4>, true>, __half>(__half const*)",
+     "QuickReduce", FUNCTION_ALL_REDUCE, COUNT_UNKNOWN},
+    {"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::"
+     "trtllm_allreduce_fusion::AllReduceFusionPattern)1, __nv_bfloat16, 4, true>(int)",
+     "TensorRT-LLM", FUNCTION_ALL_REDUCE, 4},
+    {"void flashinfer::trtllm_allreduce::oneShotAllReduceKernel<__half, 4, true>(int)", "TensorRT-LLM",
+     FUNCTION_ALL_REDUCE, 4},
+    {"void flashinfer::mixed_comm::allgather_kernel<__half>(int)", "FlashInfer", FUNCTION_OTHER,
+     COUNT_UNKNOWN},
+    {"void tensorrt_llm::kernels::oneShotAllReduceKernel<__half, 8, false>(int)", "TensorRT-LLM",
+     FUNCTION_ALL_REDUCE, 8},
+    {"void (anonymous namespace)::one_shot_all_reduce_kernel<c10::BFloat16, 16, 8>(c10::BFloat16**)",
+     "PyTorch symmetric memory", FUNCTION_ALL_REDUCE, 8},
+    {"void (anonymous namespace)::one_shot_all_reduce_kernel<float, 16, -1>(float**)",
+     "PyTorch symmetric memory", FUNCTION_ALL_REDUCE, COUNT_UNKNOWN},
+    {"void (anonymous namespace)::multimem_all_gather_kernel<16>(char*)", "PyTorch symmetric memory",
+     FUNCTION_ALL_GATHER, COUNT_UNKNOWN},
+    {"void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)", "DeepEP", FUNCTION_ALL_TO_ALL, 8},
+    {"void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>(int4*)", "DeepEP", FUNCTION_ALL_TO_ALL,
+     8},
+    {"void deep_ep::internode::dispatch<false, 2, false, 4096, 7>(int4*)", "DeepEP", FUNCTION_ALL_TO_ALL,
+     COUNT_UNKNOWN},
+    {"void deep_ep::intranode::cached_notify_combine<8>(void**)", "DeepEP", FUNCTION_BARRIER, COUNT_UNKNOWN},
+    {"a2a_dispatch_send_kernel", "pplx-kernels", FUNCTION_OTHER, COUNT_UNKNOWN},
+    {"a2a_dispatch_recv_kernel", "pplx-kernels", FUNCTION_ALL_TO_ALL, COUNT_UNKNOWN},
+    {"void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<8>(int)", "Transformer Engine", FUNCTION_REDUCE_SCATTER,
+     COUNT_UNKNOWN},
+    {"void userbuffers_fp16_sum_inplace_gpu_rw_ag<8>(int)", "Transformer Engine", FUNCTION_ALL_GATHER,
+     COUNT_UNKNOWN},
+    {"kuserbuffers_pushsend", "Transformer Engine", FUNCTION_OTHER, COUNT_UNKNOWN},
+    {"void fcollect_on_stream_kernel<float>(int)", "NVSHMEM", FUNCTION_ALL_GATHER, COUNT_UNKNOWN},
+    {"void mine::fast_all_reduce<float>(float*)", "unknown library", FUNCTION_OTHER, COUNT_UNKNOWN},
+};
+
+/* They compute: Inductor names a kernel after the operators around it, a template after its functor. */
+static void kernels_of_libraries(void **state)
+{
+    static const char *const others[] = {
+        "triton_poi_fused_add_all_reduce_wait_tensor_3",
+        "void deep_ep::layout::get_dispatch_layout<256, 8, 8>(long const*)",
+        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>(int)",
+        "void softmax<WarpAllReduce<float>>(float*)",
+        "void at::native::index_put_scatter(int)",
+        "nvjet_hsh_128x128",
+        "",
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        struct kineto_library_kernel found = library_kernel(kernels[i].name, 1);
+        assert_string_equal(found.library, kernels[i].library);
+        assert_int_equal(found.function, kernels[i].function);
+        assert_int_equal(found.ranks, kernels[i].ranks);
+        assert_int_equal(found.phase, KINETO_WHOLE);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        library_kernel(others[i], 0);
+    assert_int_equal(library_kernel("void deep_ep::internode_ll::dispatch<true, false, 7168>(int)", 1).phase,
+                     KINETO_PHASE_OF_DISPATCH);
+    assert_int_equal(library_kernel("void deep_ep::internode_ll::combine<true, 7168, 9>(int)", 1).phase,
+                     KINETO_PHASE_OF_COMBINE);
+}
+
+/* According to TRUTH: half of the 60 calls of a rank are waits. Shapes of 262144 floats are those of 4 peers.
+ */
+static void up_to_torch_2_1_annotations_name_functions(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/kineto-2.0/kineto-rank1.json.gz");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 30);
+    assert_int_equal(count(&recording, FUNCTION_ALL_GATHER), 10);
+    assert_int_equal(count(&recording, FUNCTION_ALL_TO_ALL), 10);
+    assert_int_equal(count(&recording, FUNCTION_REDUCE_SCATTER), 10);
+    for (size_t i = 0; i < 30; i++) {
+        const struct operation *op = &event(&recording, i)->operation;
+        assert_true(op->duration_ns > 0);
+        assert_true(op->api.begin_ns < op->enqueue.begin_ns);
+        if (op->function == FUNCTION_REDUCE_SCATTER)
+            assert_int_equal(op->datatype, DATATYPE_FLOAT32);
+        if (op->function == FUNCTION_ALL_TO_ALL)
+            assert_int_equal(op->count, 65536);
+        if (op->function != FUNCTION_REDUCE_SCATTER) {
+            assert_int_equal(op->datatype, DATATYPE_UNKNOWN);
+            assert_int_equal(op->bytes, COUNT_UNKNOWN);
+        }
+    }
+    recording_release(&recording);
+    recording_of_file(&recording, "fixtures/kineto-annotations/kineto-rank1.json.gz");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 18);
+    assert_int_equal(count(&recording, FUNCTION_BROADCAST), 6);
+    assert_int_equal(event(&recording, 0)->operation.device.begin_ns, TIME_UNKNOWN);
+    recording_release(&recording);
+}
+
+/*
+ * The trace of rank 1 of two pairs, by TRUTH: the kernels of vLLM name 2 ranks, which are ranks 0 and 1
+ * rather than 1 and 3.
+ */
+static void groups_of_libraries(void **state)
+{
+    struct recording recording;
+    size_t pairs = 0, all = 0;
+    recording_of_file(&recording, "fixtures/kineto-libraries/kineto-rank1.json.gz");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 120);
+    assert_int_equal(recording.note_count, 0);
+    for (size_t i = 0; i < 120; i++) {
+        const struct event *each = event(&recording, i);
+        pairs += strcmp(each->origin.communicator_name, "vLLM") == 0 && each->origin.communicator_size == 2;
+        all += strcmp(each->origin.communicator_name, "DeepEP") == 0 && each->origin.communicator_size == 4;
+        assert_int_equal(each->origin.rank, 1);
+    }
+    assert_int_equal(pairs, 30);
+    assert_int_equal(all, 90);
+    const struct event *of_pair = recording_event(&recording, EVENT_COMMUNICATOR, 0);
+    if (strcmp(of_pair->origin.communicator_name, "vLLM") != 0)
+        of_pair = recording_event(&recording, EVENT_COMMUNICATOR, 1);
+    assert_int_equal(of_pair->communicator.member_count, 2);
+    assert_int_equal(of_pair->communicator.members[0], 0);
+    assert_int_equal(of_pair->communicator.members[1], 1);
+    recording_release(&recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +687,9 @@ int main(void)
         cmocka_unit_test(damage_has_a_place),
         cmocka_unit_test(sizes_are_those_of_one_rank),
         cmocka_unit_test(algorithms_of_kernels),
+        cmocka_unit_test(kernels_of_libraries),
+        cmocka_unit_test(groups_of_libraries),
+        cmocka_unit_test(up_to_torch_2_1_annotations_name_functions),
         cmocka_unit_test(the_rank_is_told_in_several_places),
         cmocka_unit_test(lists_that_are_cut_are_completed),
         cmocka_unit_test(the_peer_is_told_or_annotated),
