@@ -28,10 +28,10 @@ int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
  * when it has passed on its data, even if other ranks have not arrived (src/device/all_reduce.h,
  * runTreeSplit). The root has the result when it stops, but other hosts only receive it after that.
  * Therefore, if clocks are aligned, all members end with the last one, or when a GPU of their host took its
- * last data from the network, if that is later, but not after the next operation of their stream began. If a
- * member left no trace, it may be the one that took the data of its host: then the others of that host end at
- * any time until their next operation, and the latest is assumed, so that no own time is seen where there may
- * be none.
+ * last data from the network, if that is later, but not after the next operation of their stream or of their
+ * communicator began. If a member left no trace, it may be the one that took the data of its host: then the
+ * others of that host end at any time until their next operation, and the latest is assumed, so that no own
+ * time is seen where there may be none.
  */
 
 /* The hosts of the ranks, and when each was done with the data of a tree, in common time. */
@@ -324,12 +324,40 @@ static int correct_receive(struct job *job, const struct job_instance *instance,
     return 1;
 }
 
+/*
+ * NCCL runs the collectives of a communicator one after the other, also those of different streams: they use
+ * the same buffers. So a collective is over on its rank when the next one of its communicator begins there.
+ * Returns -1 when memory runs out.
+ */
+static int bound_by_communicators(const struct job *job, int64_t *next)
+{
+    int64_t *begun_ns = array_new(job->communicator_count + 1, sizeof *begun_ns);
+    for (size_t rank = 0; begun_ns && rank < job->rank_count; rank++) {
+        for (size_t i = 0; i < job->communicator_count; i++)
+            begun_ns[i] = TIME_UNKNOWN;
+        for (size_t i = job->ranks[rank].first + job->ranks[rank].count; i-- > job->ranks[rank].first;) {
+            const struct job_operation *operation = &job->operations[i];
+            if (operation->communicator < 0 || operation->start_ns == TIME_UNKNOWN ||
+                operation->group != (int32_t)i || function_is_point_to_point(operation->function))
+                continue;
+            int64_t *begun = &begun_ns[operation->communicator];
+            if (*begun > operation->start_ns && (next[i] == TIME_UNKNOWN || *begun < next[i]))
+                next[i] = *begun;
+            *begun = operation->start_ns;
+        }
+    }
+    int failed = !begun_ns;
+    free(begun_ns);
+    return failed;
+}
+
 int job_correct_ends(struct job *job, int *mended, struct error *error)
 {
     int64_t *next = job_next_starts(job);
     struct starts starts = {.of_clock = array_new(job->rank_count, sizeof *starts.of_clock)};
     struct tree_hosts hosts;
-    int failed = tree_hosts_init(&hosts, job) || !next || !starts.of_clock;
+    int failed =
+        tree_hosts_init(&hosts, job) || !next || !starts.of_clock || bound_by_communicators(job, next);
     *mended = 0;
     for (size_t i = 0; !failed && i < job->instance_count; i++) {
         const struct job_instance *instance = &job->instances[i];

@@ -78,6 +78,22 @@ static void not_after_the_next_began(void **state)
     assert_int_equal(small.operations[LEAF].end_ns, 1040);
 }
 
+/* The collectives of a communicator run one after the other, also on different streams. */
+static void not_after_the_next_of_its_communicator(void **state)
+{
+    for (int32_t communicator = 0; communicator < 2; communicator++) {
+        struct small small;
+        small_init(&small, 1040);
+        small.job.communicator_count = 2;
+        small.operations[LEAF].group = LEAF;
+        small.operations[LEAF_NEXT].group = LEAF_NEXT;
+        small.operations[LEAF_NEXT].previous = -1;
+        small.operations[LEAF_NEXT].communicator = communicator;
+        assert_true(correct(&small));
+        assert_int_equal(small.operations[LEAF].end_ns, communicator ? 1050 : 1040);
+    }
+}
+
 /* In any order of reading; and if nothing follows on its stream, or something follows before its own stop. */
 static void as_late_as_the_last_member(void **state)
 {
@@ -520,6 +536,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_leaf_ends_with_its_root),
         cmocka_unit_test(not_after_the_next_began),
+        cmocka_unit_test(not_after_the_next_of_its_communicator),
         cmocka_unit_test(else_as_recorded),
         cmocka_unit_test(beside_a_rank_without_a_trace),
         cmocka_unit_test(whose_host_took_data_unseen),
