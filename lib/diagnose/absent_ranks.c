@@ -17,6 +17,7 @@
 struct absent {
     const struct job *job;
     const struct baseline *baseline;
+    struct call_times times;
     struct absent_waits *waits; /* owned: of each rank without a trace */
     size_t count;
     double *row;        /* owned: scratch, [step] */
@@ -101,7 +102,7 @@ static int measure_others(struct absent *absent)
             continue;
         struct absent_waits waits;
         double *row = &absent->rows[absent->rank_count * steps];
-        failed = absent_waits_init(&waits, job, absent->baseline, (int32_t)rank);
+        failed = absent_waits_init(&waits, job, absent->baseline, &absent->times, (int32_t)rank);
         if (!failed) {
             absent_waits_sum(&waits, 0, row);
             levels[absent->rank_count++] = quantile_in(row, (int32_t)steps, 0.5, absent->list);
@@ -128,11 +129,12 @@ static int absent_init(struct absent *absent, const struct job *job, const struc
                               .rows = array_new(cells, sizeof *absent->rows),
                               .list = array_new(cells, sizeof *absent->list),
                               .hidden_ns = array_new(job->rank_count, sizeof *absent->hidden_ns)};
-    if (!absent->waits || !absent->row || !absent->rows || !absent->list || !absent->hidden_ns)
+    if (call_times_init(&absent->times, job) || !absent->waits || !absent->row || !absent->rows ||
+        !absent->list || !absent->hidden_ns)
         return -1;
     for (size_t rank = 0; rank < job->rank_count; rank++)
         if (has_no_trace(job, (int32_t)rank) &&
-            absent_waits_init(&absent->waits[absent->count++], job, baseline, (int32_t)rank))
+            absent_waits_init(&absent->waits[absent->count++], job, baseline, &absent->times, (int32_t)rank))
             return -1;
     return measure_others(absent);
 }
@@ -141,6 +143,7 @@ static void absent_release(struct absent *absent)
 {
     for (size_t i = 0; i < absent->count; i++)
         absent_waits_release(&absent->waits[i]);
+    call_times_release(&absent->times);
     free(absent->waits);
     free(absent->row);
     free(absent->rows);
@@ -206,17 +209,19 @@ static void scale_row(const struct absent *absent, double by)
 
 /*
  * Finds the steps in which a rank exceeds its peers, with the noise of ranks with a trace; or its quiet
- * steps, with the noise of its other steps if that is more. Returns -1 when memory runs out.
+ * steps, with the noise of its other steps if that is more. So it is for calls with several ranks, whose
+ * transfers vary, while of ranks with a trace it is known when they began. Returns -1 when memory runs out.
  */
 static int find_steps(struct absent *absent, struct waited *waited)
 {
     const struct baseline *baseline = absent->baseline;
     int32_t steps = baseline->step_count;
     double spread = absent->spread;
+    int by_own_noise = waited->by_past || absent->waits[waited->number].has_calls;
     absent_waits_sum(&absent->waits[waited->number], waited->by_past, absent->row);
     double all = waited->by_past ? 0 : certainty_of_all(absent);
     take_off_quiet(absent->row, steps, absent->list);
-    for (int pass = 0; pass <= waited->by_past; pass++) {
+    for (int pass = 0; pass <= by_own_noise; pass++) {
         if (pass && waited->set.score > 0) {
             scale_row(absent, spread);
             spread = spread_beside(absent, &waited->set);
@@ -261,7 +266,8 @@ struct waited_sums {
 static void add_to_sums(const struct absent *absent, struct waited_sums *sums, const struct absent_wait *wait,
                         int pass)
 {
-    double more_ns = (double)(wait->stay_ns - wait->transfer_ns), took_ns = (double)wait->wire_ns;
+    double more_ns = wait->stay_ns > wait->transfer_ns ? (double)(wait->stay_ns - wait->transfer_ns) : 0,
+           took_ns = (double)wait->wire_ns;
     double own_ns = wait->usual_ns > wait->transfer_ns ? (double)(wait->usual_ns - wait->transfer_ns) : 0;
     if (!pass) {
         sums->more_ns += more_ns;
