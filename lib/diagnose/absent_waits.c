@@ -107,20 +107,27 @@ static int is_whole(const struct job *job, const struct job_instance *instance)
            (size_t)instance->members == job->communicators[instance->communicator].member_list_count;
 }
 
-/* When the members left, the last of them, by the records of others if there are any; TIME_UNKNOWN. */
-static int64_t end_of(const struct job *job, const struct job_instance *instance, int32_t rank)
+/*
+ * When the members left, the last of them, by the records of others if there are any; TIME_UNKNOWN. They may
+ * leave one after the other, where links differ, so when the rank left is uncertain by as much as they
+ * differ.
+ */
+static void set_end(const struct job *job, const struct job_instance *instance, int32_t rank,
+                    struct absent_wait *wait)
 {
-    int64_t end_ns = TIME_UNKNOWN, own_ns = TIME_UNKNOWN;
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, own_ns = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         int64_t at_ns = job_rough_time(job, member, member->end_ns);
         if (member->rank == rank)
             own_ns = at_ns;
-        else if (at_ns != TIME_UNKNOWN &&
-                 (end_ns == TIME_UNKNOWN || (function_has_root(instance->function) && at_ns > end_ns)))
-            end_ns = at_ns;
+        else if (at_ns != TIME_UNKNOWN) {
+            first_ns = at_ns < first_ns ? at_ns : first_ns;
+            last_ns = at_ns > last_ns ? at_ns : last_ns;
+        }
     }
-    return end_ns == TIME_UNKNOWN ? own_ns : end_ns;
+    wait->end_ns = last_ns == INT64_MIN ? own_ns : last_ns;
+    wait->doubt_ns = last_ns > first_ns && !function_has_root(instance->function) ? last_ns - first_ns : 0;
 }
 
 /* As many earlier operations of a rank are looked at for the one that ended last. */
@@ -309,7 +316,7 @@ static int add_instance(struct absent_waits *waits, size_t number)
     if (instance->step < waits->baseline->first_step || !instance->members ||
         !takes_part(instance, waits->rank, waits->numbers) || is_of_call(waits, instance))
         return 0;
-    wait.end_ns = end_of(waits->job, instance, waits->rank);
+    set_end(waits->job, instance, waits->rank, &wait);
     waits->has_no_times |= wait.end_ns == TIME_UNKNOWN;
     wait.stay_ns = stay_of_others(waits->job, instance, waits->rank);
     if (wait.stay_ns != TIME_UNKNOWN && is_whole(waits->job, instance))
@@ -435,7 +442,7 @@ static void measure_excess(struct absent_waits *waits)
             wait->excess_ns = more_ns < 0 ? 0 : more_ns < waited_ns ? more_ns : waited_ns;
         } else if (waited_ns > 0 && waits->has_no_times)
             wait->unclear_ns += waited_ns;
-        previous_ns = wait->end_ns;
+        previous_ns = wait->end_ns == TIME_UNKNOWN ? TIME_UNKNOWN : wait->end_ns + wait->doubt_ns;
     }
 }
 

@@ -508,6 +508,7 @@ void explanation_search_propose_steady(struct explanation_search *it, size_t num
 struct absent_wait {
     int32_t instance;
     int64_t end_ns;      /* when they left it, in the common time of the run; TIME_UNKNOWN */
+    int64_t doubt_ns;    /* by how much later the rank may have left it */
     int64_t stay_ns;     /* how long the last of them stayed in it; TIME_UNKNOWN */
     int64_t transfer_ns; /* how long it would have stayed without waiting for the rank; TIME_UNKNOWN: the
                             records do not show whether it waited */
