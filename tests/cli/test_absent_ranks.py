@@ -114,6 +114,25 @@ class AbsentRanks(Case):
                     self.lose([], job + f"--lose {rank} --seed 33 --fault throttle:{other}:0:15:60", status=0)
                     self.assertNotIn(("late", "medium"), [(row["kind"], row["confidence"]) for row in self.answer["findings"]])
 
+    def test_a_single_step(self):
+        """It is longer than any wait for a rank with a trace."""
+        options = "--shape 3d --ranks 16 --per-node 8 --tp 2 --dp 4 --pp 2 --layers 2 --steps 16 --noise 1 --compute 3 --seed 41 "
+        for recorder in "kineto", "chrome-v7":
+            found = self.lose([], options + f"--dialect {recorder} --lose 10 --fault host:10:9:9:200%")
+            self.assertEqual([row[:3] for row in found], [("late", [10], "medium")])
+            finding = self.answer["findings"][0]
+            self.assertLessEqual(finding["first_step"], 9)
+            self.assertGreaterEqual(finding["last_step"], 9)
+            self.assertLess(abs(finding["lost_us"] - self.truth["faults"][0]["lost_us"]), 0.3 * finding["lost_us"])
+
+    def test_a_partner_sends_slowly(self):
+        """The rank without a trace leaves their AllReduce late, and nobody computes before it."""
+        options = "--shape hsdp --ranks 12 --per-node 4 --layers 2 --steps 16 --noise 1 --compute 3 --seed 42 "
+        for recorder in "kineto", "chrome-v7", "inspector-2.30":
+            with self.subTest(recorder=recorder):
+                self.lose([], options + f"--dialect {recorder} --lose 6 --fault net:2:3:15:60%", status=0)
+                self.assertNotIn(("late", "medium"), [(row["kind"], row["confidence"]) for row in self.answer["findings"]])
+
     def test_other_steps_show_the_wait(self):
         """One communicator, no network steps: operations take longer in some steps, those after computing only."""
         job = "--shape ddp --ranks 8 --per-node 4 --layers 3 --steps 20 --noise 1 --compute 3 "
