@@ -17,15 +17,18 @@
 struct absent {
     const struct job *job;
     const struct baseline *baseline;
+    struct call_times times;
     struct absent_waits *waits; /* owned: of each rank without a trace */
     size_t count;
-    double *row;        /* owned: scratch, [step] */
-    double *rows;       /* owned: excess of ranks with a trace, [rank of these * steps + step] */
-    size_t rank_count;  /* rows */
-    double *list;       /* owned: scratch, as large as `rows` */
-    double spread;      /* what chance makes of the excess of a step, as a standard deviation */
-    double level;       /* the same, of the median over steps */
-    int64_t *hidden_ns; /* owned, by rank: time in which waiting cannot be told from transfers */
+    double *row;          /* owned: scratch, [step] */
+    double *rows;         /* owned: excess of ranks with a trace, [rank of these * steps + step] */
+    size_t rank_count;    /* rows */
+    double greatest;      /* of `rows` */
+    double *list;         /* owned: scratch, as large as `rows` */
+    unsigned char *marks; /* owned: [number in `waits` * steps + step], the single steps of each */
+    double spread;        /* what chance makes of the excess of a step, as a standard deviation */
+    double level;         /* the same, of the median over steps */
+    int64_t *hidden_ns;   /* owned, by rank: time in which waiting cannot be told from transfers */
 };
 
 static int has_no_trace(const struct job *job, int32_t rank)
@@ -101,7 +104,7 @@ static int measure_others(struct absent *absent)
             continue;
         struct absent_waits waits;
         double *row = &absent->rows[absent->rank_count * steps];
-        failed = absent_waits_init(&waits, job, absent->baseline, (int32_t)rank);
+        failed = absent_waits_init(&waits, job, absent->baseline, &absent->times, (int32_t)rank);
         if (!failed) {
             absent_waits_sum(&waits, 0, row);
             levels[absent->rank_count++] = quantile_in(row, (int32_t)steps, 0.5, absent->list);
@@ -113,8 +116,11 @@ static int measure_others(struct absent *absent)
         known += known_of(&absent->rows[i * steps], (int32_t)steps, absent->list + known);
     absent->spread = spread_of(absent, absent->list, known);
     absent->level = spread_of(absent, levels, absent->rank_count);
-    for (size_t i = 0; i < absent->rank_count * steps; i++)
+    absent->greatest = 1;
+    for (size_t i = 0; i < absent->rank_count * steps; i++) {
         absent->rows[i] /= absent->spread;
+        absent->greatest = fmax(absent->greatest, absent->rows[i]);
+    }
     return failed;
 }
 
@@ -127,12 +133,14 @@ static int absent_init(struct absent *absent, const struct job *job, const struc
                               .row = array_new(steps, sizeof *absent->row),
                               .rows = array_new(cells, sizeof *absent->rows),
                               .list = array_new(cells, sizeof *absent->list),
+                              .marks = array_new(job_silent_ranks(job) * steps, 1),
                               .hidden_ns = array_new(job->rank_count, sizeof *absent->hidden_ns)};
-    if (!absent->waits || !absent->row || !absent->rows || !absent->list || !absent->hidden_ns)
+    if (call_times_init(&absent->times, job) || !absent->waits || !absent->row || !absent->rows ||
+        !absent->list || !absent->marks || !absent->hidden_ns)
         return -1;
     for (size_t rank = 0; rank < job->rank_count; rank++)
         if (has_no_trace(job, (int32_t)rank) &&
-            absent_waits_init(&absent->waits[absent->count++], job, baseline, (int32_t)rank))
+            absent_waits_init(&absent->waits[absent->count++], job, baseline, &absent->times, (int32_t)rank))
             return -1;
     return measure_others(absent);
 }
@@ -141,16 +149,23 @@ static void absent_release(struct absent *absent)
 {
     for (size_t i = 0; i < absent->count; i++)
         absent_waits_release(&absent->waits[i]);
+    call_times_release(&absent->times);
     free(absent->waits);
     free(absent->row);
     free(absent->rows);
     free(absent->list);
+    free(absent->marks);
     free(absent->hidden_ns);
 }
 
 static int32_t step_of(const struct absent *absent, const struct absent_wait *wait)
 {
     return absent->job->instances[wait->instance].step;
+}
+
+static int32_t communicator_of(const struct absent *absent, const struct absent_wait *wait)
+{
+    return absent->job->instances[wait->instance].communicator;
 }
 
 /* Whether an operation belongs to the waits of a rank, by its step and by how they are told from transfers.
@@ -206,17 +221,19 @@ static void scale_row(const struct absent *absent, double by)
 
 /*
  * Finds the steps in which a rank exceeds its peers, with the noise of ranks with a trace; or its quiet
- * steps, with the noise of its other steps if that is more. Returns -1 when memory runs out.
+ * steps, with the noise of its other steps if that is more. So it is for calls with several ranks, whose
+ * transfers vary, while of ranks with a trace it is known when they began. Returns -1 when memory runs out.
  */
 static int find_steps(struct absent *absent, struct waited *waited)
 {
     const struct baseline *baseline = absent->baseline;
     int32_t steps = baseline->step_count;
     double spread = absent->spread;
+    int by_own_noise = waited->by_past || absent->waits[waited->number].has_calls;
     absent_waits_sum(&absent->waits[waited->number], waited->by_past, absent->row);
     double all = waited->by_past ? 0 : certainty_of_all(absent);
     take_off_quiet(absent->row, steps, absent->list);
-    for (int pass = 0; pass <= waited->by_past; pass++) {
+    for (int pass = 0; pass <= by_own_noise; pass++) {
         if (pass && waited->set.score > 0) {
             scale_row(absent, spread);
             spread = spread_beside(absent, &waited->set);
@@ -237,6 +254,28 @@ static int find_steps(struct absent *absent, struct waited *waited)
     }
     waited->cost_ns = waited->certainty > 0 ? excess_in(absent, waited, waited->number, 0) : 0;
     return 0;
+}
+
+/*
+ * Finds single steps in which the others waited longer for a rank than for any with a trace in any step, as a
+ * data loader makes them. Other steps cannot tell these from slow transfers, nor can ranks with a trace whose
+ * start of a call is known.
+ */
+static void find_peaks(struct absent *absent, struct waited *waited)
+{
+    const struct baseline *baseline = absent->baseline;
+    struct waited peaks = {.number = waited->number};
+    unsigned char *marks = &absent->marks[waited->number * (size_t)baseline->step_count];
+    absent_waits_sum(&absent->waits[waited->number], 0, absent->row);
+    take_off_quiet(absent->row, baseline->step_count, absent->list);
+    scale_row(absent, 1 / absent->spread);
+    absent->row[baseline->first_step] = NAN; /* may be warm-up */
+    peaks.certainty = scan_peaks(absent->row, baseline->step_count, absent->greatest, absent->job->rank_count,
+                                 SCAN_TAIL_OWN, marks, &peaks.set);
+    peaks.cost_ns = peaks.certainty > 0 ? excess_in(absent, &peaks, peaks.number, 0) : 0;
+    if (peaks.certainty >= limit_of(LIMIT_CERTAINTY) &&
+        (waited->certainty < limit_of(LIMIT_CERTAINTY) || peaks.cost_ns > waited->cost_ns))
+        *waited = peaks;
 }
 
 static const double HALF = 0.5;
@@ -261,7 +300,8 @@ struct waited_sums {
 static void add_to_sums(const struct absent *absent, struct waited_sums *sums, const struct absent_wait *wait,
                         int pass)
 {
-    double more_ns = (double)(wait->stay_ns - wait->transfer_ns), took_ns = (double)wait->wire_ns;
+    double more_ns = wait->stay_ns > wait->transfer_ns ? (double)(wait->stay_ns - wait->transfer_ns) : 0,
+           took_ns = (double)wait->wire_ns;
     double own_ns = wait->usual_ns > wait->transfer_ns ? (double)(wait->usual_ns - wait->transfer_ns) : 0;
     if (!pass) {
         sums->more_ns += more_ns;
@@ -302,16 +342,52 @@ static int are_like_own_times(const struct waited_sums *sums, int32_t steps)
            (sums->unlike_own <= 0 || places * log(sums->unlike_transfers / sums->unlike_own) > log(LIKELIER));
 }
 
-static int is_told_from_network(const struct absent *absent, const struct waited *waited)
+/* A communicator with more than half of the excess of these waits; -1. */
+static int32_t most_waited(const struct absent *absent, const struct waited *waited)
 {
     const struct absent_waits *waits = &absent->waits[waited->number];
+    for (size_t number = 0; number < absent->job->communicator_count; number++) {
+        int64_t sum_ns = 0;
+        for (size_t i = 0; waits->numbers[number] >= 0 && i < waits->count; i++)
+            if (is_part(absent, waited, &waits->items[i]) &&
+                communicator_of(absent, &waits->items[i]) == (int32_t)number)
+                sum_ns += waits->items[i].excess_ns;
+        if (sum_ns * 2 > waited->cost_ns)
+            return (int32_t)number;
+    }
+    return -1;
+}
+
+/*
+ * Sums the waits of a communicator; -1: of all. In steps with less than half of the average, the rank was
+ * hardly late, so that their transfers tell nothing.
+ */
+static struct waited_sums sum_waits(const struct absent *absent, const struct waited *waited, int32_t only)
+{
+    const struct absent_waits *waits = &absent->waits[waited->number];
+    double least_ns = HALF * (double)waited->cost_ns / step_set_count(&waited->set);
     struct waited_sums sums = {0};
+    absent_waits_sum(waits, waited->by_past, absent->row);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < waits->count; i++)
-            if (is_part(absent, waited, &waits->items[i]))
+            if (is_part(absent, waited, &waits->items[i]) &&
+                absent->row[step_of(absent, &waits->items[i])] >= least_ns &&
+                (only < 0 || communicator_of(absent, &waits->items[i]) == only))
                 add_to_sums(absent, &sums, &waits->items[i], pass);
+    return sums;
+}
+
+/*
+ * A rank is late where it computes. If the others waited longest in a communicator before whose operations
+ * the peers compute next to nothing, only its own operations can show that its links are as fast as ever.
+ */
+static int is_told_from_network(const struct absent *absent, const struct waited *waited)
+{
+    struct waited_sums sums = sum_waits(absent, waited, most_waited(absent, waited));
     if (is_shown_by_steps(absent, waited))
         return 1;
+    if (sums.own_ns * FAST_PART >= sums.more_ns)
+        sums = sum_waits(absent, waited, -1);
     if (waited->by_past && sums.more_ns < HALF * sums.transfer_ns)
         return 0;
     return sums.fast_ns * FAST_PART >= sums.transfer_ns ||
@@ -330,6 +406,8 @@ static int find_waited(struct absent *absent, struct waited *best)
             struct waited waited = {.number = i, .by_past = by_past};
             if (find_steps(absent, &waited))
                 return -1;
+            if (!by_past && !absent->waits[i].has_calls && absent->rank_count > OTHERS_TO_COMPARE)
+                find_peaks(absent, &waited);
             if (waited.certainty < limit_of(LIMIT_CERTAINTY) || !is_told_from_network(absent, &waited))
                 continue;
             if (waited.cost_ns > best->cost_ns)
@@ -486,6 +564,19 @@ static void doubt_smaller(struct findings *findings, const struct waited *waited
             finding_ask(findings, &findings->items[i], RULE_LOST_RECORDS, 1);
 }
 
+/* Lists single steps that do not follow each other. */
+static int add_steps(struct finding *finding, const struct step_set *set)
+{
+    size_t count = (size_t)step_set_count(set);
+    if (!set->marks || (int64_t)count > set->last - set->first)
+        return 0;
+    finding->steps = array_new(count, sizeof *finding->steps);
+    for (int32_t step = set->first; finding->steps && step <= set->last; step++)
+        if (step_set_has(set, step))
+            finding->steps[finding->step_count++] = step;
+    return finding->steps ? 0 : -1;
+}
+
 /* Adds the wait that cost the job most, if any is certain. */
 static int take_waited(struct absent *absent, const struct diagnose_options *options,
                        struct findings *findings)
@@ -518,7 +609,10 @@ static int take_waited(struct absent *absent, const struct diagnose_options *opt
                 options->min_gain > 0 ? worth / options->min_gain
                 : worth > 0           ? 1
                                       : 0);
-    return name_ranks(absent, &waited, finding) || append_evidence(absent, &waited, finding) ? -1 : 0;
+    return add_steps(finding, &waited.set) || name_ranks(absent, &waited, finding) ||
+                   append_evidence(absent, &waited, finding)
+               ? -1
+               : 0;
 }
 
 /* The rank that spends most time in operations in which waiting cannot be told from transfers. */

@@ -13,12 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/*
- * Fewer sisters do not tell how much groups of ranks differ; as many suffice for a median. A rank with a
- * trace has one less, because the sister with the missing member cannot be used.
- */
-enum { FEWEST_SISTERS = 3, MOST_SISTERS = 15 };
-
 static int has_no_trace(const struct job *job, int32_t rank)
 {
     return job->ranks[rank].process_id < 0;
@@ -100,24 +94,6 @@ static int64_t stay_of_others(const struct job *job, const struct job_instance *
     return least_ns == INT64_MAX ? TIME_UNKNOWN : least_ns;
 }
 
-/* Whether all operations of the group call of an operation, if it has one, have the same other side. */
-static int has_one_partner(const struct job *job, int32_t at)
-{
-    int32_t group = job->operations[at].group, partner = -1;
-    if (!job_is_grouped(job, at))
-        return 1;
-    for (size_t i = (size_t)group; i < job->operation_count && job->operations[i].group == group; i++) {
-        if (job->operations[i].instance < 0)
-            return 0;
-        const struct job_instance *instance = &job->instances[job->operations[i].instance];
-        int32_t other = instance->sender == job->operations[i].rank ? instance->receiver : instance->sender;
-        if (!is_pair(instance) || (partner >= 0 && partner != other))
-            return 0;
-        partner = other;
-    }
-    return 1;
-}
-
 /*
  * Whether all members with a trace have a record, and times of their own: those of a group call share a
  * kernel, which also waits for other ranks.
@@ -125,26 +101,33 @@ static int has_one_partner(const struct job *job, int32_t at)
 static int is_whole(const struct job *job, const struct job_instance *instance)
 {
     for (int32_t i = 0; i < instance->members; i++)
-        if (!has_one_partner(job, job_member_at(job, instance, i)))
+        if (absent_call_has_partners(job, job_member_at(job, instance, i)))
             return 0;
     return is_pair(instance) ||
            (size_t)instance->members == job->communicators[instance->communicator].member_list_count;
 }
 
-/* When the members left, the last of them, by the records of others if there are any; TIME_UNKNOWN. */
-static int64_t end_of(const struct job *job, const struct job_instance *instance, int32_t rank)
+/*
+ * When the members left, the last of them, by the records of others if there are any; TIME_UNKNOWN. They may
+ * leave one after the other, where links differ, so when the rank left is uncertain by as much as they
+ * differ.
+ */
+static void set_end(const struct job *job, const struct job_instance *instance, int32_t rank,
+                    struct absent_wait *wait)
 {
-    int64_t end_ns = TIME_UNKNOWN, own_ns = TIME_UNKNOWN;
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, own_ns = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         int64_t at_ns = job_rough_time(job, member, member->end_ns);
         if (member->rank == rank)
             own_ns = at_ns;
-        else if (at_ns != TIME_UNKNOWN &&
-                 (end_ns == TIME_UNKNOWN || (function_has_root(instance->function) && at_ns > end_ns)))
-            end_ns = at_ns;
+        else if (at_ns != TIME_UNKNOWN) {
+            first_ns = at_ns < first_ns ? at_ns : first_ns;
+            last_ns = at_ns > last_ns ? at_ns : last_ns;
+        }
     }
-    return end_ns == TIME_UNKNOWN ? own_ns : end_ns;
+    wait->end_ns = last_ns == INT64_MIN ? own_ns : last_ns;
+    wait->doubt_ns = last_ns > first_ns && !function_has_root(instance->function) ? last_ns - first_ns : 0;
 }
 
 /* As many earlier operations of a rank are looked at for the one that ended last. */
@@ -316,14 +299,24 @@ static void measure_wait(const struct absent_waits *waits, const struct job_inst
         wait->usual_ns = own_of_members(waits, instance) + wait->transfer_ns;
 }
 
+/* Whether an instance is part of a call that absent_calls.c measures: of a member other than `rank`. */
+static int is_of_call(const struct absent_waits *waits, const struct job_instance *instance)
+{
+    for (int32_t i = 0; is_pair(instance) && i < instance->members; i++)
+        if (job_member(waits->job, instance, i)->rank != waits->rank &&
+            absent_call_has_partners(waits->job, job_member_at(waits->job, instance, i)))
+            return 1;
+    return 0;
+}
+
 static int add_instance(struct absent_waits *waits, size_t number)
 {
     const struct job_instance *instance = &waits->job->instances[number];
     struct absent_wait wait = {.instance = (int32_t)number, .transfer_ns = TIME_UNKNOWN};
     if (instance->step < waits->baseline->first_step || !instance->members ||
-        !takes_part(instance, waits->rank, waits->numbers))
+        !takes_part(instance, waits->rank, waits->numbers) || is_of_call(waits, instance))
         return 0;
-    wait.end_ns = end_of(waits->job, instance, waits->rank);
+    set_end(waits->job, instance, waits->rank, &wait);
     waits->has_no_times |= wait.end_ns == TIME_UNKNOWN;
     wait.stay_ns = stay_of_others(waits->job, instance, waits->rank);
     if (wait.stay_ns != TIME_UNKNOWN && is_whole(waits->job, instance))
@@ -449,15 +442,16 @@ static void measure_excess(struct absent_waits *waits)
             wait->excess_ns = more_ns < 0 ? 0 : more_ns < waited_ns ? more_ns : waited_ns;
         } else if (waited_ns > 0 && waits->has_no_times)
             wait->unclear_ns += waited_ns;
-        previous_ns = wait->end_ns;
+        previous_ns = wait->end_ns == TIME_UNKNOWN ? TIME_UNKNOWN : wait->end_ns + wait->doubt_ns;
     }
 }
 
 int absent_waits_init(struct absent_waits *waits, const struct job *job, const struct baseline *baseline,
-                      int32_t rank)
+                      const struct call_times *times, int32_t rank)
 {
     *waits = (struct absent_waits){.job = job,
                                    .baseline = baseline,
+                                   .times = times,
                                    .rank = rank,
                                    .numbers = array_new(job->communicator_count + 1, sizeof *waits->numbers)};
     if (!waits->numbers)
@@ -466,6 +460,8 @@ int absent_waits_init(struct absent_waits *waits, const struct job *job, const s
     for (size_t i = 0; i < job->instance_count; i++)
         if (add_instance(waits, i))
             return -1;
+    if (absent_calls_add(waits))
+        return -1;
     if (has_no_trace(job, rank) && compare_with_past(waits))
         return -1;
     array_sort(waits->items, waits->count, sizeof *waits->items, by_end);

@@ -508,6 +508,7 @@ void explanation_search_propose_steady(struct explanation_search *it, size_t num
 struct absent_wait {
     int32_t instance;
     int64_t end_ns;      /* when they left it, in the common time of the run; TIME_UNKNOWN */
+    int64_t doubt_ns;    /* by how much later the rank may have left it */
     int64_t stay_ns;     /* how long the last of them stayed in it; TIME_UNKNOWN */
     int64_t transfer_ns; /* how long it would have stayed without waiting for the rank; TIME_UNKNOWN: the
                             records do not show whether it waited */
@@ -519,14 +520,30 @@ struct absent_wait {
     int is_by_past;      /* transfer_ns is that of other steps, for lack of sisters */
 };
 
+/*
+ * The times of group calls that exchange with several ranks, by the first operation of the call;
+ * TIME_UNKNOWN. NULL where a job has no such calls. Owned by who called call_times_init.
+ */
+struct call_times {
+    int64_t *left_ns;     /* when the rank left the call, on its own clock; also of single operations */
+    int64_t *stay_ns;     /* how long it stayed when all others with a trace had begun */
+    int64_t *interval_ns; /* how long after what it called before it left the call */
+};
+
+/* Returns -1 when memory runs out; release it in that case too. */
+int call_times_init(struct call_times *times, const struct job *job);
+void call_times_release(struct call_times *times);
+
 struct absent_waits {
     const struct job *job;
     const struct baseline *baseline;
+    const struct call_times *times; /* borrowed */
     int32_t rank;
     int64_t *numbers;          /* owned: by communicator, the number of the rank in it; -1 */
     struct absent_wait *items; /* owned; sorted by end_ns */
     size_t count;
     size_t capacity;
+    int has_calls;    /* some are calls with several ranks, measured by absent_calls.c */
     int has_no_times; /* the others' clocks are not aligned, so that what it inherited cannot be told */
 };
 
@@ -537,8 +554,17 @@ struct absent_waits {
  * -1 when memory runs out; release it in that case too.
  */
 int absent_waits_init(struct absent_waits *waits, const struct job *job, const struct baseline *baseline,
-                      int32_t rank);
+                      const struct call_times *times, int32_t rank);
 void absent_waits_release(struct absent_waits *waits);
+
+/* Compared with fewer sisters, a rank is not measured; more tell no more about their median. */
+enum { FEWEST_SISTERS = 3, MOST_SISTERS = 15 };
+
+/* Whether the group call of an operation exchanges with several ranks, or contains collectives. */
+int absent_call_has_partners(const struct job *job, int32_t operation);
+
+/* Adds the waits in such calls (absent_calls.c). Returns -1 when memory runs out. */
+int absent_calls_add(struct absent_waits *waits);
 
 /* Sums up the excess by step, with or without what only other steps tell; NAN in steps that are warm-up. */
 void absent_waits_sum(const struct absent_waits *waits, int by_past, double *row);

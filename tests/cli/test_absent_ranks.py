@@ -8,7 +8,7 @@ JOB = "--shape ddp --ranks 6 --per-node 1 --layers 4 --steps 18 --noise 1 "
 class AbsentRanks(Case):
     def lose(self, ranks, options, status=3):
         """What diagnose says of a simulated job without the traces of `ranks`: kinds, ranks and steps of its findings."""
-        files, _ = self.simulate(options)
+        files, self.truth = self.simulate(options)
         kept = [path for path in files if not any(path.stem.endswith(f"_{rank}") for rank in ranks)]
         if len(kept) == len(files):
             kept = [path for number, path in enumerate(files) if number not in ranks]
@@ -93,6 +93,45 @@ class AbsentRanks(Case):
             with self.subTest("another rank", options=options, rank=rank):
                 found = self.lose([rank], f"{options} --dialect {recorder} --seed 13 --fault throttle:3:5:15:90")
                 self.assertEqual([row[:2] for row in found], [("compute", [3])])
+
+    def test_calls_with_several_ranks(self):
+        """One kernel sends to and receives from several ranks; calls of other groups tell how long it runs without waiting."""
+        ring = "--shape context --ranks 12 --cp 4 --per-node 6 --layers 2 --steps 16 --noise 1 --compute 3 "
+        experts = "--shape moe --ranks 16 --per-node 8 --layers 2 --steps 16 --noise 1 --compute 3 "
+        for options, rank, recorder in (ring, 9, "chrome-v7"), (ring, 2, "kineto"), (experts, 4, "chrome-v7"):
+            job = options + f"--dialect {recorder} "
+            with self.subTest(job=job):
+                found = self.lose([], job + f"--lose {rank} --seed 31 --fault throttle:{rank}:0:15:60")
+                self.assertEqual(found, [("late", [rank], "medium", 1)])
+                cost_us = self.answer["findings"][0]["lost_us"]
+                truth_us = self.truth["faults"][0]["lost_us"]
+                self.assertLess(abs(cost_us - truth_us), 0.4 * truth_us)
+            with self.subTest("healthy", job=job):
+                self.lose([], job + f"--lose {rank} --seed 32", status=0)
+                self.assertEqual([row for row in self.answer["findings"] if row["confidence"] != "low"], [])
+            for other in rank ^ 2, rank ^ 1:
+                with self.subTest("another rank of its group", job=job, other=other):
+                    self.lose([], job + f"--lose {rank} --seed 33 --fault throttle:{other}:0:15:60", status=0)
+                    self.assertNotIn(("late", "medium"), [(row["kind"], row["confidence"]) for row in self.answer["findings"]])
+
+    def test_a_single_step(self):
+        """It is longer than any wait for a rank with a trace."""
+        options = "--shape 3d --ranks 16 --per-node 8 --tp 2 --dp 4 --pp 2 --layers 2 --steps 16 --noise 1 --compute 3 --seed 41 "
+        for recorder in "kineto", "chrome-v7":
+            found = self.lose([], options + f"--dialect {recorder} --lose 10 --fault host:10:9:9:200%")
+            self.assertEqual([row[:3] for row in found], [("late", [10], "medium")])
+            finding = self.answer["findings"][0]
+            self.assertLessEqual(finding["first_step"], 9)
+            self.assertGreaterEqual(finding["last_step"], 9)
+            self.assertLess(abs(finding["lost_us"] - self.truth["faults"][0]["lost_us"]), 0.3 * finding["lost_us"])
+
+    def test_a_partner_sends_slowly(self):
+        """The rank without a trace leaves their AllReduce late, and nobody computes before it."""
+        options = "--shape hsdp --ranks 12 --per-node 4 --layers 2 --steps 16 --noise 1 --compute 3 --seed 42 "
+        for recorder in "kineto", "chrome-v7", "inspector-2.30":
+            with self.subTest(recorder=recorder):
+                self.lose([], options + f"--dialect {recorder} --lose 6 --fault net:2:3:15:60%", status=0)
+                self.assertNotIn(("late", "medium"), [(row["kind"], row["confidence"]) for row in self.answer["findings"]])
 
     def test_other_steps_show_the_wait(self):
         """One communicator, no network steps: operations take longer in some steps, those after computing only."""
