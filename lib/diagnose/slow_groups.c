@@ -542,7 +542,7 @@ static int goes_along(const struct transfer_groups *groups, size_t group, const 
                       const struct network_limits *least)
 {
     const struct transfer_group *item = &groups->items[group];
-    double part = item->kind == TRANSFER_GROUP ? STEADY_PART : 1;
+    double part = item->kind == TRANSFER_GROUP && !is_pair(groups, item) ? STEADY_PART : 1;
     return item->apart >= least_apart(item, 1, least) * part &&
            (part >= 1 || is_slow_in_all(groups, group, set));
 }

@@ -96,6 +96,21 @@ class SlowGroups(Case):
         self.assertEqual((finding["kind"], finding["rank"], finding["candidates"]), ("network", 11, []))
         self.assertEqual((finding["first_step"], finding["last_step"]), (1, 21))
 
+    def test_a_receiver_with_short_and_long_messages(self):
+        """The same delay makes its short messages many times as long, its long ones less than twice."""
+        options = "--shape 3d --ranks 8 --per-node 4 --layers 2 --steps 22 --seed 78 --tp 2 --dp 4 --pp 1 --microbatches 1 --dialect chrome-v7"
+        (finding,), (planted,) = self.findings(f"{options} --fault receive:4:0:21:30%:*")
+        self.assertEqual((finding["kind"], finding["rank"], finding["candidates"]), ("network", 4, []))
+        self.assertIn("data sent to rank 4 arrives slowly", self.run_program("diagnose").verdict)
+        self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.3)
+
+    def test_a_pair_between_stages_that_differ(self):
+        """Ranks of a stage do not compute between the same operations; in sum they compute as long as the others."""
+        options = ("--shape 1f1b --ranks 16 --per-node 8 --layers 2 --steps 20 --seed 13 --tp 2 --dp 2 --pp 4 --microbatches 6 "
+                   "--network-gbs 25 --nvlink-gbs 200 --sync-lag 1 --dialect kineto")
+        (finding,), _ = self.findings(f"{options} --fault net:8:0:19:50%:*")
+        self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", [4, 8]))
+
     def test_two_groups_of_two_hosts(self):
         """Of two groups that do the same on two hosts, the faster one shows what is possible. Rank 7 is also in a slow pair."""
         (finding,), (planted,) = self.findings(f"{REPLICATED} --fault links:7:0:19:200:*")
