@@ -205,9 +205,11 @@ static void sum_own_times(const struct explaining_network *it, int32_t step)
     for (int32_t rank = 0; rank < (int32_t)it->job->rank_count; rank++) {
         struct job_range range = job_operations_in(it->job, rank, step, step);
         it->own_ns[rank] = 0;
-        for (size_t i = range.first; i < range.end; i++)
-            if (it->job->operations[i].own_ns != TIME_UNKNOWN)
-                it->own_ns[rank] += it->job->operations[i].own_ns;
+        for (size_t i = range.first; i < range.end; i++) {
+            const struct job_operation *operation = &it->job->operations[i];
+            if (operation->rank == rank && operation->step == step && operation->own_ns != TIME_UNKNOWN)
+                it->own_ns[rank] += operation->own_ns;
+        }
     }
 }
 
