@@ -430,6 +430,13 @@ int findings_add_slow_drains(struct findings *findings, const int64_t *cost_ns, 
                              const struct transfer_excess *transfers, struct replay *replay,
                              struct error *error);
 
+/* -------------------- uncompared.c -------------------- */
+
+/* Fills in findings->uncompared. */
+int findings_measure_uncompared(struct findings *findings, const struct job *job,
+                                const struct baseline *baseline, const struct edges *edges,
+                                struct error *error);
+
 /* -------------------- verdict.c -------------------- */
 
 /*

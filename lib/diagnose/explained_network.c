@@ -35,6 +35,7 @@ struct explaining_network {
     signed char *longer; /* owned: which steps are by far longer (struct network_limits) */
     int64_t *cuts;       /* owned: by how much shorter each instance would be without the slowness */
     int64_t *list;       /* owned: scratch, room for all ranks */
+    int64_t *own_ns;     /* owned: scratch, own time of each rank in a step */
 };
 
 /* The measurements of a slow unit. */
@@ -198,39 +199,50 @@ static int find_cuts(struct explaining_network *it, const struct slow_network *f
     return failed ? -1 : 0;
 }
 
-/* Own time of an operation minus the median of the ranks in its role that are no candidates; 0: not known. */
-static int64_t beyond_peers(const struct explaining_network *it, const struct slow_network *found, size_t at)
+/* The own time of all ranks in a step. */
+static void sum_own_times(const struct explaining_network *it, int32_t step)
 {
-    const struct baseline *baseline = it->baseline;
-    const struct job_operation *operation = &it->job->operations[at];
-    int32_t role = baseline->role_of_rank[operation->rank];
-    size_t count = 0;
-    if (role < 0 || baseline->positions[at] < 0 || operation->own_ns == TIME_UNKNOWN)
-        return 0;
-    for (size_t i = 0; i < baseline->roles[role].rank_count; i++) {
-        int32_t cell = baseline_cell(baseline, role, baseline->positions[at], i, operation->step);
-        if (cell >= 0 && !found->may[baseline->roles[role].ranks[i]] &&
-            it->job->operations[cell].own_ns != TIME_UNKNOWN)
-            it->list[count++] = it->job->operations[cell].own_ns;
+    for (int32_t rank = 0; rank < (int32_t)it->job->rank_count; rank++) {
+        struct job_range range = job_operations_in(it->job, rank, step, step);
+        it->own_ns[rank] = 0;
+        for (size_t i = range.first; i < range.end; i++) {
+            const struct job_operation *operation = &it->job->operations[i];
+            if (operation->rank == rank && operation->step == step && operation->own_ns != TIME_UNKNOWN)
+                it->own_ns[rank] += operation->own_ns;
+        }
     }
-    return count ? operation->own_ns - median_of(it->list, count) : 0;
+}
+
+/* Own time of a rank in a step minus the median of those in its role that are no candidates; 0: not known. */
+static int64_t beyond_peers(const struct explaining_network *it, const struct slow_network *found,
+                            int32_t rank)
+{
+    int32_t role = it->baseline->role_of_rank[rank];
+    size_t count = 0;
+    for (size_t i = 0; role >= 0 && i < it->baseline->roles[role].rank_count; i++) {
+        int32_t other = it->baseline->roles[role].ranks[i];
+        if (!found->may[other])
+            it->list[count++] = it->own_ns[other];
+    }
+    return count ? it->own_ns[rank] - median_of(it->list, count) : 0;
 }
 
 /*
  * How much longer the slowest candidate computed than its peers, where that is the only evidence of a
  * contended GPU, which transfers slowly, too: in all steps. For some steps, the rank's own past shows it, and
- * there is a finding.
+ * there is a finding. -1 when memory runs out.
  */
 static int64_t longest_own_ns(const struct explaining_network *it, const struct slow_network *found)
 {
-    int64_t most_ns = 0;
-    for (int32_t rank = 0; found->is_steady && rank < (int32_t)it->job->rank_count; rank++) {
-        struct job_range range = job_operations_in(it->job, rank, found->steps.first, found->steps.last);
-        int64_t own_ns = 0;
-        for (size_t i = range.first; found->may[rank] && i < range.end; i++)
-            own_ns += beyond_peers(it, found, i);
-        most_ns = own_ns > most_ns ? own_ns : most_ns;
+    int64_t *sum_ns = array_new(it->job->rank_count, sizeof *sum_ns), most_ns = sum_ns ? 0 : -1;
+    for (int32_t step = found->steps.first; sum_ns && found->is_steady && step <= found->steps.last; step++) {
+        sum_own_times(it, step);
+        for (int32_t rank = 0; rank < (int32_t)it->job->rank_count; rank++)
+            sum_ns[rank] += found->may[rank] ? beyond_peers(it, found, rank) : 0;
     }
+    for (size_t rank = 0; sum_ns && rank < it->job->rank_count; rank++)
+        most_ns = sum_ns[rank] > most_ns ? sum_ns[rank] : most_ns;
+    free(sum_ns);
     return most_ns;
 }
 
@@ -260,6 +272,8 @@ static int measure(struct explaining_network *it, const struct slow_network *fou
     if (it->replay)
         measured->gain_ns = replay_gain_of_cuts(it->replay, it->cuts);
     measured->own_ns = found->slow_links ? 0 : longest_own_ns(it, found);
+    if (measured->own_ns < 0)
+        return -1;
     const struct costly_steps steps = {found->steps.first, found->steps.last, it->cost_ns, 0};
     /* Where other steps lie between its steps, the total duration proves nothing. */
     return found->steps.period == 1 && !is_in_all_steps(it, found)
@@ -675,8 +689,10 @@ int findings_take_network(struct findings *findings, const int64_t *cost_ns, con
         .told = {array_new(edges->count + 1, 1), array_new(job->instance_count + 1, 1)},
         .longer = array_new((size_t)job->step_count + 1, sizeof *it.longer),
         .cuts = array_new(job->instance_count + 1, sizeof *it.cuts),
-        .list = array_new(job->rank_count + 1, sizeof *it.list)};
-    int is_found = it.longer && it.cuts && it.list && it.told.edges && it.told.instances ? 1 : -1;
+        .list = array_new(job->rank_count + 1, sizeof *it.list),
+        .own_ns = array_new(job->rank_count + 1, sizeof *it.own_ns)};
+    int is_found =
+        it.longer && it.cuts && it.list && it.own_ns && it.told.edges && it.told.instances ? 1 : -1;
     if (is_found > 0 && baseline->median_step_ns)
         mark_longer(&it);
     for (int i = 0; baseline->median_step_ns && i < MOST_UNITS && is_found > 0; i++)
@@ -686,5 +702,6 @@ int findings_take_network(struct findings *findings, const int64_t *cost_ns, con
     free(it.longer);
     free(it.cuts);
     free(it.list);
+    free(it.own_ns);
     return is_found < 0 ? error_no_memory(error) : 0;
 }

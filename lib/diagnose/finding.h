@@ -146,12 +146,25 @@ struct hidden_wait {
     int32_t rank;
 };
 
+/*
+ * What has nothing to compare with if it is slow in every step, and how much time it takes (uncompared.c).
+ * Means per step.
+ */
+struct uncompared {
+    int64_t network_ns; /* transfers between the only two hosts, or between all ranks; 0: less than a tenth */
+    int are_two_hosts;
+    int32_t rank;        /* the first of the host whose ranks compute longest; -1: none to tell */
+    int64_t computes_ns; /* median of the ranks of this host */
+    int64_t next_ns;     /* of the host with the next greatest median, a tenth of a step less at least */
+};
+
 struct findings {
     struct finding *items; /* owned */
     size_t count;
     size_t capacity;
     struct unexplained_hang unexplained_hang;
     struct hidden_wait hidden_wait; /* findings_take_absent */
+    struct uncompared uncompared;   /* findings_measure_uncompared */
     int is_snapshot;        /* the dumps show a running job, so that who waits for whom proves nothing */
     int64_t three_steps_ns; /* the score is certain of a rank that is late by as much in three steps; 0: not
                                known */
@@ -394,6 +407,17 @@ int hang_append_remedy(const struct unexplained_hang *hang, const struct job *jo
  */
 int hidden_wait_append_reason(const struct hidden_wait *hidden, const struct job *job, struct buffer *text);
 int hidden_wait_append_remedy(const struct job *job, struct buffer *text);
+
+/* -------------------- uncompared.c -------------------- */
+
+/* Append what cannot be determined, and why: a clause without a full stop. -1 when memory runs out. */
+int uncompared_append_network(const struct uncompared *uncompared, int64_t step_ns, struct buffer *text);
+int uncompared_append_host(const struct uncompared *uncompared, const struct job *job, struct buffer *text);
+
+#define UNCOMPARED_NETWORK_REMEDY \
+    "compare with a run that was fast (ncclprof compare), or measure the network with nccl-tests"
+#define UNCOMPARED_HOST_REMEDY \
+    "compare with a run that was fast (ncclprof compare), or exchange the two hosts"
 
 /* -------------------- longer_steps.c -------------------- */
 

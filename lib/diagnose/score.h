@@ -590,6 +590,7 @@ struct transfer_group {
     int crosses;          /* whether its members are on several hosts; -1: hosts are not known */
     double level;         /* lower quartile over steps of struct transfer_groups.ratio; NAN */
     double apart;         /* its level minus that of its sisters (compare_levels), if above 0; NAN */
+    double outlier;       /* log likelihood ratio that sisters do not differ as much; 0: not asked */
     double spread[2];     /* standard deviation of its family, of `beyond` and of `ratio` */
     struct step_set best; /* best set of steps in `beyond`; period 0: there is none */
     double tail;          /* degrees of freedom of the noise of `beyond` */

@@ -22,8 +22,13 @@
 static const double TAIL = 1;
 /* Two kinds of hypothesis: slow in a set of steps, slow in all steps. */
 enum { KINDS = 2 };
-/* Durations also depend on the members of a group, so more groups must agree than senders (LEAST_OTHERS). */
+/* From as many sisters on, a group is compared with most of them; of fewer, with the fastest. */
 enum { LEAST_OTHER_GROUPS = 3 };
+/*
+ * What is slower than its sisters in all steps needs this part of the logarithm of network_limits.times if
+ * they are alike (likelihood_apart), because slow moments do not last so long.
+ */
+static const double STEADY_PART = 0.5;
 /*
  * The least spread of the logarithm of a transfer time: clocks and kernels do not measure a short transfer
  * more exactly than this, although the same few digits may repeat in most steps.
@@ -80,29 +85,73 @@ static void measure_spread(struct transfer_groups *groups, size_t first, size_t 
             isfinite(least) && least > LEAST_SPREAD ? least : LEAST_SPREAD;
 }
 
+/* Whether the transfer of a group is that of a pair: a receiver that is late by itself makes it longer. */
+static int is_pair(const struct transfer_groups *groups, const struct transfer_group *item)
+{
+    return item->kind == TRANSFER_GROUP && groups->job->instances[item->instance].function == FUNCTION_SEND;
+}
+
+/* Of `others` sorted levels of sisters, the one to compare with. */
+static size_t level_to_compare(enum transfer_kind kind, size_t others)
+{
+    if (kind != TRANSFER_GROUP)
+        return (others - 1) / 2;
+    return others < LEAST_OTHER_GROUPS ? 0 : (others * 3 + 3) / 4 - 1;
+}
+
+/* The sums of the known levels of a family. */
+struct levels {
+    size_t count;
+    double sum;
+    double squares;
+};
+
+/* Lists them, sorted. */
+static struct levels list_levels(const struct transfer_groups *groups, size_t first, size_t end, double *list)
+{
+    struct levels levels = {0};
+    for (size_t group = first; group < end; group++) {
+        double level = groups->items[group].level;
+        if (isnan(level))
+            continue;
+        list[levels.count++] = level;
+        levels.sum += level;
+        levels.squares += level * level;
+    }
+    sort_reals(list, levels.count);
+    return levels;
+}
+
+/* The log likelihood ratio for a level that is beyond those of its sisters, given how these differ. */
+static double likelihood_apart(const struct levels *levels, double level)
+{
+    double others = (double)levels->count - 1, mean = (levels->sum - level) / others;
+    double variance = (levels->squares - level * level - others * mean * mean) / (others - 1);
+    double sigmas = (level - mean) / fmax(sqrt(fmax(variance, 0)), LEAST_SPREAD);
+    return sigmas > 0 ? others / 2 * log1p(sigmas * sigmas / (others - 1)) : 0;
+}
+
 /*
  * By how much each group of a family is slower than its sisters in all steps: its level minus the lower
  * median of theirs, if that is above 0, because groups also differ by design. As many as half of them may
  * be slow: those that cross a switch. Without network steps, minus the upper quartile: groups of ranks may
- * wait for other reasons.
+ * wait for other reasons. Of one or two sisters, minus that of the faster: it shows what the network can do.
  */
 static void compare_levels(struct transfer_groups *groups, size_t first, size_t end, double *list)
 {
-    size_t count = 0;
-    for (size_t group = first; group < end; group++)
-        if (!isnan(groups->items[group].level))
-            list[count++] = groups->items[group].level;
-    sort_reals(list, count);
+    struct levels levels = list_levels(groups, first, end, list);
+    size_t others = levels.count ? levels.count - 1 : 0;
     for (size_t group = first; group < end; group++) {
         struct transfer_group *item = &groups->items[group];
-        size_t others = count ? count - 1 : 0, middle = others ? (others - 1) / 2 : 0;
-        int is_group = item->kind == TRANSFER_GROUP;
-        if (is_group && others)
-            middle = (others * 3 + 3) / 4 - 1;
-        if (others < (is_group ? LEAST_OTHER_GROUPS : LEAST_OTHERS) || isnan(item->level))
-            item->apart = NAN;
-        else
-            item->apart = item->level - fmax(list[item->level <= list[middle] ? middle + 1 : middle], 0);
+        int is_few = item->kind == TRANSFER_GROUP && others < LEAST_OTHER_GROUPS;
+        item->apart = NAN;
+        item->outlier = 0;
+        if (others < LEAST_OTHERS || isnan(item->level) || (is_few && is_pair(groups, item)))
+            continue;
+        size_t middle = level_to_compare(item->kind, others);
+        item->apart = item->level - fmax(list[item->level <= list[middle] ? middle + 1 : middle], 0);
+        if (others >= LEAST_OTHER_GROUPS && !is_pair(groups, item))
+            item->outlier = likelihood_apart(&levels, item->level);
     }
 }
 
@@ -467,13 +516,35 @@ static int is_slow_in_all(const struct transfer_groups *groups, size_t group, co
     return 1;
 }
 
+/* By how much a group must be apart to be slow in all steps. `choices`: the groups that it is chosen from. */
+static double least_apart(const struct transfer_group *item, double choices,
+                          const struct network_limits *least)
+{
+    return log(least->times) * (item->outlier - log(choices) >= least->certainty ? STEADY_PART : 1);
+}
+
 /* Whether a group is slow enough in these steps to be told. */
 static int is_slow(const struct transfer_groups *groups, size_t group, int is_steady,
-                   const struct step_set *set, double least, double *list)
+                   const struct step_set *set, const struct network_limits *least, double *list)
 {
     if (is_steady)
-        return groups->items[group].apart >= log(least);
+        return groups->items[group].apart >=
+                   least_apart(&groups->items[group], (double)groups->count * KINDS, least) &&
+               is_slow_in_all(groups, group, set);
     return transfer_groups_middle(groups, group, 0, set, list) > 0;
+}
+
+/*
+ * Whether a group is slow enough to go with one that is slow in all steps. What makes that one slow may slow
+ * down other communicators less, where it is a smaller part of their way.
+ */
+static int goes_along(const struct transfer_groups *groups, size_t group, const struct step_set *set,
+                      const struct network_limits *least)
+{
+    const struct transfer_group *item = &groups->items[group];
+    double part = item->kind == TRANSFER_GROUP && !is_pair(groups, item) ? STEADY_PART : 1;
+    return item->apart >= least_apart(item, 1, least) * part &&
+           (part >= 1 || is_slow_in_all(groups, group, set));
 }
 
 static void keep_best(struct slow_network *best, size_t group, int is_steady, const struct step_set *set,
@@ -495,12 +566,12 @@ static int find_best(const struct transfer_groups *groups, const struct network_
     for (size_t group = 0; group < groups->count; group++) {
         const struct transfer_group *item = &groups->items[group];
         struct step_set all = steady_steps(groups, group);
-        if (is_slow(groups, group, 1, &all, least->times, list) && is_slow_in_all(groups, group, &all)) {
+        if (is_slow(groups, group, 1, &all, least, list)) {
             if (score_of(groups, group, 1, &all))
                 return -1;
             keep_best(best, group, 1, &all, certainty_of(groups, least, 1, &all, all.score));
         }
-        if (item->best.period && is_slow(groups, group, 0, &item->best, least->times, list))
+        if (item->best.period && is_slow(groups, group, 0, &item->best, least, list))
             keep_best(best, group, 0, &item->best,
                       certainty_of(groups, least, 0, &item->best, item->best.score));
     }
@@ -515,7 +586,8 @@ static int gather(const struct transfer_groups *groups, const struct network_lim
         struct step_set set = found->steps;
         found->scores[group] = 0;
         found->has[group] = 0;
-        if (!is_slow(groups, group, found->is_steady, &set, least->times, list))
+        if (found->is_steady ? !goes_along(groups, group, &set, least)
+                             : !is_slow(groups, group, 0, &set, least, list))
             continue;
         if (score_of(groups, group, found->is_steady, &set))
             return -1;

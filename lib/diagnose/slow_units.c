@@ -16,8 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A link is as slow as another if its excess is at least this part, in the same steps. */
-static const double COMMON_PART = 0.5;
+/*
+ * A link is as slow as another if its excess is at least this part, in the same steps; of what is slow in all
+ * steps, of MOST_EXCESS if the other one exceeds that: a delay of each message makes short ones many times as
+ * long, long ones hardly twice.
+ */
+static const double COMMON_PART = 0.5, MOST_EXCESS = 1;
 /*
  * What a group that is not slow says against a unit that has it. A slow link makes all that crosses it slow;
  * a communicator of the unit may use other links.
@@ -233,7 +237,7 @@ static void weigh_links(const struct choosing *it)
     double most = 0;
     for (size_t i = 0; i < it->count; i++)
         if (is_of_surest(it, &it->items[i]) && it->items[i].value > most)
-            most = it->items[i].value;
+            most = it->found->is_steady ? fmin(it->items[i].value, MOST_EXCESS) : it->items[i].value;
     for (size_t i = 0; most > 0 && i < it->count; i++)
         it->items[i].weight = it->items[i].value >= COMMON_PART * most ? 1
                               : it->items[i].value >= NOT_SLOW * most  ? 0

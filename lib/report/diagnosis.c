@@ -77,7 +77,8 @@ static int find_longer(struct search *search, struct error *error)
         findings_add_slow_drains(findings, cost_ns, job, baseline, &edges, transfers, timed, error);
     replay_release(&replay);
     failed = failed || findings_take_busiest(findings, job, baseline, options, error) ||
-             findings_take_absent(findings, job, baseline, options, error);
+             findings_take_absent(findings, job, baseline, options, error) ||
+             findings_measure_uncompared(findings, job, baseline, &edges, error);
     edges_release(&edges);
     free(cost_ns);
     return failed;
@@ -368,6 +369,33 @@ static int append_sight(const struct judgement *judgement, struct buffer *text)
            append_fault(smallest->every_step_ns, step_ns, "", "in every step\n", text);
 }
 
+/* "    Cannot be determined: whether ...\n        Next: ...\n", in text that comes from a trace in part. */
+static int append_open_question(const struct buffer *question, const char *remedy, struct buffer *text)
+{
+    return buffer_append_text(text, "    Cannot be determined: ") ||
+                   escape_terminal(text, question->data, question->length) ||
+                   buffer_printf(text, ". To find out, %s.\n", remedy)
+               ? -1
+               : 0;
+}
+
+/* Appends what would be slow in every step without showing. */
+static int append_uncompared(const struct judgement *judgement, struct buffer *text)
+{
+    const struct uncompared *uncompared = &judgement->uncompared;
+    struct buffer said = BUFFER_INIT;
+    int failed = 0;
+    if (uncompared->network_ns > 0)
+        failed = uncompared_append_network(uncompared, judgement->baseline->median_step_ns, &said) ||
+                 append_open_question(&said, UNCOMPARED_NETWORK_REMEDY, text);
+    buffer_clear(&said);
+    if (!failed && uncompared->rank >= 0)
+        failed = uncompared_append_host(uncompared, judgement->job, &said) ||
+                 append_open_question(&said, UNCOMPARED_HOST_REMEDY, text);
+    buffer_release(&said);
+    return failed ? -1 : 0;
+}
+
 /* Appends a line with what was analyzed and the smallest fault that would have been detected. */
 static int append_judged(const struct judgement *judgement, struct buffer *text)
 {
@@ -387,7 +415,7 @@ static int append_partly_judged(const struct judgement *judgement, struct buffer
                    scope_append_judged(&judgement->scope, text) ||
                    buffer_append_text(text, "\n    Not analyzed: ") ||
                    scope_append_gaps(&judgement->scope, text) || buffer_append_byte(text, '\n') ||
-                   append_sight(judgement, text)
+                   append_sight(judgement, text) || append_uncompared(judgement, text)
                ? -1
                : 0;
 }
@@ -443,5 +471,6 @@ int headline_append_verdict(const struct judgement *judgement, int names_run, st
         return append_hidden_wait(judgement, text);
     if (scope_is_partial(scope))
         return append_partly_judged(judgement, text);
-    return buffer_append_text(text, NO_PROBLEM_FOUND "\n") || append_judged(judgement, text);
+    return buffer_append_text(text, NO_PROBLEM_FOUND "\n") || append_judged(judgement, text) ||
+           append_uncompared(judgement, text);
 }

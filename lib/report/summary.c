@@ -75,6 +75,14 @@ static int tells_of_absent(const struct findings *findings, const struct job *jo
     return 0;
 }
 
+static int has_reported(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (finding_is_reported(&findings->items[i]))
+            return 1;
+    return 0;
+}
+
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
                    struct findings *findings, const struct diagnose_options *options)
 {
@@ -91,6 +99,10 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
     if (judgement->scope.blindness == BLIND_NOT && !judgement->unexplained_hang.is_known &&
         !tells_of_absent(findings, job))
         judgement->hidden_wait = findings->hidden_wait;
+    judgement->uncompared.rank = -1;
+    if (judgement->scope.blindness == BLIND_NOT && !judgement->unexplained_hang.is_known &&
+        !judgement->hidden_wait.step_ns && !has_reported(findings))
+        judgement->uncompared = findings->uncompared;
     return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
                    longer_steps_account(&judgement->longer, job, baseline, findings, options) ||
                    smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
@@ -185,6 +197,23 @@ static int add_unexplained(const struct judgement *judgement, struct buffer *jso
     return 0;
 }
 
+/* What would be slow in every step without showing. */
+static int add_uncompared(const struct judgement *judgement, struct buffer *json)
+{
+    const struct uncompared *uncompared = &judgement->uncompared;
+    struct buffer reason = BUFFER_INIT;
+    int failed = 0;
+    if (uncompared->network_ns > 0)
+        failed = uncompared_append_network(uncompared, judgement->baseline->median_step_ns, &reason) ||
+                 add_undetermined(judgement, reason.data, UNCOMPARED_NETWORK_REMEDY, NULL, json);
+    buffer_clear(&reason);
+    if (!failed && uncompared->rank >= 0)
+        failed = uncompared_append_host(uncompared, judgement->job, &reason) ||
+                 add_undetermined(judgement, reason.data, UNCOMPARED_HOST_REMEDY, NULL, json);
+    buffer_release(&reason);
+    return failed;
+}
+
 int summary_add_run(struct summary *summary, const struct judgement *judgement)
 {
     const struct scope *scope = &judgement->scope;
@@ -211,7 +240,8 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
     summary->hidden_ns += judgement->longer.hidden_ns;
     summary->is_open |= is_open;
     if ((is_open && add_open(judgement, &summary->undetermined)) ||
-        add_unexplained(judgement, &summary->undetermined))
+        add_unexplained(judgement, &summary->undetermined) ||
+        add_uncompared(judgement, &summary->undetermined))
         return -1;
     return longer_steps_add_json(&judgement->longer, judgement->job, &summary->longer);
 }

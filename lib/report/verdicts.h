@@ -71,6 +71,7 @@ struct judgement {
     int32_t stopped_step;                     /* step in which the job hangs; -1: none */
     struct unexplained_hang unexplained_hang; /* not known if a finding names the culprit */
     struct hidden_wait hidden_wait;           /* none if a finding names a rank without a trace */
+    struct uncompared uncompared;             /* none if there are findings */
 };
 
 /* Wait time summed over all ranks that recorded something; TIME_UNKNOWN. */

@@ -336,5 +336,46 @@ class Silence(Case):
                 self.assertEqual(sure, [(3, "compute")], (seed, key))
 
 
+    def uncompared(self, options):
+        """The reasons why an all-clear does not hold, which have no cost."""
+        self.store.unlink(missing_ok=True)
+        files, _ = self.simulate(options)
+        self.run_program("ingest", "-q", *files)
+        report, lines = self.diagnose(0)
+        self.assertEqual(lines[0], "no problem found")
+        said = " ".join(" ".join(lines).split())
+        parts = [part for part in report["summary"]["undetermined"] if part["us"] is None]
+        for part in parts:
+            self.assertIn(f"Cannot be determined: {part['reason']}. To find out, {part['remedy']}.", said)
+        self.assertEqual(said.count("Cannot be determined"), len(parts))
+        return [part["reason"] for part in parts]
+
+    def test_a_network_that_all_transfers_share(self):
+        """A switch between the only two hosts that is slow from the first step on looks like a network by design."""
+        two_hosts = "--shape fsdp --ranks 8 --per-node 4 --layers 2 --steps 16 --seed 19 --dialect kineto "
+        took = []
+        for fault in ("", "--fault switch:0-3:0:15:200:*"):
+            (reason,) = self.uncompared(two_hosts + fault)
+            found = re.fullmatch(r"whether the network between the two hosts is slow in every step: transfers over it take ([0-9.]+) ms "
+                                 r"\(\d+ % of the median step\), and no other hosts show what is usual", reason)
+            took.append(float(found[1]))
+        self.assertGreater(took[1], 2 * took[0])
+        # Of four hosts, the operations of all ranks have no sisters; those of one host use no network.
+        (reason,) = self.uncompared(two_hosts.replace("--per-node 4", "--per-node 2"))
+        self.assertIn("operations of all ranks take", reason)
+        self.assertEqual(self.uncompared(two_hosts.replace("--per-node 4", "--per-node 8")), [])
+        # The data-parallel groups are sisters, and few data are reduced by all ranks.
+        self.assertEqual(self.uncompared("--shape 3d --ranks 16 --per-node 4 --tp 4 --dp 4 --pp 1 --layers 3 --steps 16 --seed 20 "
+                                         "--dialect kineto"), [])
+
+    def test_a_host_that_is_a_stage(self):
+        """Nothing else does the work of its GPUs, which may be slow or have more of it."""
+        stages = "--shape 1f1b --ranks 8 --per-node 4 --tp 2 --dp 2 --pp 2 --microbatches 4 --layers 2 --steps 16 --dialect kineto --seed 21 "
+        reasons = self.uncompared(stages + "--fault throttle:node1:0:15:40:*")
+        self.assertRegex(reasons[-1], r"^whether the host of rank 4 is slow in every step: its ranks compute [0-9.]+ ms per step, those of "
+                                      r"the next host [0-9.]+ ms, and no other host does the same work$")
+        self.assertFalse([reason for reason in self.uncompared(stages) if "host of rank" in reason])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -18,6 +18,8 @@ LATE = "checkpoint:12:2:23/3:30%:*"
 SHARDED = "--shape fsdp --ranks 8 --per-node 4 --layers 3 --steps 20 --network-gbs 40 --nvlink-gbs 300 --seed 11 "
 EXPERTS = ("--shape moe --ranks 8 --per-node 4 --layers 2 --steps 20 --compute 2 --network-gbs 25 --nvlink-gbs 200 --seed 74 "
            "--dialect inspector-2.30 ")
+# Six shards on each of two hosts; each shard is replicated on the other host.
+REPLICATED = "--shape hsdp --ranks 12 --per-node 6 --layers 2 --steps 20 --network-gbs 25 --nvlink-gbs 200 --seed 8 --dialect kineto "
 
 
 class SlowGroups(Case):
@@ -86,6 +88,35 @@ class SlowGroups(Case):
         (finding,), _ = self.findings(f"{TENSOR} --dialect kineto --fault edge:5>6:7:19:60%:*")
         self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", [4, 5, 6, 7]))
         self.assertEqual((finding["first_step"], finding["last_step"]), (7, 19))
+
+    def test_a_rank_whose_links_are_slow_in_all_steps(self):
+        """Its tensor-parallel group and its data-parallel group are slower than their sisters, which are alike."""
+        options = "--shape 3d --ranks 16 --per-node 4 --tp 2 --dp 4 --pp 2 --microbatches 2 --layers 2 --steps 22 --seed 90 --dialect kineto"
+        (finding,), _ = self.findings(f"{options} --network-gbs 25 --nvlink-gbs 200 --fault links:11:0:21:400:*")
+        self.assertEqual((finding["kind"], finding["rank"], finding["candidates"]), ("network", 11, []))
+        self.assertEqual((finding["first_step"], finding["last_step"]), (1, 21))
+
+    def test_a_receiver_with_short_and_long_messages(self):
+        """The same delay makes its short messages many times as long, its long ones less than twice."""
+        options = "--shape 3d --ranks 8 --per-node 4 --layers 2 --steps 22 --seed 78 --tp 2 --dp 4 --pp 1 --microbatches 1 --dialect chrome-v7"
+        (finding,), (planted,) = self.findings(f"{options} --fault receive:4:0:21:30%:*")
+        self.assertEqual((finding["kind"], finding["rank"], finding["candidates"]), ("network", 4, []))
+        self.assertIn("data sent to rank 4 arrives slowly", self.run_program("diagnose").verdict)
+        self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.3)
+
+    def test_a_pair_between_stages_that_differ(self):
+        """Ranks of a stage do not compute between the same operations; in sum they compute as long as the others."""
+        options = ("--shape 1f1b --ranks 16 --per-node 8 --layers 2 --steps 20 --seed 13 --tp 2 --dp 2 --pp 4 --microbatches 6 "
+                   "--network-gbs 25 --nvlink-gbs 200 --sync-lag 1 --dialect kineto")
+        (finding,), _ = self.findings(f"{options} --fault net:8:0:19:50%:*")
+        self.assertEqual((finding["kind"], finding["confidence"], finding["candidates"]), ("network", "medium", [4, 8]))
+
+    def test_two_groups_of_two_hosts(self):
+        """Of two groups that do the same on two hosts, the faster one shows what is possible. Rank 7 is also in a slow pair."""
+        (finding,), (planted,) = self.findings(f"{REPLICATED} --fault links:7:0:19:200:*")
+        self.assertEqual((finding["kind"], finding["rank"], finding["candidates"]), ("network", 7, []))
+        self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.5)
+        self.assertEqual(self.findings(REPLICATED)[0], [])
 
     def test_one_group_of_all_ranks(self):
         """Transfers are slow; without network steps and without sisters, any rank may be at fault."""
