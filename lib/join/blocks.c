@@ -138,6 +138,7 @@ static int find_issue(struct operation_rows *rows, struct error *error)
     uint8_t unknown[BLOCK_ROWS];
     memset(unknown, 1, reader->count);
     memset(rows->issued_ns, 0, reader->count * sizeof *rows->issued_ns);
+    memset(rows->at_end, 0, reader->count);
     for (size_t at = 0; at < sizeof columns / sizeof *columns && memchr(unknown, 1, reader->count); at++) {
         if (stored_block_unpack(reader, rows->block_id, &columns[at], 1, error))
             return -1;
@@ -145,9 +146,11 @@ static int find_issue(struct operation_rows *rows, struct error *error)
         if (!memchr(absent, 0, reader->count))
             continue;
         for (size_t i = 0; i < reader->count; i++) {
-            rows->issued_ns[i] =
-                unknown[i] && !absent[i] ? reader->values[columns[at]][i] : rows->issued_ns[i];
-            unknown[i] &= absent[i];
+            if (!unknown[i] || absent[i])
+                continue;
+            rows->issued_ns[i] = reader->values[columns[at]][i];
+            rows->at_end[i] = columns[at] == OPERATION_DEVICE_END;
+            unknown[i] = 0;
         }
     }
     return 0;
