@@ -79,6 +79,7 @@ struct job_drafts {
     int64_t *free_ns;      /* when its stream became free: end_ns, or later if its GPU took data until then */
     int64_t *durations_ns; /* recorded duration of an operation whose start is unknown; TIME_UNKNOWN */
     int64_t *stamps_ns;    /* when the record of such an operation was dumped, after its end; TIME_UNKNOWN */
+    int64_t *numbers;      /* its rank's own number of such a send or receive; COUNT_UNKNOWN */
     int64_t *noticed_ns;   /* host clock minus GPU clock when the host noticed its start; TIME_UNKNOWN */
     struct job_notice *notices;
     struct job_sent *sent; /* not per operation: one per proxy operation that sends */
@@ -513,6 +514,7 @@ struct loader {
     size_t source_capacity;
     size_t duration_capacity;
     size_t stamp_capacity;
+    size_t number_capacity;
     size_t noticed_capacity;
     size_t notice_capacity;
     size_t stream_capacity;
