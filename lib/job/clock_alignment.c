@@ -37,7 +37,8 @@ static int name_clock(struct clock_reader *reader, struct job_rank *rank, struct
     if (boot) {
         number = intern_put(&reader->names, boot, strlen(boot));
         rank->clock_offset_ns = statement_integer(statement, 2);
-    } else if (host && *host && rank->first_issued_ns >= EPOCH_TIMES_NS) {
+    } else if (host && *host &&
+               (rank->first_issued_ns >= EPOCH_TIMES_NS || rank->first_dump_ns >= EPOCH_TIMES_NS)) {
         number = intern_put(&reader->names, host, strlen(host));
     } else {
         return 0;

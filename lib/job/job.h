@@ -179,6 +179,7 @@ struct job_rank {
                            or one per operation if the run is loaded in excerpts or clock_drift is not 0 */
     double clock_drift; /* by how much the host clock gains on the GPU's, per unit of time; 0: by little */
     int64_t first_issued_ns; /* first call, on the host's clock; 0: unknown */
+    int64_t first_dump_ns;   /* first dump of an operation, on the same clock; 0: unknown */
     int32_t clock;           /* ranks with the same number share a host clock */
     enum clock_method clock_method;
     int64_t clock_offset_ns;      /* converts the host clock to the run's common time, at clock_origin_ns */
