@@ -8,6 +8,7 @@
 #include "model/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Records that one dump writes have stamps some microseconds apart. No dump follows another this soon. */
 static const int64_t ONE_DUMP_NS = 50000;
@@ -64,11 +65,58 @@ static double step_length(const struct job *job, const struct job_rank *rank)
     return last > first ? (double)(last_ns - first_ns) / (last - first) : 0;
 }
 
+/* The stamp of another member of a collective on the same host; TIME_UNKNOWN: there is none. */
+static int64_t stamp_beside(const struct job *job, const struct job_rank *rank, size_t at)
+{
+    const struct job_instance *instance = &job->instances[job->operations[at].instance];
+    if (!rank->facts.host || !function_is_full_exchange(instance->function))
+        return TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        size_t other = (size_t)job_member_at(job, instance, i);
+        const struct job_rank *of = &job->ranks[job->operations[other].rank];
+        if (of != rank && of->facts.host && !strcmp(of->facts.host, rank->facts.host))
+            return stamp_of(job, other);
+    }
+    return TIME_UNKNOWN;
+}
+
+/*
+ * Two members of a collective on one host end it at nearly the same time, and each is dumped at most one
+ * interval later. Lists the differences of their stamps. Returns their number.
+ */
+static size_t list_differences(const struct job *job, const struct job_rank *rank, int64_t *differences)
+{
+    size_t count = 0;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        int64_t other_ns = stamp_of(job, i) == TIME_UNKNOWN ? TIME_UNKNOWN : stamp_beside(job, rank, i);
+        if (other_ns != TIME_UNKNOWN)
+            differences[count++] = llabs(stamp_of(job, i) - other_ns);
+    }
+    return count;
+}
+
+/*
+ * The differences of two evenly distributed times within an interval: two thirds of it is their quantile
+ * NEARLY_ALL. If fewer than FEWEST are known, it tells nothing.
+ */
+static const double NEARLY_ALL = 0.89, PART_OF_INTERVAL = 2.0 / 3;
+enum { FEWEST = 20 };
+
+static int64_t dump_interval(const struct job *job, const struct job_rank *rank, int64_t *list)
+{
+    size_t count = list_distances(job, rank, list);
+    int64_t interval_ns = count ? pick_quantile(list, count, BUSY) : 0;
+    count = list_differences(job, rank, list);
+    if (count < FEWEST)
+        return interval_ns;
+    int64_t by_members_ns = (int64_t)((double)pick_quantile(list, count, NEARLY_ALL) / PART_OF_INTERVAL);
+    return by_members_ns < interval_ns ? by_members_ns : interval_ns;
+}
+
 int job_measure_dumps(const struct job *job, struct job_rank *rank)
 {
     int64_t *distances = job->drafts.stamps_ns ? array_new(rank->count, sizeof *distances) : NULL;
-    size_t count = distances ? list_distances(job, rank, distances) : 0;
-    rank->dump_interval_ns = count ? pick_quantile(distances, count, BUSY) : 0;
+    rank->dump_interval_ns = distances ? dump_interval(job, rank, distances) : 0;
     if ((double)rank->dump_interval_ns * DUMPS_OF_STEP > step_length(job, rank))
         rank->dump_interval_ns = 0;
     free(distances);
