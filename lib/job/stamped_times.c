@@ -208,3 +208,47 @@ void job_delay_stamped(struct job *job, const struct job_rank *rank, size_t head
         for (size_t i = head; i < end; i++)
             put_start(job, i, least_ns);
 }
+
+/* The median of the ranks' dump intervals, which one setting gives to all; 0: none is known. */
+static int64_t usual_interval(const struct job *job, int64_t *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].dump_interval_ns)
+            list[count++] = job->ranks[i].dump_interval_ns;
+    return count ? median_of(list, count) : 0;
+}
+
+/*
+ * How much later than one interval after its end an operation was dumped, at least; -1: nothing shows it. Only
+ * the next operation of its stream tells that it was over before the dump, if that began soon.
+ */
+static int64_t dump_lag(const struct job *job, size_t at, int64_t next_ns, int64_t interval_ns)
+{
+    int64_t stamp_ns = stamp_of(job, at), end_ns = job->operations[at].end_ns;
+    if (!job->operations[at].stamped || next_ns == TIME_UNKNOWN || next_ns > stamp_ns + JOB_SLICE_NS)
+        return -1;
+    int64_t lag_ns = stamp_ns - interval_ns - end_ns;
+    return lag_ns > 0 ? lag_ns : 0;
+}
+
+int job_note_dump_lags(struct job *job)
+{
+    int64_t *next = job_next_starts(job), *list = array_new(job->rank_count, sizeof *list);
+    struct job_notice *notices = array_new(job->operation_count, sizeof *notices);
+    int64_t interval_ns = list ? usual_interval(job, list) : 0;
+    int failed = !next || !list || !notices;
+    for (size_t i = 0; !failed && i < job->operation_count; i++) {
+        int64_t lag_ns = interval_ns ? dump_lag(job, i, next[i], interval_ns) : -1;
+        int64_t delay_ns = job_delay(job, &job->operations[i]);
+        notices[i] = (struct job_notice){TIME_UNKNOWN, lag_ns < 0 ? TIME_UNKNOWN : delay_ns + lag_ns};
+    }
+    free(next);
+    free(list);
+    if (failed) {
+        free(notices);
+        return -1;
+    }
+    job->drafts.notices = notices;
+    return job_sum_notices(job);
+}

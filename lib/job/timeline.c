@@ -562,7 +562,8 @@ int job_build_timelines(struct job *job, struct error *error)
 {
     if (map_and_chain(job))
         return error_no_memory(error);
-    int failed = for_ranks(job, infer_ranks), mended, estimated;
+    int failed = for_ranks(job, infer_ranks) || (job->drafts.stamps_ns && job_note_dump_lags(job)), mended,
+        estimated;
     drop(&job->drafts.durations_ns);
     drop(&job->drafts.stamps_ns);
     for (size_t i = 0; i < job->operation_count; i++)
