@@ -626,8 +626,9 @@ static int append_evidence(struct late_search *it, struct finding *finding)
     figures_add_time(&finding->figures, "notice_us_mean", finding->notice_ns);
     figures_add_time(&finding->figures, "notice_us_mean_others", others_ns);
     int of_dumps = !job_records_calls(it->job, finding->rank);
-    if (buffer_append_text(text, of_dumps ? "The recorder's thread dumped finished operations "
-                                          : "NCCL's proxy threads noticed that a kernel had started or stopped ") ||
+    if (buffer_append_text(text,
+                           of_dumps ? "The recorder's thread dumped finished operations "
+                                    : "NCCL's proxy threads noticed that a kernel had started or stopped ") ||
         text_time(text, finding->notice_ns) || buffer_append_text(text, " late on average (other ranks ") ||
         text_time(text, others_ns) ||
         buffer_append_text(text, it->job->traffic_count ? "), also while nothing was sent" : ")"))

@@ -23,7 +23,6 @@ static int64_t issue_of(const struct job *job, size_t i)
     return issued_ns == TIME_UNKNOWN && job->drafts.stamps_ns ? job->drafts.stamps_ns[i] : issued_ns;
 }
 
-
 /* Sets the index of the first operation and the number of operations of each rank. */
 static void count_ranks(struct job *job)
 {

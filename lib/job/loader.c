@@ -362,8 +362,8 @@ static int take_more(struct loader *loader, size_t at, const struct stored_opera
     if (take_initial_sync(loader, at, recorded) || take_call(loader, at, stored) ||
         take_busy(loader, at, recorded->gpu_busy_ns) || take_duration(loader, at, recorded) ||
         take_stamp(loader, at, recorded) || take_own_number(loader, at, recorded) ||
-        take_noticed(loader, at, kernel->noticed_late_ns) ||
-        take_notice(loader, at, kernel->notice) || take_stream(loader, at, recorded->stream))
+        take_noticed(loader, at, kernel->noticed_late_ns) || take_notice(loader, at, kernel->notice) ||
+        take_stream(loader, at, recorded->stream))
         return error_no_memory(error);
     return take_source(loader, at, recorded->source, error);
 }

@@ -220,8 +220,8 @@ static int64_t usual_interval(const struct job *job, int64_t *list)
 }
 
 /*
- * How much later than one interval after its end an operation was dumped, at least; -1: nothing shows it. Only
- * the next operation of its stream tells that it was over before the dump, if that began soon.
+ * How much later than one interval after its end an operation was dumped, at least; -1: nothing shows it.
+ * Only the next operation of its stream tells that it was over before the dump, if that began soon.
  */
 static int64_t dump_lag(const struct job *job, size_t at, int64_t next_ns, int64_t interval_ns)
 {

@@ -195,7 +195,8 @@ static size_t first_of_steps(const int64_t *gaps, size_t count, int64_t least, s
     return kept < EVEN_STEPS || even * EVEN_OF < (kept - 1) * EVEN ? 0 : first;
 }
 
-/* The median of the gaps before every `distance`-th cycle, from `place` on; the very first has none before it. */
+/* The median of the gaps before every `distance`-th cycle, from `place` on; the very first has none before
+ * it. */
 static int64_t usual_gap_of_place(const int64_t *gaps, size_t count, size_t place, size_t distance,
                                   int64_t *list)
 {
@@ -209,8 +210,8 @@ static int64_t usual_gap_of_place(const int64_t *gaps, size_t count, size_t plac
 enum { MOST_PARTS = 16 };
 
 /*
- * If single gaps are out of line, as in a warm-up or with a fault, gaps may still be long at one place in every
- * so many cycles. Returns the place of that, and sets the distance; 0: there is none.
+ * If single gaps are out of line, as in a warm-up or with a fault, gaps may still be long at one place in
+ * every so many cycles. Returns the place of that, and sets the distance; 0: there is none.
  */
 static size_t first_by_places(const int64_t *gaps, size_t count, size_t *distance, int64_t *list)
 {

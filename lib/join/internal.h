@@ -218,7 +218,7 @@ struct operation_rows {
     uint16_t order[BLOCK_ROWS]; /* rows in the order in which their operations were issued */
     int64_t issued_ns[BLOCK_ROWS];
     uint8_t at_end[BLOCK_ROWS]; /* whether that is its end */
-    size_t next; /* index into order[] */
+    size_t next;                /* index into order[] */
     struct joined_row joined[BLOCK_ROWS];
 };
 

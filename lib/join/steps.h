@@ -124,8 +124,8 @@ int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t ra
                       int *more, size_t *by_filter, struct error *error);
 
 /*
- * The time since the operation before was issued, at `before_ns`. Where only ends are known, the time since the
- * end of that one, without the operation itself.
+ * The time since the operation before was issued, at `before_ns`. Where only ends are known, the time since
+ * the end of that one, without the operation itself.
  */
 int64_t issued_gap(const struct issued_operation *issued, int64_t before_ns);
 
@@ -199,7 +199,7 @@ struct recurrence {
     int32_t *communicators;   /* of a collective; -1: a send or receive */
     unsigned char *is_small;  /* few bytes: a loss, a norm, a barrier */
     unsigned char *is_shared; /* a collective on a communicator of all ranks */
-    int64_t *gaps_ns; /* idle time before each, as far as it is known: issued_gap() */
+    int64_t *gaps_ns;         /* idle time before each, as far as it is known: issued_gap() */
     size_t count;
 };
 
@@ -219,8 +219,8 @@ struct recurrence {
 int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t *found);
 
 /*
- * The time since the operation before was issued, at `before_ns`. Where only ends are known, the time since the
- * end of that one, without the operation itself.
+ * The time since the operation before was issued, at `before_ns`. Where only ends are known, the time since
+ * the end of that one, without the operation itself.
  */
 int64_t issued_gap(const struct issued_operation *issued, int64_t before_ns);
 
