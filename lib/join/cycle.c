@@ -206,8 +206,8 @@ static int64_t usual_gap_of_place(const int64_t *gaps, size_t count, size_t plac
     return median_of(list, listed);
 }
 
-/* How many cycles may be a step where only the usual gaps tell it. */
-enum { MOST_PARTS = 16 };
+/* How many cycles may be a step where only the usual gaps tell it, and how many steps show these. */
+enum { MOST_PARTS = 16, STEPS_FOR_USUAL = 6 };
 
 /*
  * If single gaps are out of line, as in a warm-up or with a fault, gaps may still be long at one place in
@@ -215,7 +215,7 @@ enum { MOST_PARTS = 16 };
  */
 static size_t first_by_places(const int64_t *gaps, size_t count, size_t *distance, int64_t *list)
 {
-    for (size_t parts = 2; parts <= MOST_PARTS && parts * (EVEN_STEPS + 1) <= count; parts++) {
+    for (size_t parts = 2; parts <= MOST_PARTS && parts * STEPS_FOR_USUAL <= count; parts++) {
         int64_t longest = 0, next = 0;
         size_t first = 0;
         for (size_t place = 0; place < parts; place++) {
