@@ -514,12 +514,9 @@ struct loader {
     size_t busy_capacity;
     size_t source_capacity;
     size_t duration_capacity;
-    size_t stamp_capacity;
-    size_t number_capacity;
-    size_t noticed_capacity;
-    size_t notice_capacity;
-    size_t stream_capacity;
-    size_t stream_id_capacity;
+    size_t stamp_capacity, number_capacity;
+    size_t noticed_capacity, notice_capacity;
+    size_t stream_capacity, stream_id_capacity;
     struct map stream_numbers; /* stream -> index in stream_ids */
     int32_t latest_stream;     /* the stream that was looked up last */
     size_t call_capacity;
