@@ -615,6 +615,7 @@ static void ask(const struct late_search *it, struct finding *finding)
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, certainty);
     finding_ask(findings, finding, RULE_WORTH, worth);
     finding_ask(findings, finding, RULE_WORTH_SURE, worth);
+    finding_ask(findings, finding, RULE_ESTIMATED, !job_records_calls(it->job, finding->rank));
     finding_ask_record(findings, finding, it->job, it->baseline);
 }
 
@@ -624,7 +625,10 @@ static int append_evidence(struct late_search *it, struct finding *finding)
     int64_t others_ns = (int64_t)notice_of(it, 1);
     figures_add_time(&finding->figures, "notice_us_mean", finding->notice_ns);
     figures_add_time(&finding->figures, "notice_us_mean_others", others_ns);
-    if (buffer_append_text(text, "NCCL's proxy threads noticed that a kernel had started or stopped ") ||
+    int of_dumps = !job_records_calls(it->job, finding->rank);
+    if (buffer_append_text(text,
+                           of_dumps ? "The recorder's thread dumped finished operations "
+                                    : "NCCL's proxy threads noticed that a kernel had started or stopped ") ||
         text_time(text, finding->notice_ns) || buffer_append_text(text, " late on average (other ranks ") ||
         text_time(text, others_ns) ||
         buffer_append_text(text, it->job->traffic_count ? "), also while nothing was sent" : ")"))

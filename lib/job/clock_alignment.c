@@ -37,7 +37,8 @@ static int name_clock(struct clock_reader *reader, struct job_rank *rank, struct
     if (boot) {
         number = intern_put(&reader->names, boot, strlen(boot));
         rank->clock_offset_ns = statement_integer(statement, 2);
-    } else if (host && *host && rank->first_issued_ns >= EPOCH_TIMES_NS) {
+    } else if (host && *host &&
+               (rank->first_issued_ns >= EPOCH_TIMES_NS || rank->first_dump_ns >= EPOCH_TIMES_NS)) {
         number = intern_put(&reader->names, host, strlen(host));
     } else {
         return 0;
@@ -105,15 +106,21 @@ static int64_t left_at(const struct job_operation *operation, int64_t free_ns, i
     return operation->end_ns != TIME_UNKNOWN && free_ns > operation->end_ns ? free_ns : next_start_ns;
 }
 
-static int meets(const struct job *job, const struct job_instance *instance, const int64_t *left)
+/* When each operation had come and left; `earliest_ns` of stamped ones, which are not used if it is NULL. */
+struct presence {
+    const int64_t *earliest_ns; /* [operation] */
+    const int64_t *left_ns;     /* [operation] */
+};
+
+static int meets(const struct job *job, const struct job_instance *instance, const struct presence *presence)
 {
     if (!function_is_full_exchange(instance->function) || instance->members < 2)
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         /* A stamped member may have come before its start. */
-        if (member->start_ns == TIME_UNKNOWN || member->stamped ||
-            left[member - job->operations] == TIME_UNKNOWN)
+        if (member->start_ns == TIME_UNKNOWN || (member->stamped && !presence->earliest_ns) ||
+            presence->left_ns[member - job->operations] == TIME_UNKNOWN)
             return 0;
     }
     return 1;
@@ -125,26 +132,27 @@ static int stops_with_others(const struct job_operation *operation)
     return operation->ends == ENDS_BY_KERNEL && !operation->is_tree && !operation->may_be_tree;
 }
 
-static void add_meeting(const struct job *job, const struct job_instance *instance, const int64_t *left,
-                        struct meetings *meetings)
+/* Times in whole microseconds, one of the start and one of the duration, are too early by up to this. */
+static const int64_t ROUNDED_NS = 2000;
+
+static void add_meeting(const struct job *job, const struct job_instance *instance,
+                        const struct presence *presence, struct meetings *meetings)
 {
     struct align_meeting *meeting = &meetings->items[meetings->count++];
     *meeting = (struct align_meeting){.first = meetings->visit_count, .count = (size_t)instance->members};
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         const struct job_rank *rank = &job->ranks[member->rank];
-        int64_t delay_ns = job_delay(job, member);
+        int64_t offset_ns = job_delay(job, member) + rank->clock_offset_ns;
+        size_t at = (size_t)(member - job->operations);
         meetings->visits[meetings->visit_count++] = (struct align_visit){
             .clock = rank->clock,
-            .come_ns = member->start_ns + delay_ns + rank->clock_offset_ns,
-            .leave_ns = left[member - job->operations] + delay_ns + rank->clock_offset_ns,
-            .stop_ns = member->end_ns + delay_ns + rank->clock_offset_ns,
+            .come_ns = (member->stamped ? presence->earliest_ns[at] : member->start_ns) + offset_ns,
+            .leave_ns = presence->left_ns[at] + offset_ns + (member->stamped ? ROUNDED_NS : 0),
+            .stop_ns = member->end_ns + offset_ns,
             .has_stop = stops_with_others(member)};
     }
 }
-
-/* Times in whole microseconds, one of the start and one of the duration, are too early by up to this. */
-static const int64_t ROUNDED_NS = 2000;
 
 /*
  * Adds that a receive between two hosts was not over before its send began, if both are placed by stamps,
@@ -236,9 +244,10 @@ static int gather_meetings(const struct job *job, enum by_stamps by_stamps, stru
     meetings->visits = array_new(job->operation_count, sizeof *meetings->visits);
     meetings->items = array_new(job->instance_count, sizeof *meetings->items);
     int failed = !left || (by_stamps && !earliest) || !meetings->visits || !meetings->items;
+    const struct presence presence = {earliest, left};
     for (size_t i = 0; !failed && i < job->instance_count; i++)
-        if (meets(job, &job->instances[i], left))
-            add_meeting(job, &job->instances[i], left, meetings);
+        if (meets(job, &job->instances[i], &presence))
+            add_meeting(job, &job->instances[i], &presence, meetings);
     for (size_t i = 0; !failed && by_stamps && i < job->instance_count; i++)
         add_pair(job, &job->instances[i], earliest, meetings);
     free(left);

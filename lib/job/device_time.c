@@ -297,6 +297,14 @@ static int find_drift(const struct job *job, const struct job_rank *rank, struct
     return check_drift(job, rank, delays);
 }
 
+static int64_t first_dump_ns(const struct job *job, const struct job_rank *rank)
+{
+    for (size_t i = rank->first; job->drafts.stamps_ns && i < rank->first + rank->count; i++)
+        if (job->drafts.stamps_ns[i] != TIME_UNKNOWN)
+            return job->drafts.stamps_ns[i];
+    return 0;
+}
+
 int job_map_rank(struct job *job, struct job_rank *rank)
 {
     struct host_delays delays = {0};
@@ -314,6 +322,7 @@ int job_map_rank(struct job *job, struct job_rank *rank)
     while (first < end && job->drafts.issued_ns[first] == TIME_UNKNOWN)
         first++;
     rank->first_issued_ns = first < end ? job->drafts.issued_ns[first] : 0;
+    rank->first_dump_ns = first_dump_ns(job, rank);
     for (size_t i = rank->first; i < end; i++)
         map_operation(job, i);
     return 0;

@@ -221,6 +221,13 @@ int job_place_by_stamps(struct job *job, const struct job_rank *rank);
  */
 void job_delay_stamped(struct job *job, const struct job_rank *rank, size_t head);
 
+/*
+ * Adds how late the recorder's threads dumped such operations to job->services, as notices (job_sum_notices):
+ * these threads lack a core when the others of their process do. Call it when the operations have times.
+ * Returns -1 when out of memory.
+ */
+int job_note_dump_lags(struct job *job);
+
 /* -------------------- early_stops.c -------------------- */
 
 /*

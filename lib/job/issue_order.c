@@ -18,7 +18,9 @@
 static int64_t issue_of(const struct job *job, size_t i)
 {
     int64_t issued_ns = job->drafts.issued_ns[i];
-    return issued_ns != TIME_UNKNOWN ? issued_ns : job->operations[i].start_ns;
+    if (issued_ns == TIME_UNKNOWN)
+        issued_ns = job->operations[i].start_ns;
+    return issued_ns == TIME_UNKNOWN && job->drafts.stamps_ns ? job->drafts.stamps_ns[i] : issued_ns;
 }
 
 /* Sets the index of the first operation and the number of operations of each rank. */
@@ -53,6 +55,7 @@ struct laid {
     int64_t gpu_busy_ns;
     int64_t duration_ns;
     int64_t stamp_ns;
+    int64_t number;
     int64_t noticed_ns;
     struct job_notice notice;
     int32_t stream;
@@ -68,6 +71,7 @@ static struct laid take(const struct job *job, size_t at)
                          job->gpu_busy_ns ? job->gpu_busy_ns[at] : 0,
                          job->drafts.durations_ns ? job->drafts.durations_ns[at] : 0,
                          job->drafts.stamps_ns ? job->drafts.stamps_ns[at] : 0,
+                         job->drafts.numbers ? job->drafts.numbers[at] : 0,
                          job->drafts.noticed_ns ? job->drafts.noticed_ns[at] : 0,
                          job->drafts.notices ? job->drafts.notices[at] : (struct job_notice){0, 0},
                          job->drafts.streams ? job->drafts.streams[at] : 0,
@@ -87,6 +91,8 @@ static void put(struct job *job, size_t at, const struct laid *laid)
         job->drafts.durations_ns[at] = laid->duration_ns;
     if (job->drafts.stamps_ns)
         job->drafts.stamps_ns[at] = laid->stamp_ns;
+    if (job->drafts.numbers)
+        job->drafts.numbers[at] = laid->number;
     if (job->drafts.noticed_ns)
         job->drafts.noticed_ns[at] = laid->noticed_ns;
     if (job->drafts.notices)
@@ -120,10 +126,20 @@ static void move(struct job *job, const int32_t *order, uint8_t *moved)
 /* An operation of a group call with its sort keys. */
 struct grouped {
     struct sort_entry place;
+    int64_t number; /* of a send or receive without times */
     int32_t communicator;
     int32_t function;
     int32_t peer;
 };
+
+static struct grouped grouped_of(const struct job *job, struct sort_entry issued)
+{
+    const struct job_operation *operation = &job->operations[issued.index];
+    const struct job_instance *instance = &job->instances[operation->instance];
+    return (struct grouped){issued, job->drafts.numbers ? job->drafts.numbers[issued.index] : COUNT_UNKNOWN,
+                            operation->communicator, (int32_t)operation->function,
+                            operation->function == FUNCTION_SEND ? instance->receiver : instance->sender};
+}
 
 static int by_peer(const void *a, const void *b)
 {
@@ -137,13 +153,8 @@ static int by_peer(const void *a, const void *b)
 
 static void order_group(const struct job *job, struct sort_entry *issued, size_t count, struct grouped *list)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct job_operation *operation = &job->operations[issued[i].index];
-        const struct job_instance *instance = &job->instances[operation->instance];
-        list[i] =
-            (struct grouped){issued[i], operation->communicator, (int32_t)operation->function,
-                             operation->function == FUNCTION_SEND ? instance->receiver : instance->sender};
-    }
+    for (size_t i = 0; i < count; i++)
+        list[i] = grouped_of(job, issued[i]);
     array_sort(list, count, sizeof *list, by_peer);
     for (size_t i = 0; i < count; i++)
         issued[i] = list[i].place;
@@ -163,6 +174,61 @@ static void order_groups(const struct job *job, struct sort_entry *issued, size_
             next++;
         if (next > i + 1)
             order_group(job, issued + i, next - i, list);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct grouped *left = a, *right = b;
+    if (left->communicator != right->communicator)
+        return left->communicator < right->communicator ? -1 : 1;
+    return left->number == right->number ? by_peer(a, b) : compare_integers(left->number, right->number);
+}
+
+static size_t list_numbered(const struct job *job, const struct sort_entry *issued, size_t count,
+                            struct grouped *list)
+{
+    size_t listed = 0;
+    for (size_t i = 0; i < count; i++)
+        if (job->drafts.numbers[issued[i].index] != COUNT_UNKNOWN) {
+            list[listed] = grouped_of(job, issued[i]);
+            list[listed++].place.key = (int64_t)i;
+        }
+    array_sort(list, listed, sizeof *list, by_number);
+    return listed;
+}
+
+/*
+ * Sends and receives without times were called before those of their communicator with greater numbers, and
+ * at the same time as those with the same number.
+ */
+static void call_before_later(const struct job *job, struct sort_entry *issued, size_t count,
+                              struct grouped *list)
+{
+    size_t listed = list_numbered(job, issued, count, list);
+    for (size_t i = listed; i-- > 1;) {
+        const struct sort_entry *later = &issued[list[i].place.key];
+        struct sort_entry *entry = &issued[list[i - 1].place.key];
+        if (list[i - 1].communicator == list[i].communicator && later->key < entry->key)
+            entry->key = later->key;
+    }
+    for (size_t i = 1; i < listed; i++)
+        if (list[i - 1].communicator == list[i].communicator && list[i - 1].number == list[i].number)
+            issued[list[i].place.key].key = issued[list[i - 1].place.key].key;
+}
+
+/* If they were dumped at one time, their numbers give their order among themselves. */
+static void order_numbered(const struct job *job, struct sort_entry *issued, size_t count,
+                           struct grouped *list)
+{
+    for (size_t i = 0, next; i < count; i = next) {
+        size_t taken = 0;
+        for (next = i + 1; next < count && issued[next].key == issued[i].key;)
+            next++;
+        size_t listed = next > i + 1 ? list_numbered(job, issued + i, next - i, list) : 0;
+        for (size_t at = i; at < next && listed; at++)
+            if (job->drafts.numbers[issued[at].index] != COUNT_UNKNOWN)
+                issued[at].index = list[taken++].place.index;
     }
 }
 
@@ -195,7 +261,11 @@ static void sort_rank(const struct job *job, struct sorting *sorting, int32_t *o
 {
     for (size_t i = 0; i < count; i++)
         sorting->issued[i] = (struct sort_entry){issue_of(job, (size_t)order[i]), order[i]};
+    if (job->drafts.numbers)
+        call_before_later(job, sorting->issued, count, sorting->list);
     sort_entries(sorting->issued, sorting->scratch, count);
+    if (job->drafts.numbers)
+        order_numbered(job, sorting->issued, count, sorting->list);
     order_groups(job, sorting->issued, count, sorting->list);
     for (size_t i = 0; i < count; i++)
         order[i] = sorting->issued[i].index;

@@ -148,6 +148,7 @@ void job_drafts_release(struct job_drafts *drafts)
     free(drafts->free_ns);
     free(drafts->durations_ns);
     free(drafts->stamps_ns);
+    free(drafts->numbers);
     free(drafts->noticed_ns);
     free(drafts->notices);
     free(drafts->sent);
@@ -206,14 +207,25 @@ int32_t job_last_of_group(const struct job *job, int32_t member)
     return last;
 }
 
+/* Whether two sends or receives without times have the number of one call. */
+static int have_one_number(const struct job *job, size_t before, size_t after)
+{
+    const int64_t *numbers = job->drafts.numbers;
+    return numbers && numbers[before] != COUNT_UNKNOWN && numbers[before] == numbers[after] &&
+           job->operations[before].communicator == job->operations[after].communicator;
+}
+
 int job_same_group(const struct job *job, size_t before, size_t after)
 {
     const struct job_operation *first = &job->operations[before], *then = &job->operations[after];
     int64_t first_ns = job->drafts.issued_ns[before], then_ns = job->drafts.issued_ns[after];
-    return first->rank == then->rank && function_is_point_to_point(first->function) &&
-           function_is_point_to_point(then->function) && first_ns != TIME_UNKNOWN &&
-           (first_ns == then_ns || (first->communicator == then->communicator && then_ns != TIME_UNKNOWN &&
-                                    then_ns < first->enqueued_ns));
+    if (first->rank != then->rank || !function_is_point_to_point(first->function) ||
+        !function_is_point_to_point(then->function))
+        return 0;
+    if (first_ns == TIME_UNKNOWN)
+        return have_one_number(job, before, after);
+    return first_ns == then_ns || (first->communicator == then->communicator && then_ns != TIME_UNKNOWN &&
+                                   then_ns < first->enqueued_ns);
 }
 
 int job_records_calls(const struct job *job, int32_t rank)

@@ -79,6 +79,7 @@ struct job_drafts {
     int64_t *free_ns;      /* when its stream became free: end_ns, or later if its GPU took data until then */
     int64_t *durations_ns; /* recorded duration of an operation whose start is unknown; TIME_UNKNOWN */
     int64_t *stamps_ns;    /* when the record of such an operation was dumped, after its end; TIME_UNKNOWN */
+    int64_t *numbers;      /* its rank's own number of such a send or receive; COUNT_UNKNOWN */
     int64_t *noticed_ns;   /* host clock minus GPU clock when the host noticed its start; TIME_UNKNOWN */
     struct job_notice *notices;
     struct job_sent *sent; /* not per operation: one per proxy operation that sends */
@@ -178,6 +179,7 @@ struct job_rank {
                            or one per operation if the run is loaded in excerpts or clock_drift is not 0 */
     double clock_drift; /* by how much the host clock gains on the GPU's, per unit of time; 0: by little */
     int64_t first_issued_ns; /* first call, on the host's clock; 0: unknown */
+    int64_t first_dump_ns;   /* first dump of an operation, on the same clock; 0: unknown */
     int32_t clock;           /* ranks with the same number share a host clock */
     enum clock_method clock_method;
     int64_t clock_offset_ns;      /* converts the host clock to the run's common time, at clock_origin_ns */
@@ -512,11 +514,9 @@ struct loader {
     size_t busy_capacity;
     size_t source_capacity;
     size_t duration_capacity;
-    size_t stamp_capacity;
-    size_t noticed_capacity;
-    size_t notice_capacity;
-    size_t stream_capacity;
-    size_t stream_id_capacity;
+    size_t stamp_capacity, number_capacity;
+    size_t noticed_capacity, notice_capacity;
+    size_t stream_capacity, stream_id_capacity;
     struct map stream_numbers; /* stream -> index in stream_ids */
     int32_t latest_stream;     /* the stream that was looked up last */
     size_t call_capacity;

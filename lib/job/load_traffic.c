@@ -420,7 +420,7 @@ int job_sum_notices(struct job *job)
         if (operation->step < 0)
             continue;
         add_notice(job, operation, operation->start_ns, drafts->notices[i].start_ns, &sent, 0, &last);
-        if (operation->ends == ENDS_BY_KERNEL)
+        if (operation->ends == ENDS_BY_KERNEL || operation->stamped)
             add_notice(job, operation, operation->end_ns, stop_notice_ns(job, i), &sent, 1, &last);
     }
     release_sent_times(&sent);

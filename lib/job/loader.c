@@ -258,6 +258,16 @@ static int take_stamp(struct loader *loader, size_t at, const struct operation *
                : 0;
 }
 
+static int take_own_number(struct loader *loader, size_t at, const struct operation *recorded)
+{
+    struct job_drafts *drafts = &loader->job->drafts;
+    int is_told = recorded->end_source == END_DUMP && recorded->kind == OPERATION_POINT_TO_POINT;
+    int64_t number = is_told ? recorded->sequence : COUNT_UNKNOWN;
+    return drafts->numbers || number != COUNT_UNKNOWN
+               ? store_optional_time(&drafts->numbers, &loader->number_capacity, at, number, COUNT_UNKNOWN)
+               : 0;
+}
+
 static int take_noticed(struct loader *loader, size_t at, int64_t noticed_ns)
 {
     struct job_drafts *drafts = &loader->job->drafts;
@@ -351,8 +361,9 @@ static int take_more(struct loader *loader, size_t at, const struct stored_opera
         loader->channels[at] = (uint8_t)kernel->channels;
     if (take_initial_sync(loader, at, recorded) || take_call(loader, at, stored) ||
         take_busy(loader, at, recorded->gpu_busy_ns) || take_duration(loader, at, recorded) ||
-        take_stamp(loader, at, recorded) || take_noticed(loader, at, kernel->noticed_late_ns) ||
-        take_notice(loader, at, kernel->notice) || take_stream(loader, at, recorded->stream))
+        take_stamp(loader, at, recorded) || take_own_number(loader, at, recorded) ||
+        take_noticed(loader, at, kernel->noticed_late_ns) || take_notice(loader, at, kernel->notice) ||
+        take_stream(loader, at, recorded->stream))
         return error_no_memory(error);
     return take_source(loader, at, recorded->source, error);
 }

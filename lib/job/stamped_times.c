@@ -8,6 +8,7 @@
 #include "model/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Records that one dump writes have stamps some microseconds apart. No dump follows another this soon. */
 static const int64_t ONE_DUMP_NS = 50000;
@@ -64,11 +65,58 @@ static double step_length(const struct job *job, const struct job_rank *rank)
     return last > first ? (double)(last_ns - first_ns) / (last - first) : 0;
 }
 
+/* The stamp of another member of a collective on the same host; TIME_UNKNOWN: there is none. */
+static int64_t stamp_beside(const struct job *job, const struct job_rank *rank, size_t at)
+{
+    const struct job_instance *instance = &job->instances[job->operations[at].instance];
+    if (!rank->facts.host || !function_is_full_exchange(instance->function))
+        return TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        size_t other = (size_t)job_member_at(job, instance, i);
+        const struct job_rank *of = &job->ranks[job->operations[other].rank];
+        if (of != rank && of->facts.host && !strcmp(of->facts.host, rank->facts.host))
+            return stamp_of(job, other);
+    }
+    return TIME_UNKNOWN;
+}
+
+/*
+ * Two members of a collective on one host end it at nearly the same time, and each is dumped at most one
+ * interval later. Lists the differences of their stamps. Returns their number.
+ */
+static size_t list_differences(const struct job *job, const struct job_rank *rank, int64_t *differences)
+{
+    size_t count = 0;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        int64_t other_ns = stamp_of(job, i) == TIME_UNKNOWN ? TIME_UNKNOWN : stamp_beside(job, rank, i);
+        if (other_ns != TIME_UNKNOWN)
+            differences[count++] = llabs(stamp_of(job, i) - other_ns);
+    }
+    return count;
+}
+
+/*
+ * The differences of two evenly distributed times within an interval: two thirds of it is their quantile
+ * NEARLY_ALL. If fewer than FEWEST are known, it tells nothing.
+ */
+static const double NEARLY_ALL = 0.89, PART_OF_INTERVAL = 2.0 / 3;
+enum { FEWEST = 20 };
+
+static int64_t dump_interval(const struct job *job, const struct job_rank *rank, int64_t *list)
+{
+    size_t count = list_distances(job, rank, list);
+    int64_t interval_ns = count ? pick_quantile(list, count, BUSY) : 0;
+    count = list_differences(job, rank, list);
+    if (count < FEWEST)
+        return interval_ns;
+    int64_t by_members_ns = (int64_t)((double)pick_quantile(list, count, NEARLY_ALL) / PART_OF_INTERVAL);
+    return by_members_ns < interval_ns ? by_members_ns : interval_ns;
+}
+
 int job_measure_dumps(const struct job *job, struct job_rank *rank)
 {
     int64_t *distances = job->drafts.stamps_ns ? array_new(rank->count, sizeof *distances) : NULL;
-    size_t count = distances ? list_distances(job, rank, distances) : 0;
-    rank->dump_interval_ns = count ? pick_quantile(distances, count, BUSY) : 0;
+    rank->dump_interval_ns = distances ? dump_interval(job, rank, distances) : 0;
     if ((double)rank->dump_interval_ns * DUMPS_OF_STEP > step_length(job, rank))
         rank->dump_interval_ns = 0;
     free(distances);
@@ -159,4 +207,48 @@ void job_delay_stamped(struct job *job, const struct job_rank *rank, size_t head
     if (first->start_ns < least_ns)
         for (size_t i = head; i < end; i++)
             put_start(job, i, least_ns);
+}
+
+/* The median of the ranks' dump intervals, which one setting gives to all; 0: none is known. */
+static int64_t usual_interval(const struct job *job, int64_t *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].dump_interval_ns)
+            list[count++] = job->ranks[i].dump_interval_ns;
+    return count ? median_of(list, count) : 0;
+}
+
+/*
+ * How much later than one interval after its end an operation was dumped, at least; -1: nothing shows it.
+ * Only the next operation of its stream tells that it was over before the dump, if that began soon.
+ */
+static int64_t dump_lag(const struct job *job, size_t at, int64_t next_ns, int64_t interval_ns)
+{
+    int64_t stamp_ns = stamp_of(job, at), end_ns = job->operations[at].end_ns;
+    if (!job->operations[at].stamped || next_ns == TIME_UNKNOWN || next_ns > stamp_ns + JOB_SLICE_NS)
+        return -1;
+    int64_t lag_ns = stamp_ns - interval_ns - end_ns;
+    return lag_ns > 0 ? lag_ns : 0;
+}
+
+int job_note_dump_lags(struct job *job)
+{
+    int64_t *next = job_next_starts(job), *list = array_new(job->rank_count, sizeof *list);
+    struct job_notice *notices = array_new(job->operation_count, sizeof *notices);
+    int64_t interval_ns = list ? usual_interval(job, list) : 0;
+    int failed = !next || !list || !notices;
+    for (size_t i = 0; !failed && i < job->operation_count; i++) {
+        int64_t lag_ns = interval_ns ? dump_lag(job, i, next[i], interval_ns) : -1;
+        int64_t delay_ns = job_delay(job, &job->operations[i]);
+        notices[i] = (struct job_notice){TIME_UNKNOWN, lag_ns < 0 ? TIME_UNKNOWN : delay_ns + lag_ns};
+    }
+    free(next);
+    free(list);
+    if (failed) {
+        free(notices);
+        return -1;
+    }
+    job->drafts.notices = notices;
+    return job_sum_notices(job);
 }

@@ -51,9 +51,14 @@ static int64_t start_of(const struct job *job, size_t at)
     return end_ns == TIME_UNKNOWN ? job->operations[at].start_ns : end_ns - job_draft_duration(job, at);
 }
 
-static enum streams_by find_overlaps(const struct job *job, const struct job_rank *rank)
+/* Pairs of consecutive operations without a recorded stream: of different communicators, and of the same. */
+struct overlaps {
+    size_t overlaps[2];
+    size_t pairs[2];
+};
+
+static void count_overlaps(const struct job *job, const struct job_rank *rank, struct overlaps *counted)
 {
-    size_t overlaps[] = {0, 0}, pairs[] = {0, 0};
     for (size_t i = rank->first + 1; i < rank->first + rank->count; i++) {
         const struct job_operation *before = &job->operations[i - 1], *after = &job->operations[i];
         int64_t half_ns = half_of(job, i - 1), start_ns = start_of(job, i);
@@ -61,12 +66,33 @@ static enum streams_by find_overlaps(const struct job *job, const struct job_ran
         if (named_stream(job, i) || half_ns == TIME_UNKNOWN || start_ns == TIME_UNKNOWN ||
             (is_same && (before->function == after->function || job_same_group(job, i - 1, i))))
             continue;
-        pairs[is_same]++;
-        overlaps[is_same] += start_ns < half_ns;
+        counted->pairs[is_same]++;
+        counted->overlaps[is_same] += start_ns < half_ns;
     }
-    return overlaps[1] * MOST_OVERLAPS > pairs[1]   ? BY_DIRECTION
-           : overlaps[0] * MOST_OVERLAPS > pairs[0] ? BY_COMMUNICATOR
-                                                    : BY_RANK;
+}
+
+/*
+ * Where stamps bound the times, those of ranks whose dumps are late do not show what overlaps. So all ranks
+ * with stamps are counted together.
+ */
+static void count_stamped_overlaps(const struct job *job, struct overlaps *counted)
+{
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].dump_interval_ns)
+            count_overlaps(job, &job->ranks[i], counted);
+}
+
+static enum streams_by find_overlaps(const struct job *job, const struct job_rank *rank,
+                                     const struct overlaps *of_stamped)
+{
+    struct overlaps own = *of_stamped;
+    if (!rank->dump_interval_ns) {
+        own = (struct overlaps){{0}, {0}};
+        count_overlaps(job, rank, &own);
+    }
+    return own.overlaps[1] * MOST_OVERLAPS > own.pairs[1]   ? BY_DIRECTION
+           : own.overlaps[0] * MOST_OVERLAPS > own.pairs[0] ? BY_COMMUNICATOR
+                                                            : BY_RANK;
 }
 
 static uint64_t stream_of(const struct job *job, size_t at, enum streams_by by)
@@ -131,12 +157,12 @@ static void cut_at_break(const struct job *job, int32_t step, struct streams *st
  * Finds the groups of a rank's operations, and the previous operation of each on its stream. Returns -1 when
  * out of memory.
  */
-static int job_chain_rank(struct job *job, struct job_rank *rank)
+static int job_chain_rank(struct job *job, struct job_rank *rank, const struct overlaps *of_stamped)
 {
     struct streams streams = {0};
     size_t excerpt = 0;
     struct stream_end *end = NULL;
-    enum streams_by by = find_overlaps(job, rank);
+    enum streams_by by = find_overlaps(job, rank, of_stamped);
     int failed = 0;
     map_init(&streams.numbers);
     for (size_t i = rank->first; !failed && i < rank->first + rank->count; i++) {
@@ -437,11 +463,25 @@ static void map_arrivals(struct job *job)
     }
 }
 
-static int chain_ranks(void *context, size_t worker, size_t first, size_t end)
+static int measure_dumps(void *context, size_t worker, size_t first, size_t end)
 {
     struct job *job = context;
     for (size_t i = first; i < end; i++)
-        if (job_measure_dumps(job, &job->ranks[i]) || job_chain_rank(job, &job->ranks[i]))
+        if (job_measure_dumps(job, &job->ranks[i]))
+            return -1;
+    return 0;
+}
+
+struct chaining {
+    struct job *job;
+    struct overlaps of_stamped;
+};
+
+static int chain_ranks(void *context, size_t worker, size_t first, size_t end)
+{
+    const struct chaining *chaining = context;
+    for (size_t i = first; i < end; i++)
+        if (job_chain_rank(chaining->job, &chaining->job->ranks[i], &chaining->of_stamped))
             return -1;
     return 0;
 }
@@ -551,7 +591,10 @@ static int map_and_chain(struct job *job)
     if (!failed)
         map_arrivals(job);
     drop(&job->drafts.noticed_ns);
-    failed = failed || for_ranks(job, chain_ranks);
+    failed = failed || (job->drafts.stamps_ns && for_ranks(job, measure_dumps));
+    struct chaining chaining = {.job = job};
+    count_stamped_overlaps(job, &chaining.of_stamped);
+    failed = failed || parallel_for(job->rank_count, 1, job_threads(job), chain_ranks, &chaining);
     drop(&job->drafts.issued_ns);
     free(job->drafts.streams);
     job->drafts.streams = NULL;
@@ -562,7 +605,8 @@ int job_build_timelines(struct job *job, struct error *error)
 {
     if (map_and_chain(job))
         return error_no_memory(error);
-    int failed = for_ranks(job, infer_ranks), mended, estimated;
+    int failed = for_ranks(job, infer_ranks) || (job->drafts.stamps_ns && job_note_dump_lags(job)), mended,
+        estimated;
     drop(&job->drafts.durations_ns);
     drop(&job->drafts.stamps_ns);
     for (size_t i = 0; i < job->operation_count; i++)

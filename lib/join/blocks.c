@@ -138,6 +138,7 @@ static int find_issue(struct operation_rows *rows, struct error *error)
     uint8_t unknown[BLOCK_ROWS];
     memset(unknown, 1, reader->count);
     memset(rows->issued_ns, 0, reader->count * sizeof *rows->issued_ns);
+    memset(rows->at_end, 0, reader->count);
     for (size_t at = 0; at < sizeof columns / sizeof *columns && memchr(unknown, 1, reader->count); at++) {
         if (stored_block_unpack(reader, rows->block_id, &columns[at], 1, error))
             return -1;
@@ -145,9 +146,11 @@ static int find_issue(struct operation_rows *rows, struct error *error)
         if (!memchr(absent, 0, reader->count))
             continue;
         for (size_t i = 0; i < reader->count; i++) {
-            rows->issued_ns[i] =
-                unknown[i] && !absent[i] ? reader->values[columns[at]][i] : rows->issued_ns[i];
-            unknown[i] &= absent[i];
+            if (!unknown[i] || absent[i])
+                continue;
+            rows->issued_ns[i] = reader->values[columns[at]][i];
+            rows->at_end[i] = columns[at] == OPERATION_DEVICE_END;
+            unknown[i] = 0;
         }
     }
     return 0;
@@ -166,6 +169,7 @@ static int find_durations(struct operation_rows *rows, struct error *error)
 struct issue {
     int64_t at;
     int64_t function; /* sends and receives of a group call may share their number; 0: does not matter */
+    int64_t peer;     /* the same */
     int64_t ordinal;
     uint16_t row;
 };
@@ -177,12 +181,15 @@ static int by_issue(const void *a, const void *b)
         return left->at < right->at ? -1 : 1;
     if (left->function != right->function)
         return left->function < right->function ? -1 : 1;
+    if (left->peer != right->peer)
+        return left->peer < right->peer ? -1 : 1;
     return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
 }
 
 static struct issue issue_at(const struct operation_rows *rows, int64_t at, int64_t function, size_t row)
 {
-    return (struct issue){at, function, rows->reader.values[OPERATION_ORDINAL][row], (uint16_t)row};
+    return (struct issue){at, function, function ? block_value(&rows->reader, OPERATION_PEER, row, 0) : 0,
+                          rows->reader.values[OPERATION_ORDINAL][row], (uint16_t)row};
 }
 
 static void sort_rows(struct operation_rows *rows)
@@ -222,12 +229,33 @@ static void sort_calls(struct operation_rows *rows, size_t first, size_t end)
             rows->order[i] = calls[taken++].row;
 }
 
+/*
+ * Sends and receives of which only ends are known were issued before those with greater numbers, and at the
+ * same time as those with the same number.
+ */
+static void issue_before_later(struct operation_rows *rows)
+{
+    struct issue calls[BLOCK_ROWS];
+    size_t count = 0;
+    for (size_t i = 0; i < rows->reader.count; i++)
+        if (rows->at_end[i] && operation_rows_call(rows, i) != COUNT_UNKNOWN)
+            calls[count++] = issue_at(rows, operation_rows_call(rows, i), 0, i);
+    array_sort(calls, count, sizeof *calls, by_issue);
+    for (size_t i = count; i-- > 1;)
+        if (rows->issued_ns[calls[i].row] < rows->issued_ns[calls[i - 1].row])
+            rows->issued_ns[calls[i - 1].row] = rows->issued_ns[calls[i].row];
+    for (size_t i = 1; i < count; i++)
+        if (calls[i].at == calls[i - 1].at)
+            rows->issued_ns[calls[i].row] = rows->issued_ns[calls[i - 1].row];
+}
+
 /* Rows are stored by ordinal, which is usually the order of issue as well. */
 static void order_rows(struct operation_rows *rows)
 {
     size_t count = rows->reader.count;
     int sorted = 1;
     rows->next = 0;
+    issue_before_later(rows);
     for (size_t i = 1; i < count; i++)
         sorted &= rows->issued_ns[i - 1] <= rows->issued_ns[i];
     for (size_t i = 0; i < count; i++)

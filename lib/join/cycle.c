@@ -195,6 +195,42 @@ static size_t first_of_steps(const int64_t *gaps, size_t count, int64_t least, s
     return kept < EVEN_STEPS || even * EVEN_OF < (kept - 1) * EVEN ? 0 : first;
 }
 
+/* The median of the gaps before every `distance`-th cycle, from `place` on; the very first has none before
+ * it. */
+static int64_t usual_gap_of_place(const int64_t *gaps, size_t count, size_t place, size_t distance,
+                                  int64_t *list)
+{
+    size_t listed = 0;
+    for (size_t i = place ? place : distance; i < count; i += distance)
+        list[listed++] = gaps[i] > 0 ? gaps[i] : 1;
+    return median_of(list, listed);
+}
+
+/* How many cycles may be a step where only the usual gaps tell it, and how many steps show these. */
+enum { MOST_PARTS = 16, STEPS_FOR_USUAL = 6 };
+
+/*
+ * If single gaps are out of line, as in a warm-up or with a fault, gaps may still be long at one place in
+ * every so many cycles. Returns the place of that, and sets the distance; 0: there is none.
+ */
+static size_t first_by_places(const int64_t *gaps, size_t count, size_t *distance, int64_t *list)
+{
+    for (size_t parts = 2; parts <= MOST_PARTS && parts * STEPS_FOR_USUAL <= count; parts++) {
+        int64_t longest = 0, next = 0;
+        size_t first = 0;
+        for (size_t place = 0; place < parts; place++) {
+            int64_t gap = usual_gap_of_place(gaps, count, place, parts, list);
+            first = gap > longest ? (place ? place : parts) : first;
+            next = gap > longest ? longest : gap > next ? gap : next;
+            longest = gap > longest ? gap : longest;
+        }
+        *distance = parts;
+        if (longest / LONG_TO_SHORT >= next)
+            return first;
+    }
+    return 0;
+}
+
 size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch)
 {
     size_t first = 0, distance = 0, left = 1;
@@ -206,8 +242,12 @@ size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *s
         distance = least == INT64_MAX ? 0 : usual_distance(gaps, count, least, scratch);
         first = first_of_steps(gaps, count, least, distance);
     }
-    if (!first)
-        return count;
+    if (!first) {
+        first = first_by_places(gaps, count, &distance, scratch);
+        for (size_t i = first; first && i < count; i += distance)
+            starts[left++] = starts[i];
+        return first ? left : count;
+    }
     /* A late host runs behind the others and has no gap before a step, so a distance counts as well. */
     for (size_t i = first, last = first; i < count; i++)
         if (gaps[i] >= least || i - last == distance || i == first) {

@@ -218,7 +218,8 @@ struct operation_rows {
     int32_t tags[BLOCK_ROWS];   /* index in work's texts, for each text of the block */
     uint16_t order[BLOCK_ROWS]; /* rows in the order in which their operations were issued */
     int64_t issued_ns[BLOCK_ROWS];
-    size_t next; /* index into order[] */
+    uint8_t at_end[BLOCK_ROWS]; /* whether that is its end */
+    size_t next;                /* index into order[] */
     struct joined_row joined[BLOCK_ROWS];
 };
 
@@ -362,6 +363,7 @@ struct issued_operation {
     int64_t told_step;       /* the program's own number of the step; COUNT_UNKNOWN */
     int64_t bytes;           /* COUNT_UNKNOWN */
     int64_t issued_ns;       /* 0: unknown */
+    int at_end;              /* whether that is its end, for lack of an earlier time */
     int64_t duration_ns;     /* COUNT_UNKNOWN */
     int64_t initial_sync_ns; /* initial synchronization of a collective's symmetric kernel; 0: unknown */
     int32_t member;

@@ -246,19 +246,29 @@ static int is_enough(const struct own_steps *own)
     return own->count >= 2 && own->starts[own->count - 1] - own->starts[0] >= 2 * (own->count - 1);
 }
 
+/*
+ * Layers and buckets repeat within a step. If a filter left out an operation of each step, its number is
+ * missing once in several of these cycles, which shows how many of them are a step.
+ */
+static int are_parts(const struct own_steps *own, size_t by_filter)
+{
+    return by_filter >= 2 && own->count >= 2 * by_filter;
+}
+
 /* If the rank lost operations, the operations of all ranks together show the steps better than its own. */
 static int find_shared(struct pool_worker *worker, int32_t rank, struct period *period, struct error *error)
 {
     int lost = 0, more = 0;
+    size_t by_filter = 0;
     for (size_t i = 0; !lost && i < period->shared.count; i++)
         if (steps_have_losses(&worker->blocks, &worker->work, rank, period->shared.items[i], &lost, error))
             return -1;
     if (!lost && period->own.count >= 2)
         return 0;
     if (steps_from_shared(&worker->blocks, &worker->work, rank, &period->shared, &period->ends,
-                          &period->end_count, &more, error))
+                          &period->end_count, &more, &by_filter, error))
         return -1;
-    if (!more && is_enough(&period->own))
+    if (!more && is_enough(&period->own) && !are_parts(&period->own, by_filter))
         period->end_count = 0;
     if (period->end_count)
         period->own.count = period->end_count + 1;

@@ -263,6 +263,7 @@ static int give(struct cursor *cursor, struct issued_operation *issued)
         .told_step = block_value(reader, OPERATION_TOLD_STEP, row, COUNT_UNKNOWN),
         .bytes = block_value(reader, OPERATION_BYTES, row, COUNT_UNKNOWN),
         .issued_ns = rows->issued_ns[row],
+        .at_end = rows->at_end[row],
         .duration_ns = scan_duration(reader, row, COUNT_UNKNOWN),
         .initial_sync_ns = initial_sync(reader, row),
         .member = rows->member,

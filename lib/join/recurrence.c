@@ -69,7 +69,7 @@ static int merge_cycles(const struct recurrence *recurrence, size_t *starts, siz
     if (!gaps_ns)
         return -1;
     for (size_t i = 0; i < *count; i++)
-        gaps_ns[i] = starts[i] ? recurrence->issued_ns[starts[i]] - recurrence->issued_ns[starts[i] - 1] : 0;
+        gaps_ns[i] = starts[i] ? recurrence->gaps_ns[starts[i]] : 0;
     *count = cycle_merge(starts, gaps_ns, *count, gaps_ns + *count);
     free(gaps_ns);
     return 0;

@@ -238,7 +238,16 @@ struct symbols {
     size_t member_count;
     int32_t *first_of; /* owned; one for each member (succession_find) */
     int has_successors;
+    int64_t before_ns; /* when the operation before was issued */
 };
+
+int64_t issued_gap(const struct issued_operation *issued, int64_t before_ns)
+{
+    int64_t gap_ns = issued->issued_ns - before_ns;
+    if (!issued->at_end || issued->duration_ns == COUNT_UNKNOWN)
+        return gap_ns;
+    return issued->duration_ns < gap_ns ? gap_ns - issued->duration_ns : 0;
+}
 
 /* Whether a communicator has the size of the world, and as many recorded members. */
 static int is_like(const struct work *work, int32_t communicator, int32_t world)
@@ -262,7 +271,8 @@ static int take_symbol(void *context, const struct work *work, const struct issu
     if (at == symbols->capacity)
         return -1;
     recurrence->count++;
-    recurrence->issued_ns[at] = issued->issued_ns;
+    recurrence->gaps_ns[at] = at ? issued_gap(issued, symbols->before_ns) : 0;
+    symbols->before_ns = issued->issued_ns;
     recurrence->functions[at] = call;
     recurrence->kinds[at] = hash_mix(call, (uint64_t)issued->bytes);
     recurrence->calls[at] = hash_mix(call, (uint64_t)issued->peer);
@@ -321,10 +331,10 @@ static int symbols_init(struct symbols *symbols, const struct work *work, int32_
     recurrence->communicators = array_new(capacity, sizeof *recurrence->communicators);
     recurrence->is_small = array_new(capacity, 1);
     recurrence->is_shared = array_new(capacity, 1);
-    recurrence->issued_ns = array_new(capacity, sizeof *recurrence->issued_ns);
+    recurrence->gaps_ns = array_new(capacity, sizeof *recurrence->gaps_ns);
     return recurrence->functions && recurrence->calls && recurrence->sizes && recurrence->kinds &&
                    recurrence->communicators && recurrence->is_small && recurrence->is_shared &&
-                   recurrence->issued_ns
+                   recurrence->gaps_ns
                ? 0
                : -1;
 }
@@ -338,7 +348,7 @@ static void symbols_release(struct symbols *symbols)
     free(symbols->recurrence.communicators);
     free(symbols->recurrence.is_small);
     free(symbols->recurrence.is_shared);
-    free(symbols->recurrence.issued_ns);
+    free(symbols->recurrence.gaps_ns);
     free(symbols->first_of);
 }
 

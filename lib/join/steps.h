@@ -116,11 +116,18 @@ int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t ra
  * Finds the same ends as steps_find_ends if no rank's operations repeat: from the collectives of the shared
  * communicators, merged from all ranks. Each shared communicator begins a step. *count is one less than the
  * number of steps, or 0 if the merged collectives do not repeat either. *more: whether the merged collectives
- * include operations that `rank` lacks. The caller frees *ends.
+ * include operations that `rank` lacks. *by_filter: the number of steps that are told by a number that all
+ * ranks lack once in each of them. The caller frees *ends.
  */
 int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t rank,
                       const struct shared_communicators *shared, struct step_end **ends, size_t *count,
-                      int *more, struct error *error);
+                      int *more, size_t *by_filter, struct error *error);
+
+/*
+ * The time since the operation before was issued, at `before_ns`. Where only ends are known, the time since
+ * the end of that one, without the operation itself.
+ */
+int64_t issued_gap(const struct issued_operation *issued, int64_t before_ns);
 
 /* -------------------- cycle.c -------------------- */
 
@@ -192,7 +199,7 @@ struct recurrence {
     int32_t *communicators;   /* of a collective; -1: a send or receive */
     unsigned char *is_small;  /* few bytes: a loss, a norm, a barrier */
     unsigned char *is_shared; /* a collective on a communicator of all ranks */
-    int64_t *issued_ns;
+    int64_t *gaps_ns;         /* idle time before each, as far as it is known: issued_gap() */
     size_t count;
 };
 
@@ -210,6 +217,12 @@ struct recurrence {
  * are merged by the time between them. Returns -1 if out of memory.
  */
 int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t *found);
+
+/*
+ * The time since the operation before was issued, at `before_ns`. Where only ends are known, the time since
+ * the end of that one, without the operation itself.
+ */
+int64_t issued_gap(const struct issued_operation *issued, int64_t before_ns);
 
 /* -------------------- cycle.c -------------------- */
 

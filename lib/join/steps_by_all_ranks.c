@@ -112,7 +112,7 @@ static int pass_member(struct whole *whole, struct blocks *blocks, const struct 
             break;
         }
         if (!adds && before >= 0 && whole->items[before].next == place && whole->items[place].gap_ns < 0)
-            whole->items[place].gap_ns = issued.issued_ns - before_ns;
+            whole->items[place].gap_ns = issued_gap(&issued, before_ns);
         before = place;
         before_ns = issued.issued_ns;
     }
@@ -278,13 +278,47 @@ static int find_cycles(const struct whole *whole, struct order *order, int tells
     return 0;
 }
 
+/* The median gap before the operation at a place of all whole cycles; -1: unknown. */
+static int64_t usual_gap(const struct whole *whole, const struct order *order, size_t count, size_t place,
+                         int64_t *gaps)
+{
+    size_t known = 0;
+    for (size_t i = 1; i + 1 < count; i++) {
+        size_t at = order->starts[i] + place;
+        int64_t gap_ns = at < order->starts[i + 1] ? whole->items[order->items[at]].gap_ns : -1;
+        if (gap_ns >= 0)
+            gaps[known++] = gap_ns;
+    }
+    return known ? median_of(gaps, known) : -1;
+}
+
+/*
+ * Between two steps more time passes than within, where no step has several passes. If a cycle has several
+ * equally long gaps, it may be several steps, and what is missing once per cycle is done once in several
+ * steps. A gap is the longest if it is at least LONGEST_TO_NEXT / NEXT of the next one.
+ */
+enum { LONGEST_TO_NEXT = 3, NEXT = 2 };
+
+static int has_one_long_gap(const struct whole *whole, const struct order *order, size_t count)
+{
+    int64_t longest_ns = 0, next_ns = 0;
+    size_t period = count < 2 ? 0 : order->starts[count - 1] - order->starts[count - 2];
+    for (size_t place = 0; place < period; place++) {
+        int64_t gap_ns = usual_gap(whole, order, count, place, order->gaps);
+        next_ns = gap_ns > longest_ns ? longest_ns : gap_ns > next_ns ? gap_ns : next_ns;
+        longest_ns = gap_ns > longest_ns ? gap_ns : longest_ns;
+    }
+    return longest_ns * NEXT >= next_ns * LONGEST_TO_NEXT;
+}
+
 /* The ends of steps in order. */
 struct end_list {
     struct step_end *items; /* owned */
     size_t count;
     size_t capacity;
-    size_t cycles; /* number of cycles found */
-    int more;      /* the merged operations include some that the rank lacks */
+    size_t cycles;    /* number of cycles found */
+    size_t by_filter; /* those of them that numbers tell which all ranks lack */
+    int more;         /* the merged operations include some that the rank lacks */
 };
 
 static int add_end(struct end_list *list, struct step_end end)
@@ -308,6 +342,8 @@ static int take_ends(const struct whole *whole, int32_t turn, int is_last, struc
         order_release(&order);
         failed =
             order_init(&order, whole, tells_left_out) || find_cycles(whole, &order, tells_left_out, &starts);
+        if (!failed && tells_left_out && starts >= 2 && has_one_long_gap(whole, &order, starts))
+            list->by_filter += starts;
     }
     struct step_end end = step_end_none(turn);
     list->cycles += starts >= 2 ? starts : 0;
@@ -445,7 +481,7 @@ static int take_communicator(struct blocks *blocks, const struct work *work, int
 
 int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t rank,
                       const struct shared_communicators *shared, struct step_end **ends, size_t *count,
-                      int *more, struct error *error)
+                      int *more, size_t *by_filter, struct error *error)
 {
     struct end_list list = {.count = 0};
     int failed = 0;
@@ -454,6 +490,7 @@ int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t ra
                                    &list, error);
     *ends = list.items;
     *more = list.more;
+    *by_filter = list.by_filter;
     *count = list.cycles ? list.count : 0;
     return failed;
 }

@@ -67,7 +67,7 @@ static struct recurrence part_of(const struct recurrence *all, size_t first, siz
                                .communicators = all->communicators + first,
                                .is_small = all->is_small + first,
                                .is_shared = all->is_shared + first,
-                               .issued_ns = all->issued_ns + first,
+                               .gaps_ns = all->gaps_ns + first,
                                .count = count};
 }
 

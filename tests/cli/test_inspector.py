@@ -303,8 +303,8 @@ class Stamps(Case):
     JOB = "--ranks 8 --per-node 4 --layers 2 --steps 20 --seed 7"
 
     def findings(self, options):
-        files, _ = self.simulate(f"{self.JOB} {options}")
-        return [(f["kind"], f["rank"], f["confidence"]) for f in self.json("diagnose", *files)["findings"] if f["confidence"] != "low"]
+        self.files, _ = self.simulate(f"{self.JOB} {options}")
+        return [(f["kind"], f["rank"], f["confidence"]) for f in self.json("diagnose", *self.files)["findings"] if f["confidence"] != "low"]
 
     def test_a_late_rank_between_sends(self):
         ring = "--shape context --cp 4 --dialect inspector-2.30"
@@ -316,6 +316,42 @@ class Stamps(Case):
         terse = "--shape fsdp --dialect inspector-2.30-terse"
         self.assertEqual(self.findings(f"{terse} --fault loader:5:6:12:60%"), [("late", 5, "medium")])
         self.assertEqual(self.findings(terse), [])
+
+    def test_equal_buckets(self):
+        """A step is two AllReduces of the same size: only the idle time before them tells which is the first of a step."""
+        terse = "--shape ddp --dialect inspector-2.30-terse"
+        self.assertEqual(self.findings(f"{terse} --fault loader:5:6:12:60%"), [("late", 5, "medium")])
+        self.assertEqual(self.findings(terse), [])
+        self.assertEqual(self.json("diagnose", *self.files)["summary"]["steps"], 20)
+
+    def test_exchanges_that_end_in_any_order(self):
+        """Sends and receives of one call are dumped as they end. Their numbers give them the same order in all steps."""
+        terse = "--shape moe --dialect inspector-2.30-terse"
+        self.assertEqual(self.findings(f"{terse} --fault throttle:5:6:19:60%"), [("late", 5, "medium")])
+        self.assertEqual(self.findings(terse), [])
+
+    def test_a_filter_left_out_one_operation_of_each_step(self):
+        """Four pairs of buckets are a step: after them, the number of a small AllReduce is missing."""
+        folder = self.folder / "filtered"
+        folder.mkdir()
+        for rank in range(2):
+            at_us, number, lines = 1_790_000_000_000_000, 0, []
+            for _ in range(30):
+                number += 1
+                at_us += 5000
+                for bucket in range(8):
+                    at_us += 900
+                    record = {"header": {"id": "0x51c0ffee77", "rank": rank, "n_ranks": 2, "nnodes": 1},
+                              "metadata": {"inspector_output_format_version": "v4.0", "git_rev": "v2.30.7",
+                                           "rec_mechanism": "nccl_profiler_interface", "dump_timestamp_us": at_us - at_us % 500 + 500,
+                                           "hostname": "node0", "pid": 70 + rank},
+                              "coll_perf": {"coll": "AllReduce", "coll_sn": number,
+                                            "coll_msg_size_bytes": 4194304 + bucket % 2 * 8192, "coll_exec_time_us": 300,
+                                            "coll_timing_source": "kernel_gpu", "coll_algobw_gbs": 1.0, "coll_busbw_gbs": 1.0}}
+                    lines.append(json.dumps(record))
+                    number += 1
+            (folder / f"node0-pid{70 + rank}.log").write_text("\n".join(lines) + "\n")
+        self.assertEqual(self.json("diagnose", folder)["summary"]["steps"], 30)
 
     def test_the_store_names_the_source(self):
         files, _ = self.simulate(f"{self.JOB} --shape context --cp 4 --dialect inspector-2.30")

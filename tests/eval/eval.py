@@ -501,6 +501,7 @@ def parse_arguments():
     parser.add_argument("--situations", metavar="all|NAME,...", help="simulate these instead of random jobs (situations.py)")
     parser.add_argument("--study", type=int, metavar="N", help="N jobs of the study of costs, recorders, onsets (study.py); "
                         "--only takes fault, recorder, shape, onset, cost=strong|weak")
+    parser.add_argument("--terse", action="store_true", help="for the study: all jobs are recorded by Inspector, not verbose")
     parser.add_argument("--traces", metavar="DIR", help="for the study: keep the traces of all jobs there for other runs")
     parser.add_argument("--situation-seeds", type=int, default=100, metavar="N", help="at most N jobs of each situation and shape")
     parser.add_argument("--witness-jobs", type=int, default=100, metavar="N",

@@ -24,6 +24,7 @@ WITNESSES = {"plugin": ["plugin"], "kineto": ["kineto-rank*"], "flight recorder"
              "all": ["plugin", "kineto-rank*", "nccl_trace_rank_*", "nccl.*.log"]}
 SHOWN = {"plugin": {"compute", "host", "network", "stopped"}, "kineto": {"compute", "host"}, "flight recorder": {"stopped"},
          "log": {"stopped"}, "all": {"compute", "host", "network", "stopped"}}
+LATE = {"compute", "host"}
 STOPPED = {"hang", "kill", "error"}
 STOPPED_FINDINGS = {"missing", "mismatch", "ended_early", "error"}
 SURE = {"high", "medium"}
@@ -100,9 +101,29 @@ def findings_of(options, folder, witness):
     return said["findings"], bool((said.get("summary") or {}).get("judged_operations"))
 
 
-def accused(findings):
-    return {(rank, "stopped" if finding["kind"] in STOPPED_FINDINGS else finding["kind"])
-            for finding in findings if finding["confidence"] in SURE for rank in (finding.get("ranks") or [finding["rank"]])}
+def kind_of(finding, planted):
+    """The kind to compare with the planted one: if no record shows whether the GPU or its host was late, either is right."""
+    if finding["kind"] in STOPPED_FINDINGS:
+        return "stopped"
+    return planted if finding["kind"] == "late" and planted in LATE else finding["kind"]
+
+
+def ranks_of(finding, processes):
+    """Where no communicator has all ranks, processes are named."""
+    if finding["rank"] is None and finding.get("process") in processes:
+        return [processes.index(finding["process"])]
+    return finding.get("ranks") or [finding["rank"]]
+
+
+def accused(findings, planted, processes):
+    return {(rank, kind_of(finding, planted)) for finding in findings if finding["confidence"] in SURE
+            for rank in ranks_of(finding, processes)}
+
+
+def processes_of(folder):
+    """HOST:PID of the ranks, which were started in this order."""
+    names = {path.name.split(".")[0] for path in (folder / "plugin").glob("*-pid*")} if (folder / "plugin").is_dir() else set()
+    return [name.replace("-pid", ":") for name in sorted(names, key=lambda name: int(name.rpartition("-pid")[2]))]
 
 
 def judge(options, folder, witness):
@@ -116,16 +137,17 @@ def judge(options, folder, witness):
     cost = cost_of(folder, fault)
     planted = set() if kind == "none" else {(rank, kind) for rank in fault.get("ranks") or [fault["rank"]]}
     is_needed = kind in SHOWN[witness] and (cost is None or 100 * cost >= options.least)
-    named = accused(findings)
+    processes = processes_of(folder)
+    named = accused(findings, kind, processes)
     if named - planted:
         verdict = "wrong"
     elif planted and is_needed:
         verdict = "right" if named else "missed" if is_judged or kind == "stopped" else "abstained"
     else:
         verdict = "right" if named else "silent" if is_judged or planted else "abstained"
-    said = [f"{finding['kind']} {finding['rank']} {finding.get('tag')} {finding.get('first_step')}-{finding.get('last_step')} "
+    said = [f"{finding['kind']} {','.join(map(str, ranks_of(finding, processes)))} {finding.get('tag')} {finding.get('first_step')}-{finding.get('last_step')} "
             f"{finding['confidence']} {(finding.get('lost_us') or 0) / 1000:.1f} ms" for finding in findings]
-    others = [finding for finding in findings if finding["confidence"] in SURE and accused([finding]) - planted]
+    others = [finding for finding in findings if finding["confidence"] in SURE and accused([finding], kind, processes) - planted]
     borne_out = [is_borne_out(folder, finding) for finding in others]
     return verdict, fault.get("cause", fault["kind"]), cost, said, borne_out
 

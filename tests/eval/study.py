@@ -37,6 +37,7 @@ RECORDERS = {"plugin": 35, "example plugin": 25, "Inspector": 25, "Kineto": 15}
 DIALECTS = {"plugin": ["chrome-v7"], "example plugin": ["chrome-v4", "chrome-v5", "chrome-v6"],
             "Inspector": ["inspector-2.30"], "Kineto": ["kineto"]}
 HAS_NETWORK_STEPS = {"plugin", "example plugin"}
+TERSE = "inspector-2.30-terse"
 
 # Ranks, ranks per host, and: tensor, data, pipeline parallel and microbatches; or the size of rings. In "host is stage", a
 # pipeline stage is a host.
@@ -117,6 +118,10 @@ class Plan:
             culprits = {rank for fault in self.faults for rank in fault.ranks or range(self.ranks)}
             innocent = [rank for rank in range(self.ranks) if rank not in culprits]
             self.lost = rng.choice(innocent) if innocent else None
+
+    def record_tersely(self):
+        """The same job, recorded by Inspector as it comes: durations and the times of dumps."""
+        self.recorder, self.dialect = "Inspector", TERSE
 
     def draw_options(self, rng):
         options = []
@@ -212,6 +217,8 @@ class Plan:
 
     def answers(self, fault, truth):
         ranks, kinds = frozenset(fault["ranks"]), {fault["kind"]}
+        if self.dialect == TERSE and kinds & {"compute", "host"}:
+            kinds = kinds | {"late"}
         groups = [frozenset(c["ranks"]) for c in truth["communicators"] if len(truth["communicators"]) == 1
                   or len(c["ranks"]) < self.ranks]
         mine = [group for group in groups if group & ranks]
@@ -553,6 +560,8 @@ def main(options):
     only = dict(item.split("=", 1) for item in options.only.split(",") if item)
     plans = [Plan(options.seed, number) for number in range(options.first, options.first + options.study)]
     plans = [plan for plan in plans if selected(plan, only)]
+    for plan in plans if options.terse else []:
+        plan.record_tersely()
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
         for result in pool.map(lambda plan: play(options, plan), plans):

@@ -4,6 +4,7 @@
 
 #include "support/cmocka_all.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -181,6 +182,83 @@ static void not_before_its_stream_was_free(void **state)
     assert_times(&play, 6, 1280, 1300);
 }
 
+/*
+ * Two ranks of a host with twenty collectives, far apart; each rank dumps every 500, at its own times, so
+ * that the distances of dumps do not tell the interval.
+ */
+enum { MEETINGS = 40 };
+
+struct pair {
+    struct job job;
+    struct job_rank ranks[2];
+    struct job_operation operations[2 * MEETINGS];
+    struct job_instance instances[MEETINGS];
+    int32_t members[2 * MEETINGS];
+    int64_t durations_ns[2 * MEETINGS];
+    int64_t stamps_ns[2 * MEETINGS];
+};
+
+static char first_host[] = "node7", other_host[] = "node8";
+
+static void pair_init(struct pair *pair)
+{
+    memset(pair, 0, sizeof *pair);
+    pair->job = (struct job){.ranks = pair->ranks,
+                             .rank_count = 2,
+                             .operations = pair->operations,
+                             .operation_count = 2 * MEETINGS,
+                             .instances = pair->instances,
+                             .instance_count = MEETINGS,
+                             .instance_members = pair->members,
+                             .drafts = {.durations_ns = pair->durations_ns, .stamps_ns = pair->stamps_ns}};
+    for (int32_t i = 0; i < 2 * MEETINGS; i++) {
+        int32_t rank = i / MEETINGS, number = i % MEETINGS, late_us = (rank ? 37 : 23) * number % 50 * 10;
+        pair->ranks[rank] = (struct job_rank){
+            .first = (size_t)rank * MEETINGS, .count = MEETINGS, .facts = {.host = first_host}};
+        pair->operations[i] = (struct job_operation){.rank = rank,
+                                                     .step = number,
+                                                     .instance = number,
+                                                     .function = FUNCTION_ALL_REDUCE,
+                                                     .start_ns = TIME_UNKNOWN};
+        pair->durations_ns[i] = 1000000;
+        pair->stamps_ns[i] = (10000 * (int64_t)(number + 1) + late_us) * 1000;
+        pair->members[2 * number + rank] = i;
+        pair->instances[number] = (struct job_instance){.function = FUNCTION_ALL_REDUCE,
+                                                        .members = 2,
+                                                        .expected = 2,
+                                                        .first_member = (uint32_t)(2 * number)};
+    }
+}
+
+static void members_of_a_host_tell_the_interval(void **state)
+{
+    struct pair pair;
+    pair_init(&pair);
+    assert_int_equal(job_measure_dumps(&pair.job, &pair.ranks[0]), 0);
+    assert_in_range(pair.ranks[0].dump_interval_ns, 350000, 650000);
+    /* On two hosts, nothing tells it: steps are as far apart as dumps. */
+    pair.ranks[1].facts.host = other_host;
+    assert_int_equal(job_measure_dumps(&pair.job, &pair.ranks[0]), 0);
+    assert_int_equal(pair.ranks[0].dump_interval_ns, 0);
+}
+
+/* Its dumps were 5 ms late: the next operation of the stream shows when each of the others was over. */
+static void late_dumps_are_late_notices(void **state)
+{
+    struct play play;
+    const int64_t stamps_us[COUNT] = {100, 5200, 5200, 5200, 6000, 6100, 6200, 6300};
+    play_init(&play, stamps_us, 90);
+    play.job.step_count = 2;
+    play.durations_ns[3] = 4900000;
+    place(&play);
+    assert_int_equal(play.rank.dump_interval_ns, 100000);
+    assert_int_equal(job_note_dump_lags(&play.job), 0);
+    assert_int_equal(play.job.services[0].late, 1);
+    assert_int_equal(play.job.services[1].late, 0);
+    assert_true(play.job.services[1].samples > 0);
+    free(play.job.services);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +271,8 @@ int main(void)
         cmocka_unit_test(rare_dumps_tell_nothing),
         cmocka_unit_test(lines_of_one_dump_are_no_dumps),
         cmocka_unit_test(not_before_its_stream_was_free),
+        cmocka_unit_test(members_of_a_host_tell_the_interval),
+        cmocka_unit_test(late_dumps_are_late_notices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,6 +206,22 @@ static void gaps_of_three_kinds(void **state)
         assert_int_equal(starts[i], 40 * i);
 }
 
+/*
+ * Two buckets per step, with gaps of 13 and 45. Warm-up, and a fault before some second buckets, have gaps
+ * between, so that nothing separates long gaps from short ones; their usual lengths do.
+ */
+static void usual_gaps_tell_what_single_ones_do_not(void **state)
+{
+    int64_t gaps[] = {0, 22, 57, 12, 45, 13, 46, 33, 45, 13, 44, 13, 46, 25, 45, 14};
+    size_t starts[18];
+    assert_int_equal(merge(starts, gaps, 16), 8);
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(starts[i], 20 * i);
+    int64_t three[] = {0, 18, 9, 24, 4, 3, 21, 5, 5, 21, 6, 5, 21, 12, 6, 21, 5, 6};
+    assert_int_equal(merge(starts, three, 18), 6);
+    assert_int_equal(starts[1], 30);
+}
+
 static void what_is_no_bucket_stays(void **state)
 {
     size_t starts[12];
@@ -238,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_late_host_takes_no_break),
         cmocka_unit_test(a_longer_warm_up_is_one_step),
         cmocka_unit_test(gaps_of_three_kinds),
+        cmocka_unit_test(usual_gaps_tell_what_single_ones_do_not),
         cmocka_unit_test(what_is_no_bucket_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,8 @@ struct played {
     uint64_t functions[MOST], calls[MOST], sizes[MOST], kinds[MOST];
     int32_t communicators[MOST];
     unsigned char is_small[MOST], is_shared[MOST];
-    int64_t issued_ns[MOST];
+    int64_t gaps_ns[MOST];
+    int64_t before_ns;
     size_t count;
 };
 
@@ -24,7 +25,8 @@ static void add(struct played *played, char what, int64_t now_ns)
     played->sizes[at] = played->kinds[at] = (uint64_t)what;
     played->is_small[at] = strchr("lnmoefghpqvwxyz", what) != NULL;
     played->is_shared[at] = strchr("moefghpqvwxyz", what) != NULL;
-    played->issued_ns[at] = now_ns;
+    played->gaps_ns[at] = at ? now_ns - played->before_ns : 0;
+    played->before_ns = now_ns;
 }
 
 /* Returns the number of steps in `expected`. */
@@ -58,7 +60,7 @@ void letters_check(const char *steps,
                                     .communicators = played.communicators,
                                     .is_small = played.is_small,
                                     .is_shared = played.is_shared,
-                                    .issued_ns = played.issued_ns,
+                                    .gaps_ns = played.gaps_ns,
                                     .count = played.count};
     assert_true(find(&recurrence, starts, &found) >= 0);
     if (found != count)
