@@ -33,15 +33,22 @@ struct target {
     int64_t channels; /* 0: unknown */
 };
 
-/* A rank of the process in one communicator, with its operations by their begin. */
+/* Collectives, and sends or receives of one peer. */
+enum { RANGES = 2 };
+
+/* A rank of the process in one communicator. */
 struct place {
     int64_t member_id;
     int64_t ahead_ns;       /* of the shared clock before its own */
     int64_t size;           /* ranks of the communicator; 0: unknown */
-    struct target *targets; /* owned */
+    struct target *targets; /* owned; by_use */
     size_t count;
     size_t capacity;
-    size_t next; /* earlier operations are over, or have such a proxy operation */
+    /* Operations of the current kind; those before are over, or have such a proxy operation. */
+    struct {
+        size_t next;
+        size_t end;
+    } range[RANGES];
 };
 
 /* A process that others made proxy operations for, and its rank. */
@@ -76,6 +83,23 @@ enum {
     COLUMN_AHEAD
 };
 
+/* Collectives come first. */
+static int64_t use_of(enum function function, int64_t peer)
+{
+    return function_is_point_to_point(function) ? 2 * peer + (function == FUNCTION_SEND) : -1;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct target *left = a, *right = b;
+    int64_t one = use_of(left->function, left->peer), other = use_of(right->function, right->peer);
+    if (one != other)
+        return one < other ? -1 : 1;
+    if (left->begin_ns != right->begin_ns)
+        return left->begin_ns < right->begin_ns ? -1 : 1;
+    return (left->operation_id > right->operation_id) - (left->operation_id < right->operation_id);
+}
+
 static int read_targets(struct foreigners *foreigners, struct place *place, struct error *error)
 {
     struct statement *row = store_prepare(foreigners->store, schema_join_foreign_operations, error);
@@ -92,10 +116,11 @@ static int read_targets(struct foreigners *foreigners, struct place *place, stru
                             .begin_ns = statement_integer(row, 4) + place->ahead_ns,
                             .end_ns = end_ns == INT64_MAX ? end_ns : end_ns + place->ahead_ns,
                             .function = (enum function)statement_integer(row, 1),
-                            .peer = statement_integer_or(row, 2, COUNT_UNKNOWN),
+                            .peer = statement_integer_or(row, 2, 0),
                             .channels = statement_integer(row, 3)};
     }
     statement_free(row);
+    array_sort(place->targets, place->count, sizeof *place->targets, by_use);
     return more;
 }
 
@@ -194,25 +219,51 @@ static int by_kind(const void *a, const void *b)
     return (left->begin_ns > right->begin_ns) - (left->begin_ns < right->begin_ns);
 }
 
-static int fits(const struct target *target, const struct foreign *proxy)
+static int is_before_use(const void *item, const void *wanted)
 {
-    if (!function_is_point_to_point(target->function))
-        return target->channels == 0 || proxy->channel < target->channels;
-    return target->peer == proxy->peer &&
-           (target->function == FUNCTION_SEND) == (proxy->direction == DIRECTION_SEND);
+    const struct target *target = item;
+    return use_of(target->function, target->peer) < *(const int64_t *)wanted;
 }
 
-/* The index of the operation in a communicator that a proxy operation fits; `count`: none. */
-static size_t find_target(struct place *place, const struct foreign *proxy)
+static size_t first_of_use(const struct place *place, int64_t use)
 {
-    if (place->size > 0 && proxy->peer >= place->size)
-        return place->count;
-    while (place->next < place->count && place->targets[place->next].end_ns < proxy->begin_ns)
-        place->next++;
-    for (size_t at = place->next; at < place->count && place->targets[at].begin_ns <= proxy->begin_ns; at++)
-        if (place->targets[at].end_ns >= proxy->begin_ns && fits(&place->targets[at], proxy))
-            return at;
-    return place->count;
+    return lower_bound(place->targets, place->count, sizeof *place->targets, is_before_use, &use);
+}
+
+static void begin_kind(struct place *place, const struct foreign *proxy)
+{
+    place->range[0].next = 0;
+    place->range[0].end = first_of_use(place, 0);
+    place->range[1].next = place->range[1].end = place->count;
+    if (proxy->peer < 0 || proxy->peer > INT32_MAX)
+        return;
+    int64_t use = use_of(proxy->direction == DIRECTION_SEND ? FUNCTION_SEND : FUNCTION_RECV, proxy->peer);
+    place->range[1].next = first_of_use(place, use);
+    place->range[1].end = first_of_use(place, use + 1);
+}
+
+static int is_past(const struct target *target, const struct foreign *proxy)
+{
+    if (target->end_ns < proxy->begin_ns)
+        return 1;
+    return !function_is_point_to_point(target->function) && target->channels > 0 &&
+           proxy->channel >= target->channels;
+}
+
+/* The range of a communicator whose next operation the proxy operation fits; -1: none. */
+static int find_range(struct place *place, const struct foreign *proxy)
+{
+    int found = -1;
+    for (int i = 0; i < RANGES; i++) {
+        size_t *next = &place->range[i].next;
+        while (*next < place->range[i].end && is_past(&place->targets[*next], proxy))
+            ++*next;
+        if (*next == place->range[i].end || place->targets[*next].begin_ns > proxy->begin_ns)
+            continue;
+        if (found < 0 || place->targets[*next].begin_ns < place->targets[place->range[found].next].begin_ns)
+            found = i;
+    }
+    return place->size > 0 && proxy->peer >= place->size ? -1 : found;
 }
 
 /* Sets its operation if only one communicator has one that fits. */
@@ -221,20 +272,21 @@ static int settle(struct foreigners *foreigners, struct statement *update, const
 {
     struct origin_places *origin = &foreigners->origins[proxy->origin];
     struct place *only = NULL;
-    size_t at = 0, found = 0;
+    int range = -1;
     for (size_t i = 0; i < origin->count; i++) {
-        size_t target = find_target(&origin->items[i], proxy);
-        if (target == origin->items[i].count)
+        int found = find_range(&origin->items[i], proxy);
+        if (found < 0)
             continue;
+        if (only)
+            return 0;
         only = &origin->items[i];
-        at = target;
-        found++;
+        range = found;
     }
-    if (found != 1)
+    if (!only)
         return 0;
-    only->next = at + 1;
+    const struct target *target = &only->targets[only->range[range].next++];
     int failed = statement_bind_integer(update, 1, proxy->id, error) ||
-                 statement_bind_integer(update, 2, only->targets[at].operation_id, error) ||
+                 statement_bind_integer(update, 2, target->operation_id, error) ||
                  statement_bind_integer(update, 3, only->member_id, error) ||
                  statement_step(update, error) < 0;
     statement_reset(update);
@@ -251,7 +303,7 @@ static int settle_all(struct foreigners *foreigners, struct error *error)
         struct origin_places *origin = &foreigners->origins[proxy->origin];
         if (i == 0 || !same_kind(proxy, proxy - 1))
             for (size_t k = 0; k < origin->count; k++)
-                origin->items[k].next = 0;
+                begin_kind(&origin->items[k], proxy);
         failed = settle(foreigners, update, proxy, error);
     }
     statement_free(update);

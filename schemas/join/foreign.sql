@@ -40,7 +40,7 @@ SELECT member_id, monotonic_ns - local_ns, coalesce(size, 0)
 SELECT operation_id, function, peer, coalesce(channel_count, 0), coalesce(enqueue_begin_ns, api_begin_ns), device_end_ns
   FROM operation
  WHERE member_id = ?1 AND coalesce(enqueue_begin_ns, api_begin_ns) IS NOT NULL
- ORDER BY 5, 1;
+   AND coalesce(peer, 0) BETWEEN 0 AND 2147483647;
 
 -- statement: place
 UPDATE proxy_operation SET operation_id = ?2, member_id = ?3 WHERE proxy_operation_id = ?1;

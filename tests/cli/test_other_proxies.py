@@ -88,6 +88,31 @@ class Hosts(Job):
         return lines + "{}]\n"
 
 
+class Exchanges(Hosts):
+    """Sends and receives instead of collectives, all enqueued at the begin of the step."""
+
+    def rank(self, rank):
+        pid, started_us = 1000 + rank, STARTED_US[rank]
+        lines, number = self.head(rank), 0
+        peers = ((rank + 1) % RANKS, (rank - 1) % RANKS)
+        for step in range(TRAINING_STEPS):
+            at = self.begin(step) - started_us
+            for peer, name in ((peer, name) for name in ("Recv", "Send") for peer in peers):
+                late = self.receive.get((peer, rank, step), 0.0)
+                waits = self.waits(rank, peer, step) if name == "Send" else [(50.0 + late, 1.0, 1.0)] * 8
+                text, end = proxy(number, pid, name, peer, at + 10, waits)
+                lines += event(name, "P2P", "b", number, pid, at + number % 4, CommHash=HASH, Rank=rank, Peer=peer, Count=2097152,
+                               Datatype="ncclBfloat16", nChannels=1)
+                lines += text if name == "Recv" or rank not in self.made_by else ""
+                lines += self.kernel(pid, at + 5, end) + event(name, "P2P", "e", number, pid, end)
+                number += 1
+        for other in (sender for sender, maker in self.made_by.items() if maker == rank):
+            for step in range(TRAINING_STEPS):
+                lines += self.sends(other, step, pid, self.begin(step) + 10 - started_us, 50_000 + 4 * step,
+                                    OriginPid=1000 + other, OriginRank=other)[0]
+        return lines + "{}]\n"
+
+
 class OtherProxies(Case):
     def judge(self, job, leave_out=()):
         self.store.unlink(missing_ok=True)
@@ -103,8 +128,8 @@ class OtherProxies(Case):
         self.answer = self.json("stalls")
         return {(row["sender"], row["receiver"]): row for row in self.answer["rows"]}
 
-    def slow(self, made_by, **kinds):
-        job = Hosts(made_by, **kinds)
+    def slow(self, made_by, kind=Hosts, **more):
+        job = kind(made_by, **more)
         job.slow(1, 2, range(5, 8))
         return job
 
@@ -127,6 +152,16 @@ class OtherProxies(Case):
         self.assertEqual(self.answer["warnings"], [])
         self.judge(self.slow({1: 0}, is_wide=True))
         self.assertIn("belong to no operation", " ".join(self.answer["warnings"]))
+
+    def test_sends(self):
+        """Of several that are active, the one to its peer."""
+        for kernels in (True, False):
+            own = self.judge(self.slow({}, Exchanges, kernels=kernels))
+            self.assertGreater(own[1, 2]["send_wait_us_max"], 400)
+            self.assertEqual(self.judge(self.slow({1: 0, 2: 3}, Exchanges, kernels=kernels)), own)
+            wrong = self.json("query", "SELECT count(*) FROM v_proxy_operation p JOIN v_operation o USING (operation_id)"
+                              " WHERE p.peer IS NOT o.peer OR direction <> lower(o.function)")["rows"]
+            self.assertEqual(list(wrong[0].values()), [0])
 
     def test_whose_process_has_no_trace_is_counted(self):
         rows = self.judge(self.slow({1: 0}), leave_out=[1])
