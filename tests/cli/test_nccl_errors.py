@@ -2,7 +2,7 @@
 
 import json
 
-from .support import Case
+from .support import TOP, Case
 
 COMM = 0x55d0c0000000
 ID = "0x7a11c0de5eed0001"
@@ -401,6 +401,13 @@ class NcclErrors(Case):
         finding = self.one_file(self.on_one_host([9, 9, 8, 9]))
         self.assertEqual((finding["kind"], finding["ranks"]), ("missing", [1]))
         self.assertIn("the ranks are taken from the device numbers", " ".join(self.json("diagnose")["warnings"]))
+
+    def test_the_fixtures(self):
+        for name, kind, ranks in ("nccl-log-calls-alone", "missing", [3]), ("nccl-torch-log", "missing", [1]):
+            self.run_program("ingest", TOP / "fixtures" / name)
+            finding, = self.json("diagnose")["findings"]
+            self.assertEqual((finding["kind"], finding["candidates"] or finding["ranks"] or [finding["rank"]]), (kind, ranks))
+            (self.folder / "store.db").unlink()
 
     def test_global_ranks_come_before_devices(self):
         """RCCL prints them; launchers print them before each line; files are named after them."""
