@@ -36,6 +36,8 @@ LAYERS = {
     "input": {"base", "input"},
     "format": {"base", "model", "input", "format", *(f"format/{family}" for family in FAMILIES)},
     **{f"format/{family}": {"base", "model", "input", "format", f"format/{family}"} for family in FAMILIES},
+    # A job's stderr has lines of both.
+    "format/nccl": {"base", "model", "input", "format", "format/nccl", "format/torch"},
     "store": {"base", "model", "store"},
     "ingest": {"base", "model", "input", "format", "store", "ingest"},
     "join": {"base", "model", "store", "join"},

@@ -2,7 +2,7 @@
 
 import json
 
-from .support import Case
+from .support import TOP, Case
 
 COMM = 0x55d0c0000000
 ID = "0x7a11c0de5eed0001"
@@ -402,6 +402,13 @@ class NcclErrors(Case):
         self.assertEqual((finding["kind"], finding["ranks"]), ("missing", [1]))
         self.assertIn("the ranks are taken from the device numbers", " ".join(self.json("diagnose")["warnings"]))
 
+    def test_the_fixtures(self):
+        for name, kind, ranks in ("nccl-log-calls-alone", "missing", [3]), ("nccl-torch-log", "missing", [1]):
+            self.run_program("ingest", TOP / "fixtures" / name)
+            finding, = self.json("diagnose")["findings"]
+            self.assertEqual((finding["kind"], finding["candidates"] or finding["ranks"] or [finding["rank"]]), (kind, ranks))
+            (self.folder / "store.db").unlink()
+
     def test_global_ranks_come_before_devices(self):
         """RCCL prints them; launchers print them before each line; files are named after them."""
         job = self.on_one_host([9, 9, 8, 9])
@@ -434,9 +441,34 @@ class NcclErrors(Case):
         job.write(traces)
         return traces
 
+    def waiting(self, job, *ranks):
+        """Lines of the watchdogs of ranks that wait in work 6."""
+        for rank in ranks:
+            job.lines[rank] += [f"[rank{rank}]:[E1120 09:11:42.118 ProcessGroupNCCL.cpp:685] [Rank {rank}] Watchdog caught collective operation "
+                                "timeout: WorkNCCL(SeqNum=6, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=20000) ran for 20011 "
+                                "milliseconds before timing out.",
+                                f"[rank{rank}]:[E1120 09:11:42.118 ProcessGroupNCCL.cpp:1785] [PG ID 0 PG GUID 0(default_pg) Rank {rank}] Exception "
+                                "(either an error or timeout) detected by watchdog at work: 6, last enqueued NCCL work: 7, last completed NCCL "
+                                "work: 5."]
+        return job
+
+    def test_lines_of_the_watchdog_in_a_log_without_calls_are_read(self):
+        """stderr with NCCL_DEBUG=INFO, whose default lists no calls."""
+        finding = self.one_file(self.waiting(Job().make(), 0, 1, 3))
+        self.assertEqual((finding["kind"], finding["candidates"] or [finding["rank"]], finding["confidence"]), ("missing", [2], "low"))
+        self.assertEqual(self.rows("SELECT dialect FROM file"), [("nccl-torch-log",)])
+        self.assertEqual(self.json("info", "--ledger")["rows"], [])
+        self.assertEqual(self.rows("SELECT count(DISTINCT pid) FROM process WHERE pid > 0"), [(4,)])
+
+    def test_a_traceback_alone_leaves_it_a_log_of_nccl(self):
+        job = Job().make()
+        job.lines[1] += ["[rank1]: Traceback (most recent call last):", '[rank1]:   File "loop.py", line 8, in <module>', "[rank1]: KeyError: 'x'"]
+        self.one_file(job)
+        self.assertEqual(self.rows("SELECT dialect FROM file"), [("nccl-log",)])
+
     def test_lines_of_the_watchdog_are_not_passed_over_in_silence(self):
-        """A process whose stderr has both: the watchdog's lines are counted, and the output names the format that reads
-        them.
+        """A process whose stderr has both, and lists its calls: the watchdog's lines are counted, and the output names the
+        format that reads them.
         """
         said = ("[rank3]:[E1120 09:11:42.118 ProcessGroupNCCL.cpp:685] [Rank 3] Watchdog caught collective operation timeout: "
                 "WorkNCCL(SeqNum=6, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=20000) ran for 20011 milliseconds")

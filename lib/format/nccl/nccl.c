@@ -613,7 +613,8 @@ static int emit_watchdog(struct log_file *file, char *dialect, size_t dialect_by
 {
     if (torch_reader_end(&file->torch))
         return error_no_memory(error);
-    if (file->next_ordinal || file->unnamed.call_count || !file->torch.ranks.member_list_count)
+    if (file->next_ordinal || file->unnamed.call_count || !file->watchdog.count ||
+        !file->torch.ranks.member_list_count)
         return note_watchdog(file, error);
     snprintf(dialect, dialect_bytes, "nccl-torch-log");
     return torch_emit(&file->torch.ranks, file->sink, error);

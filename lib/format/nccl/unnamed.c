@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Calls beyond these are only counted, and no members are matched. */
-enum { HELD_MOST = 1 << 20 };
+enum { HELD_MOST = 1 << 19 };
 
 void unnamed_init(struct unnamed_list *list)
 {
