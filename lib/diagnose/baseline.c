@@ -356,5 +356,6 @@ void baseline_release(struct baseline *baseline)
     free(baseline->same_work);
     free(baseline->late_ns);
     free(baseline->explained_ns);
+    free(baseline->order);
     *baseline = (struct baseline){0};
 }

@@ -122,6 +122,8 @@ struct baseline {
     int64_t *step_ns; /* duration of each step, median over ranks; TIME_UNKNOWN */
     int64_t *late_ns; /* [rank * step_count + step]: how much later than its baseline the host enqueued,
                          summed over places */
+    struct replay_move *order; /* owned: per operation, the order in which a replay found that they can run;
+                                  NULL: not found */
     int64_t median_step_ns;
     /*
      * Share of (rank, step) pairs that contain the whole sequence of their role. Where records are missing
@@ -321,10 +323,10 @@ struct delay {
 };
 
 /*
- * Measures delays of all loaded steps. Returns one per rank, which the caller frees; NULL on error. `excess`
- * is per operation, `transfers` per instance.
+ * Measures delays of all loaded steps. Returns one per rank, which the caller frees; NULL on error.
+ * `transfers` is per instance.
  */
-struct delay *delays_measure(const struct job *job, const struct excess_list *excess,
+struct delay *delays_measure(const struct job *job, const struct baseline *baseline,
                              const struct transfer_excess *transfers, struct error *error);
 
 /*
@@ -340,7 +342,7 @@ struct delay_steps {
 struct delays *delays_new(const struct job *job);
 
 /* Adds some of the loaded steps. They must come after all steps added before. Returns -1 on error. */
-int delays_add(struct delays *delays, const struct job *job, const struct excess_list *excess,
+int delays_add(struct delays *delays, const struct job *job, const struct baseline *baseline,
                const struct transfer_excess *transfers, struct delay_steps steps, struct error *error);
 
 /* Returns the sums of what was added, one per rank, which the caller frees. Releases `delays`. */

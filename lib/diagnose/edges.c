@@ -25,19 +25,14 @@ struct place_of_edge {
     size_t edge;
 };
 
-static int compare(int32_t a, int32_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int busy_time_by_place(const void *a, const void *b)
 {
     const struct place_of_edge *left = a, *right = b;
-    int order = compare(left->role, right->role);
-    order = order ? order : compare(left->position, right->position);
-    order = order ? order : compare(left->communicator, right->communicator);
-    order = order ? order : compare(left->sender, right->sender);
-    return order ? order : compare(left->receiver, right->receiver);
+    int order = compare_integers(left->role, right->role);
+    order = order ? order : compare_integers(left->position, right->position);
+    order = order ? order : compare_integers(left->communicator, right->communicator);
+    order = order ? order : compare_integers(left->sender, right->sender);
+    return order ? order : compare_integers(left->receiver, right->receiver);
 }
 
 static int same_link(const struct place_of_edge *a, const struct place_of_edge *b)

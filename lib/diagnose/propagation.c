@@ -252,15 +252,12 @@ static int is_added(const struct delays *delays, int32_t step)
     return step >= delays->steps.first && step < delays->steps.end;
 }
 
-static int measure(struct delays *delays, struct error *error)
+static int follow(struct delays *delays, const struct replay_move *moves, struct error *error)
 {
     const struct job *job = delays->job;
-    struct replay replay;
-    if (replay_init(&replay, job, NULL, NULL, error))
-        return -1;
     int failed = 0;
-    for (size_t i = 0; !failed && i < replay.move_count; i++) {
-        const struct replay_move *move = &replay.moves[i];
+    for (size_t i = 0; !failed && i < job->operation_count; i++) {
+        const struct replay_move *move = &moves[i];
         const struct job_operation *operation = &job->operations[move->operation];
         int64_t beyond_ns = excess_list_get(delays->excess, move->operation).beyond_ns;
         if (beyond_ns != TIME_UNKNOWN && is_added(delays, operation->step))
@@ -268,8 +265,16 @@ static int measure(struct delays *delays, struct error *error)
         failed = move->is_last && is_added(delays, job->instances[move->instance].step) &&
                  meet(delays, (int32_t)move->instance);
     }
-    replay_release(&replay);
     return failed ? error_no_memory(error) : 0;
+}
+
+static int measure(struct delays *delays, const struct replay_move *order, struct error *error)
+{
+    struct replay replay = {0};
+    int failed = (!order && replay_init(&replay, delays->job, NULL, NULL, error)) ||
+                 follow(delays, order ? order : replay.moves, error);
+    replay_release(&replay);
+    return failed ? -1 : 0;
 }
 
 struct delays *delays_new(const struct job *job)
@@ -293,16 +298,17 @@ struct delays *delays_new(const struct job *job)
     return delays;
 }
 
-int delays_add(struct delays *delays, const struct job *job, const struct excess_list *excess,
+int delays_add(struct delays *delays, const struct job *job, const struct baseline *baseline,
                const struct transfer_excess *transfers, struct delay_steps steps, struct error *error)
 {
     if (job->rank_count != delays->rank_count || job->communicator_count != delays->communicator_count)
         return error_set(error, "run %lld has changed while it was read", (long long)job->run_id);
     delays->job = job;
-    delays->excess = excess;
+    delays->excess = &baseline->excess;
     delays->transfers = transfers;
     delays->steps = steps;
-    int failed = number_communicator_members(delays) ? error_no_memory(error) : measure(delays, error);
+    int failed = number_communicator_members(delays) ? error_no_memory(error)
+                                                     : measure(delays, baseline->order, error);
     free(delays->member_list);
     delays->member_list = NULL;
     return failed;
@@ -320,7 +326,7 @@ struct delay *delays_end(struct delays *delays)
     return items;
 }
 
-struct delay *delays_measure(const struct job *job, const struct excess_list *excess,
+struct delay *delays_measure(const struct job *job, const struct baseline *baseline,
                              const struct transfer_excess *transfers, struct error *error)
 {
     struct delays *delays = delays_new(job);
@@ -328,7 +334,7 @@ struct delay *delays_measure(const struct job *job, const struct excess_list *ex
         error_no_memory(error);
         return NULL;
     }
-    int failed = delays_add(delays, job, excess, transfers, DELAY_ALL_STEPS, error);
+    int failed = delays_add(delays, job, baseline, transfers, DELAY_ALL_STEPS, error);
     struct delay *items = delays_end(delays);
     if (!failed)
         return items;

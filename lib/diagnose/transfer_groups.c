@@ -560,8 +560,9 @@ static void take_longest(struct transfer_groups *groups)
 
 int transfer_groups_measure(struct transfer_groups *groups)
 {
-    size_t cells = groups->count * (size_t)groups->steps + 1,
-           most = groups->job->instance_count + 2 * groups->edges->count + 1;
+    size_t cells = groups->count * (size_t)groups->steps + 1, most = 2 * groups->edges->count + 1;
+    for (size_t i = 0; i < groups->job->instance_count; i++)
+        most += groups->of_instance[i] >= 0;
     struct cell_sums sums = {array_new(cells, sizeof(double)), array_new(cells, sizeof(double)),
                              array_new(cells, sizeof(double)), array_new(cells, sizeof(double))};
     struct transfers transfers = {

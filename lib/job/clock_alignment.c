@@ -522,28 +522,30 @@ static unsigned char *list_followed(const struct job *job)
     return followed;
 }
 
-static int note_past(struct extents *extents, const struct job *job, const unsigned char *followed)
+static void note_past(struct extents *extents, const struct job *job, const unsigned char *followed)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         if (!followed[i] || !function_is_full_exchange(operation->function))
             continue;
-        int64_t sequence = job_sequence(job, operation);
-        int64_t *here =
-            map_put(&extents->past, key_of(operation->communicator, operation->function, 0), sequence, NULL);
-        if (!here)
-            return -1;
-        *here = *here > sequence ? *here : sequence;
+        int64_t sequence = job_sequence(job, operation),
+                *past =
+                    &extents->past[(size_t)operation->communicator * FUNCTION_COUNT + operation->function];
+        *past = *past > sequence ? *past : sequence;
     }
-    return 0;
 }
 
 int extents_init(struct extents *extents, const struct job *job)
 {
+    size_t places = job->communicator_count * FUNCTION_COUNT;
     unsigned char *followed = list_followed(job);
     map_init(&extents->last);
-    map_init(&extents->past);
-    int failed = !followed || job_each_series(job, note_series, extents) || note_past(extents, job, followed);
+    extents->past = array_new(places, sizeof *extents->past);
+    int failed = !followed || !extents->past || job_each_series(job, note_series, extents);
+    for (size_t i = 0; !failed && i < places; i++)
+        extents->past[i] = INT64_MIN;
+    if (!failed)
+        note_past(extents, job, followed);
     free(followed);
     return failed ? -1 : 0;
 }
@@ -551,7 +553,7 @@ int extents_init(struct extents *extents, const struct job *job)
 void extents_release(struct extents *extents)
 {
     map_release(&extents->last);
-    map_release(&extents->past);
+    free(extents->past);
 }
 
 const int64_t *extents_last(const struct extents *extents, int32_t rank, int32_t communicator,
@@ -563,8 +565,10 @@ const int64_t *extents_last(const struct extents *extents, int32_t rank, int32_t
 int extents_lack(const struct extents *extents, int32_t rank, int32_t communicator, uint8_t function)
 {
     const int64_t *last = extents_last(extents, rank, communicator, function);
-    const int64_t *past = map_get(&extents->past, key_of(communicator, function, 0));
-    return past && (!last || *last < *past);
+    int64_t past = function_is_full_exchange(function)
+                       ? extents->past[(size_t)communicator * FUNCTION_COUNT + function]
+                       : INT64_MIN;
+    return past != INT64_MIN && (!last || *last < past);
 }
 
 /* Whether an operation is the last record of its rank, while other ranks completed more. */

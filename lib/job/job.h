@@ -637,7 +637,7 @@ void job_record_release(struct job_record *record);
  */
 struct extents {
     struct map last; /* (communicator, function, rank) -> greatest sequence number begun */
-    struct map past; /* (communicator, function) -> greatest sequence number completed, of full exchanges */
+    int64_t *past;   /* owned: [communicator * FUNCTION_COUNT + function], the same completed; INT64_MIN */
 };
 
 /* Release it even after an error. Returns -1 when out of memory. */

@@ -352,7 +352,7 @@ static int caution_straggler(const struct judgement *judgement, const struct fin
     int64_t whole_ns = judgement->longer.whole_ns;
     if (whole_ns <= 0 || !transfers || findings_explain_stop(findings))
         return 0;
-    struct delay *delays = delays_measure(job, &judgement->baseline->excess, transfers, error);
+    struct delay *delays = delays_measure(job, judgement->baseline, transfers, error);
     int32_t rank = delays ? clear_straggler(delays, job->rank_count, findings, whole_ns) : -1;
     int64_t others = (int64_t)job->rank_count - 1;
     int64_t each_ns = rank >= 0 && others > 0 ? delays[rank].caused_ns / others : 0;

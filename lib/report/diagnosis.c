@@ -75,6 +75,8 @@ static int find_longer(struct search *search, struct error *error)
                                    error) ||
         findings_take_network(findings, cost_ns, job, baseline, &edges, transfers, timed, options, error) ||
         findings_add_slow_drains(findings, cost_ns, job, baseline, &edges, transfers, timed, error);
+    baseline->order = replay.moves;
+    replay.moves = NULL;
     replay_release(&replay);
     failed = failed || findings_take_busiest(findings, job, baseline, options, error) ||
              findings_take_absent(findings, job, baseline, options, error) ||

@@ -20,7 +20,7 @@ static int add_loaded(struct delays *delays, const struct step_rows *rows, size_
     struct delay_steps steps;
     step_row_steps(rows, row, job, &steps.first, &steps.end);
     int failed = excess_find(job, &baseline, &transfers, options, error) ||
-                 delays_add(delays, job, &baseline.excess, transfers, steps, error);
+                 delays_add(delays, job, &baseline, transfers, steps, error);
     free(transfers);
     baseline_release(&baseline);
     return failed ? -1 : 0;
@@ -277,7 +277,7 @@ static int explain(const struct job *job, const struct delay *waits, const struc
     struct delay *delays = NULL;
     int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error);
     if (!failed && !waits)
-        waits = delays = delays_measure(job, &baseline.excess, transfers, error);
+        waits = delays = delays_measure(job, &baseline, transfers, error);
     failed = failed || !waits || show(job, &findings, waits, table, error) ||
              caution_absent_ranks(job, table, error) ||
              caution_bare_calls(job->store, job->run_id, table, error) ||

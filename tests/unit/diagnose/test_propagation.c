@@ -109,8 +109,8 @@ static struct delay *play(struct script *script, const struct played *played, si
     for (int32_t rank = 0; rank < ranks; rank++)
         add_operations(script, played, rank, starts_ns, ends_ns, count);
     struct error error = ERROR_INIT;
-    struct delay *delays =
-        delays_measure(&script->job, written_excess(script->excess), script->transfers, &error);
+    const struct baseline baseline = {.excess = *written_excess(script->excess)};
+    struct delay *delays = delays_measure(&script->job, &baseline, script->transfers, &error);
     assert_non_null(delays);
     return delays;
 }
@@ -237,10 +237,10 @@ static struct delay *play_in_rows(const struct played *played, size_t count, siz
     number_steps(&second, count);
     struct delays *delays = delays_new(&first.job);
     assert_non_null(delays);
-    assert_int_equal(
-        delays_add(delays, &first.job, written_excess(first.excess), first.transfers, before, &error), 0);
-    assert_int_equal(
-        delays_add(delays, &second.job, written_excess(second.excess), second.transfers, after, &error), 0);
+    struct baseline baseline = {.excess = *written_excess(first.excess)};
+    assert_int_equal(delays_add(delays, &first.job, &baseline, first.transfers, before, &error), 0);
+    baseline.excess = *written_excess(second.excess);
+    assert_int_equal(delays_add(delays, &second.job, &baseline, second.transfers, after, &error), 0);
     return delays_end(delays);
 }
 
@@ -288,8 +288,8 @@ static void rows_are_of_the_same_ranks(void **state)
     struct delays *delays = delays_new(&script.job);
     assert_non_null(delays);
     script.job.rank_count++;
-    assert_int_equal(delays_add(delays, &script.job, written_excess(script.excess), script.transfers,
-                                DELAY_ALL_STEPS, &error),
+    const struct baseline baseline = {.excess = *written_excess(script.excess)};
+    assert_int_equal(delays_add(delays, &script.job, &baseline, script.transfers, DELAY_ALL_STEPS, &error),
                      -1);
     assert_non_null(strstr(error.cause[0], "has changed while it was read"));
     free(delays_end(delays));

@@ -162,7 +162,8 @@ static void blame_is_passed_on(void **state)
     struct tiny tiny;
     struct error error = ERROR_INIT;
     tiny_init(&tiny);
-    struct delay *delays = delays_measure(&tiny.job, written_excess(tiny.excess), tiny.transfers, &error);
+    const struct baseline baseline = {.excess = *written_excess(tiny.excess)};
+    struct delay *delays = delays_measure(&tiny.job, &baseline, tiny.transfers, &error);
     assert_non_null(delays);
     /* A1: 0 waited 200 for 1, all of it own time of 1. */
     assert_int_equal(delays[1].own_ns, 200);
@@ -183,6 +184,26 @@ static void blame_is_passed_on(void **state)
     free(delays);
 }
 
+/* The order of a replay is found once: the delays are the same with it. */
+static void blame_follows_a_known_order(void **state)
+{
+    struct tiny tiny;
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    tiny_init(&tiny);
+    struct baseline baseline = {.excess = *written_excess(tiny.excess)};
+    struct delay *delays = delays_measure(&tiny.job, &baseline, tiny.transfers, &error);
+    assert_non_null(delays);
+    assert_int_equal(replay_init(&replay, &tiny.job, &baseline.excess, tiny.transfers, &error), 0);
+    baseline.order = replay.moves;
+    struct delay *again = delays_measure(&tiny.job, &baseline, tiny.transfers, &error);
+    assert_non_null(again);
+    assert_memory_equal(again, delays, tiny.job.rank_count * sizeof *again);
+    replay_release(&replay);
+    free(again);
+    free(delays);
+}
+
 /*
  * A transfer that took longer than its baseline delays its ranks: waits of others for them are then the
  * network's.
@@ -195,7 +216,8 @@ static void slow_transfers_are_the_networks(void **state)
     tiny.excess[A1_1].beyond_ns = 0;
     tiny.operations[A2_1].start_ns = tiny.operations[A2_0].start_ns;
     tiny.transfers[A1].beyond_ns = 50;
-    struct delay *delays = delays_measure(&tiny.job, written_excess(tiny.excess), tiny.transfers, &error);
+    const struct baseline baseline = {.excess = *written_excess(tiny.excess)};
+    struct delay *delays = delays_measure(&tiny.job, &baseline, tiny.transfers, &error);
     assert_non_null(delays);
     assert_int_equal(delays[1].unexplained_ns, 200);
     /* 2 waited 320 for 0. The part that 0 had waited for 1 without a cause stays without one. */
@@ -441,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_circle_with_nothing_before_it_is_cut),
         cmocka_unit_test(a_send_that_leaves_alone_saves_too),
         cmocka_unit_test(blame_is_passed_on),
+        cmocka_unit_test(blame_follows_a_known_order),
         cmocka_unit_test(slow_transfers_are_the_networks),
         cmocka_unit_test(what_was_sent_ahead_has_come_a_part_of_the_way),
         cmocka_unit_test(a_held_stream_is_free_with_its_network),

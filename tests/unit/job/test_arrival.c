@@ -63,7 +63,8 @@ static int32_t last_of(const struct meeting *meeting, int64_t *waited_ns)
     struct error error = ERROR_INIT;
     struct excess excess[MEMBERS] = {{0}};
     const struct transfer_excess transfer = {.beyond_ns = TIME_UNKNOWN, .culprit = -1};
-    struct delay *delays = delays_measure(&meeting->job, written_excess(excess), &transfer, &error);
+    const struct baseline baseline = {.excess = *written_excess(excess)};
+    struct delay *delays = delays_measure(&meeting->job, &baseline, &transfer, &error);
     int32_t last = -1;
     *waited_ns = 0;
     assert_non_null(delays);
