@@ -276,6 +276,8 @@ struct replay {
     int64_t *transfer_ns; /* per instance, as recorded; for sends and receives in groups at most the baseline
                              (bound_groups) */
     int64_t *change_ns;   /* per instance: change to apply, positive to lengthen */
+    int64_t *most_ns; /* per instance: its transfer takes at most this, whatever changes; NULL: all have all
+                         members */
     int64_t *tail_ns; /* per instance: additional time that a slow link took for the members that show it */
     int32_t *after; /* scratch, per operation: the operation that it follows; -1: it begins its rank. After it
                        is ordered: its move, stored as -2 minus the index (replay_order.c) */

@@ -489,15 +489,22 @@ static int may_wait(const struct job *job, const struct job_instance *instance)
 }
 
 /*
- * Whether it is a pair of ranks, in some of the steps, of which a side has an assumed start: any rank that
- * was late in these steps may have made it wait. In all steps, its sisters would have waited as well. Where
- * the duration is recorded, the start is known, unless the rank does something else at the same time.
+ * Whether durations without network steps are those of a group that may have a member without a trace, which
+ * the others may have waited for. Or of a pair of ranks, in some of the steps, of which a side has an assumed
+ * start: any rank that was late in these steps may have made it wait. In all steps, its sisters would have
+ * waited as well. Where the duration is recorded, the start is known, unless the rank does something else at
+ * the same time.
  */
 static int may_have_waited(const struct explaining_network *it, const struct slow_network *found)
 {
     const struct job *job = it->job;
-    if (found->slow_links || found->is_steady ||
-        job->instances[it->groups.items[found->group].instance].function != FUNCTION_SEND)
+    const struct transfer_group *best = &it->groups.items[found->group];
+    if (found->slow_links || best->kind != TRANSFER_GROUP)
+        return 0;
+    if (job_silent_ranks(job) &&
+        !job->communicators[job->instances[best->instance].communicator].size_is_known)
+        return 1;
+    if (found->is_steady || job->instances[best->instance].function != FUNCTION_SEND)
         return 0;
     for (size_t i = 0; i < job->instance_count; i++)
         if (it->groups.of_instance[i] == (int32_t)found->group &&

@@ -353,6 +353,63 @@ static int bound_groups(struct replay *replay)
     return failed;
 }
 
+/* The key of a transfer: its function, size, and number of members. */
+static uint64_t kind_of(const struct job *job, const struct job_instance *instance)
+{
+    uint64_t key = hash_mix((uint64_t)instance->function, (uint64_t)instance->expected);
+    return hash_mix(key, (uint64_t)job_member(job, instance, 0)->bytes);
+}
+
+/* Whether a member left no trace. */
+static int is_incomplete(const struct job_instance *instance)
+{
+    return instance->members > 0 && instance->members < instance->expected;
+}
+
+static int has_incomplete(const struct job *job)
+{
+    for (size_t i = 0; i < job->instance_count; i++)
+        if (is_incomplete(&job->instances[i]))
+            return 1;
+    return 0;
+}
+
+static int is_key_before(const void *item, const void *wanted)
+{
+    return ((const struct pair_time *)item)->pair < *(const uint64_t *)wanted;
+}
+
+/*
+ * Where a member left no trace, the shortest duration of the others includes the time for which they waited
+ * for it. Such a transfer is limited to the median of those of its kind that have all members: a replay shows
+ * no gain of what the others wait for anyway.
+ */
+static int bound_incomplete(struct replay *replay)
+{
+    const struct job *job = replay->job;
+    size_t count = 0;
+    if (!has_incomplete(job))
+        return 0;
+    struct pair_time *times = array_new(job->instance_count, sizeof *times);
+    replay->most_ns = array_new(job->instance_count, sizeof *replay->most_ns);
+    for (size_t i = 0; times && i < job->instance_count; i++)
+        if (job->instances[i].members && !is_incomplete(&job->instances[i]))
+            times[count++] = (struct pair_time){kind_of(job, &job->instances[i]), replay->transfer_ns[i], i};
+    array_sort(times, count, sizeof *times, by_pair);
+    for (size_t i = 0; times && replay->most_ns && i < job->instance_count; i++) {
+        replay->most_ns[i] = INT64_MAX;
+        if (!is_incomplete(&job->instances[i]))
+            continue;
+        uint64_t kind = kind_of(job, &job->instances[i]);
+        size_t first = lower_bound(times, count, sizeof *times, is_key_before, &kind);
+        if (first < count && times[first].pair == kind)
+            replay->most_ns[i] = times[first + (count_equal(&times[first], count - first) - 1) / 2].time_ns;
+    }
+    int failed = !times || !replay->most_ns;
+    free(times);
+    return failed;
+}
+
 /* The largest number of operations of a rank. */
 static size_t longest_rank(const struct job *job)
 {
@@ -427,7 +484,7 @@ static int measure(struct replay *replay)
         return failed;
     return parallel_for(job->instance_count, INSTANCES_A_PIECE, job_threads(job), take_transfers, replay) ||
            parallel_for(job->operation_count, OPERATIONS_A_PIECE, job_threads(job), take_holds, replay) ||
-           bound_groups(replay);
+           bound_groups(replay) || bound_incomplete(replay);
 }
 
 /*
@@ -475,6 +532,7 @@ void replay_release(struct replay *replay)
     free(replay->own_ns);
     free(replay->transfer_ns);
     free(replay->change_ns);
+    free(replay->most_ns);
     free(replay->tail_ns);
     free(replay->after);
     free(replay->ends);
@@ -525,6 +583,8 @@ static int64_t tail_of(const struct replay *replay, int32_t number, const struct
 static int64_t transfer_of(const struct replay *replay, int32_t number)
 {
     int64_t transfer_ns = replay->transfer_ns[number] + replay->change_ns[number];
+    if (replay->most_ns && transfer_ns > replay->most_ns[number])
+        transfer_ns = replay->most_ns[number];
     return transfer_ns > 0 ? transfer_ns : 0;
 }
 

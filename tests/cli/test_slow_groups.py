@@ -22,6 +22,11 @@ EXPERTS = ("--shape moe --ranks 8 --per-node 4 --layers 2 --steps 20 --compute 2
 REPLICATED = "--shape hsdp --ranks 12 --per-node 6 --layers 2 --steps 20 --network-gbs 25 --nvlink-gbs 200 --seed 8 --dialect kineto "
 
 
+# Rank 7 leaves no trace. NCCL's example profiler does not record how many ranks a communicator has.
+HYBRID = ("--shape hsdp --ranks 8 --per-node 4 --layers 3 --steps 16 --network-gbs 25 --nvlink-gbs 200 --compute 3 --seed 21 "
+          "--dialect chrome-v7 --lose 7 ")
+
+
 class SlowGroups(Case):
     def findings(self, options):
         """Those with at least medium confidence, and the planted faults."""
@@ -142,3 +147,8 @@ class SlowGroups(Case):
     def test_a_late_rank_is_no_slow_group(self):
         (finding,), _ = self.findings(f"{PIPELINE} --dialect kineto --fault compute:3:8:14:20%:*")
         self.assertEqual((finding["kind"], finding["rank"]), ("compute", 3))
+
+    def test_a_group_that_waits_for_a_rank_without_a_trace(self):
+        """Its operations take longer in steps 6 to 15, and no network step shows why."""
+        findings, _ = self.findings(f"{HYBRID} --fault gpu-share:7:6:15:16:*")
+        self.assertEqual([finding for finding in findings if finding["kind"] == "network"], [])

@@ -230,6 +230,28 @@ static void a_pair_without_ends_is_not_over_when_the_next_begins(void **state)
     }
 }
 
+/*
+ * An operation of two ranks took 10. The next took rank 0 80, and rank 1 left no trace of it: if it is of the
+ * same kind, it takes 10 as well, and the rest was waiting, which no shorter transfer avoids.
+ */
+static void a_wait_for_a_rank_without_a_trace_is_no_transfer(void **state)
+{
+    for (int is_alike = 0; is_alike < 2; is_alike++) {
+        const struct job_operation operations[] = {REDUCE(0, 0, 0, -1, 0, 10), REDUCE(1, 0, 1, 0, 20, 100),
+                                                   REDUCE(2, 1, 0, -1, 0, 10)};
+        struct tiny tiny;
+        tiny_init(&tiny, operations, 3);
+        tiny.instances[1].expected = 2;
+        tiny.operations[1].bytes = is_alike ? 0 : 8;
+        assert_int_equal(played(&tiny), is_alike ? 30 : 100);
+        replay_change_transfer(&tiny.replay, 1, -70);
+        assert_int_equal(replay_run(&tiny.replay), 30);
+        replay_change_transfer(&tiny.replay, 1, -5);
+        assert_int_equal(replay_run(&tiny.replay), 25);
+        replay_release(&tiny.replay);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_slow_link_holds_who_shows_it),
         cmocka_unit_test(a_group_begins_at_once),
         cmocka_unit_test(a_pair_without_ends_is_not_over_when_the_next_begins),
+        cmocka_unit_test(a_wait_for_a_rank_without_a_trace_is_no_transfer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
