@@ -219,32 +219,72 @@ static int64_t usual_interval(const struct job *job, int64_t *list)
     return count ? median_of(list, count) : 0;
 }
 
+/* The dumps of a rank, in the order of its operations. */
+struct dumps {
+    int64_t before_ns; /* the one before the last; TIME_UNKNOWN: there is none */
+    int64_t last_ns;   /* TIME_UNKNOWN: there is none */
+};
+
+static void dumps_add(struct dumps *dumps, int64_t stamp_ns)
+{
+    if (dumps->last_ns != TIME_UNKNOWN && stamp_ns <= dumps->last_ns + ONE_DUMP_NS)
+        return;
+    dumps->before_ns = dumps->last_ns;
+    dumps->last_ns = stamp_ns;
+}
+
+/*
+ * When an operation was over at the earliest: after the dump before its own, and after the operation before
+ * it on its stream, by its duration.
+ */
+static int64_t earliest_end(const struct job *job, size_t at, const struct dumps *dumps,
+                            const int64_t *earliest_ns)
+{
+    int32_t previous = job->operations[at].previous;
+    int64_t before_ns = previous < 0 ? TIME_UNKNOWN : earliest_ns[previous];
+    int64_t over_ns = stamp_of(job, at) < dumps->last_ns ? TIME_UNKNOWN : dumps->before_ns;
+    if (before_ns != TIME_UNKNOWN && before_ns + job_draft_duration(job, at) > over_ns)
+        over_ns = before_ns + job_draft_duration(job, at);
+    return over_ns;
+}
+
 /*
  * How much later than one interval after its end an operation was dumped, at least; -1: nothing shows it.
- * Only the next operation of its stream tells that it was over before the dump, if that began soon.
+ * Only the next operation of its stream tells that it was over before the dump, if that began soon. If it
+ * would have been over too early then, the two overlapped.
  */
-static int64_t dump_lag(const struct job *job, size_t at, int64_t next_ns, int64_t interval_ns)
+static int64_t dump_lag(const struct job *job, size_t at, int64_t next_ns, int64_t earliest_ns,
+                        int64_t interval_ns)
 {
     int64_t stamp_ns = stamp_of(job, at), end_ns = job->operations[at].end_ns;
-    if (!job->operations[at].stamped || next_ns == TIME_UNKNOWN || next_ns > stamp_ns + JOB_SLICE_NS)
+    if (!job->operations[at].stamped || next_ns == TIME_UNKNOWN || next_ns > stamp_ns + JOB_SLICE_NS ||
+        earliest_ns == TIME_UNKNOWN || end_ns + JOB_PROMPT_NS < earliest_ns)
         return -1;
-    int64_t lag_ns = stamp_ns - interval_ns - end_ns;
-    return lag_ns > 0 ? lag_ns : 0;
+    return stamp_ns - interval_ns > end_ns ? stamp_ns - interval_ns - end_ns : 0;
 }
 
 int job_note_dump_lags(struct job *job)
 {
     int64_t *next = job_next_starts(job), *list = array_new(job->rank_count, sizeof *list);
+    int64_t *earliest_ns = array_new(job->operation_count, sizeof *earliest_ns);
     struct job_notice *notices = array_new(job->operation_count, sizeof *notices);
     int64_t interval_ns = list ? usual_interval(job, list) : 0;
-    int failed = !next || !list || !notices;
+    struct dumps dumps = {TIME_UNKNOWN, TIME_UNKNOWN};
+    int failed = !next || !list || !notices || !earliest_ns;
     for (size_t i = 0; !failed && i < job->operation_count; i++) {
-        int64_t lag_ns = interval_ns ? dump_lag(job, i, next[i], interval_ns) : -1;
+        if (i == job->ranks[job->operations[i].rank].first)
+            dumps = (struct dumps){TIME_UNKNOWN, TIME_UNKNOWN};
+        if (stamp_of(job, i) != TIME_UNKNOWN)
+            dumps_add(&dumps, stamp_of(job, i));
+        earliest_ns[i] =
+            job->operations[i].stamped ? earliest_end(job, i, &dumps, earliest_ns) : TIME_UNKNOWN;
+        int64_t lag_ns = interval_ns ? dump_lag(job, i, next[i], earliest_ns[i], interval_ns) : -1;
         int64_t delay_ns = job_delay(job, &job->operations[i]);
         notices[i] = (struct job_notice){TIME_UNKNOWN, lag_ns < 0 ? TIME_UNKNOWN : delay_ns + lag_ns};
     }
     free(next);
     free(list);
+    free(earliest_ns);
     if (failed) {
         free(notices);
         return -1;

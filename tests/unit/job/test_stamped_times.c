@@ -259,6 +259,21 @@ static void late_dumps_are_late_notices(void **state)
     free(play.job.services);
 }
 
+/* An operation that overlaps with others seems to show that these were over before the dumps before. */
+static void what_overlaps_is_no_late_dump(void **state)
+{
+    struct play play;
+    const int64_t stamps_us[COUNT] = {1000, 1100, 1200, 1300, 2000, 2100, 2200, 2300};
+    play_init(&play, stamps_us, 20);
+    play.job.step_count = 2;
+    play.durations_ns[3] = 1200000;
+    place(&play);
+    assert_times(&play, 2, 80, 100);
+    assert_int_equal(job_note_dump_lags(&play.job), 0);
+    assert_int_equal(play.job.services[0].late + play.job.services[1].late, 0);
+    free(play.job.services);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +288,7 @@ int main(void)
         cmocka_unit_test(not_before_its_stream_was_free),
         cmocka_unit_test(members_of_a_host_tell_the_interval),
         cmocka_unit_test(late_dumps_are_late_notices),
+        cmocka_unit_test(what_overlaps_is_no_late_dump),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
