@@ -529,8 +529,8 @@ static int is_in_steps(const struct finding *finding, const struct waited *waite
 {
     int32_t shared = 0;
     for (int32_t step = waited->set.first; step <= waited->set.last; step++)
-        shared += finding_has_step(finding, step);
-    return shared * 2 > waited->set.last - waited->set.first + 1;
+        shared += step_set_has(&waited->set, step) && finding_has_step(finding, step);
+    return shared * 2 > step_set_count(&waited->set);
 }
 
 /* Whether a finding about the time of another rank costs less than a wait in the same steps. */
