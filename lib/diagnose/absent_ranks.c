@@ -45,6 +45,12 @@ struct waited {
     double certainty;
 };
 
+/* The number of steps; 1: there are none. */
+static int32_t steps_of(const struct waited *waited)
+{
+    return waited->set.period > 0 ? step_set_count(&waited->set) : 1;
+}
+
 /* The share of an excess that is beyond this many standard deviations by chance: of Student's t (score.h). */
 static const double BEYOND = 0.1;
 
@@ -365,7 +371,7 @@ static int32_t most_waited(const struct absent *absent, const struct waited *wai
 static struct waited_sums sum_waits(const struct absent *absent, const struct waited *waited, int32_t only)
 {
     const struct absent_waits *waits = &absent->waits[waited->number];
-    double least_ns = HALF * (double)waited->cost_ns / step_set_count(&waited->set);
+    double least_ns = HALF * (double)waited->cost_ns / steps_of(waited);
     struct waited_sums sums = {0};
     absent_waits_sum(waits, waited->by_past, absent->row);
     for (int pass = 0; pass < 2; pass++)
@@ -390,8 +396,7 @@ static int is_told_from_network(const struct absent *absent, const struct waited
         sums = sum_waits(absent, waited, -1);
     if (waited->by_past && sums.more_ns < HALF * sums.transfer_ns)
         return 0;
-    return sums.fast_ns * FAST_PART >= sums.transfer_ns ||
-           are_like_own_times(&sums, step_set_count(&waited->set));
+    return sums.fast_ns * FAST_PART >= sums.transfer_ns || are_like_own_times(&sums, steps_of(waited));
 }
 
 /* Fewer ranks with a trace do not tell what chance makes. */
@@ -529,8 +534,8 @@ static int is_in_steps(const struct finding *finding, const struct waited *waite
 {
     int32_t shared = 0;
     for (int32_t step = waited->set.first; step <= waited->set.last; step++)
-        shared += finding_has_step(finding, step);
-    return shared * 2 > waited->set.last - waited->set.first + 1;
+        shared += step_set_has(&waited->set, step) && finding_has_step(finding, step);
+    return shared * 2 > steps_of(waited);
 }
 
 /* Whether a finding about the time of another rank costs less than a wait in the same steps. */
@@ -567,7 +572,7 @@ static void doubt_smaller(struct findings *findings, const struct waited *waited
 /* Lists single steps that do not follow each other. */
 static int add_steps(struct finding *finding, const struct step_set *set)
 {
-    size_t count = (size_t)step_set_count(set);
+    size_t count = set->marks ? (size_t)step_set_count(set) : 0;
     if (!set->marks || (int64_t)count > set->last - set->first)
         return 0;
     finding->steps = array_new(count, sizeof *finding->steps);
@@ -592,7 +597,7 @@ static int take_waited(struct absent *absent, const struct diagnose_options *opt
     struct finding *finding = findings_add(findings);
     if (!finding)
         return -1;
-    double worth = ratio_of(waited.cost_ns, absent->baseline->median_step_ns) / step_set_count(&waited.set);
+    double worth = ratio_of(waited.cost_ns, absent->baseline->median_step_ns) / steps_of(&waited);
     finding->kind = FINDING_LATE;
     finding->confidence = CONFIDENCE_HIGH;
     finding->tag = -1;

@@ -645,13 +645,12 @@ static int is_worth(const struct explanation_search *it, const struct explanatio
 
 /*
  * Of two ranks that are slow at the same time, beside each other, neither has a gain alone. So a rank that is
- * certain to be the last of its role in all steps, and that its partners waited for, is accepted on trial:
- * settle_trials() decides.
+ * late beyond doubt, and that its partners waited for, is accepted on trial: settle_trials() decides.
  */
 static int may_be_hidden(const struct explanation_search *it, const struct explanation *fault)
 {
     const struct acceptance_limits *acceptance = it->acceptance_limits;
-    return fault->is_last && fault->certainty >= acceptance->sure &&
+    return fault->certainty >= acceptance->sure && !fault->steps.marks &&
            fault->margin_ns >= acceptance->worth_waited_ns * fault->counted;
 }
 
@@ -731,7 +730,8 @@ static int explain(struct explanation_search *it, struct error *error)
         struct explanation proposed = best;
         if (explaining_replay(it) || explaining_fit(it, &best))
             return error_no_memory(error);
-        if (!best.is_last && best.gain_ns < explaining_least_gain(it, &best)) {
+        if (!best.is_last && best.certainty < it->acceptance_limits->sure &&
+            best.gain_ns < explaining_least_gain(it, &best)) {
             leave_idle(it, &proposed);
             continue;
         }

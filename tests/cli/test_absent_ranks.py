@@ -133,6 +133,12 @@ class AbsentRanks(Case):
                 self.lose([], options + f"--dialect {recorder} --lose 6 --fault net:2:3:15:60%", status=0)
                 self.assertNotIn(("late", "medium"), [(row["kind"], row["confidence"]) for row in self.answer["findings"]])
 
+    def test_another_finding_of_the_same_steps(self):
+        """Every third step of both."""
+        options = "--shape 3d --ranks 16 --per-node 4 --tp 2 --dp 4 --pp 2 --microbatches 2 --layers 2 --steps 18 --seed 61 "
+        options += "--dialect chrome-v7 --compute 2 --network-gbs 25 --nvlink-gbs 200 --lose 14 --fault cpu-share:6:1:17/3:200"
+        self.assertEqual([row[:2] for row in self.lose([], options)], [("host", [6])])
+
     def test_other_steps_show_the_wait(self):
         """One communicator, no network steps: operations take longer in some steps, those after computing only."""
         job = "--shape ddp --ranks 8 --per-node 4 --layers 3 --steps 20 --noise 1 --compute 3 "

@@ -398,6 +398,14 @@ class Diagnose(Case):
         (finding,) = self.sure()
         self.assertEqual((finding["kind"], finding["rank"], finding["last_step"]), ("host", 2, 15))
 
+    def test_two_slow_gpus_hide_each_other(self):
+        """In different rings at the same time: without one of them, the job waits for the other."""
+        files, _ = self.simulate("--shape context --ranks 12 --cp 4 --per-node 4 --layers 2 --steps 16 --seed 72 --compute 3 "
+                                 "--dialect kineto --fault throttle:5:6:15:40 --fault throttle:9:6:15:40")
+        self.run_program("ingest", "-q", *files)
+        found = {(row["kind"], row["rank"], row["first_step"]) for row in self.sure()}
+        self.assertEqual(found, {("compute", 5, 6), ("compute", 9, 6)})
+
     def test_a_slow_gpu_beside_a_slow_link(self):
         """The link held channels without a stop only until the GPU had taken its data."""
         files, truth = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 4 --fault compute:2:4:7:32.4%:optimizer "

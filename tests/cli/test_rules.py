@@ -19,7 +19,7 @@ CONSTANTS = [
     ("lib/diagnose/scan.h", "SCAN_TAIL_OWN 2.0", "Student's t with two degrees of freedom"),
     ("lib/diagnose/score.h", "OTHERS_TO_COMPARE = 3", "of which there must be three"),
     ("lib/diagnose/propagation.c", "DELAYS_REMEMBERED = 256, CAUSES_OF_A_WAIT = 32", "The last 256 delays of a rank are kept, and 32 causes"),
-    ("lib/diagnose/absent_waits.c", "FEWEST_SISTERS = 3", "the median of at least three sister operations"),
+    ("lib/diagnose/score.h", "FEWEST_SISTERS = 3", "the median of at least three sister operations"),
     ("lib/diagnose/absent_ranks.c", "FAST_PART = 8", "an eighth of the transfers must be less than half as much longer"),
 ]
 
