@@ -195,8 +195,10 @@ static size_t first_of_steps(const int64_t *gaps, size_t count, int64_t least, s
     return kept < EVEN_STEPS || even * EVEN_OF < (kept - 1) * EVEN ? 0 : first;
 }
 
-/* The median of the gaps before every `distance`-th cycle, from `place` on; the very first has none before
- * it. */
+/*
+ * The median of the gaps before every `distance`-th cycle, from `place` on; the very first has none before
+ * it.
+ */
 static int64_t usual_gap_of_place(const int64_t *gaps, size_t count, size_t place, size_t distance,
                                   int64_t *list)
 {
@@ -206,12 +208,27 @@ static int64_t usual_gap_of_place(const int64_t *gaps, size_t count, size_t plac
     return median_of(list, listed);
 }
 
+/* Whether the gaps from `first` on, one per step, exceed all others of their steps, in four of five steps. */
+static int are_longest(const int64_t *gaps, size_t count, size_t first, size_t distance)
+{
+    size_t steps = 0, longest = 0;
+    for (size_t i = first; i + distance <= count; i += distance) {
+        size_t shorter = 1;
+        while (shorter < distance && gaps[i + shorter] < gaps[i])
+            shorter++;
+        longest += shorter == distance;
+        steps++;
+    }
+    return longest * EVEN_OF >= steps * EVEN;
+}
+
 /* How many cycles may be a step where only the usual gaps tell it, and how many steps show these. */
 enum { MOST_PARTS = 16, STEPS_FOR_USUAL = 6 };
 
 /*
  * If single gaps are out of line, as in a warm-up or with a fault, gaps may still be long at one place in
- * every so many cycles. Returns the place of that, and sets the distance; 0: there is none.
+ * every so many cycles. Medians alone may differ by a fault in some steps. Returns the place of that, and
+ * sets the distance; 0: there is none.
  */
 static size_t first_by_places(const int64_t *gaps, size_t count, size_t *distance, int64_t *list)
 {
@@ -225,7 +242,7 @@ static size_t first_by_places(const int64_t *gaps, size_t count, size_t *distanc
             longest = gap > longest ? gap : longest;
         }
         *distance = parts;
-        if (longest / LONG_TO_SHORT >= next)
+        if (longest / LONG_TO_SHORT >= next && are_longest(gaps, count, first, parts))
             return first;
     }
     return 0;

@@ -177,7 +177,7 @@ static int is_of_wanted(struct statement *folders, const struct wanted *wanted, 
     return row < 0 ? -1 : is_of;
 }
 
-/* Lists files that name no process, such as memory snapshots and metrics. */
+/* Lists files that name no process of a run, such as memory snapshots and metrics. */
 static int list_files_without_process(struct store *store, const struct wanted *wanted,
                                       struct forgotten *forgotten, struct error *error)
 {

@@ -46,10 +46,11 @@ static int put_of_no_record(struct buffer *sql, const struct record_table *table
                          table->name, table->name);
 }
 
-static int put_without_process(struct buffer *sql, const struct record_table *table)
+static int put_without_run(struct buffer *sql, const struct record_table *table)
 {
     return buffer_printf(sql,
-                         " AND NOT EXISTS (SELECT 1 FROM %s WHERE process_id IS NOT NULL"
+                         " AND NOT EXISTS (SELECT 1 FROM %s"
+                         " WHERE process_id IN (SELECT process_id FROM process_run)"
                          " AND %s BETWEEN file_id << 32 AND (file_id << 32) + 4294967295)",
                          table->name, record_table_id(table));
 }
@@ -101,7 +102,7 @@ static const struct {
              {"/* processes that file ?1 recorded */", put_recorded_of_file},
              {"/* files of run ?1 */", put_files_of_run},
              {"/* and of no record */", put_of_no_record},
-             {"/* and without a process */", put_without_process},
+             {"/* and without a run */", put_without_run},
              {"/* records go back */", put_back},
              {"/* records of heard are kept */", put_keeping},
              {"/* records of heard are moved */", put_moving}};

@@ -489,10 +489,11 @@ struct forgotten {
 void forgotten_release(struct forgotten *forgotten);
 
 /*
- * Removes runs: all files with records of these runs, the files that name no process and are nearest to them
- * in the directory tree, and everything that came from these files. The tables must be joined; afterwards
- * they must be joined again. Runs in the caller's transaction. If one of these files also has records of a
- * run that is not in `runs`, nothing is removed and the error says so. The caller initialises `forgotten`.
+ * Removes runs: all files with records of these runs, the files that name no process of a run and are nearest
+ * to them in the directory tree, and everything that came from these files. The tables must be joined;
+ * afterwards they must be joined again. Runs in the caller's transaction. If one of these files also has
+ * records of a run that is not in `runs`, nothing is removed and the error says so. The caller initialises
+ * `forgotten`.
  */
 int forget_runs(struct store *store, const int64_t *runs, size_t count, struct forgotten *forgotten,
                 struct error *error);
@@ -512,7 +513,7 @@ int forget_runs(struct store *store, const int64_t *runs, size_t count, struct f
  *     processes that file ?1 recorded   the same for the records as they were before a join changed them
  *     files of run ?1                   UNION SELECT the files with records of a process of run ?1
  *     and of no record                  AND process_id is not named by any record
- *     and without a process             AND file_id is not a file whose records name a process
+ *     and without a run                 AND file_id is not a file whose records name a process of a run
  *
  * These markers stand for complete statements about the tables that joins change:
  *

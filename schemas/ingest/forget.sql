@@ -24,14 +24,14 @@ SELECT DISTINCT run_id, run.name
  WHERE run_id <> ?2
  ORDER BY run_id
 
--- Files that name no process, such as memory snapshots and averages: they belong to the runs whose files are nearest in
+-- Files that name no process of a run, such as memory snapshots and averages: they belong to the runs whose files are nearest in
 -- the directory tree.
 -- statement: files_of_nobody
 SELECT file_id, path, dialect, events, skipped, bytes
   FROM file
  WHERE file_id NOT IN (SELECT file_id FROM file_member) AND file_id NOT IN (SELECT file_id FROM file_member_recorded)
    AND file_id NOT IN (SELECT call_description_id >> 32 FROM call_join WHERE run_id IS NOT NULL)
-   /* and without a process */
+   /* and without a run */
  ORDER BY path, file_id
 
 -- The directories of the runs' files.

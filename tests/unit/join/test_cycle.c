@@ -222,6 +222,15 @@ static void usual_gaps_tell_what_single_ones_do_not(void **state)
     assert_int_equal(starts[1], 30);
 }
 
+/* Each cycle is a step; a fault in ten of them in a row makes every fourth gap usually long. */
+static void a_fault_in_some_steps_tells_no_places(void **state)
+{
+    int64_t gaps[] = {0,  10, 10, 10, 10, 10, 40, 40, 40, 40, 40, 40,
+                      40, 40, 40, 40, 10, 10, 10, 10, 10, 10, 10, 10};
+    size_t starts[24];
+    assert_int_equal(merge(starts, gaps, 24), 24);
+}
+
 static void what_is_no_bucket_stays(void **state)
 {
     size_t starts[12];
@@ -255,6 +264,7 @@ int main(void)
         cmocka_unit_test(a_longer_warm_up_is_one_step),
         cmocka_unit_test(gaps_of_three_kinds),
         cmocka_unit_test(usual_gaps_tell_what_single_ones_do_not),
+        cmocka_unit_test(a_fault_in_some_steps_tells_no_places),
         cmocka_unit_test(what_is_no_bucket_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
