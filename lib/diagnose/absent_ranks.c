@@ -402,6 +402,15 @@ static int is_told_from_network(const struct absent *absent, const struct waited
 /* Fewer ranks with a trace do not tell what chance makes. */
 enum { FEWEST_ROWS = 3 };
 
+/*
+ * Of calls with several ranks, the noise is estimated from the steps that the set leaves, which makes it
+ * smaller than it is.
+ */
+static double least_certainty(const struct absent *absent, const struct waited *waited)
+{
+    return limit_of(absent->waits[waited->number].has_calls ? LIMIT_CERTAINTY_SURE : LIMIT_CERTAINTY);
+}
+
 /* The rank that the others waited for longest. Returns -1 when memory runs out. */
 static int find_waited(struct absent *absent, struct waited *best)
 {
@@ -413,7 +422,7 @@ static int find_waited(struct absent *absent, struct waited *best)
                 return -1;
             if (!by_past && !absent->waits[i].has_calls && absent->rank_count > OTHERS_TO_COMPARE)
                 find_peaks(absent, &waited);
-            if (waited.certainty < limit_of(LIMIT_CERTAINTY) || !is_told_from_network(absent, &waited))
+            if (waited.certainty < least_certainty(absent, &waited) || !is_told_from_network(absent, &waited))
                 continue;
             if (waited.cost_ns > best->cost_ns)
                 *best = waited;

@@ -327,11 +327,10 @@ static int warn_of_row(const struct job *job, const struct baseline *baseline,
                        const struct longer_row *row, struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;
-    int failed =
-        append_steps(longer, row, &text) || (!longer->period && row->first >= 0 &&
-                                             append_cause(job, baseline, transfers, longer, row, &text))
-            ? error_no_memory(error)
-            : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
+    int failed = append_steps(longer, row, &text) ||
+                         (row->first >= 0 && append_cause(job, baseline, transfers, longer, row, &text))
+                     ? error_no_memory(error)
+                     : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
     buffer_release(&text);
     return failed;
 }

@@ -114,6 +114,12 @@ class AbsentRanks(Case):
                     self.lose([], job + f"--lose {rank} --seed 33 --fault throttle:{other}:0:15:60", status=0)
                     self.assertNotIn(("late", "medium"), [(row["kind"], row["confidence"]) for row in self.answer["findings"]])
 
+    def test_chance_in_calls_with_several_ranks(self):
+        """Every second step from 6 on seems to be longer by more than the noise of the others, in a healthy job."""
+        self.lose([], "--shape context --ranks 16 --per-node 4 --layers 2 --steps 21 --seed 530065121 --cp 8 --sync-lag 1 "
+                      "--dialect chrome-v6 --lose 8", status=0)
+        self.assertEqual([row for row in self.answer["findings"] if row["confidence"] != "low"], [])
+
     def test_a_single_step(self):
         """It is longer than any wait for a rank with a trace."""
         options = "--shape 3d --ranks 16 --per-node 8 --tp 2 --dp 4 --pp 2 --layers 2 --steps 16 --noise 1 --compute 3 --seed 41 "
