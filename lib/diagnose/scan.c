@@ -417,36 +417,46 @@ static void trim_ends(const struct scan *scan, struct step_set *set, double *lis
         *set = trimmed;
 }
 
+/* `base` has room for a number per step, and one more. */
+static void scan_sizes(struct scan *scan, double *base, struct step_set *best)
+{
+    for (int32_t step = 0; step < scan->steps; step++) {
+        base[step] = (scan->tail + 1) / 2 * log1p(scan->row[step] * scan->row[step] / scan->tail);
+        scan->most += !isnan(scan->row[step]);
+    }
+    scan->most = scan->most * 3 / 4;
+    find_strongest(scan);
+    double most = scan->strong_count >= LEAST_STEPS ? most_size(scan) : 0, size = LEAST_SIZE;
+    if (most > 0)
+        find_phases(scan);
+    while (size < most) {
+        scan_size(scan, size, best);
+        size *= SIZE_STEP;
+    }
+    if (most > 0)
+        scan_size(scan, ANY_SIZE, best);
+    if (best->score > 0 && best->size == ANY_SIZE) {
+        if (best->period == 1)
+            trim_ends(scan, best, base);
+        best->size = mean_of_set(scan->row, best);
+    }
+}
+
 int scan_row(const double *row, const int32_t *numbers, int32_t steps, double tail, struct step_set *best)
 {
     double *base = array_new((size_t)steps + 1, sizeof *base);
     double *ratio = array_new((size_t)steps + 1, sizeof *ratio);
     int failed = !base || !ratio;
-    struct scan scan = {.row = row,
-                        .numbers = numbers,
-                        .base = base,
-                        .ratio = ratio,
-                        .steps = steps,
-                        .tail = tail,
-                        .density = greatest_density(tail)};
     *best = (struct step_set){0};
-    for (int32_t step = 0; !failed && step < steps; step++) {
-        base[step] = (tail + 1) / 2 * log1p(row[step] * row[step] / tail);
-        scan.most += !isnan(row[step]);
-    }
-    scan.most = scan.most * 3 / 4;
-    find_strongest(&scan);
-    double most = !failed && scan.strong_count >= LEAST_STEPS ? most_size(&scan) : 0, size = LEAST_SIZE;
-    if (most > 0)
-        find_phases(&scan);
-    for (; size < most; size *= SIZE_STEP)
-        scan_size(&scan, size, best);
-    if (most > 0)
-        scan_size(&scan, ANY_SIZE, best);
-    if (best->score > 0 && best->size == ANY_SIZE) {
-        if (best->period == 1)
-            trim_ends(&scan, best, base);
-        best->size = mean_of_set(row, best);
+    if (!failed) {
+        struct scan scan = {.row = row,
+                            .numbers = numbers,
+                            .base = base,
+                            .ratio = ratio,
+                            .steps = steps,
+                            .tail = tail,
+                            .density = greatest_density(tail)};
+        scan_sizes(&scan, base, best);
     }
     free(base);
     free(ratio);
@@ -456,9 +466,12 @@ int scan_row(const double *row, const int32_t *numbers, int32_t steps, double ta
 /* The number of sizes below a limit, at most up to MOST_SIZE. */
 static int sizes_below(double limit)
 {
+    double size = LEAST_SIZE;
     int count = 0;
-    for (double size = LEAST_SIZE; size < fmin(limit, MOST_SIZE); size *= SIZE_STEP)
+    while (size < fmin(limit, MOST_SIZE)) {
+        size *= SIZE_STEP;
         count++;
+    }
     return count;
 }
 
@@ -469,8 +482,10 @@ enum { SIZES = 16 };
 static void add_sizes(double value, double tail, int sizes, double *scores)
 {
     double without = log1p(value * value / tail), size = LEAST_SIZE;
-    for (int i = 0; i < sizes; i++, size *= SIZE_STEP)
+    for (int i = 0; i < sizes; i++) {
         scores[i] += (tail + 1) / 2 * (without - log1p((value - size) * (value - size) / tail));
+        size *= SIZE_STEP;
+    }
 }
 
 void scan_set(const double *row, double tail, struct step_set *set)
@@ -488,11 +503,13 @@ void scan_set(const double *row, double tail, struct step_set *set)
     }
     set->score = fmax(any, 0);
     set->size = mean_of_set(row, set);
-    for (int i = 0; i < sizes; i++, size *= SIZE_STEP)
+    for (int i = 0; i < sizes; i++) {
         if (scores[i] > set->score) {
             set->score = scores[i];
             set->size = size;
         }
+        size *= SIZE_STEP;
+    }
 }
 
 /* Minus the logarithm of the chance that a sum of `count` exponential variables exceeds x. */

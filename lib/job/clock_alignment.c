@@ -145,9 +145,10 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
         const struct job_rank *rank = &job->ranks[member->rank];
         int64_t offset_ns = job_delay(job, member) + rank->clock_offset_ns;
         size_t at = (size_t)(member - job->operations);
+        int is_bounded = member->stamped && presence->earliest_ns;
         meetings->visits[meetings->visit_count++] = (struct align_visit){
             .clock = rank->clock,
-            .come_ns = (member->stamped ? presence->earliest_ns[at] : member->start_ns) + offset_ns,
+            .come_ns = (is_bounded ? presence->earliest_ns[at] : member->start_ns) + offset_ns,
             .leave_ns = presence->left_ns[at] + offset_ns + (member->stamped ? ROUNDED_NS : 0),
             .stop_ns = member->end_ns + offset_ns,
             .has_stop = stops_with_others(member)};
