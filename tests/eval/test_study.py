@@ -17,7 +17,7 @@ COMMUNICATORS = [{"ranks": list(range(8))}, *({"ranks": [rank, rank + 1]} for ra
 def plan_of(fault, recorder="plugin", onset="later", lost=None):
     plan = study.Plan.__new__(study.Plan)
     plan.number, plan.shape, plan.recorder, plan.fault, plan.onset, plan.lost = 0, "3d", recorder, fault, onset, lost
-    plan.ranks, plan.per_node, plan.stage = 8, 4, 0
+    plan.ranks, plan.per_node, plan.stage, plan.dialect = 8, 4, 0, study.DIALECTS[recorder][0]
     plan.faults = [] if fault == "none" else [study.Fault("x", "compute", 0, [0], "4:9", 1)]
     return plan
 
@@ -56,6 +56,15 @@ class StudyTest(unittest.TestCase):
                                    ("silent", [])):
             self.assertEqual(verdict(plan_of("one GPU"), gpu, findings), expected, findings)
         self.assertEqual(verdict(plan_of("one GPU"), gpu, [], longer=True), "unnamed")
+
+    def test_inspector_as_it_comes(self):
+        """No record tells a GPU from a host, so `late` is right, and only there."""
+        fault, late = planted("compute", [3]), [finding("late", [3], "medium")]
+        plan = plan_of("one GPU", "Inspector")
+        self.assertNotEqual(verdict(plan, [fault], late), "exact")
+        plan.dialect = study.TERSE
+        self.assertEqual(verdict(plan, [fault], late), "exact")
+        self.assertEqual(verdict(plan, [fault], [finding("late", [4], "medium")]), "wrong")
 
     def test_account(self):
         """Of 20 ms, what the right finding explains, what has a reason, and the rest; what an innocent is said to cost is no part."""
