@@ -16,7 +16,7 @@
 /* Transfers and differences of less than this part of a step are not worth a line. */
 static const double LEAST_PART = 0.1;
 
-struct uncomparing {
+struct uncompared_search {
     const struct job *job;
     const struct baseline *baseline;
     const struct partition *hosts;
@@ -25,7 +25,7 @@ struct uncomparing {
 };
 
 /* Whether members of an instance are on both of two hosts. */
-static int is_of_two_hosts(const struct uncomparing *it, const struct job_instance *instance)
+static int is_of_two_hosts(const struct uncompared_search *it, const struct job_instance *instance)
 {
     int32_t first = it->hosts->unit_of[job_member(it->job, instance, 0)->rank];
     for (int32_t i = 1; i < instance->members; i++)
@@ -38,7 +38,7 @@ static int is_of_two_hosts(const struct uncomparing *it, const struct job_instan
  * Whether nothing shows how long the transfer of an instance usually takes: all that crosses between the only
  * two hosts takes the same way, and what all ranks do together has no sister.
  */
-static int is_alone(const struct uncomparing *it, const struct job_instance *instance)
+static int is_alone(const struct uncompared_search *it, const struct job_instance *instance)
 {
     if (!instance->members || instance->members != instance->expected || instance->transfer_ns <= 0 ||
         instance->step < it->baseline->first_step || instance->step >= it->baseline->step_count)
@@ -48,14 +48,14 @@ static int is_alone(const struct uncomparing *it, const struct job_instance *ins
 }
 
 /* The mean over the steps after the warm-up. */
-static int64_t per_step(const struct uncomparing *it, int64_t sum_ns)
+static int64_t per_step(const struct uncompared_search *it, int64_t sum_ns)
 {
     int32_t steps = it->baseline->step_count - it->baseline->first_step;
     return steps > 0 ? sum_ns / steps : 0;
 }
 
 /* Mean over the ranks. */
-static int64_t shared_transfers_ns(const struct uncomparing *it)
+static int64_t shared_transfers_ns(const struct uncompared_search *it)
 {
     double sum_ns = 0;
     for (size_t i = 0; i < it->job->instance_count; i++) {
@@ -69,7 +69,7 @@ static int64_t shared_transfers_ns(const struct uncomparing *it)
 }
 
 /* Whether another host has ranks of the same role. */
-static int has_peers(const struct uncomparing *it, size_t host)
+static int has_peers(const struct uncompared_search *it, size_t host)
 {
     for (size_t i = it->hosts->first[host]; i < it->hosts->first[host + 1]; i++) {
         int32_t role = it->baseline->role_of_rank[it->hosts->ranks[i]];
@@ -80,7 +80,7 @@ static int has_peers(const struct uncomparing *it, size_t host)
     return 0;
 }
 
-static void measure_hosts(const struct uncomparing *it)
+static void measure_hosts(const struct uncompared_search *it)
 {
     for (size_t i = 0; i < it->job->operation_count; i++) {
         const struct job_operation *operation = &it->job->operations[i];
@@ -97,7 +97,7 @@ static void measure_hosts(const struct uncomparing *it)
 }
 
 /* Finds the host whose ranks compute longest, and how long those of the next one do. */
-static void find_slowest(const struct uncomparing *it, struct uncompared *found)
+static void find_slowest(const struct uncompared_search *it, struct uncompared *found)
 {
     size_t slowest = 0;
     for (size_t host = 1; host < it->hosts->count; host++)
@@ -114,8 +114,7 @@ static void find_slowest(const struct uncomparing *it, struct uncompared *found)
     found->next_ns = next_ns;
 }
 
-/* The hosts, or else the largest blocks of ranks that do not use the network among themselves. NULL: unknown.
- */
+/* NULL: the hosts are not known, or there is one. */
 static const struct partition *hosts_of(const struct partitions *partitions)
 {
     for (size_t i = 0; i < partitions->count; i++)
@@ -129,10 +128,10 @@ int findings_measure_uncompared(struct findings *findings, const struct job *job
                                 struct error *error)
 {
     struct partitions partitions = {0};
-    struct uncomparing it = {.job = job,
-                             .baseline = baseline,
-                             .rank_ns = array_new(job->rank_count + 1, sizeof *it.rank_ns),
-                             .host_ns = array_new(2 * job->rank_count + 1, sizeof *it.host_ns)};
+    struct uncompared_search it = {.job = job,
+                                   .baseline = baseline,
+                                   .rank_ns = array_new(job->rank_count + 1, sizeof *it.rank_ns),
+                                   .host_ns = array_new(2 * job->rank_count + 1, sizeof *it.host_ns)};
     findings->uncompared = (struct uncompared){.rank = -1};
     int failed =
         !it.rank_ns || !it.host_ns || (job->rank_count > 1 && partitions_init(&partitions, job, edges));
