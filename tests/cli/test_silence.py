@@ -97,6 +97,13 @@ class Silence(Case):
         self.assertEqual(lines[0], "no problem found")
         self.assertEqual(report["summary"]["longer_steps"], [])
 
+    def test_where_long_checkpoints_are(self):
+        """They are longer than a step, before its second operation, on all ranks."""
+        self.job(slow=lambda step: 30000 * (step % 8 == 7))
+        self.assertRegex(" ".join(self.json("diagnose")["warnings"]),
+                         r"this repeats every 8 steps, .* Most of the increase: (29\.|30\.)\d ms before operation 2 of the step "
+                         r".*, on 4 of 4 ranks")
+
     def test_steps_that_grow_with_their_bytes(self):
         self.job(grow=lambda step: 1 + (step >= 20))
         report = self.json("diagnose")
