@@ -51,7 +51,8 @@ static int64_t start_of(const struct job *job, size_t at)
     return end_ns == TIME_UNKNOWN ? job->operations[at].start_ns : end_ns - job_draft_duration(job, at);
 }
 
-/* Pairs of consecutive operations without a recorded stream: of different communicators, and of the same. */
+/* Consecutive operations without a recorded stream: [0] of different communicators, [1] of one communicator.
+ */
 struct overlaps {
     size_t overlaps[2];
     size_t pairs[2];

@@ -46,6 +46,8 @@ static int is_looked_at(const struct report_filter *filter, struct statement *ro
 
 static int take(struct report_groups *report, struct statement *row)
 {
+    if (!is_looked_at(&report->filter, row))
+        return 0;
     int64_t rank = statement_integer(row, RANK), message = statement_integer_or(row, BYTES, 0);
     struct report_row described = {.instance = -1,
                                    .operations = 1,
@@ -64,21 +66,12 @@ static int take(struct report_groups *report, struct statement *row)
     described.key[KEY_COMMUNICATOR] = report_groups_text(report, statement_text(row, GROUP));
     described.key[KEY_DEVICE] = statement_integer_or(row, DEVICE, -1);
     described.key[KEY_PEER] = statement_integer_or(row, PEER, -1);
-    for (int i = 0; i < KEY_COUNT; i++)
-        if (described.key[i] < -1)
-            return -1;
-    return report_groups_add(report, &described);
+    return report_groups_add_named(report, &described);
 }
 
 int report_descriptions_read(struct report_groups *report, struct store *store, struct error *error)
 {
-    struct statement *row = store_prepare(store, schema_analysis_report_descriptions, error);
-    int more = row ? 1 : -1;
-    while (more == 1 && (more = statement_step(row, error)) == 1)
-        if (is_looked_at(&report->filter, row) && take(report, row))
-            more = error_no_memory(error);
-    statement_free(row);
-    return more;
+    return report_groups_take_all(report, store, schema_analysis_report_descriptions, take, error);
 }
 
 /* Most ranks, and most kinds of calls, that notes name. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct roster;
+struct statement;
 struct store;
 struct table;
 
@@ -134,6 +135,14 @@ int report_groups_number(struct report_groups *report, int64_t name, int64_t ran
 
 /* Adds a row to its group. Returns -1 when memory is out. */
 int report_groups_add(struct report_groups *report, const struct report_row *row);
+
+/* The same for a row whose keys may be -2, because memory was out for their texts. */
+int report_groups_add_named(struct report_groups *report, const struct report_row *row);
+
+/* Hands each row of a query to `take`, which returns -1 when memory is out. */
+int report_groups_take_all(struct report_groups *report, struct store *store, const char *sql,
+                           int (*take)(struct report_groups *report, struct statement *row),
+                           struct error *error);
 
 /* Sorts the groups: by step if that is a key, then by total duration, longest first. */
 void report_groups_sort(struct report_groups *report);

@@ -203,6 +203,8 @@ static int64_t device_of(const char *gpu)
 
 static int take(struct report_groups *report, struct statement *row)
 {
+    if (!is_looked_at(&report->filter, row))
+        return 0;
     enum function function = (enum function)statement_integer(row, FUNCTION);
     int64_t ranks = statement_integer(row, RANKS);
     double gbs = statement_is_null(row, BANDWIDTH) ? -1 : statement_real(row, BANDWIDTH);
@@ -234,21 +236,12 @@ static int take(struct report_groups *report, struct statement *row)
         .effective_gbs = gbs,
         .function = (int)function,
         .is_sample = 1};
-    for (int i = 0; i < KEY_COUNT; i++)
-        if (sample.key[i] < -1)
-            return -1;
-    return report_groups_add(report, &sample);
+    return report_groups_add_named(report, &sample);
 }
 
 int report_samples_read(struct report_groups *report, struct store *store, struct error *error)
 {
-    struct statement *row = store_prepare(store, schema_analysis_report_samples, error);
-    int more = row ? 1 : -1;
-    while (more == 1 && (more = statement_step(row, error)) == 1)
-        if (is_looked_at(&report->filter, row) && take(report, row))
-            more = error_no_memory(error);
-    statement_free(row);
-    return more;
+    return report_groups_take_all(report, store, schema_analysis_report_samples, take, error);
 }
 
 int caution_dropped_samples(const struct sample_counts *counts, struct table *table, struct error *error)

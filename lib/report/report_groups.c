@@ -247,6 +247,27 @@ int report_groups_add(struct report_groups *report, const struct report_row *row
                : 0;
 }
 
+int report_groups_add_named(struct report_groups *report, const struct report_row *row)
+{
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (row->key[i] < -1)
+            return -1;
+    return report_groups_add(report, row);
+}
+
+int report_groups_take_all(struct report_groups *report, struct store *store, const char *sql,
+                           int (*take)(struct report_groups *report, struct statement *row),
+                           struct error *error)
+{
+    struct statement *row = store_prepare(store, sql, error);
+    int more = row ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1)
+        if (take(report, row))
+            more = error_no_memory(error);
+    statement_free(row);
+    return more;
+}
+
 static int is_text(enum report_key key)
 {
     return key != KEY_SIZE && key != KEY_STEP && key != KEY_RUN && key != KEY_DEVICE && key != KEY_PEER;
