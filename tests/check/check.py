@@ -383,6 +383,22 @@ def check_pages():
             yield result.stdout.strip()
 
 
+def check_tables_of_pages():
+    """groff does not wrap a cell: each is at most as wide as its column, and the columns fit on 80 characters."""
+    for page in sorted(str(path) for path in Path("man").glob("*.[1-9]")):
+        for head, body in re.findall(r"^\.Bl -column ([^\n]*)\n(.*?)^\.El$", text_of(page), re.M | re.S):
+            columns = re.sub(r" -(offset \w+|compact)", "", head)
+            widths = [len(quoted or word) for quoted, word in re.findall(r'"([^"]*)"|(\S+)', columns)]
+            last = 5 + sum(width + 4 for width in widths[:-1])
+            if last + widths[-1] > 80:
+                yield f"{page}: the columns of a table are too wide together: {head}"
+            for line in re.findall(r"^\.It (.*)$", body, re.M):
+                cells = [re.sub(r"^(Li|Sy|Em|Ar) ", "", cell) for cell in line.split(" Ta ")]
+                for cell, width in zip(cells[:-1], widths):
+                    if len(cell) > width:
+                        yield f"{page}: wider than its column: {cell}"
+
+
 def check_columns_documented():
     """The manual page of the store names every table and view of the schema."""
     page = text_of("man/ncclprof-store.5")
@@ -418,6 +434,7 @@ RULES = [
     ("files named in texts and comments exist", check_named_files),
     ("the table 'Where is ...' in CONTRIBUTING.md names existing files", promises.check_places),
     ("mandoc accepts the manual pages", check_pages),
+    ("tables of the manual pages fit on 80 columns", check_tables_of_pages),
     ("ncclprof-store(5) names every table and view", check_columns_documented),
 ]
 
