@@ -5,7 +5,7 @@
  * - cmd/foo.c: exports `const struct command command_foo` with its table of options (types: cmd/internal.h)
  * - man/ncclprof-foo.1: its page, with the options and defaults of -h
  * - man/ncclprof.1: mentions it
- * - README.md: a row under "Commands"
+ * - README.md: its name under "Commands"
  * - tests/cli/: a test that runs it
  *
  * A command that prints a result, and therefore has --format, also takes:

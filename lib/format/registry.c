@@ -7,7 +7,7 @@
  * - tests/unit/format/test_foo.c: the reader, line by line, complete and damaged
  * - fixtures/: a folder with a small trace and its TRUTH; `make golden` stores its results
  * - man/ncclprof-formats.5: a section (.Sh FOO): what is read, what is not, in which versions
- * - README.md: a row under "What it reads"
+ * - man/ncclprof-formats.5: its dialects in the list at the beginning
  * Remove the row of lib/format/strangers.c for such files, if there is one. The fuzzers and the torture tests
  * take their files from fixtures/.
  *

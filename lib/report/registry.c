@@ -7,7 +7,7 @@
  * - schemas/output/foo.schema.json: describes the JSON
  * - man/ncclprof-foo.1: its page, which names each key of the JSON's rows
  * - man/ncclprof.1: mentions it
- * - README.md: a row under "Commands"
+ * - README.md: its name under "Commands"
  * - tests/cli/test_foo.py: its figures, against definitions or tests/cli/reader.py
  * - tests/cli/test_golden.py: foo among COMMANDS; `make golden` writes its outputs
  * - tests/cli/test_output.py: foo among COMMANDS: JSON against the schema
