@@ -139,6 +139,24 @@ struct heat_span {
 };
 int heat_map_next_marked(const struct heat_map *map, size_t row, struct heat_span *span);
 
+/* -------------------- trace.c -------------------- */
+
+enum trace_event_type { TRACE_BEGIN, TRACE_END, TRACE_MARK };
+
+/*
+ * A format of traces. A new one needs an entry in the list of trace.c, by which --output of timeline finds
+ * it. `open` sets state of the writer, if the format needs any; all return -1 with an error.
+ */
+struct trace_format {
+    const char *suffix; /* of file names, before .gz; NULL: of all others */
+    int (*open)(struct trace_writer *trace, struct error *error);
+    int (*add_track)(struct trace_writer *trace, const struct trace_track *track, struct error *error);
+    int (*add_event)(struct trace_writer *trace, const struct trace_event *event, enum trace_event_type type,
+                     struct error *error);
+    int (*finish)(struct trace_writer *trace, struct error *error);
+    void (*release)(void *state); /* NULL is accepted */
+};
+
 /* -------------------- perfetto.c -------------------- */
 
 /*

@@ -36,84 +36,83 @@ int html_page_write(const struct html_page *page, const char *title, const char 
                     struct error *error);
 void html_page_release(struct html_page *page);
 
-/* -------------------- perfetto.c -------------------- */
+/* -------------------- trace.c -------------------- */
 
 /*
- * Writes a trace in Perfetto's format (ui.perfetto.dev, trace_processor): packets with tracks and their
- * events. Each name is written once and referred to by number. The field numbers are those of
- * github.com/google/perfetto, protos/perfetto/trace/, which is a public interface: trace.proto,
- * trace_packet.proto, track_event/track_descriptor.proto, track_event/process_descriptor.proto,
- * track_event/track_event.proto, track_event/debug_annotation.proto and interned_data/interned_data.proto.
- *
- * Texts may contain any bytes: invalid UTF-8 and terminal control characters are written as \xNN. The
+ * Writes a trace for people to look at: tracks and their events, in one of several formats (perfetto.c,
+ * chrome.c). Texts may contain any bytes: invalid UTF-8 and control characters are escaped or replaced. The
  * functions return -1 with an error when out of memory or when the output cannot be written.
  */
-struct perfetto {
+struct trace_format;
+
+struct trace_writer {
+    const struct trace_format *format;
     struct output *output; /* borrowed */
-    struct intern names;   /* of events; like the interns below, numbers start at 1 */
-    struct intern categories;
-    struct intern keys;   /* of arguments */
-    struct intern values; /* texts of arguments */
-    struct buffer packet; /* like the buffers below, content of the current packet */
-    struct buffer event;
-    struct buffer interned; /* texts that are new in this packet */
-    struct buffer text;
+    void *state;           /* of the format */
     int64_t slices;
 };
 
-/* Begins a trace in an output that is still empty. Release it even after an error. */
-int perfetto_open(struct perfetto *perfetto, struct output *output, struct error *error);
-void perfetto_release(struct perfetto *perfetto);
+/* The format of a file, by the end of its name: Chrome JSON for .json and .json.gz, else Perfetto's. */
+const struct trace_format *trace_format_of(const char *path);
 
-enum { PERFETTO_LABELS = 3 };
+/* Begins a trace in an output that is still empty. Release it even after an error. */
+int trace_open(struct trace_writer *trace, const struct trace_format *format, struct output *output,
+               struct error *error);
+
+/* Completes the trace. The output remains open. */
+int trace_finish(struct trace_writer *trace, struct error *error);
+void trace_release(struct trace_writer *trace);
+
+enum { TRACE_LABELS = 3 };
 
 /*
  * A track, to which events belong. A process is a group of tracks; processes are sorted by `order`, and a
  * process's own track has the id `id`. Tracks of one process, or without a process, are sorted by name.
  * Tracks of the same name are shown as one, with overlapping events below each other.
  */
-struct perfetto_track {
-    uint64_t id; /* not 0 */
-    uint64_t parent;
+struct trace_track {
+    uint64_t id;     /* not 0, and not much more than the number of tracks */
+    uint64_t parent; /* the track of its process; 0: none */
     const char *name;
     const char *description; /* may be NULL */
     const char *process;     /* name of the process; NULL: this track is not a process */
     int32_t process_number;  /* not 0, unique */
     int32_t order;
-    const char *labels[PERFETTO_LABELS]; /* short texts shown next to the process name; NULL: none */
+    const char *labels[TRACE_LABELS]; /* short texts shown next to the process name; NULL: none */
 };
 
-int perfetto_add_track(struct perfetto *perfetto, const struct perfetto_track *track, struct error *error);
+/* The track of a process comes before its other tracks. */
+int trace_add_track(struct trace_writer *trace, const struct trace_track *track, struct error *error);
 
 /* An argument is shown when the user clicks on an event. It is either a text or a number. */
-struct perfetto_argument {
+struct trace_argument {
     const char *key;
     const char *text; /* NULL: the argument is the number */
     int64_t number;
 };
 
 /*
- * The beginning of a slice, or a mark. Two events with the same arrow number (not 0) are connected by an
- * arrow from the earlier to the later one.
+ * The beginning of a slice, or a mark. An arrow leads from the mark to the slice that have the same arrow
+ * number (not 0).
  */
-struct perfetto_event {
+struct trace_event {
     uint64_t track;
     int64_t at_ns; /* not negative */
     const char *category;
     const char *name;
-    const struct perfetto_argument *arguments;
+    const struct trace_argument *arguments;
     size_t argument_count;
     const uint64_t *arrows;
     size_t arrow_count;
 };
 
 /*
- * perfetto_begin and perfetto_end delimit slices. On each track, calls must be in the order of time, and
- * slices must be nested. A slice without an end lasts until the end of the trace.
+ * trace_begin and trace_end delimit slices. On each track, calls must be in the order of time, and slices
+ * must be nested. A slice without an end lasts until the end of the trace.
  */
-int perfetto_begin(struct perfetto *perfetto, const struct perfetto_event *event, struct error *error);
-int perfetto_end(struct perfetto *perfetto, uint64_t track, int64_t at_ns, struct error *error);
-int perfetto_mark(struct perfetto *perfetto, const struct perfetto_event *event, struct error *error);
+int trace_begin(struct trace_writer *trace, const struct trace_event *event, struct error *error);
+int trace_end(struct trace_writer *trace, uint64_t track, int64_t at_ns, struct error *error);
+int trace_mark(struct trace_writer *trace, const struct trace_event *event, struct error *error);
 
 /* -------------------- prometheus.c -------------------- */
 

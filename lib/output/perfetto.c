@@ -1,6 +1,9 @@
 /*
- * Writes Perfetto traces: protobuf encoding, then packets with tracks and events. lib/report/timeline_draw.c
- * decides what to draw.
+ * Writes Perfetto traces (ui.perfetto.dev, trace_processor): protobuf encoding, then packets with tracks and
+ * events. Each name is written once and referred to by number. The field numbers are those of
+ * github.com/google/perfetto, protos/perfetto/trace/, which is a public interface: trace.proto,
+ * trace_packet.proto, track_event/track_descriptor.proto, track_event/process_descriptor.proto,
+ * track_event/track_event.proto, track_event/debug_annotation.proto and interned_data/interned_data.proto.
  */
 #include "base/base.h"
 #include "model/model.h"
@@ -9,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2 };
@@ -112,6 +116,18 @@ enum { INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_KEYS = 3, INTERNED_
 
 enum { ENTRY_ID = 1, ENTRY_TEXT = 2 };
 
+struct perfetto {
+    struct output *output; /* borrowed */
+    struct intern names;   /* of events; like the interns below, numbers start at 1 */
+    struct intern categories;
+    struct intern keys;   /* of arguments */
+    struct intern values; /* texts of arguments */
+    struct buffer packet; /* like the buffers below, content of the current packet */
+    struct buffer event;
+    struct buffer interned; /* texts that are new in this packet */
+    struct buffer text;
+};
+
 /* Writes a text with arbitrary content as a field. */
 static int put_text(struct perfetto *perfetto, struct buffer *message, unsigned field, const char *text)
 {
@@ -161,9 +177,12 @@ static int put_root(struct buffer *packet)
                : 0;
 }
 
-int perfetto_open(struct perfetto *perfetto, struct output *output, struct error *error)
+static int perfetto_open(struct trace_writer *trace, struct error *error)
 {
-    *perfetto = (struct perfetto){.output = output};
+    struct perfetto *perfetto = trace->state = calloc(1, sizeof *perfetto);
+    if (!perfetto)
+        return error_no_memory(error);
+    perfetto->output = trace->output;
     intern_init(&perfetto->names);
     intern_init(&perfetto->categories);
     intern_init(&perfetto->keys);
@@ -171,8 +190,16 @@ int perfetto_open(struct perfetto *perfetto, struct output *output, struct error
     return put_root(&perfetto->packet) ? error_no_memory(error) : write_packet(perfetto, error);
 }
 
-void perfetto_release(struct perfetto *perfetto)
+static int perfetto_finish(struct trace_writer *trace, struct error *error)
 {
+    return 0; /* a trace may end after any packet */
+}
+
+static void perfetto_release(void *state)
+{
+    struct perfetto *perfetto = state;
+    if (!perfetto)
+        return;
     intern_release(&perfetto->names);
     intern_release(&perfetto->categories);
     intern_release(&perfetto->keys);
@@ -181,16 +208,17 @@ void perfetto_release(struct perfetto *perfetto)
     buffer_release(&perfetto->event);
     buffer_release(&perfetto->interned);
     buffer_release(&perfetto->text);
+    free(perfetto);
 }
 
-static int put_process(struct perfetto *perfetto, const struct perfetto_track *track)
+static int put_process(struct perfetto *perfetto, const struct trace_track *track)
 {
     struct buffer *packet = &perfetto->packet;
     size_t mark;
     int failed = protobuf_open(packet, TRACK_PROCESS, &mark) ||
                  protobuf_number(packet, PROCESS_ID, (uint64_t)track->process_number) ||
                  put_text(perfetto, packet, PROCESS_NAME, track->process);
-    for (size_t i = 0; !failed && i < PERFETTO_LABELS; i++)
+    for (size_t i = 0; !failed && i < TRACE_LABELS; i++)
         if (track->labels[i])
             failed = put_text(perfetto, packet, PROCESS_LABELS, track->labels[i]);
     return failed || protobuf_close(packet, mark) ||
@@ -199,7 +227,7 @@ static int put_process(struct perfetto *perfetto, const struct perfetto_track *t
                : 0;
 }
 
-static int put_track(struct perfetto *perfetto, const struct perfetto_track *track)
+static int put_track(struct perfetto *perfetto, const struct trace_track *track)
 {
     struct buffer *packet = &perfetto->packet;
     size_t mark;
@@ -215,12 +243,14 @@ static int put_track(struct perfetto *perfetto, const struct perfetto_track *tra
                : 0;
 }
 
-int perfetto_add_track(struct perfetto *perfetto, const struct perfetto_track *track, struct error *error)
+static int perfetto_add_track(struct trace_writer *trace, const struct trace_track *track,
+                              struct error *error)
 {
+    struct perfetto *perfetto = trace->state;
     return put_track(perfetto, track) ? error_no_memory(error) : write_packet(perfetto, error);
 }
 
-static int put_argument(struct perfetto *perfetto, const struct perfetto_argument *argument)
+static int put_argument(struct perfetto *perfetto, const struct trace_argument *argument)
 {
     struct buffer *event = &perfetto->event;
     size_t mark;
@@ -234,7 +264,7 @@ static int put_argument(struct perfetto *perfetto, const struct perfetto_argumen
                : 0;
 }
 
-static int put_event(struct perfetto *perfetto, const struct perfetto_event *event, enum event_type type)
+static int put_event(struct perfetto *perfetto, const struct trace_event *event, enum event_type type)
 {
     struct buffer *message = &perfetto->event;
     int failed =
@@ -249,7 +279,7 @@ static int put_event(struct perfetto *perfetto, const struct perfetto_event *eve
     return failed ? -1 : 0;
 }
 
-static int put_packet(struct perfetto *perfetto, const struct perfetto_event *event, enum event_type type)
+static int put_packet(struct perfetto *perfetto, const struct trace_event *event, enum event_type type)
 {
     struct buffer *packet = &perfetto->packet, *interned = &perfetto->interned;
     buffer_clear(packet);
@@ -266,25 +296,19 @@ static int put_packet(struct perfetto *perfetto, const struct perfetto_event *ev
                : 0;
 }
 
-static int write_event(struct perfetto *perfetto, const struct perfetto_event *event, enum event_type type,
-                       struct error *error)
+static int perfetto_add_event(struct trace_writer *trace, const struct trace_event *event,
+                              enum trace_event_type type, struct error *error)
 {
-    return put_packet(perfetto, event, type) ? error_no_memory(error) : write_packet(perfetto, error);
+    static const enum event_type types[] = {
+        [TRACE_BEGIN] = SLICE_BEGIN, [TRACE_END] = SLICE_END, [TRACE_MARK] = INSTANT};
+    struct perfetto *perfetto = trace->state;
+    return put_packet(perfetto, event, types[type]) ? error_no_memory(error) : write_packet(perfetto, error);
 }
 
-int perfetto_begin(struct perfetto *perfetto, const struct perfetto_event *event, struct error *error)
-{
-    perfetto->slices++;
-    return write_event(perfetto, event, SLICE_BEGIN, error);
-}
-
-int perfetto_end(struct perfetto *perfetto, uint64_t track, int64_t at_ns, struct error *error)
-{
-    const struct perfetto_event event = {.track = track, .at_ns = at_ns};
-    return write_event(perfetto, &event, SLICE_END, error);
-}
-
-int perfetto_mark(struct perfetto *perfetto, const struct perfetto_event *event, struct error *error)
-{
-    return write_event(perfetto, event, INSTANT, error);
-}
+const struct trace_format trace_format_perfetto = {
+    .open = perfetto_open,
+    .add_track = perfetto_add_track,
+    .add_event = perfetto_add_event,
+    .finish = perfetto_finish,
+    .release = perfetto_release,
+};

@@ -1,6 +1,6 @@
 /*
- * The command timeline: writes a run as a trace for Perfetto, with all ranks on one clock. timeline_draw.c
- * and the files beside it draw it.
+ * The command timeline: writes a run as a trace for Perfetto or Chrome, with all ranks on one clock.
+ * timeline_draw.c and the files beside it draw it.
  */
 #include "report/timeline.h"
 #include "base/base.h"
@@ -20,7 +20,9 @@ enum { OPTION_OUTPUT, OPTION_PROXY, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"output", 'o', "FILE",
-     "write the trace to FILE, with gzip if its name ends in .gz; - for standard output", NULL},
+     "write the trace to FILE, as Chrome JSON if its name ends in .json, with gzip if in .gz; - for standard "
+     "output",
+     NULL},
     {"proxy", 0, NULL,
      "also draw the work of the network (proxy) threads, with the waits of each network step", NULL},
     RUN_OPTION,
@@ -174,7 +176,8 @@ static int write_file(const struct judged_run *drawn, const struct timeline_sele
     struct output *output = output_open(path, kind_of(path), error);
     if (!output)
         return -1;
-    int failed = timeline_write(&drawn->job, &drawn->findings, selection, output, counts, error);
+    int failed = timeline_write(&drawn->job, &drawn->findings, selection, trace_format_of(path), output,
+                                counts, error);
     if (!failed && counts->operations == counts->untimed)
         failed = refuse_empty(&drawn->job, counts, error);
     *bytes = output_bytes(output);
@@ -245,7 +248,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 const struct analysis analysis_timeline = {
     .name = "timeline",
-    .summary = "write a Perfetto trace of all ranks on one clock",
+    .summary = "write a trace for Perfetto of all ranks on one clock",
     .description =
         "Writes one run as a trace for ui.perfetto.dev: one process per rank with its steps, phases, "
         "operations and calls, the wait time in each operation, arrows from the rank that arrived last to "

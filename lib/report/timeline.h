@@ -40,14 +40,14 @@ struct timeline_counts {
 };
 
 /*
- * Writes a job as a trace for Perfetto (output/perfetto.c). Each rank is a process with tracks for its steps
+ * Writes a job as a trace (output/trace.c). Each rank is a process with tracks for its steps
  * and their phases, its operations with their wait time, and its calls. Findings are drawn on a track above
  * all ranks and on the ranks that they blame. `findings` are the findings to show, with the details that
  * findings_detail fills in. Returns -1 on error.
  */
 int timeline_write(const struct job *job, const struct findings *findings,
-                   const struct timeline_selection *selection, struct output *output,
-                   struct timeline_counts *counts, struct error *error);
+                   const struct timeline_selection *selection, const struct trace_format *format,
+                   struct output *output, struct timeline_counts *counts, struct error *error);
 
 /* -------------------- timeline_canvas.c -------------------- */
 
@@ -102,7 +102,7 @@ struct canvas {
     struct timeline_counts *counts;
     struct call *calls; /* owned: per operation */
     struct common_clock clock;
-    struct perfetto perfetto;
+    struct trace_writer trace;
     uint64_t tracks; /* number of tracks so far */
 };
 
@@ -111,8 +111,8 @@ enum { NO_RANK = -1 };
 
 /* Starts the trace. Release `canvas` in any case. Returns -1 on error. */
 int canvas_init(struct canvas *canvas, const struct job *job, const struct findings *findings,
-                const struct timeline_selection *selection, struct output *output,
-                struct timeline_counts *counts, struct error *error);
+                const struct timeline_selection *selection, const struct trace_format *format,
+                struct output *output, struct timeline_counts *counts, struct error *error);
 void canvas_release(struct canvas *canvas);
 
 /* Whether an operation, by its index, is selected. */
@@ -147,7 +147,7 @@ int track_group_place(struct canvas *canvas, struct track_group *group, int64_t 
  * Finds a lane and draws a slice, a slice without end, or a mark if `end_ns` is TIME_UNKNOWN. Returns -1 on
  * error.
  */
-int track_group_draw(struct canvas *canvas, struct track_group *group, struct perfetto_event *event,
+int track_group_draw(struct canvas *canvas, struct track_group *group, struct trace_event *event,
                      int64_t end_ns, struct error *error);
 
 /* -------------------- timeline_operations.c -------------------- */

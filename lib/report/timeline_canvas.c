@@ -222,12 +222,12 @@ static int calls_read(const struct job *job, struct call **calls, struct error *
 }
 
 int canvas_init(struct canvas *canvas, const struct job *job, const struct findings *findings,
-                const struct timeline_selection *selection, struct output *output,
-                struct timeline_counts *counts, struct error *error)
+                const struct timeline_selection *selection, const struct trace_format *format,
+                struct output *output, struct timeline_counts *counts, struct error *error)
 {
     *canvas = (struct canvas){.job = job, .selection = selection, .findings = findings, .counts = counts};
     *counts = (struct timeline_counts){.most_uncertain = -1};
-    if (perfetto_open(&canvas->perfetto, output, error) || calls_read(job, &canvas->calls, error))
+    if (trace_open(&canvas->trace, format, output, error) || calls_read(job, &canvas->calls, error))
         return -1;
     return common_clock_init(&canvas->clock, job, canvas->calls, error);
 }
@@ -235,7 +235,7 @@ int canvas_init(struct canvas *canvas, const struct job *job, const struct findi
 void canvas_release(struct canvas *canvas)
 {
     common_clock_release(&canvas->clock);
-    perfetto_release(&canvas->perfetto);
+    trace_release(&canvas->trace);
     free(canvas->calls);
     canvas->calls = NULL;
 }
@@ -279,13 +279,13 @@ static int add_track(struct canvas *canvas, const struct track_group *group, uin
                      struct error *error)
 {
     *id = canvas->job->rank_count + ++canvas->tracks;
-    const struct perfetto_track track = {
+    const struct trace_track track = {
         .id = *id,
         .parent = group->rank == NO_RANK ? 0 : canvas_process(group->rank),
         .name = group->name,
         .description = group->description,
     };
-    return perfetto_add_track(&canvas->perfetto, &track, error);
+    return trace_add_track(&canvas->trace, &track, error);
 }
 
 int track_group_place(struct canvas *canvas, struct track_group *group, int64_t begin_ns, int64_t end_ns,
@@ -297,11 +297,11 @@ int track_group_place(struct canvas *canvas, struct track_group *group, int64_t 
     return group->lanes.count > before ? add_track(canvas, group, &group->tracks[*lane], error) : 0;
 }
 
-int track_group_draw(struct canvas *canvas, struct track_group *group, struct perfetto_event *event,
+int track_group_draw(struct canvas *canvas, struct track_group *group, struct trace_event *event,
                      int64_t end_ns, struct error *error)
 {
     int lane;
-    struct perfetto *perfetto = &canvas->perfetto;
+    struct trace_writer *trace = &canvas->trace;
     int is_mark = end_ns == TIME_UNKNOWN;
     if (track_group_place(canvas, group, event->at_ns, is_mark ? event->at_ns : end_ns, &lane, error))
         return -1;
@@ -309,8 +309,8 @@ int track_group_draw(struct canvas *canvas, struct track_group *group, struct pe
         return 0;
     event->track = group->tracks[lane];
     if (is_mark)
-        return perfetto_mark(perfetto, event, error);
-    if (perfetto_begin(perfetto, event, error))
+        return trace_mark(trace, event, error);
+    if (trace_begin(trace, event, error))
         return -1;
-    return end_ns == INT64_MAX ? 0 : perfetto_end(perfetto, event->track, end_ns, error);
+    return end_ns == INT64_MAX ? 0 : trace_end(trace, event->track, end_ns, error);
 }

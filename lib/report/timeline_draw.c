@@ -18,17 +18,17 @@ static int draw_call(struct canvas *canvas, struct track_group *group, size_t at
     const struct job *job = canvas->job;
     const struct job_operation *operation = &job->operations[at];
     const char *name = function_name((enum function)operation->function), *source = job_source(job, at);
-    const struct perfetto_argument arguments[] = {
+    const struct trace_argument arguments[] = {
         {"communicator", job->communicators[operation->communicator].label, 0},
         {"number", NULL, job->instances[operation->instance].sequence},
         {"source", source, 0}};
     int64_t begin_ns = common_clock_host(&canvas->clock, group->rank, canvas->calls[at].begin_ns);
     int64_t end_ns = common_clock_host(&canvas->clock, group->rank, canvas->calls[at].end_ns);
-    struct perfetto_event event = {.at_ns = begin_ns,
-                                   .category = "call",
-                                   .name = name ? name : "operation",
-                                   .arguments = arguments,
-                                   .argument_count = source ? 3 : 2};
+    struct trace_event event = {.at_ns = begin_ns,
+                                .category = "call",
+                                .name = name ? name : "operation",
+                                .arguments = arguments,
+                                .argument_count = source ? 3 : 2};
     if (end_ns != TIME_UNKNOWN && end_ns < begin_ns)
         end_ns = begin_ns;
     return track_group_draw(canvas, group, &event, end_ns, error);
@@ -111,18 +111,18 @@ static int draw_findings_draw(struct canvas *canvas, const struct finding *findi
                               const struct step_span *spans, struct track_group *group,
                               const struct words *words, struct error *error)
 {
-    const struct perfetto_argument arguments[] = {
+    const struct trace_argument arguments[] = {
         {"text", words->text.data, 0},
         {"confidence", confidence_name(finding->confidence), 0},
         {"evidence", finding->evidence.data ? finding->evidence.data : "", 0},
         {"next", words->advice.data, 0},
         {"lost_us", NULL, finding->lost_ns / 1000},
     };
-    struct perfetto_event event = {.at_ns = begin_of(canvas, finding, spans),
-                                   .category = "finding",
-                                   .name = words->name.data,
-                                   .arguments = arguments,
-                                   .argument_count = sizeof arguments / sizeof *arguments};
+    struct trace_event event = {.at_ns = begin_of(canvas, finding, spans),
+                                .category = "finding",
+                                .name = words->name.data,
+                                .arguments = arguments,
+                                .argument_count = sizeof arguments / sizeof *arguments};
     return track_group_draw(canvas, group, &event, end_of(finding, spans, event.at_ns), error);
 }
 
@@ -274,11 +274,10 @@ static int draw_phase(struct drawing *drawing, uint64_t track, int32_t tag, int6
     const char *wanted = canvas->selection->tag, *name = job_tag(canvas->job, tag);
     if (!name || (wanted && strcmp(wanted, name) != 0))
         return 0;
-    const struct perfetto_event event = {
-        .track = track, .at_ns = begin_ns, .category = "phase", .name = name};
-    if (perfetto_begin(&canvas->perfetto, &event, error))
+    const struct trace_event event = {.track = track, .at_ns = begin_ns, .category = "phase", .name = name};
+    if (trace_begin(&canvas->trace, &event, error))
         return -1;
-    return end_ns == INT64_MAX ? 0 : perfetto_end(&canvas->perfetto, track, end_ns, error);
+    return end_ns == INT64_MAX ? 0 : trace_end(&canvas->trace, track, end_ns, error);
 }
 
 /* The first phase starts at the begin of the span. What lasts beyond its end is in the next step. */
@@ -310,16 +309,16 @@ static int draw_step(struct drawing *drawing, int32_t step, const struct step_sp
         lane < 0)
         return lane < 0 ? 0 : -1;
     snprintf(name, sizeof name, "step %d", (int)step);
-    const struct perfetto_event event = {.track = drawing->track_group.tracks[lane],
-                                         .at_ns = span->begin_ns,
-                                         .category = "step",
-                                         .name = name};
-    if ((step >= 0 && perfetto_begin(&canvas->perfetto, &event, error)) ||
+    const struct trace_event event = {.track = drawing->track_group.tracks[lane],
+                                      .at_ns = span->begin_ns,
+                                      .category = "step",
+                                      .name = name};
+    if ((step >= 0 && trace_begin(&canvas->trace, &event, error)) ||
         draw_phases(drawing, step, event.track, span, error))
         return -1;
     return step < 0 || span->end_ns == INT64_MAX
                ? 0
-               : perfetto_end(&canvas->perfetto, event.track, span->end_ns, error);
+               : trace_end(&canvas->trace, event.track, span->end_ns, error);
 }
 
 /* Draws phases alone, if there are no steps. */
@@ -399,31 +398,29 @@ static int add_process(struct canvas *canvas, int32_t number, const char *name, 
                        struct error *error)
 {
     const struct job_rank *rank = &canvas->job->ranks[number];
-    const struct perfetto_track track = {.id = canvas_process(number),
-                                         .name = "clock",
-                                         .description =
-                                             "How the clock of the rank was aligned with the other clocks.",
-                                         .process = name,
-                                         .process_number = FIRST_PROCESS + number,
-                                         .order = number,
-                                         .labels = {rank->facts.host, clock}};
-    struct perfetto_argument arguments[4] = {{"method", clock_method(rank), 0}};
+    const struct trace_track track = {.id = canvas_process(number),
+                                      .name = "clock",
+                                      .description =
+                                          "How the clock of the rank was aligned with the other clocks.",
+                                      .process = name,
+                                      .process_number = FIRST_PROCESS + number,
+                                      .order = number,
+                                      .labels = {rank->facts.host, clock}};
+    struct trace_argument arguments[4] = {{"method", clock_method(rank), 0}};
     size_t count = 1;
     if (rank->facts.host)
-        arguments[count++] = (struct perfetto_argument){"host", rank->facts.host, 0};
+        arguments[count++] = (struct trace_argument){"host", rank->facts.host, 0};
     if (job_is_aligned(rank)) {
-        arguments[count++] = (struct perfetto_argument){"uncertainty_ns", NULL, rank->clock_uncertainty_ns};
-        arguments[count++] = (struct perfetto_argument){"offset_ns", NULL, rank->clock_offset_ns};
+        arguments[count++] = (struct trace_argument){"uncertainty_ns", NULL, rank->clock_uncertainty_ns};
+        arguments[count++] = (struct trace_argument){"offset_ns", NULL, rank->clock_offset_ns};
     }
-    const struct perfetto_event event = {.track = track.id,
-                                         .category = "clock",
-                                         .name = "clock",
-                                         .arguments = arguments,
-                                         .argument_count = count};
-    return perfetto_add_track(&canvas->perfetto, &track, error) ||
-                   perfetto_mark(&canvas->perfetto, &event, error)
-               ? -1
-               : 0;
+    const struct trace_event event = {.track = track.id,
+                                      .category = "clock",
+                                      .name = "clock",
+                                      .arguments = arguments,
+                                      .argument_count = count};
+    return trace_add_track(&canvas->trace, &track, error) || trace_mark(&canvas->trace, &event, error) ? -1
+                                                                                                       : 0;
 }
 
 static void count_clock(struct timeline_counts *counts, const struct job_rank *rank, int32_t number)
@@ -457,10 +454,10 @@ static int draw_zero(struct canvas *canvas, struct error *error)
     struct buffer utc = BUFFER_INIT;
     int64_t wall_ns = canvas->clock.wall_ns;
     int failed = wall_ns != TIME_UNKNOWN && text_utc(&utc, wall_ns) ? error_no_memory(error) : 0;
-    const struct perfetto_argument arguments[] = {
+    const struct trace_argument arguments[] = {
         {"zero", "first call or operation of the job, on the clock of the first rank", 0},
         {"utc", utc.data, 0}};
-    struct perfetto_event event = {
+    struct trace_event event = {
         .category = "clock", .name = "clock", .arguments = arguments, .argument_count = utc.length ? 2 : 1};
     failed = failed || track_group_draw(canvas, &group, &event, TIME_UNKNOWN, error);
     buffer_release(&utc);
@@ -492,13 +489,13 @@ static int draw(struct canvas *canvas, struct error *error)
 }
 
 int timeline_write(const struct job *job, const struct findings *findings,
-                   const struct timeline_selection *selection, struct output *output,
-                   struct timeline_counts *counts, struct error *error)
+                   const struct timeline_selection *selection, const struct trace_format *format,
+                   struct output *output, struct timeline_counts *counts, struct error *error)
 {
     struct canvas canvas;
-    int failed =
-        canvas_init(&canvas, job, findings, selection, output, counts, error) || draw(&canvas, error);
-    counts->slices = canvas.perfetto.slices;
+    int failed = canvas_init(&canvas, job, findings, selection, format, output, counts, error) ||
+                 draw(&canvas, error) || trace_finish(&canvas.trace, error);
+    counts->slices = canvas.trace.slices;
     counts->unplaced_ranks = canvas.clock.unplaced_ranks;
     canvas_release(&canvas);
     return failed ? -1 : 0;

@@ -9,7 +9,6 @@
 #include "output/output.h"
 #include "report/timeline.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 /* Shorter waits are not drawn. */
@@ -189,8 +188,8 @@ static int32_t only_communicator(const struct job *job, const struct drawn *item
 }
 
 /*
- * Names a stream by its address, like "operations, stream 0x55ef21af9590"; without one, by its communicator
- * if it has only one.
+ * Names a stream by its number among the streams of its rank, because its address says nothing to a reader
+ * and differs between ranks, and by its communicator if it has only one.
  */
 static int name_stream(const struct canvas *canvas, const struct drawn_operations *drawn,
                        const struct drawn *items, size_t count, struct buffer *name)
@@ -199,25 +198,26 @@ static int name_stream(const struct canvas *canvas, const struct drawn_operation
     uint64_t stream = canvas->calls[items[0].operation].stream;
     int32_t communicator = drawn->streams > 1 ? only_communicator(job, items, count) : -1;
     buffer_clear(name);
-    if (stream)
-        return buffer_printf(name, "operations, stream 0x%" PRIx64, stream);
-    if (communicator < 0)
-        return buffer_append_text(name, "operations");
-    return buffer_printf(name, "operations, communicator %s", job->communicators[communicator].label);
+    if (buffer_append_text(name, "operations") ||
+        (stream && drawn->streams > 1 && buffer_printf(name, ", stream %d", (int)items[0].stream + 1)))
+        return -1;
+    return communicator < 0
+               ? 0
+               : buffer_printf(name, ", communicator %s", job->communicators[communicator].label);
 }
 
 enum { MOST_ARGUMENTS = 10 };
 
 /* The texts that Perfetto shows for the slice of an operation. */
 struct words {
-    struct perfetto_argument arguments[MOST_ARGUMENTS];
+    struct trace_argument arguments[MOST_ARGUMENTS];
     size_t count;
     struct buffer name;
 };
 
 static void say(struct words *words, const char *key, const char *text, int64_t number)
 {
-    words->arguments[words->count++] = (struct perfetto_argument){key, text, number};
+    words->arguments[words->count++] = (struct trace_argument){key, text, number};
 }
 
 static int name_operation(const struct job *job, const struct job_operation *operation, struct words *words)
@@ -286,12 +286,12 @@ static int end_by(int64_t *end_ns, int64_t limit_ns)
 }
 
 /* Draws a slice within that of an operation. */
-static int draw_inner(struct drawing *drawing, uint64_t track, struct perfetto_event event, int64_t end_ns,
+static int draw_inner(struct drawing *drawing, uint64_t track, struct trace_event event, int64_t end_ns,
                       struct error *error)
 {
     event.track = track;
-    return perfetto_begin(&drawing->canvas->perfetto, &event, error) ||
-                   perfetto_end(&drawing->canvas->perfetto, track, end_ns, error)
+    return trace_begin(&drawing->canvas->trace, &event, error) ||
+                   trace_end(&drawing->canvas->trace, track, end_ns, error)
                ? -1
                : 0;
 }
@@ -314,18 +314,18 @@ static int draw_wait(struct drawing *drawing, uint64_t track, size_t operation, 
     buffer_clear(&drawing->text);
     if (buffer_printf(&drawing->text, "waiting for rank %s", job->ranks[job->operations[last].rank].name))
         return error_no_memory(error);
-    const struct perfetto_event wait = {.at_ns = begin_ns, .category = "waiting", .name = drawing->text.data};
+    const struct trace_event wait = {.at_ns = begin_ns, .category = "waiting", .name = drawing->text.data};
     if (draw_inner(drawing, track, wait, over_ns, error))
         return -1;
     int64_t from_ns = arrow_ns != TIME_UNKNOWN ? arrow_ns : over_ns;
     if (from_ns >= end_ns)
         return 0;
     const uint64_t arrow = waits_arrow(operation);
-    const struct perfetto_event transfer = {.at_ns = from_ns,
-                                            .category = "transfer",
-                                            .name = "transfer",
-                                            .arrows = &arrow,
-                                            .arrow_count = arrow_ns != TIME_UNKNOWN};
+    const struct trace_event transfer = {.at_ns = from_ns,
+                                         .category = "transfer",
+                                         .name = "transfer",
+                                         .arrows = &arrow,
+                                         .arrow_count = arrow_ns != TIME_UNKNOWN};
     canvas->counts->arrows += arrow_ns != TIME_UNKNOWN;
     return draw_inner(drawing, track, transfer, end_ns, error);
 }
@@ -335,29 +335,28 @@ static int draw_last(struct drawing *drawing, uint64_t track, size_t operation, 
                      struct error *error)
 {
     size_t count = waits_arrows(drawing->waits, operation);
-    const struct perfetto_argument argument = {"waited", NULL, (int64_t)count};
-    const struct perfetto_event event = {.track = track,
-                                         .at_ns = begin_ns,
-                                         .category = "waiting",
-                                         .name = "arrived last",
-                                         .arguments = &argument,
-                                         .argument_count = 1,
-                                         .arrows = drawing->waits->arrows,
-                                         .arrow_count = count};
-    return count ? perfetto_mark(&drawing->canvas->perfetto, &event, error) : 0;
+    const struct trace_argument argument = {"waited", NULL, (int64_t)count};
+    const struct trace_event event = {.track = track,
+                                      .at_ns = begin_ns,
+                                      .category = "waiting",
+                                      .name = "arrived last",
+                                      .arguments = &argument,
+                                      .argument_count = 1,
+                                      .arrows = drawing->waits->arrows,
+                                      .arrow_count = count};
+    return count ? trace_mark(&drawing->canvas->trace, &event, error) : 0;
 }
 
-static int draw_slice(struct drawing *drawing, struct perfetto_event *event, size_t operation, int64_t end_ns,
+static int draw_slice(struct drawing *drawing, struct trace_event *event, size_t operation, int64_t end_ns,
                       struct error *error)
 {
-    struct perfetto *perfetto = &drawing->canvas->perfetto;
+    struct trace_writer *trace = &drawing->canvas->trace;
     int is_open = end_ns == INT64_MAX;
-    if (perfetto_begin(perfetto, event, error) ||
-        draw_last(drawing, event->track, operation, event->at_ns, error))
+    if (trace_begin(trace, event, error) || draw_last(drawing, event->track, operation, event->at_ns, error))
         return -1;
     if (!is_open && draw_wait(drawing, event->track, operation, event->at_ns, end_ns, error))
         return -1;
-    return is_open ? 0 : perfetto_end(perfetto, event->track, end_ns, error);
+    return is_open ? 0 : trace_end(trace, event->track, end_ns, error);
 }
 
 /* Draws the operation that a lane holds. It ends at `limit_ns`, the begin of the next one, at the latest. */
@@ -372,15 +371,15 @@ static int release_held(struct drawing *drawing, int lane, int64_t limit_ns, str
     int64_t end_ns = held->end_ns == INT64_MAX ? INT64_MAX : canvas_end_ns(canvas, operation);
     if (describe(canvas, operation, &drawing->words))
         return error_no_memory(error);
-    struct perfetto_event event = {.track = drawing->track_group.tracks[lane],
-                                   .at_ns = held->shown_ns,
-                                   .category = "operation",
-                                   .name = drawing->words.name.data,
-                                   .arguments = drawing->words.arguments,
-                                   .argument_count = drawing->words.count};
+    struct trace_event event = {.track = drawing->track_group.tracks[lane],
+                                .at_ns = held->shown_ns,
+                                .category = "operation",
+                                .name = drawing->words.name.data,
+                                .arguments = drawing->words.arguments,
+                                .argument_count = drawing->words.count};
     drawing->held[lane] = NULL;
     if (end_ns == TIME_UNKNOWN || of->start_ns == TIME_UNKNOWN)
-        return perfetto_mark(&canvas->perfetto, &event, error);
+        return trace_mark(&canvas->trace, &event, error);
     end_by(&end_ns, limit_ns);
     return draw_slice(drawing, &event, operation, end_ns > event.at_ns ? end_ns : event.at_ns, error);
 }

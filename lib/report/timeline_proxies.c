@@ -112,12 +112,12 @@ static int draw_operation(struct canvas *canvas, const struct draw_proxies_row *
 {
     const struct job_operation *operation = &canvas->job->operations[row->operation];
     const char *name = function_name((enum function)operation->function);
-    const struct perfetto_argument arguments[] = {
+    const struct trace_argument arguments[] = {
         {"steps", NULL, statement_integer_or(row->statement, COLUMN_STEP_COUNT, 0)},
         {"bytes", NULL, statement_integer_or(row->statement, COLUMN_BYTES, 0)},
     };
     int64_t end_ns = statement_integer_or(row->statement, COLUMN_END, TIME_UNKNOWN);
-    struct perfetto_event event = {
+    struct trace_event event = {
         .at_ns = common_clock_host(&canvas->clock, row->rank,
                                    statement_integer_or(row->statement, COLUMN_BEGIN, TIME_UNKNOWN)),
         .category = "proxy",
@@ -185,7 +185,7 @@ static int draw_step(struct canvas *canvas, const struct draw_proxies_row *row, 
 {
     struct waited list[WAIT_KINDS];
     size_t count = list_waits(canvas, row, step, list);
-    const struct perfetto_argument argument = {"step", NULL, step->step};
+    const struct trace_argument argument = {"step", NULL, step->step};
     struct track_group *group = &row->link->steps;
     int lane, failed = 0;
     if (!count)
@@ -193,15 +193,15 @@ static int draw_step(struct canvas *canvas, const struct draw_proxies_row *row, 
     if (track_group_place(canvas, group, list[0].begin_ns, list[count - 1].end_ns, &lane, error) || lane < 0)
         return lane < 0 ? 0 : -1;
     for (size_t i = 0; !failed && i < count; i++) {
-        const struct perfetto_event event = {.track = group->tracks[lane],
-                                             .at_ns = list[i].begin_ns,
-                                             .category = "proxy",
-                                             .name = list[i].name,
-                                             .arguments = &argument,
-                                             .argument_count = 1};
-        failed = perfetto_begin(&canvas->perfetto, &event, error) ||
-                 (list[i].end_ns != INT64_MAX &&
-                  perfetto_end(&canvas->perfetto, event.track, list[i].end_ns, error));
+        const struct trace_event event = {.track = group->tracks[lane],
+                                          .at_ns = list[i].begin_ns,
+                                          .category = "proxy",
+                                          .name = list[i].name,
+                                          .arguments = &argument,
+                                          .argument_count = 1};
+        failed =
+            trace_begin(&canvas->trace, &event, error) ||
+            (list[i].end_ns != INT64_MAX && trace_end(&canvas->trace, event.track, list[i].end_ns, error));
     }
     return failed;
 }

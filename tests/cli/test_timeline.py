@@ -5,6 +5,7 @@ fixtures.
 import collections
 import datetime
 import gzip
+import json
 import random
 import re
 
@@ -377,6 +378,34 @@ class Timeline(Case):
         for rank in range(2):
             self.assertEqual(min(bar.begin for bar in drawn.slices if drawn.process_of(bar) == f"rank {rank}"), 0)
 
+    def test_chrome_has_the_same_events(self):
+        """The JSON for .json, read by the rules of its format, has the tracks, slices, marks and arrows of Perfetto's trace."""
+        drawn = self.draw(SLOW)
+        self.json("timeline", "-o", "trace.json.gz")
+        with gzip.open(self.folder / "trace.json.gz", "rt") as file:
+            events = json.load(file)["traceEvents"]
+        names, found, opened, arrows = {}, [], collections.defaultdict(list), collections.defaultdict(dict)
+        for event in events:
+            if event["ph"] == "M":
+                names[event["name"], event["pid"], event["tid"] * event["name"].startswith("thread")] = event["args"]
+        for event in events:
+            track = event["pid"], event["tid"]
+            if event["ph"] in "Bi":
+                process, thread = names["process_name", event["pid"], 0]["name"], names["thread_name", *track]["name"]
+                found.append([process, thread, event["name"], event.get("cat"), event.get("args", {}), round(event["ts"] * 1e3), None])
+                if event["ph"] == "B":
+                    opened[track].append(found[-1])
+            elif event["ph"] == "E":
+                opened[track].pop()[-1] = round(event["ts"] * 1e3)
+            elif event["ph"] in "sf":
+                arrows[event["id"]][event["ph"]] = *track, round(event["ts"] * 1e3)
+        self.assertFalse(any(opened.values()))
+        expected = [[drawn.process_of(made) or "job", made.track.name, made.name, made.category, made.arguments,
+                     made.begin, None if made.is_mark else made.end] for made in drawn.slices]
+        self.assertEqual(sorted(found, key=repr), sorted(expected, key=repr))
+        self.assertEqual(sorted((arrow["s"][2], arrow["f"][2]) for arrow in arrows.values()),
+                         sorted((begin.begin, end.begin) for begin, end in drawn.arrows))
+
     def test_a_clock_that_is_known_better_later(self):
         """If a GPU clock is moved on the host clock by more than the time between operations, these keep their order and
         their length.
@@ -419,7 +448,7 @@ class Timeline(Case):
             self.assertEqual(phase.end, phase.parent.end)
         self.assertEqual({bar.end - bar.begin for bar in drawn.of("operation")}, {950_000})
         self.assertEqual({bar.track.name for bar in drawn.of("operation")},
-                         {"operations, stream 0x1", "operations, stream 0x2"})
+                         {"operations, stream 1, communicator 0#2", "operations, stream 2, communicator 0"})
 
     def test_what_comes_after_one_that_never_ended(self):
         lines = [kernel(number, 0, 9, 0, "0x1", 100, 1000 + 300 * number, 1100 + 300 * number) for number in range(6)]
@@ -440,5 +469,5 @@ class Timeline(Case):
         bars = drawn.of("operation")
         self.assertEqual(len(bars), 64)
         self.assertEqual({bar.end - bar.begin for bar in bars}, {2_000_000})
-        self.assertEqual({bar.track.name for bar in bars}, {"operations, stream 0x55b766045590"})
+        self.assertEqual({bar.track.name for bar in bars}, {"operations"})
         self.assertIn("6 slices are not drawn because they overlap too many others", " ".join(self.answer["warnings"]))

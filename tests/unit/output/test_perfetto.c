@@ -11,7 +11,7 @@
 
 static char path[64];
 static struct output *output;
-static struct perfetto perfetto;
+static struct trace_writer perfetto;
 static unsigned char content[4096];
 static size_t length;
 
@@ -23,7 +23,7 @@ static int begin(void **state)
 {
     snprintf(path, sizeof path, "/tmp/ncclprof-perfetto-%d", (int)getpid());
     output = output_open(path, OUTPUT_PLAIN, NULL);
-    return !output || perfetto_open(&perfetto, output, NULL) ? -1 : 0;
+    return !output || trace_open(&perfetto, trace_format_of(path), output, NULL) ? -1 : 0;
 }
 
 static int end(void **state)
@@ -34,7 +34,8 @@ static int end(void **state)
 /* The bytes after the packet of the root. */
 static void finish(void)
 {
-    perfetto_release(&perfetto);
+    assert_int_equal(trace_finish(&perfetto, NULL), 0);
+    trace_release(&perfetto);
     assert_int_equal(output_close(output, NULL), 0);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
@@ -53,10 +54,10 @@ static void finish(void)
 
 static void test_slices(void **state)
 {
-    const struct perfetto_event event = {.track = 5, .at_ns = 1000, .category = "c", .name = "n"};
-    assert_int_equal(perfetto_begin(&perfetto, &event, NULL), 0);
-    assert_int_equal(perfetto_end(&perfetto, 5, 2000, NULL), 0);
-    assert_int_equal(perfetto_begin(&perfetto, &event, NULL), 0);
+    const struct trace_event event = {.track = 5, .at_ns = 1000, .category = "c", .name = "n"};
+    assert_int_equal(trace_begin(&perfetto, &event, NULL), 0);
+    assert_int_equal(trace_end(&perfetto, 5, 2000, NULL), 0);
+    assert_int_equal(trace_begin(&perfetto, &event, NULL), 0);
     assert_int_equal(perfetto.slices, 2);
     finish();
     assert_behind_root(
@@ -73,15 +74,15 @@ static void test_slices(void **state)
 
 static void test_arguments_and_arrows(void **state)
 {
-    const struct perfetto_argument arguments[] = {{"k", "v", 0}, {"k", NULL, 300}};
+    const struct trace_argument arguments[] = {{"k", "v", 0}, {"k", NULL, 300}};
     const uint64_t arrow = 7;
-    const struct perfetto_event event = {.track = 2,
-                                         .name = "m",
-                                         .arguments = arguments,
-                                         .argument_count = 2,
-                                         .arrows = &arrow,
-                                         .arrow_count = 1};
-    assert_int_equal(perfetto_mark(&perfetto, &event, NULL), 0);
+    const struct trace_event event = {.track = 2,
+                                      .name = "m",
+                                      .arguments = arguments,
+                                      .argument_count = 2,
+                                      .arrows = &arrow,
+                                      .arrow_count = 1};
+    assert_int_equal(trace_mark(&perfetto, &event, NULL), 0);
     assert_int_equal(perfetto.slices, 0);
     finish();
     assert_behind_root(0x0a, 0x3e, 0x40, 0x00, 0x50, 0x01, 0x68, 0x02, 0x62, 0x16,
@@ -95,9 +96,9 @@ static void test_arguments_and_arrows(void **state)
 
 static void test_process(void **state)
 {
-    const struct perfetto_track track = {
+    const struct trace_track track = {
         .id = 3, .name = "t", .process = "p", .process_number = 9, .order = 2, .labels = {NULL, "l"}};
-    assert_int_equal(perfetto_add_track(&perfetto, &track, NULL), 0);
+    assert_int_equal(trace_add_track(&perfetto, &track, NULL), 0);
     finish();
     assert_behind_root(0x0a, 0x16, 0x50, 0x01, 0xe2, 0x03, 0x11, 0x08, 0x03, 0x12, 0x01, 't', 0x1a, 0x08,
                        0x08, 0x09, 0x32, 0x01, 'p', 0x42, 0x01, 'l', 0x60, 0x02);
@@ -105,8 +106,8 @@ static void test_process(void **state)
 
 static void test_texts_are_valid(void **state)
 {
-    const struct perfetto_track track = {.id = 3, .parent = 4, .name = "\xff\x1b"};
-    assert_int_equal(perfetto_add_track(&perfetto, &track, NULL), 0);
+    const struct trace_track track = {.id = 3, .parent = 4, .name = "\xff\x1b"};
+    assert_int_equal(trace_add_track(&perfetto, &track, NULL), 0);
     finish();
     assert_behind_root(0x0a, 0x13, 0x50, 0x01, 0xe2, 0x03, 0x0e, 0x08, 0x03, 0x28, 0x04, 0x12, 0x08, '\\',
                        'x', 'f', 'f', '\\', 'x', '1', 'b');
