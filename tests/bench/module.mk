@@ -18,7 +18,7 @@ bench: all $(OUT)/simulate $(OUT)/read_bench
 	$(BENCH) recorders
 	$(BENCH) gate
 
-# Recorders that are less common: time per byte and memory at 1, 4 and 16 times a size. BENCH_KINDS='RAS;NCCL log': these only.
+# Recorders that the tables above do not have: time per byte and memory at 1, 4 and 16 times a size. BENCH_KINDS='RAS;NCCL log': these only.
 bench-recorders: all $(OUT)/simulate $(OUT)/read_bench
 	$(BENCH) recorders
 
