@@ -25,7 +25,8 @@ enum { FORMAT_RECORD_BYTES = 16 };
 #define FORMAT_NOTE_NEWER "newer format version"
 /* Once per file (schemas/join/foreign.sql looks for it). */
 #define FORMAT_NOTE_FOREIGN_PROXIES "proxy operations for other processes"
-/* Once per file, if the recorder does not tell which processes (schemas/analysis/caution.sql looks for it). */
+/* Once per file, if the recorder does not tell which processes (schemas/analysis/caution.sql looks for it).
+ */
 #define FORMAT_NOTE_DETACHED_PROXIES "proxy operations for unknown processes"
 
 /*

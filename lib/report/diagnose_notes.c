@@ -441,7 +441,8 @@ int caution_recorders(struct store *store, const struct runs *runs, struct table
 {
     return append_rows(store, runs, schema_analysis_caution_witnesses, append_united, table, error) ||
                    append_rows(store, runs, schema_analysis_caution_doubts, append_doubt, table, error) ||
-                   append_rows(store, runs, schema_analysis_caution_libraries, append_libraries, table, error) ||
+                   append_rows(store, runs, schema_analysis_caution_libraries, append_libraries, table,
+                               error) ||
                    append_rows(store, runs, schema_analysis_caution_detached, append_detached, table, error)
                ? -1
                : 0;

@@ -305,7 +305,8 @@ static void pending_operations_are_unfinished(void **state)
     recording_release(&recording);
 }
 
-/* Only channel 0 has a stop (example plugin up to 2.31), and another kernel event moved the end of the record. */
+/* Only channel 0 has a stop (example plugin up to 2.31), and another kernel event moved the end of the
+ * record. */
 static void an_end_after_the_start_of_the_kernel_is_not_that_of_the_enqueue(void **state)
 {
     struct recording recording;
