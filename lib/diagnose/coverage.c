@@ -287,8 +287,8 @@ static const struct {
     const char *said;
     const char *remedy;
 } gap_texts[GAP_COUNT] = {
-    [GAP_NO_STEP] = {"in_no_step", "outside any detected step",
-                     "tag phases to mark steps: ncclprof-plugin(7)"},
+    [GAP_NO_STEP] = {"in_no_step", "outside any detected step or without a position in it",
+                     "record all operations, and tag phases to mark steps: ncclprof-plugin(7)"},
     [GAP_NO_TIME] = {"without_time", "without a duration",
                      "record kernels with a plugin that records every stop event: ncclprof-plugin(7)"},
     [GAP_NO_OPERATION] = {"without_operation", "called, but without an operation in the trace",

@@ -662,7 +662,8 @@ int scope_append_blindness(const struct scope *scope, struct buffer *text);
 /* Appends what was analyzed, "840 of 864 operations, 8 of 8 ranks, steps 1-11". */
 int scope_append_judged(const struct scope *scope, struct buffer *text);
 
-/* Appends the gaps, "24 lost by the recorder; 3 outside any detected step"; nothing where there are none. */
+/* Appends the gaps, "24 lost by the recorder; 3 after the end of a rank's file"; nothing where there are
+ * none. */
 int scope_name_gaps(const struct scope *scope, struct buffer *text);
 
 /* The same with what to do about each: "24 lost by the recorder (REMEDY); ...". */

@@ -25,6 +25,9 @@ enum { FORMAT_RECORD_BYTES = 16 };
 #define FORMAT_NOTE_NEWER "newer format version"
 /* Once per file (schemas/join/foreign.sql looks for it). */
 #define FORMAT_NOTE_FOREIGN_PROXIES "proxy operations for other processes"
+/* Once per file, if the recorder does not tell which processes (schemas/analysis/caution.sql looks for it).
+ */
+#define FORMAT_NOTE_DETACHED_PROXIES "proxy operations for unknown processes"
 
 /*
  * The expansion limit: how many bytes of records and texts a file may yield, as a function of the bytes read

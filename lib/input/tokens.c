@@ -353,6 +353,12 @@ static int take_part(struct tokens *tokens, struct tokens_value *value)
         level->has_value = 0;
         return 0;
     }
+    if (level->has_value && *tokens->at == '{' && level->closing == ']') {
+        /* The comma before an object of a list is missing: the next call reads the object. */
+        level->has_value = 0;
+        give_damage(tokens, value);
+        return 1;
+    }
     if (level->has_value)
         return give_failure(tokens, TOKENS_DAMAGE, value);
     note_mark(tokens);

@@ -413,6 +413,17 @@ static int append_libraries(struct statement *row, struct table *table, struct e
         (long long)statement_integer(row, 0), (long long)statement_integer(row, 2), statement_text(row, 1));
 }
 
+static int append_detached(struct statement *row, struct table *table, struct error *error)
+{
+    int64_t files = statement_integer(row, 1);
+    return table_add_warning(
+        table, error,
+        "run %lld: the processes of %lld trace%s also sent data for other processes of their host (PXN), and "
+        "the recorder does not say for which: these transfers are on no link, and slow ones cannot be "
+        "detected. Record with the plugin of ncclprof, or set NCCL_PXN_DISABLE=1",
+        (long long)statement_integer(row, 0), (long long)files, files == 1 ? "" : "s");
+}
+
 static int append_rows(struct store *store, const struct runs *runs, const char *sql,
                        int (*say)(struct statement *, struct table *, struct error *), struct table *table,
                        struct error *error)
@@ -430,7 +441,9 @@ int caution_recorders(struct store *store, const struct runs *runs, struct table
 {
     return append_rows(store, runs, schema_analysis_caution_witnesses, append_united, table, error) ||
                    append_rows(store, runs, schema_analysis_caution_doubts, append_doubt, table, error) ||
-                   append_rows(store, runs, schema_analysis_caution_libraries, append_libraries, table, error)
+                   append_rows(store, runs, schema_analysis_caution_libraries, append_libraries, table,
+                               error) ||
+                   append_rows(store, runs, schema_analysis_caution_detached, append_detached, table, error)
                ? -1
                : 0;
 }

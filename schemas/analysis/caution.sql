@@ -104,6 +104,14 @@ SELECT run_id, group_concat(name, ', '), sum(operations)
          GROUP BY run_id, name ORDER BY run_id, name)
  GROUP BY run_id ORDER BY run_id;
 
+-- Runs with proxy operations for other processes (PXN) whose recorder does not tell which (FORMAT_NOTE_DETACHED_PROXIES), and
+-- the number of their files.
+-- statement: detached
+SELECT run_id, count(DISTINCT file_id)
+  FROM ledger JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+ WHERE reason = 'proxy operations for unknown processes' AND (?1 IS NULL OR run_id = ?1)
+ GROUP BY run_id ORDER BY run_id;
+
 -- Pairs of runs that may be the same job.
 -- statement: doubts
 SELECT DISTINCT min(one.run_id, other.run_id), max(one.run_id, other.run_id), why

@@ -8,7 +8,8 @@
 SELECT 1 FROM file WHERE dialect = 'nccl-ras' LIMIT 1;
 
 -- statement: choose
-CREATE TEMP TABLE older_dump AS
+CREATE TEMP TABLE older_dump (file_id INTEGER, member_id INTEGER, PRIMARY KEY (file_id, member_id)) WITHOUT ROWID;
+INSERT INTO older_dump
 SELECT group_status_id >> 32 AS file_id, member_id
   FROM (SELECT group_status_id, member_id,
                row_number() OVER (PARTITION BY member_id ORDER BY at_ns DESC, group_status_id DESC) AS back
@@ -17,7 +18,11 @@ SELECT group_status_id >> 32 AS file_id, member_id
  GROUP BY file_id, member_id HAVING min(back) > 1;
 
 CREATE TEMP TABLE older_block AS
-SELECT block_id FROM older_dump JOIN operation_block USING (member_id) WHERE block_id >> 32 = older_dump.file_id;
+SELECT block_id
+  FROM (SELECT DISTINCT file_id FROM older_dump) AS dump
+ CROSS JOIN operation_block ON block_id BETWEEN dump.file_id << 32 AND (dump.file_id << 32) + 4294967295
+ WHERE EXISTS (SELECT 1 FROM older_dump
+                WHERE older_dump.file_id = dump.file_id AND older_dump.member_id = operation_block.member_id);
 
 INSERT OR REPLACE INTO operation_recorded (/* columns of a block */, doubles, repeated_by)
 SELECT /* columns of a block */, 0, 2

@@ -10,14 +10,14 @@ SELECT 1 FROM file WHERE dialect IN ('nccl-log', 'nccl-ras', 'nccl-torch-log') L
 -- For each process in a log, the same process in a trace.
 CREATE TEMP TABLE heard AS
 SELECT said.process_id, min(seen.process_id) AS as_process
-  FROM file
-  JOIN file_member USING (file_id)
+  -- Once for each member, however many files have it.
+  FROM (SELECT DISTINCT member_id FROM file JOIN file_member USING (file_id)
+         WHERE dialect IN ('nccl-log', 'nccl-ras', 'nccl-torch-log'))
   JOIN member AS said USING (member_id)
   JOIN process AS speaker ON speaker.process_id = said.process_id
   JOIN member AS seen ON seen.communicator_id = said.communicator_id AND seen.rank = said.rank
   JOIN process AS recorder ON recorder.process_id = seen.process_id AND recorder.pid = speaker.pid
- WHERE file.dialect IN ('nccl-log', 'nccl-ras', 'nccl-torch-log')
-   AND (EXISTS (SELECT 1 FROM operation_block JOIN file AS trace ON trace.file_id = block_id >> 32
+ WHERE (EXISTS (SELECT 1 FROM operation_block JOIN file AS trace ON trace.file_id = block_id >> 32
                  WHERE operation_block.member_id = seen.member_id AND trace.dialect NOT IN ('nccl-log', 'nccl-ras', 'nccl-torch-log'))
         -- Or a trace contains operations that a join left out.
         OR EXISTS (SELECT 1 FROM operation_recorded JOIN file AS trace ON trace.file_id = block_id >> 32

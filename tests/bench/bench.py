@@ -12,6 +12,7 @@ import tempfile
 import analyses
 import measure
 import peers
+import recorders
 from data import DIALECTS, Data, bytes_in, parse_size
 from measure import Series, interleave, run, show
 
@@ -29,10 +30,17 @@ HEADER = ["what", "MB/s", "spread", "seconds", "CPU s", "peak RSS MB"]
 
 class Bench:
     def __init__(self, build):
-        self.build = build
+        self.build, self.runs = build, RUNS
         self.room = os.environ.get("BENCH_ROOM", f"{build}/bench")
         self.data = Data(build, self.room)
         self.store = f"{self.room}/bench.db"
+
+    def instructions(self, path):
+        """The instructions that callgrind counts for reading the file."""
+        with tempfile.TemporaryDirectory() as folder:
+            output = f"{folder}/callgrind.out"
+            run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", f"{self.build}/read_bench", path])
+            return int(re.search(r"^(?:summary|totals): (\d+)", open(output).read(), re.M).group(1))
 
     def forget(self):
         for name in glob.glob(glob.escape(self.store) + "*"):
@@ -159,21 +167,13 @@ def bench_scale(bench):
             shutil.rmtree(bench.data.folder(kind, SCALE_BASE_BYTES * 16))
 
 
-def instructions(bench, path):
-    """The instructions that callgrind counts for reading the file."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = f"{folder}/callgrind.out"
-        run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", f"{bench.build}/read_bench", path])
-        return int(re.search(r"^(?:summary|totals): (\d+)", open(output).read(), re.M).group(1))
-
-
 def bench_gate(bench):
     if not shutil.which("valgrind"):
         raise SystemExit("bench: valgrind is not installed, so instructions cannot be counted")
     rows, failed = [], []
     for kind, limit in GATE.items():
         path = bench.data.slice(kind, 8 * GATE_BYTES, GATE_BYTES)
-        per_byte = instructions(bench, path) / bytes_in(path)
+        per_byte = bench.instructions(path) / bytes_in(path)
         speed = json.loads(run([f"{bench.build}/read_bench", bench.data.folder(kind, 8 * GATE_BYTES) + "/"
                                 + sorted(os.listdir(bench.data.folder(kind, 8 * GATE_BYTES)))[0]]).output)
         rows.append([kind, f"{per_byte:.2f}", str(limit), f"{speed['bytes'] / speed['seconds'] / 1e6:.0f}"])
@@ -222,11 +222,11 @@ def bench_merge(bench):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default="build")
-    parser.add_argument("what", choices=["ingest", "scale", "gate", "analyses", "merge"])
+    parser.add_argument("what", choices=["ingest", "scale", "gate", "analyses", "merge", "recorders"])
     arguments = parser.parse_args()
     bench = Bench(arguments.build)
     {"ingest": bench_ingest, "scale": bench_scale, "gate": bench_gate, "analyses": bench_analyses,
-     "merge": bench_merge}[arguments.what](bench)
+     "merge": bench_merge, "recorders": recorders.bench_recorders}[arguments.what](bench)
     bench.forget()
 
 

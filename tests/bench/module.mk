@@ -12,10 +12,15 @@ $(OUT)/read_bench: $(OUT)/object/tests/bench/read_bench.o $(OUT)/libncclprof.a
 -include $(OUT)/object/tests/bench/read_bench.d
 
 .PHONY: bench bench-scale bench-gate bench-analyses bench-merge bench-watch bench-overhead bench-ranks \
-        bench-scale-out
+        bench-scale-out bench-recorders
 bench: all $(OUT)/simulate $(OUT)/read_bench
 	$(BENCH) ingest
+	$(BENCH) recorders
 	$(BENCH) gate
+
+# Recorders that the tables above do not have: time per byte and memory at 1, 4 and 16 times a size. BENCH_KINDS='RAS;NCCL log': these only.
+bench-recorders: all $(OUT)/simulate $(OUT)/read_bench
+	$(BENCH) recorders
 
 # Time per byte and memory at 1, 2, 4, 8 and 16 times 60 MB.
 bench-scale: all $(OUT)/simulate

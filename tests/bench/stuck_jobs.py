@@ -146,19 +146,24 @@ def ras_rank(rank, place, calls):
             "collective_counts": {"Broadcast": 0, "Reduce": 0, "AllGather": 0, "ReduceScatter": 0, "AllReduce": calls}}
 
 
-def ras(folder, ranks, parallel):
+def ras_poll(folder, groups, minute, calls, late):
+    """What ncclras printed in that minute, when all ranks but `late` had made so many calls."""
     communicators = []
-    for name, (_, members) in groups_of(ranks, parallel).items():
-        late = [missing(ranks)] if name == "0" else []
+    for name, (_, members) in groups.items():
         communicators.append({
             "hash": f"0x{0x7b1e55aa90d10000 + int(name):x}", "secondary_hash": "0xb7e7187447156001:0xb8242ed28a71381e",
             "size": len(members), "ranks_count": len(members), "missing_ranks_count": 0,
-            "ranks": [ras_rank(rank, place, CALLS - (rank in late)) for place, rank in enumerate(members)], "missing_ranks": []})
-    for poll in range(2):
-        with open(os.path.join(folder, f"ras-{poll}.json"), "w") as file:
-            json.dump({"nccl_version": "2.29.1", "cuda_runtime_version": 13000, "cuda_driver_version": 13000,
-                       "timestamp": f"2026-03-02 10:1{poll}:00", "communicators_count": len(communicators),
-                       "communicators": communicators}, file)
+            "ranks": [ras_rank(rank, place, calls - (name == "0" and rank == late)) for place, rank in enumerate(members)],
+            "missing_ranks": []})
+    with open(os.path.join(folder, f"ras-{minute}.json"), "w") as file:
+        json.dump({"nccl_version": "2.29.1", "cuda_runtime_version": 13000, "cuda_driver_version": 13000,
+                   "timestamp": f"2026-03-02 {10 + minute // 60 % 14}:{minute % 60:02}:00", "communicators_count": len(communicators),
+                   "communicators": communicators}, file)
+
+
+def ras(folder, ranks, parallel):
+    for minute in (10, 11):
+        ras_poll(folder, groups_of(ranks, parallel), minute, CALLS, missing(ranks))
 
 
 def torch_lines(rank, last):

@@ -188,6 +188,20 @@ class Ras(Case):
         ledger, = self.json("info", "--ledger")["rows"]
         self.assertEqual((ledger["reason"], ledger["damage"], ledger["count"]), ("missing comma before status", 0, 1))
 
+    def test_a_comma_that_is_left_out_between_ranks(self):
+        """Both are read, and the comma is counted."""
+        whole = dump(44, 44, 44, 44, missing=(1, 2)).replace('"considered_dead": false', '"considered_dead": true')
+        expected = self.findings(whole)
+        self.assertEqual([ranks for _, ranks, _ in expected], [[1], [2]])
+        self.store.unlink()
+        second = whole.index('{', whole.index('}', whole.index('}', whole.index('"missing_ranks"')) + 1))
+        comma = whole.rindex(",", 0, second)
+        self.write("ras/0.json", whole[:comma] + whole[comma + 1:])
+        self.run_program("ingest", self.folder / "ras", status=1)
+        found = self.json("diagnose")["findings"]
+        self.assertEqual([(finding["kind"], finding["ranks"], finding["confidence"]) for finding in found], expected)
+        self.assertEqual([(row["reason"], row["count"]) for row in self.json("info", "--ledger")["rows"]], [("unreadable text", 1)])
+
     def test_looks_at_nothing_but_zeros_hide_none(self):
         zeros = dump(0, 0, 0, 0, at="2026-03-02 10:16:00")
         self.assertEqual(self.findings(dump(44, 44, 43, 44), zeros, dump(44, 44, 43, 44, at="2026-03-02 10:17:00"), zeros.replace(":16:", ":18:")),

@@ -3,6 +3,7 @@ link of the rank that they belong to.
 """
 
 import json
+import re
 
 from tests.cli.support import Case, event
 from tests.cli.test_stalls import HASH, RANKS, TRAINING_STEPS, Job, proxy
@@ -167,6 +168,23 @@ class OtherProxies(Case):
         rows = self.judge(self.slow({1: 0}), leave_out=[1])
         self.assertNotIn("steps", [key for key in rows if key[0] == 1 and rows[key]["send_wait_us_p50"] is not None])
         self.assertIn(f"{2 * 8 * TRAINING_STEPS} network steps belong to no operation", " ".join(self.answer["warnings"]))
+
+    def test_of_another_plugin_no_link_has_them(self):
+        """NVIDIA's plugin does not record whose they are: nobody is blamed, and diagnose says what it lacks."""
+        for made_by, expected in (({}, {(1, 2)}), ({1: 0}, set()), ({0: 1, 1: 0, 2: 3, 3: 2}, set())):
+            with self.subTest(made_by=made_by):
+                job = self.slow(made_by)
+                self.store.unlink(missing_ok=True)
+                for rank in range(RANKS):
+                    lines = [line for line in job.rank(rank).splitlines(True) if '"NCCLPROF"' not in line]
+                    self.write(f"traces/{rank}.json", re.sub(r'"Origin(Pid|Rank)": [0-9]+, ?', "", "".join(lines)))
+                self.run_program("ingest", "traces")
+                answer = self.json("diagnose")
+                self.assertEqual({(finding["rank"], *finding["peers"]) for finding in answer["findings"]}, expected)
+                makers = len(set(made_by.values()))
+                self.assertEqual([note for note in answer["warnings"] if f"of {makers} trace" in note and "PXN" in note] != [],
+                                 makers > 0, answer["warnings"])
+                self.assertEqual("belong to no operation" in " ".join(self.json("stalls")["warnings"]), makers > 0)
 
     def test_a_trace_that_comes_later(self):
         job = self.slow({1: 0})

@@ -4,7 +4,8 @@
 usage: eval.py [--jobs N] [--seed S] [--ranks N] [--only KEY=VALUE[,...]] [--first N] [--keep-failures DIR] [--parallel N]
                [--noise X|even] [--simulate PATH] [--ncclprof PATH] [--json FILE] [--min-precision X] [--min-recall X]
        eval.py --situations all|NAME[,...] [--situation-seeds N] [--verbose]
-       eval.py --study N [--seed S] [--first N] [--only KEY=VALUE[,...]] [--keep-failures DIR] [--json FILE] [--verbose]
+       eval.py --study N [--seed S] [--first N] [--only KEY=VALUE[,...]] [--recorder all|NAME[,...]] [--traces DIR]
+               [--keep-failures DIR] [--json FILE] [--verbose]
 
 Job i of seed s (and of a given number of ranks) is always the same job. --only takes shape=, dialect=, kind= (none for
 clean jobs), ranks=. A fault must be found if it cost the job at least 3 % of a step over its steps (or stopped the job), and
@@ -501,7 +502,8 @@ def parse_arguments():
     parser.add_argument("--situations", metavar="all|NAME,...", help="simulate these instead of random jobs (situations.py)")
     parser.add_argument("--study", type=int, metavar="N", help="N jobs of the study of costs, recorders, onsets (study.py); "
                         "--only takes fault, recorder, shape, onset, cost=strong|weak")
-    parser.add_argument("--terse", action="store_true", help="for the study: all jobs are recorded by Inspector, not verbose")
+    parser.add_argument("--recorder", type=study.recorders_in, default=[], metavar="all|NAME,...",
+                        help="for the study: record all jobs by these, in turn: " + ", ".join(study.ALONE))
     parser.add_argument("--traces", metavar="DIR", help="for the study: keep the traces of all jobs there for other runs")
     parser.add_argument("--situation-seeds", type=int, default=100, metavar="N", help="at most N jobs of each situation and shape")
     parser.add_argument("--witness-jobs", type=int, default=100, metavar="N",

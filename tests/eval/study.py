@@ -12,12 +12,16 @@ count. A job is
 - unnamed: nobody is accused, but there is a finding of low confidence on the culprit, or longer steps without a culprit;
 - silent: anything else.
 
-Jobs in which no record shows that there is a fault (Plan.shows) are counted separately. `--traces DIR` keeps the traces of all
-jobs there, for other runs with the same simulator: most of the time is spent on making them.
+Jobs in which no record shows that there is a fault (Plan.shows) are counted separately. `--recorder NAME` records all jobs by
+this recorder (ALONE), instead of the one that was drawn for each; `--recorder all`, or several names, prints a table with a row
+for each of them. `--traces DIR` keeps the traces of all jobs there, for other runs with the same simulator: most of the time is
+spent on making them.
 """
+import argparse
 import collections
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -31,13 +35,31 @@ LEAST_SHARE, STRONG_SHARE = 3.0, 10.0  # percent of the run
 CLASSES = {"strong": (10.5, 30), "weak": (3.4, 9.5)}
 MOST_CANDIDATES = 4
 ROUNDS = 8  # to adjust the amount
+NOT_JUDGED = 4  # exit status
 VERDICTS = ["exact", "kind", "part", "unnamed", "silent", "wrong"]
 
 RECORDERS = {"plugin": 35, "example plugin": 25, "Inspector": 25, "Kineto": 15}
 DIALECTS = {"plugin": ["chrome-v7"], "example plugin": ["chrome-v4", "chrome-v5", "chrome-v6"],
             "Inspector": ["inspector-2.30"], "Kineto": ["kineto"]}
 HAS_NETWORK_STEPS = {"plugin", "example plugin"}
-TERSE = "inspector-2.30-terse"
+TERSE, UNTIMED = "inspector-2.30-terse", "flight-recorder"
+# The recorders that `--recorder` names; `drops`: loses 1 to 10 % of the finished operations.
+Recorder = collections.namedtuple("Recorder", "family dialects drops", defaults=[False])
+ALONE = {
+    "plugin": Recorder("plugin", ["chrome-v7"]),
+    "example-plugin": Recorder("example plugin", DIALECTS["example plugin"]),
+    "inspector-verbose": Recorder("Inspector", ["inspector-2.30"]),
+    "inspector-verbose-drops": Recorder("Inspector", ["inspector-2.30"], True),
+    "inspector": Recorder("Inspector", [TERSE]),
+    "kineto": Recorder("Kineto", ["kineto"]),
+    "flight-recorder-timing": Recorder("Flight Recorder", ["flight-recorder-timing"]),
+    "flight-recorder": Recorder("Flight Recorder", [UNTIMED]),
+}
+COMPARED_SHARE = 5.0  # percent of the run: faults that the table of recorders counts
+OUTCOMES = ["exact", "late", "candidates", "kind", "part"]  # in which a fault is named, best first
+COLUMNS = {"exact": "exact", "late": "late, right rank", "candidates": "candidates, right among them", "kind": "other kind",
+           "part": "part", "unnamed": "unnamed", "silent": "silent", "wrong": "wrong", "not judged": "not judged",
+           "not recorded": "not recorded"}
 
 # Ranks, ranks per host, and: tensor, data, pipeline parallel and microbatches; or the size of rings. In "host is stage", a
 # pipeline stage is a host.
@@ -93,7 +115,7 @@ class Plan:
 
     def __init__(self, seed, number):
         rng = random.Random(f"study/{seed}/{number}")
-        self.number = number
+        self.number, self.alone = number, None
         self.shape, self.recorder = choose(rng, SHAPES), choose(rng, RECORDERS)
         self.dialect = rng.choice(DIALECTS[self.recorder])
         self.ranks, self.per_node, self.layout = rng.choice(LAYOUTS[self.shape])
@@ -119,9 +141,12 @@ class Plan:
             innocent = [rank for rank in range(self.ranks) if rank not in culprits]
             self.lost = rng.choice(innocent) if innocent else None
 
-    def record_tersely(self):
-        """The same job, recorded by Inspector as it comes: durations and the times of dumps."""
-        self.recorder, self.dialect = "Inspector", TERSE
+    def record_by(self, name, seed):
+        """The same job, recorded by this recorder."""
+        rng = random.Random(f"recorder/{seed}/{self.number}")
+        self.alone, self.recorder, self.dialect = name, ALONE[name].family, rng.choice(ALONE[name].dialects)
+        self.options += ["--drop", f"{rng.uniform(0.01, 0.1):.3f}"] if ALONE[name].drops else []
+        return self
 
     def draw_options(self, rng):
         options = []
@@ -226,8 +251,8 @@ class Plan:
             return Answers({"compute", "host", "late", "missing"}, ranks, [], ranks, mine)
         if self.fault == "switch":
             return self.answers_of_switch(kinds, ranks, groups, fault["crossing"])
-        if self.fault == "contended CPU" and self.recorder == "Kineto":
-            # Kineto shows neither the proxy thread nor when it notices a kernel.
+        if self.fault == "contended CPU" and self.recorder in ("Kineto", "Flight Recorder"):
+            # They show neither the proxy thread nor when it notices a kernel.
             return Answers(kinds | {"network"}, ranks, mine, ranks, mine)
         if fault["kind"] != "network":
             return Answers(kinds, ranks, [], ranks, [])
@@ -247,6 +272,8 @@ class Plan:
 
     def shows(self, truth):
         """Whether the records show the fault: what is slow from the first step on has another like it, or sisters."""
+        if self.dialect == UNTIMED:
+            return False  # It has neither durations nor starts.
         if self.onset != "step 0" or len(self.faults) != 1:
             return True
         has_steps = self.recorder in HAS_NETWORK_STEPS
@@ -306,9 +333,16 @@ def adjust(options, plan, work):
             plan.faults[i].amount = next_amount(plan.faults[i], costs[i], plan.target, tried[i])
 
 
-def make(options, plan, work, traces):
-    """Simulates the job; its truth."""
-    if plan.faults:
+def set_amounts(plan, amounts):
+    for fault, amount in zip(plan.faults, amounts):
+        fault.amount = amount
+
+
+def make(options, plan, work, traces, amounts):
+    """Simulates the job; its truth. The amounts are known if it was simulated before for another recorder."""
+    if amounts is not None:
+        set_amounts(plan, amounts)
+    elif plan.faults:
         adjust(options, plan, work)
     return simulate(options, plan.command(plan.dialect) + ["--gzip"] * bool(options.traces), traces)
 
@@ -321,15 +355,15 @@ def kept_key(options, plan):
     return digest.hexdigest()[:16]
 
 
-def traces_of(options, plan, work):
+def traces_of(options, plan, work, amounts):
     """(truth, folder of traces), made or kept from an earlier run."""
     if not options.traces:
         traces = os.path.join(work, "traces")
-        return make(options, plan, work, traces), traces
+        return make(options, plan, work, traces, amounts), traces
     kept = os.path.join(options.traces, f"{options.seed}-{plan.number}-{kept_key(options, plan)}")
     if not os.path.isdir(kept):
         new = tempfile.mkdtemp(prefix="new-", dir=options.traces)
-        truth = make(options, plan, work, os.path.join(new, "traces"))
+        truth = make(options, plan, work, os.path.join(new, "traces"), amounts)
         with open(os.path.join(new, "truth.json"), "w") as file:
             json.dump({"truth": truth, "amounts": [fault.amount for fault in plan.faults]}, file)
         try:
@@ -338,28 +372,38 @@ def traces_of(options, plan, work):
             shutil.rmtree(new)
     with open(os.path.join(kept, "truth.json")) as file:
         found = json.load(file)
-    for fault, amount in zip(plan.faults, found["amounts"]):
-        fault.amount = amount
+    set_amounts(plan, found["amounts"])
     return found["truth"], os.path.join(kept, "traces")
 
 
-def play(options, plan):
+def play_all(options, plans):
+    """The results of one job, recorded by each recorder in turn."""
+    results, amounts = [], None
+    for plan in plans:
+        results.append(play(options, plan, amounts))
+        amounts = amounts or [fault.amount for fault in plan.faults if results[-1]["error"] is None] or None
+    return results
+
+
+def play(options, plan, amounts):
     """The result of one job."""
     work = tempfile.mkdtemp(prefix="ncclprof-study-")
     store = os.path.join(work, "store.db")
     result = {"plan": plan, "error": None, "work": work}
     try:
-        result["truth"], traces = traces_of(options, plan, work)
+        result["truth"], traces = traces_of(options, plan, work, amounts)
         done = run([options.ncclprof, "--store", store, "ingest", "-q", traces])
         if done.returncode not in (0, 1):
             raise ValueError("ingest: " + done.stderr.strip()[:200])
-        done = run([options.ncclprof, "--store", store, "diagnose", "--format", "json"])
-        if done.returncode not in (0, 3):
+        done = run([options.ncclprof, "--store", store, "diagnose", "--exit-code", "--format", "json"])
+        if done.returncode not in (0, 3, NOT_JUDGED):
             raise ValueError("diagnose: " + done.stderr.strip()[:200])
+        result["judged"] = done.returncode != NOT_JUDGED
         result["answer"] = json.loads(done.stdout)
         judge(result)
     except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as problem:
         result["error"] = f"{type(problem).__name__}: {problem}"
+    result.pop("answer", None)  # too large to keep for all jobs
     if not options.keep_failures:
         shutil.rmtree(work)
     return result
@@ -394,8 +438,26 @@ def names(finding, answers):
     return "yes" if few and any(ranks <= group for group in answers.open) else "part"
 
 
+def outcome_of(findings, fault_answers, whole):
+    """What OUTCOMES calls the way in which findings, with their matches, name one fault; None: they do not."""
+    named = [f for f, match in findings if match == "yes" or whole]
+    sure = {f["kind"] for f in named if not accused(f)[1]}
+    if sure & fault_answers.kinds - {"late"}:
+        return "exact"
+    if "late" in sure:
+        return "late"
+    if sure:
+        return "kind"
+    sets = [ranks for ranks, is_open in (accused(f) for f, _ in findings) if is_open]
+    if any(ranks & fault_answers.ranks and (len(ranks) <= MOST_CANDIDATES or ranks in fault_answers.groups) for ranks in sets):
+        return "candidates"
+    return "part" if findings else None
+
+
 def judge(result):
-    """Adds verdict, share (cost in percent of the run), ratio of costs, and the number of findings that name the faults."""
+    """Adds verdict, share (cost in percent of the run), ratio of costs, the number of findings that name the faults, and for
+    the table of recorders the outcome: of several faults, that of the one that is named least well; or the verdict if it names no fault.
+    """
     plan, truth, answer = result["plan"], result["truth"], result["answer"]
     faults = truth["faults"]
     costs = shares(truth)
@@ -411,15 +473,17 @@ def judge(result):
     result["innocent"] = bool(wrong)
     result["findings"] = len(strong)
     if not faults:
-        result["verdict"] = "wrong" if strong else "unnamed" if low or result["longer"] else "exact"
+        result["verdict"] = result["outcome"] = "wrong" if strong else "unnamed" if low or result["longer"] else "exact"
         return
     # Of two that hide each other, one is enough.
     wanted = [i for i, cost in enumerate(costs) if cost >= LEAST_SHARE] or [max(range(len(costs)), key=lambda i: costs[i])]
-    whole, kinds_right = 0, True
+    whole, kinds_right, outcomes = 0, True, []
     for i in wanted:
         mine = [(f, m[i]) for f, m in zip(strong, matches) if m[i] != "no"]
         all_ranks = frozenset().union(*(accused(f)[0] for f, _ in mine if not accused(f)[1]))
-        if any(m == "yes" for _, m in mine) or all_ranks >= answers[i].ranks:
+        is_whole = any(m == "yes" for _, m in mine) or all_ranks >= answers[i].ranks
+        outcomes.append(outcome_of(mine, answers[i], all_ranks >= answers[i].ranks))
+        if is_whole:
             whole += 1
             kinds_right &= any(f["kind"] in answers[i].kinds for f, _ in mine)
     result["account"] = account_of(result, wrong)
@@ -434,6 +498,8 @@ def judge(result):
         result["verdict"] = "unnamed"
     else:
         result["verdict"] = "silent"
+    named = result["verdict"] in ("exact", "kind", "part")
+    result["outcome"] = result["verdict"] if not named else "part" if None in outcomes else max(outcomes, key=OUTCOMES.index)
     if result["verdict"] == "exact":
         lost = sum(faults[i]["lost_us"] for i in range(len(faults)))
         result["ratio"] = sum(f["lost_us"] for f in strong) / lost if lost > 0 else None
@@ -532,10 +598,35 @@ def print_rule(counted):
           f"{sum(r['verdict'] == 'exact' for r in single)}")
 
 
+def column_of(result):
+    """The column of the table of recorders. Where no fault is named: whether the records show it, and whether the answer says
+    that the job cannot be judged.
+    """
+    if result["outcome"] not in ("unnamed", "silent"):
+        return result["outcome"]
+    if not result["plan"].shows(result["truth"]):
+        return "not recorded"
+    return result["outcome"] if result["judged"] else "not judged"
+
+
+def recorder_row(name, results):
+    healthy = [r for r in results if not r["plan"].faults]
+    faulty = [r for r in results if r["plan"].faults and r["share"] >= COMPARED_SHARE]
+    counts = collections.Counter(map(column_of, faulty))
+    return [name, len(faulty), *(counts[column] or "." for column in COLUMNS),
+            f"{sum(r['outcome'] == 'wrong' for r in healthy)} of {len(healthy)}"]
+
+
+def print_recorders(results, names):
+    heads = ["recorder", "jobs", *COLUMNS.values(), "healthy jobs accused"]
+    rows = [recorder_row(name, [r for r in results if r["plan"].alone == name]) for name in names]
+    print_table(f"faults of {COMPARED_SHARE:.0f} % of the run and more, by recorder", rows, heads)
+
+
 def line_of(result):
     plan = result["plan"]
     texts = [fault.text() for fault in plan.faults] + ([f"lost {plan.lost}"] if plan.lost is not None else [])
-    start = f"job {plan.number} {plan.shape} {plan.ranks} {plan.recorder} {plan.fault}, {plan.onset}"
+    start = f"job {plan.number} {plan.shape} {plan.ranks} {plan.alone or plan.recorder} {plan.fault}, {plan.onset}"
     if result["error"]:
         return f"{start}: {result['error']}"
     real = [(f["kind"], f["ranks"], f["peers"]) for f in result["truth"]["faults"]]
@@ -550,21 +641,35 @@ def selected(plan, only):
 
 def as_json(result):
     plan = result["plan"]
-    row = {"number": plan.number, "shape": plan.shape, "recorder": plan.recorder, "fault": plan.fault, "onset": plan.onset,
+    row = {"number": plan.number, "shape": plan.shape, "recorder": plan.alone or plan.recorder, "fault": plan.fault, "onset": plan.onset,
            "error": result["error"], "command": shlex.join(["build/simulate", *plan.command(plan.dialect)])}
-    return dict(row, **{key: result[key] for key in ("verdict", "share", "ratio", "accused", "longer", "account") if key in result})
+    return dict(row, **{key: result[key] for key in ("verdict", "outcome", "judged", "share", "ratio", "accused", "longer", "account") if key in result})
+
+
+def recorders_in(text):
+    """The names in the value of --recorder."""
+    names = list(ALONE) if text == "all" else text.split(",")
+    if not set(names) <= set(ALONE):
+        raise argparse.ArgumentTypeError(f"expected all, or some of {', '.join(ALONE)}")
+    return names
+
+
+def plans_of(options, number, names):
+    """The plans of one job, one for each recorder."""
+    if not names:
+        return [Plan(options.seed, number)]
+    return [Plan(options.seed, number).record_by(name, options.seed) for name in names]
 
 
 def main(options):
     """Plays the jobs and prints the tables; exit status 1 if a job could not be played."""
     only = dict(item.split("=", 1) for item in options.only.split(",") if item)
-    plans = [Plan(options.seed, number) for number in range(options.first, options.first + options.study)]
-    plans = [plan for plan in plans if selected(plan, only)]
-    for plan in plans if options.terse else []:
-        plan.record_tersely()
+    names = options.recorder
+    numbers = range(options.first, options.first + options.study)
+    jobs = [plans_of(options, number, names) for number in numbers if selected(Plan(options.seed, number), only)]
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
-        for result in pool.map(lambda plan: play(options, plan), plans):
+        for result in itertools.chain.from_iterable(pool.map(lambda plans: play_all(options, plans), jobs)):
             results.append(result)
             if options.verbose or result["error"]:
                 print(line_of(result), flush=True)
@@ -573,13 +678,17 @@ def main(options):
     if options.json:
         with open(options.json, "w") as file:
             json.dump([as_json(result) for result in results], file, indent=0)
-    print_tables([result for result in results if result["error"] is None])
+    played = [result for result in results if result["error"] is None]
+    if names:
+        print_recorders(played, names)
+    if len(names) < 2:
+        print_tables(played)
     return int(any(result["error"] for result in results))
 
 
 def keep(options, result):
     """Keeps the traces of jobs that are not exact."""
-    kept = os.path.join(options.keep_failures, f"job{result['plan'].number}")
+    kept = os.path.join(options.keep_failures, "-".join(filter(None, [f"job{result['plan'].number}", result["plan"].alone])))
     shutil.rmtree(kept, ignore_errors=True)
     if result["error"] or result["verdict"] != "exact":
         shutil.move(result["work"], kept)

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """Tests of the judge of the study (study.py). usage: test_study.py PATH-OF-SIMULATE"""
+import argparse
+import contextlib
+import io
 import os
 import sys
 import tempfile
@@ -17,7 +20,7 @@ COMMUNICATORS = [{"ranks": list(range(8))}, *({"ranks": [rank, rank + 1]} for ra
 def plan_of(fault, recorder="plugin", onset="later", lost=None):
     plan = study.Plan.__new__(study.Plan)
     plan.number, plan.shape, plan.recorder, plan.fault, plan.onset, plan.lost = 0, "3d", recorder, fault, onset, lost
-    plan.ranks, plan.per_node, plan.stage, plan.dialect = 8, 4, 0, study.DIALECTS[recorder][0]
+    plan.ranks, plan.per_node, plan.stage, plan.dialect, plan.alone = 8, 4, 0, study.DIALECTS[recorder][0], None
     plan.faults = [] if fault == "none" else [study.Fault("x", "compute", 0, [0], "4:9", 1)]
     return plan
 
@@ -65,6 +68,56 @@ class StudyTest(unittest.TestCase):
         plan.dialect = study.TERSE
         self.assertEqual(verdict(plan, [fault], late), "exact")
         self.assertEqual(verdict(plan, [fault], [finding("late", [4], "medium")]), "wrong")
+
+    def test_how_a_fault_is_named(self):
+        """Outcomes, and what the table of recorders makes of them."""
+        gpu, both = [planted("compute", [3])], [planted("compute", [3]), planted("host", [6])]
+        exact, late, kind = (finding(name, [3]) for name in ("compute", "late", "host"))
+        few, many = finding("compute", [], candidates=[2, 3]), finding("compute", [], candidates=[0, 1, 2, 3, 4])
+        other, hint = finding("host", [6]), finding("host", [], candidates=[5, 6])
+        for expected, faults, findings in (("exact", gpu, [exact]), ("late", gpu, [late]), ("kind", gpu, [kind]), ("candidates", gpu, [few]),
+                                           ("part", gpu, [many]), ("exact", gpu, [few, exact]), ("silent", gpu, []),
+                                           ("wrong", gpu, [exact, other]), ("exact", both, [exact, other]), ("part", both, [exact]),
+                                           ("candidates", both, [exact, hint]), ("late", both, [late, other])):
+            self.assertEqual(judged(plan_of("two faults"), faults, findings)["outcome"], expected, findings)
+
+    def test_table_of_recorders(self):
+        """Faults below 5 % of the run do not count. What the recorder does not show, or cannot be judged, is no miss."""
+        small, large = [planted("compute", [3], 8000.0)], [planted("compute", [3])]
+        rows = [("exact", large, [finding("compute", [3])], True), ("silent", large, [], True), ("not judged", large, [], False),
+                (None, small, [], True)]
+        results = []
+        for _, faults, findings, is_judged in rows:
+            plan = plan_of("one GPU")
+            plan.alone = "plugin"
+            results.append(judged(plan, faults, findings) | {"judged": is_judged})
+        self.assertEqual([study.column_of(result) for result in results[:3]], [column for column, *_ in rows[:3]])
+        plan = plan_of("one GPU")
+        plan.alone, plan.dialect = "flight-recorder", study.UNTIMED
+        results.append(judged(plan, large, []) | {"judged": False})
+        plan = plan_of("none")
+        plan.alone = "plugin"
+        results.append(judged(plan, [], [finding("host", [5])]) | {"judged": True})
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            study.print_recorders(results, ["plugin", "flight-recorder"])
+        cells = [line.split(" | ") for line in text.getvalue().splitlines()[-2:]]
+        heads = [line for line in text.getvalue().splitlines() if "recorder | jobs" in line][0].split(" | ")
+        found = [dict(zip(heads[1:], row[1:])) for row in cells]
+        counted = [{name: value for name, value in row.items() if value != "."} for row in found]
+        self.assertEqual(counted[0], {"jobs": "3", "exact": "1", "silent": "1", "not judged": "1", "healthy jobs accused |": "1 of 1 |"})
+        self.assertEqual(counted[1], {"jobs": "1", "not recorded": "1", "healthy jobs accused |": "0 of 0 |"})
+
+    def test_each_recorder_records_the_same_job(self):
+        """Only the dialect differs, and what some recorders lose; the amount is adjusted once."""
+        plans = study.plans_of(types.SimpleNamespace(seed=7), 3, list(study.ALONE))
+        self.assertEqual([plan.alone for plan in plans], list(study.ALONE))
+        words = [plan.command("x") for plan in plans]
+        for plan, command in zip(plans, words):
+            drops = ["--drop"] if study.ALONE[plan.alone].drops else []
+            self.assertEqual([word for word in command if word not in words[0]][:1], drops)
+            self.assertIn(plan.dialect, study.ALONE[plan.alone].dialects)
+        self.assertEqual(study.recorders_in("all"), list(study.ALONE))
+        self.assertRaises(argparse.ArgumentTypeError, study.recorders_in, "plugin,vcr")
 
     def test_account(self):
         """Of 20 ms, what the right finding explains, what has a reason, and the rest; what an innocent is said to cost is no part."""

@@ -303,7 +303,7 @@ static const char *chrome_why_nothing(const char *path, uint64_t bytes)
 
 const struct format format_chrome = {
     .name = "chrome",
-    .version = 3,
+    .version = 4,
     .description = "Chrome traces of NVIDIA's example profiler plugin and of ncclprof's plugin",
     .unknown = chrome_unknown_event,
     .sniff = chrome_sniff,

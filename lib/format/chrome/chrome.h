@@ -297,7 +297,8 @@ struct chrome_reader {
     unsigned hints;
     int seen[CHROME_CATEGORIES];
     int seen_schedule;
-    int seen_origin; /* of a proxy operation for another process */
+    int seen_origin;   /* of a proxy operation for another process */
+    int seen_detached; /* a proxy operation for another process, without its origin */
     int is_bundled;
     int ends_open; /* the bundled plugin had more to write: open events are no damage */
 };

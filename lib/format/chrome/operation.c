@@ -292,7 +292,8 @@ static void measure_device(const struct chrome_assembly *assembly, struct operat
 
 /*
  * The record ends with the enqueue, unless proxy or kernel events moved that end. It is then the end of the
- * last of them, or a moment later (up to NCCL 2.27, and if the enqueue took longer than the operation).
+ * last of them, or a moment later (up to NCCL 2.27, and if the enqueue took longer than the operation). If no
+ * stop of the kernel is recorded, an end after its start is not that of the enqueue.
  */
 static int64_t enqueue_end(const struct chrome_assembly *assembly, const struct operation *operation)
 {
@@ -301,6 +302,8 @@ static int64_t enqueue_end(const struct chrome_assembly *assembly, const struct 
         return assembly->given_enqueue_end_ns;
     if (operation->end_source == END_KERNEL && operation->device.end_ns > last_ns)
         last_ns = operation->device.end_ns;
+    if (last_ns == TIME_UNKNOWN && assembly->channel_count > 0)
+        last_ns = operation->device.begin_ns;
     if (last_ns != TIME_UNKNOWN && assembly->record.end_ns >= last_ns)
         return TIME_UNKNOWN;
     return assembly->record.end_ns;

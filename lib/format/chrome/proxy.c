@@ -171,13 +171,21 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
     }
 }
 
-/* Notes once that the file has proxy operations for other processes: lib/join looks for them only then. */
+/*
+ * Notes once that the file has proxy operations for other processes (lib/join looks for them only then), and
+ * once that it has some whose process is unknown.
+ */
 static int note_origin(struct chrome_reader *reader, uint64_t offset, struct error *error)
 {
-    if (reader->transfer.proxy.origin_pid <= 0 || reader->seen_origin)
+    const struct proxy_operation *proxy = &reader->transfer.proxy;
+    if (proxy->operation != COUNT_UNKNOWN)
         return 0;
-    reader->seen_origin = 1;
-    return chrome_note(reader, FORMAT_NOTE_FOREIGN_PROXIES, 0, offset, NULL, 0, error);
+    int is_known = proxy->origin_pid > 0, *seen = is_known ? &reader->seen_origin : &reader->seen_detached;
+    if (*seen)
+        return 0;
+    *seen = 1;
+    return chrome_note(reader, is_known ? FORMAT_NOTE_FOREIGN_PROXIES : FORMAT_NOTE_DETACHED_PROXIES, 0,
+                       offset, NULL, 0, error);
 }
 
 /* A progress event continues the schedule event with the same id. */

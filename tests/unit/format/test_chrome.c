@@ -305,6 +305,37 @@ static void pending_operations_are_unfinished(void **state)
     recording_release(&recording);
 }
 
+/* Only channel 0 has a stop (example plugin up to 2.31), and another kernel event moved the end of the
+ * record. */
+static void an_end_after_the_start_of_the_kernel_is_not_that_of_the_enqueue(void **state)
+{
+    struct recording recording;
+    static const char *const ends_us[] = {"11.0", "40.0"};
+    static const int64_t expected_ns[] = {11000, TIME_UNKNOWN};
+    for (size_t i = 0; i < 2; i++) {
+        char trace[1024];
+        int length = snprintf(
+            trace, sizeof trace,
+            "[\n"
+            "{\"name\": \"Send\", \"cat\": \"P2P\", \"ph\": \"b\", \"id\": 0, \"pid\": 1, \"tid\": 1, "
+            "\"ts\": 10.0, \"args\": {\"CommHash\": 5, \"Rank\": 0, \"Peer\": 1, \"Count\": 1, "
+            "\"Datatype\": \"ncclInt8\", \"nChannels\": 1}},\n"
+            "{\"name\": \"KernelCh\", \"cat\": \"GPU\", \"ph\": \"b\", \"id\": 0, \"pid\": 1, \"tid\": 1, "
+            "\"ts\": 30.0, \"args\": {\"Channel\": 1, \"StartGpuClk\": 100, \"StopGpuClk\": 0}},\n"
+            "{\"name\": \"KernelCh\", \"cat\": \"GPU\", \"ph\": \"e\", \"id\": 0, \"pid\": 1, \"tid\": 1, "
+            "\"ts\": 0.0},\n"
+            "{\"name\": \"Send\", \"cat\": \"P2P\", \"ph\": \"e\", \"id\": 0, \"pid\": 1, \"tid\": 1, "
+            "\"ts\": %s},\n"
+            "{}]\n",
+            ends_us[i]);
+        recording_of_bytes(&recording, "dump_5_0.json", trace, (size_t)length);
+        assert_int_equal(recording_damage(&recording), 0);
+        assert_interval(operation(&recording, 0)->enqueue, 10000, expected_ns[i]);
+        assert_interval(operation(&recording, 0)->device, 30000, TIME_UNKNOWN);
+        recording_release(&recording);
+    }
+}
+
 #define EVENT(name, category, phase, id, ts, more)                                           \
     "{\"name\": \"" name "\", \"cat\": \"" category "\", \"ph\": \"" phase "\", \"id\": " id \
     ", \"pid\": 1, \"tid\": 1, \"ts\": " ts more "},\n"
@@ -451,6 +482,7 @@ static void proxy_operations_for_another_process(void **state)
         assert_int_equal(proxy(&recording, n)->origin_rank, 2);
     }
     assert_int_equal(recording_notes(&recording, "proxy operations for other processes"), 1);
+    assert_int_equal(recording_notes(&recording, "proxy operations for unknown processes"), 0);
     assert_int_equal(recording_damage(&recording), 0);
     recording_release(&recording);
 }
@@ -513,6 +545,7 @@ int main(void)
         cmocka_unit_test(a_send_of_2_30),
         cmocka_unit_test(states_of_api_v1),
         cmocka_unit_test(the_end_of_enqueueing_is_not_guessed),
+        cmocka_unit_test(an_end_after_the_start_of_the_kernel_is_not_that_of_the_enqueue),
         cmocka_unit_test(what_shares_a_kernel_was_issued_together),
         cmocka_unit_test(tags_are_taken_as_they_stand),
         cmocka_unit_test(names_of_files),

@@ -112,7 +112,8 @@ static void reading_goes_on_behind_damage(void **state)
         "{\n\"events\": [\n  {\"n\": 1},\n  {\"n\": \"a \" b\"\n  },\n  {\"n\": 3}\n],\n\"z\": 1}\n", events,
         "2 ={\"n\": 1};!{\"n\": \"a \" b\";2 ={\"n\": 3};0 z=1;");
     assert_pulled("{\"events\": [{\"n\": 1} {\"n\": 2}, x {\"n\": 3}, {\"n\": 4}]}", events,
-                  "2 ={\"n\": 1};!{\"n\": 2}, x {\"n\": 3}, {\"n\": 4}]};2 ={\"n\": 3};2 ={\"n\": 4};");
+                  "2 ={\"n\": 1};!{\"n\": 2}, x {\"n\": 3}, {\"n\": 4}]};2 ={\"n\": 2};"
+                  "2 =x;!{\"n\": 3}, {\"n\": 4}]};2 ={\"n\": 3};2 ={\"n\": 4};");
     assert_pulled("{\"a\": 1} trailing", events, "0 a=1;!trailing;");
     assert_pulled("{\n  \"a\": ]\n  \"b\": 2\n}", events, "!];0 b=2;");
     assert_pulled("{a: 1}", events, "!a: 1};");
