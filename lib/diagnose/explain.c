@@ -333,7 +333,8 @@ static int try_unit(struct explanation_search *it, struct explanation *tried, in
     return 0;
 }
 
-/* Takes the host of a rank if the others of the host waited for that rank: their waits are part of its cost. */
+/* Takes the host of a rank if the others of the host waited for that rank: their waits are part of its cost.
+ */
 static int take_waits(const struct explanation_search *it, struct explanation *tried, size_t count,
                       size_t *best)
 {

@@ -1,10 +1,10 @@
 /*
  * Ranks that seem late because they wait for another rank of their host, by when records were dumped.
  *
- * The record of a leaf of a tree ends before the operation (early_stops.c). Then the leaf waits for the data of
- * another rank of its host, which is no part of its record. So if that rank is late, or its GPU is slow, both
- * come to the next operation late, and at the same time. Who never comes clearly after the other is not known
- * to be late itself. Times of dumps show this within one host, where there is one clock.
+ * The record of a leaf of a tree ends before the operation (early_stops.c). Then the leaf waits for the data
+ * of another rank of its host, which is no part of its record. So if that rank is late, or its GPU is slow,
+ * both come to the next operation late, and at the same time. Who never comes clearly after the other is not
+ * known to be late itself. Times of dumps show this within one host, where there is one clock.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -22,7 +22,7 @@ struct lateness {
     int64_t fault_ns;  /* of the rank */
     int64_t alone_ns;  /* by which it came after all others of its host */
     int64_t others_ns; /* by which another one came after it */
-    int is_open;       /* some operation has other times than those of dumps, or nobody to compare with */
+    int is_open;       /* some operation follows no tree, has other times, or no other member on the host */
 };
 
 /* The latest start of the other ranks of the host in an instance; TIME_UNKNOWN if clocks differ. */
@@ -51,7 +51,8 @@ static void count_lateness(void *context, int32_t operation, int64_t fault_ns)
     if (at->rank != lateness->rank || fault_ns <= 0)
         return;
     lateness->fault_ns += fault_ns;
-    int64_t beside_ns = at->stamped ? latest_beside(lateness, at) : TIME_UNKNOWN;
+    int may_wait = at->stamped && at->previous >= 0 && lateness->job->operations[at->previous].may_be_tree;
+    int64_t beside_ns = may_wait ? latest_beside(lateness, at) : TIME_UNKNOWN;
     if (beside_ns == TIME_UNKNOWN)
         lateness->is_open = 1;
     else if (at->start_ns - beside_ns > interval_ns)
@@ -68,7 +69,7 @@ int explanation_find_alone(const struct explanation_search *it, const struct fau
         .job = it->source.job, .hosts = explanation->partition, .rank = explanation->rank};
     if (fault_each(at, &it->source, count_lateness, &lateness))
         return -1;
-    explanation->is_alone = lateness.alone_ns * CLEARLY > lateness.fault_ns &&
+    explanation->is_alone = !lateness.is_open && lateness.alone_ns * CLEARLY > lateness.fault_ns &&
                             lateness.alone_ns > lateness.others_ns * CLEARLY;
     return 0;
 }

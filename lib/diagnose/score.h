@@ -55,7 +55,7 @@ struct explanation {
     int64_t more_ns; /* same, only places with an excess above 0 */
     int64_t host_ns; /* part of more_ns before operations that its hosts enqueued late */
     int32_t rank;    /* the slowest of its ranks */
-    int is_alone;    /* only that rank was late: the others of its host waited for it where dumps do not show */
+    int is_alone; /* only that rank was late: the others of its host waited for it where dumps do not show */
     int32_t position; /* place where that rank was slowest; -1: none */
     int32_t tag;      /* phase with the largest part of the excess; -1: none */
 };
