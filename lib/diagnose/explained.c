@@ -156,7 +156,7 @@ static void ask(const struct findings *findings, struct finding *finding,
 static int add_ranks(struct finding *finding, const struct explanation *explanation)
 {
     size_t count = unit_size(explanation->partition, explanation->unit);
-    if (count < 2)
+    if (count < 2 || explanation->is_alone)
         return 0;
     finding->ranks = array_new(count, sizeof *finding->ranks);
     if (!finding->ranks)

@@ -55,6 +55,7 @@ struct explanation {
     int64_t more_ns; /* same, only places with an excess above 0 */
     int64_t host_ns; /* part of more_ns before operations that its hosts enqueued late */
     int32_t rank;    /* the slowest of its ranks */
+    int is_alone; /* only that rank was late: the others of its host waited for it where dumps do not show */
     int32_t position; /* place where that rank was slowest; -1: none */
     int32_t tag;      /* phase with the largest part of the excess; -1: none */
 };
@@ -470,6 +471,22 @@ int32_t explanation_search_slowest(const struct explanation_search *it, const st
  */
 int explanation_search_are_all_slow(const struct explanation_search *it, const struct explanation *fault,
                                     const struct explanation *part);
+
+/* -------------------- explain_waits.c -------------------- */
+
+/*
+ * Sets is_alone and rank of an explanation of a host: whether only that rank was late, and the others of the
+ * host waited for it where their records do not show that. -1: out of memory.
+ */
+int explanation_find_alone(const struct explanation_search *it, const struct fault *at,
+                           struct explanation *explanation);
+
+/*
+ * Whether the rank of an explanation may only have waited for another one of its host, which was found to be
+ * late in some of its steps. -1: out of memory.
+ */
+int explanation_waits(const struct explanation_search *it, const struct fault *at,
+                      const struct explanation *explanation);
 
 /* -------------------- explain_steady.c -------------------- */
 

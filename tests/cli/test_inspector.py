@@ -1,6 +1,7 @@
 """Inspector's formats v4.0 to v4.4: all give the same job, and the losses of the recorder are reported."""
 
 import gzip
+import itertools
 import json
 import random
 
@@ -352,6 +353,39 @@ class Stamps(Case):
                     number += 1
             (folder / f"node0-pid{70 + rank}.log").write_text("\n".join(lines) + "\n")
         self.assertEqual(self.json("diagnose", folder)["summary"]["steps"], 30)
+
+    def trees(self, own_us):
+        """Per step, four AllReduces by a tree. Records of ranks 1 and 3, its leaves, and of rank 2 end before the operation. In
+        steps 12 to 19 the GPU of rank 2 is slow: it comes to the first operation 4 ms late, and ranks 2 and 3 have the result of
+        each 1.2 ms late. Rank 3 by itself comes `own_us` late to all but the first.
+        """
+        folder, varies, free, number = self.folder / "trees", random.Random(5), [1_790_000_000_000_000] * 4, 0
+        lines = [[] for _ in range(4)]
+        for step, place in itertools.product(range(32), range(4)):
+            is_slow = 12 <= step < 20
+            own = [0, 0, 0, own_us * is_slow] if place else [0, 0, (4000 + varies.randrange(1200)) * is_slow, 0]
+            begin = [at + (900 if place else 8000) + varies.randrange(80) + late for at, late in zip(free, own)]
+            over = max(begin) + 2000
+            ends = [over, over - 1500, over - 1400, over - 1870]
+            free = [over, over, over + 1200 * is_slow, over + 1200 * is_slow]
+            for rank in range(4):
+                record = inspector_lines.identity("v4.0", 0x51C0FFEE78, rank, 4, 100 + rank, f"node{rank // 2}",
+                                                  ends[rank] - (ends[rank] + 137 * rank) % 500 + 500)
+                record["coll_perf"] = {"coll": "AllReduce", "coll_sn": number, "coll_msg_size_bytes": 8388608 if place else 4194304,
+                                       "coll_exec_time_us": ends[rank] - begin[rank], "coll_timing_source": "kernel_gpu",
+                                       "coll_algobw_gbs": 1.0, "coll_busbw_gbs": 1.0}
+                lines[rank].append(inspector_lines.text(record))
+            number += 1
+        folder.mkdir(exist_ok=True)
+        for rank in range(4):
+            (folder / f"node{rank // 2}-pid{100 + rank}.log").write_text("".join(lines[rank]))
+        findings = self.json("diagnose", folder)["findings"]
+        return {rank for f in findings if f["confidence"] != "low" for rank in f.get("ranks") or [f["rank"]]}
+
+    def test_a_leaf_of_a_tree_waits_for_another_rank_of_its_host(self):
+        """After its record has ended. It comes late to the next operation, but never after the rank that is late."""
+        self.assertEqual(self.trees(own_us=0), {2})
+        self.assertEqual(self.trees(own_us=2000), {2, 3})
 
     def test_the_store_names_the_source(self):
         files, _ = self.simulate(f"{self.JOB} --shape context --cp 4 --dialect inspector-2.30")
