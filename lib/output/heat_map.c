@@ -126,6 +126,29 @@ int heat_map_fold_rows(struct heat_map *map, size_t most)
     return 0;
 }
 
+int heat_map_pick_rows(struct heat_map *map, const size_t *rows, size_t count)
+{
+    struct heat_map picked;
+    if (heat_map_init(&picked, count, map->columns, map->scale)) {
+        heat_map_release(&picked);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t from = rows[i] * map->columns, to = i * map->columns;
+        picked.rows[i] = map->rows[rows[i]];
+        memcpy(picked.values + to, map->values + from, map->columns * sizeof *map->values);
+        memcpy(picked.marked + to, map->marked + from, map->columns);
+    }
+    free(map->rows);
+    free(map->values);
+    free(map->marked);
+    map->rows = picked.rows;
+    map->values = picked.values;
+    map->marked = picked.marked;
+    map->row_count = count;
+    return 0;
+}
+
 /*
  * Works in ascending order. Merged columns get lower indexes, so nothing is overwritten that is still needed.
  */
@@ -175,6 +198,21 @@ void heat_map_measure(struct heat_map *map)
     for (size_t i = 0; i < map->row_count * map->columns; i++)
         if (map->values[i] > map->unit_us)
             map->unit_us = map->values[i];
+}
+
+int heat_map_measure_median(struct heat_map *map)
+{
+    size_t known = 0;
+    double *values = array_new(map->row_count * map->columns + 1, sizeof *values);
+    if (!values)
+        return -1;
+    for (size_t i = 0; i < map->row_count * map->columns; i++)
+        if (!isnan(map->values[i]))
+            values[known++] = map->values[i];
+    sort_reals(values, known);
+    map->unit_us = known ? values[(known - 1) / 2] : 0;
+    free(values);
+    return 0;
 }
 
 int heat_map_level(const struct heat_map *map, double value)

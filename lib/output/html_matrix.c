@@ -49,10 +49,14 @@ int html_add_level_keys(struct buffer *page, const struct heat_scale *scale, con
                           "class=\"l%d\" width=\"24\" height=\"12\"/></svg> %s %g %s</span> ",
                           level, level ? "from" : "below", heat_scale_bound(scale, level), scale->sign))
             return -1;
-    return buffer_printf(page,
-                         "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect "
-                         "class=\"frame\" x=\"1\" y=\"1\" width=\"22\" height=\"10\"/></svg> %s</span></p>\n",
-                         frame);
+    return (frame &&
+            buffer_printf(page,
+                          "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect "
+                          "class=\"frame\" x=\"1\" y=\"1\" width=\"22\" height=\"10\"/></svg> %s</span>",
+                          frame)) ||
+                   buffer_append_text(page, "</p>\n")
+               ? -1
+               : 0;
 }
 
 /* In pixels. Up to MOST_TITLES cells get a tooltip. */

@@ -96,15 +96,18 @@ static int put_head(struct buffer *page, const char *title)
                : 0;
 }
 
-static int put_header(struct buffer *page, const struct html_page *of, const char *title, const char *lead)
+static int put_header(struct buffer *page, const struct html_page *of, const char *title)
 {
     return put_head(page, title) ||
                    buffer_append_text(
                        page, "<a class=\"skip\" href=\"#main\">Skip to the report</a>\n<header>\n") ||
-                   html_element(page, "h1", title) || html_element(page, "p class=\"note\"", lead) ||
+                   html_element(page, "h1", title) ||
+                   (of->lead.length && html_element(page, "p class=\"note\"", of->lead.data)) ||
                    buffer_append_text(page, "<nav aria-label=\"Sections\"><ul>\n") ||
                    buffer_append(page, of->contents.data, of->contents.length) ||
-                   buffer_append_text(page, "</ul></nav>\n</header>\n<main id=\"main\">\n")
+                   buffer_append_text(page, "</ul></nav>\n</header>\n<main id=\"main\">\n") ||
+                   (of->overview.length && (buffer_append(page, of->overview.data, of->overview.length) ||
+                                            buffer_append_text(page, "</section>\n")))
                ? -1
                : 0;
 }
@@ -159,11 +162,11 @@ static int put_end(struct buffer *page, const struct buffer *data)
                : 0;
 }
 
-int html_page_write(const struct html_page *page, const char *title, const char *lead, struct output *output,
+int html_page_write(const struct html_page *page, const char *title, struct output *output,
                     struct error *error)
 {
     struct buffer head = BUFFER_INIT, end = BUFFER_INIT;
-    int failed = put_header(&head, page, title, lead) || put_end(&end, &page->data)
+    int failed = put_header(&head, page, title) || put_end(&end, &page->data)
                      ? error_no_memory(error)
                      : output_write(output, head.data, head.length, error) ||
                            output_write(output, page->body.data, page->body.length, error) ||
@@ -175,6 +178,8 @@ int html_page_write(const struct html_page *page, const char *title, const char 
 
 void html_page_release(struct html_page *page)
 {
+    buffer_release(&page->lead);
+    buffer_release(&page->overview);
     buffer_release(&page->body);
     buffer_release(&page->contents);
     buffer_release(&page->data);

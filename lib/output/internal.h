@@ -87,8 +87,6 @@ const char *table_layout_name(const struct table_layout *layout, size_t column, 
 
 /* -------------------- heat_map.c -------------------- */
 
-extern const struct heat_scale heat_times_median; /* unit: the median of all values */
-
 void heat_map_release(struct heat_map *map);
 
 /* How many neighbouring rows (or columns) to merge, so that at most `most` remain; 1: none are merged. */

@@ -263,12 +263,8 @@ static int append_title(const struct report *report, struct buffer *title)
 static int write_page(const struct report *report, struct output *output, struct error *error)
 {
     struct buffer title = BUFFER_INIT;
-    int failed = append_title(report, &title)
-                     ? error_no_memory(error)
-                     : html_page_write(&report->page, title.data,
-                                       "NCCL communication of all ranks: which rank "
-                                       "delayed the job, since when, and what it cost.",
-                                       output, error);
+    int failed = append_title(report, &title) ? error_no_memory(error)
+                                              : html_page_write(&report->page, title.data, output, error);
     buffer_release(&title);
     return failed;
 }

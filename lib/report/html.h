@@ -8,6 +8,7 @@ struct baseline;
 struct buffer;
 struct error;
 struct filter;
+struct finding;
 struct findings;
 struct html_page;
 struct job;
@@ -37,9 +38,13 @@ struct html_run {
 
 /*
  * Begins a section with its heading and the id "run-1-KEY". If the report has several runs, the heading has
- * the name of the run and only the section with the summary is linked. Returns -1 when memory is out.
+ * the name of the run, and the list of all runs links to it instead of the top of the page. Returns -1 when
+ * memory is out.
  */
 int html_run_section(const struct html_run *run, const char *key, const char *heading);
+
+/* Appends the name and the verdict of a run: "Run 2 (traces-b): 1 finding". */
+int html_run_append_verdict(const struct html_run *run, struct buffer *text);
 
 /* Number of findings that are shown as findings, that is, those that diagnose shows by default. */
 size_t html_run_finding_count(const struct html_run *run);
@@ -58,22 +63,70 @@ int html_add_coverage(const struct html_run *run, struct error *error);
 /* Skipped input of all files, by reason. */
 int html_add_ledger(struct store *store, struct html_page *page, struct error *error);
 
-/*
- * Rank by step: step time, wait time, own delay. Gives the reason if there is nothing to draw. Returns -1
- * when memory is out.
- */
-int html_add_steps(const struct html_run *run);
-
-/* -------------------- html_findings.c -------------------- */
+/* -------------------- html_verdict.c -------------------- */
 
 /*
- * The verdict of a run in words: its findings, or the smallest fault that would have been detected. The first
- * section of a run.
+ * The first section of a run: its findings with what to do, or the smallest fault that would have been
+ * detected. In a report with several runs also adds the run to the list of all runs; else sets the lead of
+ * the report.
  */
 int html_add_verdict(const struct html_run *run, struct error *error);
 
+/*
+ * Puts the kind of a finding, its confidence, and the host and GPU if `headline` does not name them. Returns
+ * -1 when memory is out.
+ */
+int html_put_badges(const struct html_run *run, const struct finding *finding, const char *headline);
+
+/*
+ * Puts the lines of a paragraph (finding_add_paragraph) below its first one that begin with one of `names`,
+ * which ends with NULL; all of them if `names` is NULL. Returns -1 when memory is out.
+ */
+int html_put_paragraph(const struct html_run *run, const char *paragraph, const char *const *names);
+
+/* -------------------- html_findings.c -------------------- */
+
 /* Each finding with its evidence, drawn where possible. */
 int html_add_findings(const struct html_run *run, struct error *error);
+
+/* -------------------- html_rows.c -------------------- */
+
+/* Why a rank is shown where there is no room for all ranks. */
+enum html_row_why {
+    HTML_ROW_NONE = 0, /* it is not shown */
+    HTML_ROW_ACCUSED,
+    HTML_ROW_OTHER_END, /* of a link of a network finding */
+    HTML_ROW_WAITING,
+    HTML_ROW_PEER, /* it does the same work as a rank at fault */
+    HTML_ROW_OTHER
+};
+
+enum { HTML_ROWS_MOST = 32 };
+
+/* The ranks that are shown: all of them, or those of the findings and some to compare them with. */
+struct html_rows {
+    int32_t *ranks; /* owned: job ranks in the order in which they are shown */
+    size_t count;
+    unsigned char *why; /* owned: per rank of the job, enum html_row_why */
+};
+
+/*
+ * Chooses at most HTML_ROWS_MOST ranks, of those that `filter` selects; NULL: no filter. Returns -1 when
+ * memory is out. Release the rows in any case.
+ */
+int html_rows_init(struct html_rows *rows, const struct html_run *run, const struct filter *filter);
+void html_rows_release(struct html_rows *rows);
+
+/* The reason in words; NULL: none to show. */
+const char *html_row_reason(unsigned char why);
+
+/* -------------------- html_steps.c -------------------- */
+
+/*
+ * Rank by step: step time, wait time, own delay, and waits for the network. Gives the reason if there is
+ * nothing to draw. Returns -1 when memory is out.
+ */
+int html_add_steps(const struct html_run *run);
 
 /* -------------------- html_lanes.c -------------------- */
 

@@ -1,4 +1,4 @@
-/* Sections of the HTML report: the verdict of a run, and its findings with their evidence as charts. */
+/* Section of the HTML report: the findings of a run with their evidence as charts. */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -224,195 +224,21 @@ static int html_add_evidence(const struct html_run *run, const struct finding *f
     return is_drawn ? 0 : draw_place(run, finding);
 }
 
-static int is_bad(const struct html_run *run)
-{
-    return html_run_finding_count(run) || longer_steps_alarm(&run->judgement->longer);
-}
-
-static int is_doubtful(const struct html_run *run)
-{
-    const struct scope *scope = &run->judgement->scope;
-    return scope->blindness != BLIND_NOT || scope_is_partial(scope) ||
-           run->judgement->unexplained_hang.is_known;
-}
-
-/* Appends a line per finding; without findings, the verdict of diagnose. */
-static int append_verdict(const struct html_run *run, struct buffer *text)
-{
-    size_t told = html_run_finding_count(run);
-    if (!told)
-        return headline_append_verdict(run->judgement, 0, text);
-    if (buffer_printf(text, "%zu finding%s\n", told, told == 1 ? "" : "s"))
-        return -1;
-    for (size_t i = 0; i < run->findings->count; i++) {
-        const struct finding *finding = &run->findings->items[i];
-        if (finding_is_reported(finding) &&
-            (buffer_printf(text, "%s: ", finding_kind_name(finding->kind)) ||
-             finding_append(finding, run->job, text) || buffer_append_text(text, ".\n")))
-            return -1;
-    }
-    return 0;
-}
-
-static int put_fact(const struct html_run *run, const char *name, struct buffer *value)
-{
-    int failed = 0;
-    if (value->length)
-        failed = buffer_append_text(run->page, "<div>") || html_element(run->page, "dt", name) ||
-                 html_put(run->page, "dd", value) || buffer_append_text(run->page, "</div>\n");
-    return failed;
-}
-
-static int append_ranks(const struct html_run *run, struct buffer *text)
-{
-    const struct scope *scope = &run->judgement->scope;
-    return scope->ranks > scope->recorded_ranks
-               ? buffer_printf(text, "%lld of %lld", (long long)scope->recorded_ranks,
-                               (long long)scope->ranks)
-               : buffer_printf(text, "%lld", (long long)scope->recorded_ranks);
-}
-
-/* "38.9 ms (20 %)". */
-static int append_part(int64_t part_ns, int64_t whole_ns, struct buffer *text)
-{
-    if (whole_ns <= 0 || part_ns == TIME_UNKNOWN)
-        return 0;
-    if (part_ns <= 0)
-        return buffer_append_text(text, "none");
-    return text_time(text, part_ns) ||
-           buffer_printf(text, " (%.2g %%)", 100 * (double)part_ns / (double)whole_ns);
-}
-
-static int append_share(int64_t part_ns, int64_t whole_ns, struct buffer *text)
-{
-    return part_ns == TIME_UNKNOWN || whole_ns <= 0
-               ? 0
-               : buffer_printf(text, "%.3g %%", 100 * (double)part_ns / (double)whole_ns);
-}
-
-/* Adds the time lost before a job stopped, and that it stopped. */
-static int put_loss(const struct html_run *run, struct buffer *text)
-{
-    const struct judgement *judgement = run->judgement;
-    int has_stopped = judgement->stopped_step >= 0;
-    return (has_stopped && buffer_printf(text, "in step %d", (int)judgement->stopped_step)) ||
-                   put_fact(run, "Stopped", text) ||
-                   append_part(judgement->longer.lost_ns, judgement->longer.whole_ns, text) ||
-                   put_fact(run, has_stopped ? "Time lost before that" : "Time lost", text)
-               ? -1
-               : 0;
-}
-
-static int put_facts(const struct html_run *run)
-{
-    const struct judgement *judgement = run->judgement;
-    const struct scope *scope = &judgement->scope;
-    const struct time_shares *shares = &judgement->shares;
-    struct buffer text = BUFFER_INIT;
-    int failed = buffer_append_text(run->page, "<dl class=\"facts\">\n") || append_ranks(run, &text) ||
-                 put_fact(run, "Ranks", &text) ||
-                 (judgement->hosts && buffer_printf(&text, "%zu", judgement->hosts)) ||
-                 put_fact(run, "Hosts", &text) ||
-                 buffer_printf(&text, "%d", (int)(run->job->step_count - run->job->first_step)) ||
-                 put_fact(run, "Steps", &text) ||
-                 (shares->usual_step_ns != TIME_UNKNOWN && text_time(&text, shares->usual_step_ns)) ||
-                 put_fact(run, "Baseline step", &text) || put_loss(run, &text) ||
-                 append_share(shares->communication_ns, shares->steps_ns, &text) ||
-                 put_fact(run, "Communication", &text) ||
-                 append_share(shares->waiting_ns, shares->steps_ns, &text) ||
-                 put_fact(run, "Waiting", &text) ||
-                 append_share(scope->judged, scope->operations - scope->warm_up, &text) ||
-                 put_fact(run, "Coverage", &text) || buffer_append_text(run->page, "</dl>\n");
-    buffer_release(&text);
-    return failed ? -1 : 0;
-}
-
-/* Draws the step times, without warm-up; steps with findings are highlighted. */
-static int put_lengths(const struct html_run *run)
-{
-    const struct baseline *baseline = run->baseline;
-    int32_t first = baseline->first_step, steps = baseline->step_count - first;
-    int64_t *usual = steps > 0 ? malloc(((size_t)steps + 1) * sizeof *usual) : NULL;
-    unsigned char *marked = steps > 0 ? calloc((size_t)steps + 1, 1) : NULL;
-    int failed = steps > 0 && (!usual || !marked);
-    for (int32_t i = 0; !failed && i < steps; i++) {
-        usual[i] = run->judgement->shares.usual_step_ns;
-        for (size_t j = 0; j < run->findings->count; j++)
-            marked[i] |= finding_is_reported(&run->findings->items[j]) &&
-                         finding_has_step(&run->findings->items[j], first + i);
-    }
-    if (!failed && steps > 0 && baseline->step_ns) {
-        struct html_chart chart = {.title = "Duration of each step, median over ranks",
-                                   .mine_name = "a step",
-                                   .peers_name = "baseline",
-                                   .mine_ns = baseline->step_ns + first,
-                                   .peers_ns = usual,
-                                   .marked = marked,
-                                   .marked_name = "a step of a finding",
-                                   .first_step = first,
-                                   .steps = (size_t)steps};
-        failed = html_add_chart(run->page, &chart);
-    }
-    free(usual);
-    free(marked);
-    return failed ? -1 : 0;
-}
-
-int html_add_verdict(const struct html_run *run, struct error *error)
-{
-    struct buffer verdict = BUFFER_INIT, job = BUFFER_INIT;
-    const char *class = is_bad(run) ? " bad" : is_doubtful(run) ? " doubt" : "";
-    int failed = html_run_section(run, "summary", "Summary") || append_verdict(run, &verdict) ||
-                 buffer_printf(run->page, "<div class=\"verdict%s\">\n", class) ||
-                 (verdict.data && html_lines(run->page, "p", verdict.data)) ||
-                 buffer_append_text(run->page, "</div>\n") || put_facts(run) ||
-                 headline_append_job(run->judgement, 0, &job) ||
-                 buffer_append_text(run->page, "<div class=\"words note\">\n") ||
-                 (job.data && html_lines(run->page, "p", job.data)) ||
-                 buffer_append_text(run->page, "</div>\n") || put_lengths(run) ||
-                 html_section_end(run->whole);
-    buffer_release(&verdict);
-    buffer_release(&job);
-    return failed ? error_no_memory(error) : 0;
-}
-
-/* Adds the lines below the headline of a finding. The last one has the next action. */
-static int put_lines(const struct html_run *run, const char *paragraph)
-{
-    static const char next[] = "    Next: ";
-    const char *line = strchr(paragraph, '\n');
-    while (line && *++line) {
-        size_t length = strcspn(line, "\n");
-        char *text = strndup(line, length);
-        int failed =
-            !text ||
-            html_lines(run->page, strncmp(line, next, sizeof next - 1) ? "p" : "p class=\"next\"", text);
-        free(text);
-        if (failed)
-            return -1;
-        line = strchr(line, '\n');
-    }
-    return 0;
-}
-
-static int put_badges(const struct html_run *run, const struct finding *finding)
-{
-    return buffer_printf(
-        run->page, "<p><span class=\"badge\">%s</span><span class=\"badge quiet\">%s confidence</span></p>\n",
-        finding_kind_name(finding->kind), confidence_name(finding->confidence));
-}
-
+/* The text of a finding, and beside it its evidence. */
 static int put_finding(const struct html_run *run, const struct finding *finding,
                        const struct job_record *record)
 {
     struct buffer headline = BUFFER_INIT, paragraph = BUFFER_INIT;
     int is_told = finding_is_reported(finding);
-    int failed = finding_append_headline(finding, run->job, &headline) ||
-                 finding_add_paragraph(finding, run->job, record, run->names_run, 0, &paragraph) ||
-                 buffer_printf(run->page, "<article class=\"finding%s\">\n", is_told ? "" : " low") ||
-                 html_put(run->page, "h3", &headline) || put_badges(run, finding) ||
-                 put_lines(run, paragraph.data) || (is_told && html_add_evidence(run, finding)) ||
-                 buffer_append_text(run->page, "</article>\n");
+    int failed =
+        finding_append_headline(finding, run->job, &headline) ||
+        finding_add_paragraph(finding, run->job, record, run->names_run, 0, &paragraph) ||
+        buffer_printf(run->page, "<article class=\"finding%s\" id=\"finding-%lld-%zu\">\n<div>",
+                      is_told ? "" : " low", (long long)run->job->run_id,
+                      (size_t)(finding - run->findings->items)) ||
+        html_element(run->page, "h3", headline.data) || html_put_badges(run, finding, headline.data) ||
+        html_put_paragraph(run, paragraph.data, NULL) || buffer_append_text(run->page, "</div>\n<div>") ||
+        (is_told && html_add_evidence(run, finding)) || buffer_append_text(run->page, "</div>\n</article>\n");
     buffer_release(&headline);
     buffer_release(&paragraph);
     return failed ? -1 : 0;

@@ -389,41 +389,57 @@ struct waited {
     int64_t steps;
 };
 
-struct waits {
-    const struct job *job;
-    struct waited *sums;    /* owned: [rank * step_count + step] */
-    unsigned char *is_mine; /* owned, like the lists below: per rank */
-    int64_t *mine;
-    int64_t *peers;
-};
-
-static void add_traffic(struct waits *waits, int by_receiver)
+static void add_traffic(const struct job *job, int by_receiver, struct waited *sums)
 {
-    const struct job *job = waits->job;
     for (size_t i = 0; i < job->traffic_count; i++) {
         const struct job_traffic *traffic = &job->traffic[i];
         int32_t rank = by_receiver ? traffic->receiver : traffic->sender;
         int32_t step = job->operations[traffic->operation].step;
         if (traffic->by_receiver || rank < 0 || step < 0 || step >= job->step_count)
             continue;
-        struct waited *sum = &waits->sums[(size_t)rank * (size_t)job->step_count + (size_t)step];
+        struct waited *sum = &sums[(size_t)rank * (size_t)job->step_count + (size_t)step];
         sum->wait_ns += traffic->network_wait_ns;
         sum->steps += traffic->steps;
     }
 }
+
+int64_t *network_waits_new(const struct job *job, int by_receiver)
+{
+    size_t count = job->rank_count * (size_t)job->step_count;
+    int64_t *means_ns = array_new(count + 1, sizeof *means_ns);
+    struct waited *sums = array_new(count + 1, sizeof *sums);
+    if (means_ns && sums) {
+        add_traffic(job, by_receiver, sums);
+        for (size_t i = 0; i < count; i++)
+            means_ns[i] = sums[i].steps ? sums[i].wait_ns / sums[i].steps : TIME_UNKNOWN;
+    } else {
+        free(means_ns);
+        means_ns = NULL;
+    }
+    free(sums);
+    return means_ns;
+}
+
+struct waits {
+    const struct job *job;
+    int64_t *means_ns;      /* owned: [rank * step_count + step] */
+    unsigned char *is_mine; /* owned, like the lists below: per rank */
+    int64_t *mine;
+    int64_t *peers;
+};
 
 static void set_step(const struct waits *waits, struct step_history *history, int32_t step)
 {
     const struct job *job = waits->job;
     size_t mine = 0, peers = 0;
     for (size_t rank = 0; rank < job->rank_count; rank++) {
-        const struct waited *sum = &waits->sums[rank * (size_t)job->step_count + (size_t)step];
-        if (!sum->steps)
+        int64_t mean_ns = waits->means_ns[rank * (size_t)job->step_count + (size_t)step];
+        if (mean_ns == TIME_UNKNOWN)
             continue;
         if (waits->is_mine[rank])
-            waits->mine[mine++] = sum->wait_ns / sum->steps;
+            waits->mine[mine++] = mean_ns;
         else
-            waits->peers[peers++] = sum->wait_ns / sum->steps;
+            waits->peers[peers++] = mean_ns;
     }
     step_history_set(history, step, waits->mine, mine, waits->peers, peers);
 }
@@ -431,21 +447,18 @@ static void set_step(const struct waits *waits, struct step_history *history, in
 int wait_history_init(struct step_history *history, const struct job *job, const int32_t *ranks,
                       size_t rank_count, int by_receiver)
 {
-    struct waits waits = {
-        .job = job,
-        .sums = array_new(job->rank_count + 1, ((size_t)job->step_count + 1) * sizeof *waits.sums),
-        .is_mine = array_new(job->rank_count + 1, 1),
-        .mine = array_new(job->rank_count + 1, sizeof *waits.mine),
-        .peers = array_new(job->rank_count + 1, sizeof *waits.peers)};
-    int failed = step_history_init(history, job->first_step, job->step_count) || !waits.sums ||
+    struct waits waits = {.job = job,
+                          .means_ns = network_waits_new(job, by_receiver),
+                          .is_mine = array_new(job->rank_count + 1, 1),
+                          .mine = array_new(job->rank_count + 1, sizeof *waits.mine),
+                          .peers = array_new(job->rank_count + 1, sizeof *waits.peers)};
+    int failed = step_history_init(history, job->first_step, job->step_count) || !waits.means_ns ||
                  !waits.is_mine || !waits.mine || !waits.peers;
     for (size_t i = 0; !failed && i < rank_count; i++)
         waits.is_mine[ranks[i]] = 1;
-    if (!failed)
-        add_traffic(&waits, by_receiver);
     for (int32_t step = history->first_step; !failed && step < job->step_count; step++)
         set_step(&waits, history, step);
-    free(waits.sums);
+    free(waits.means_ns);
     free(waits.is_mine);
     free(waits.mine);
     free(waits.peers);

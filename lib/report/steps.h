@@ -157,6 +157,12 @@ int place_history_init(struct step_history *history, const struct job *job, cons
                        const int32_t *ranks, size_t rank_count, int32_t position, enum place_time what);
 
 /*
+ * The mean wait for the network (SendWait) of the network steps that each rank sends, or that are sent to it,
+ * in each step: [rank * step_count + step]; TIME_UNKNOWN. The caller frees it; NULL when memory is out.
+ */
+int64_t *network_waits_new(const struct job *job, int by_receiver);
+
+/*
  * The mean wait for the network (SendWait) of the network steps that some ranks send, or that are sent to
  * them, beside that of each other rank. Returns -1 when memory is out. Release the history in any case.
  */
