@@ -520,12 +520,16 @@ int html_add_heat(struct buffer *page, struct buffer *data, const struct html_he
 struct html_edge {
     size_t sender; /* indexes in ends */
     size_t receiver;
-    double wait_us; /* baseline wait of a network step; negative: unknown */
+    double wait_us;  /* wait of a network step; negative: unknown */
+    double usual_us; /* its baseline; negative: unknown */
     int is_blamed;
-    const char *verdict; /* hostile, like the names */
+    const char *verdict; /* hostile, like the names; NULL: none */
 };
 
 struct html_matrix {
+    const char *caption; /* hostile */
+    int is_relative;     /* colours show the wait relative to the baseline of the link, not to the median of
+                            all links */
     const char *const *ends; /* names of the ranks */
     size_t end_count;
     const struct html_edge *edges;

@@ -128,6 +128,11 @@ const char *html_row_reason(unsigned char why);
  */
 int html_add_steps(const struct html_run *run);
 
+/* -------------------- html_links.c -------------------- */
+
+/* The links: who sends to whom, and how long it waited. Only if network steps were recorded. */
+int html_add_links(const struct html_run *run, struct error *error);
+
 /* -------------------- html_lanes.c -------------------- */
 
 /*

@@ -469,8 +469,8 @@ static int put_legend(const struct html_run *run, const struct choices *choices,
              "class=\"moving\" width=\"24\" height=\"12\"/><rect class=\"slow\" y=\"8\" "
              "width=\"24\" height=\"4\"/></svg> its slow network transfers (finding)</span> ")) ||
         buffer_append_text(page,
-                           "between operations: gap time. Longer or shorter steps have a scale of their "
-                           "own.</p>\n"))
+                           "between operations: gap time. Steps of very different length have different "
+                           "time scales.</p>\n"))
         return -1;
     if (choices->left_out &&
         buffer_printf(page,

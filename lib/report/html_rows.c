@@ -14,8 +14,8 @@
 /* Most ranks for each reason, so that none fills all rows. */
 static const size_t most_of[] = {[HTML_ROW_ACCUSED] = 12,
                                  [HTML_ROW_OTHER_END] = 8,
-                                 [HTML_ROW_WAITING] = 6,
-                                 [HTML_ROW_PEER] = 6,
+                                 [HTML_ROW_WAITING] = 8,
+                                 [HTML_ROW_PEER] = 8,
                                  [HTML_ROW_OTHER] = HTML_ROWS_MOST};
 
 const char *html_row_reason(unsigned char why)
@@ -53,13 +53,18 @@ static void mark_ends(const struct job *job, const struct finding *finding, unsi
     }
 }
 
-/* Marks the ranks that waited in the operation in which the finding shows first; where not known, all. */
+/*
+ * Marks the ranks that waited in the operation in which the finding shows first. If that is not a collective,
+ * marks all that waited.
+ */
 static void mark_waiting(const struct job *job, const struct finding *finding, unsigned char *is_candidate)
 {
+    enum { PAIR = 2 };
     const struct job_instance *instance = finding->instance >= 0 ? &job->instances[finding->instance] : NULL;
-    for (size_t i = 0; i < finding->waiting_count && !instance; i++)
+    int is_collective = instance && instance->members > PAIR;
+    for (size_t i = 0; i < finding->waiting_count && !is_collective; i++)
         is_candidate[finding->waiting[i]] = 1;
-    for (int32_t i = 0; instance && i < instance->members; i++)
+    for (int32_t i = 0; is_collective && i < instance->members; i++)
         is_candidate[job->operations[job_member_at(job, instance, i)].rank] = 1;
 }
 
@@ -109,10 +114,14 @@ static void take(struct html_rows *rows, const struct html_run *run, const struc
     rows->count += taken;
 }
 
-/* Lists the ranks: by reason if some are left out, else in their own order. */
+/* Lists the ranks: by reason if some are left out, else in their own order, without reasons to choose them.
+ */
 static void list(struct html_rows *rows, size_t rank_count)
 {
     size_t count = 0;
+    for (size_t rank = 0; rows->count == rank_count && rank < rank_count; rank++)
+        if (rows->why[rank] > HTML_ROW_OTHER_END)
+            rows->why[rank] = HTML_ROW_OTHER;
     for (unsigned char why = HTML_ROW_ACCUSED; rows->count < rank_count && why <= HTML_ROW_OTHER; why++)
         for (size_t rank = 0; rank < rank_count; rank++)
             if (rows->why[rank] == why)
