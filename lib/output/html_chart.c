@@ -97,6 +97,8 @@ static int64_t axis_end(struct plot *plot, int64_t *heights)
     size_t shown = known - 1 - few;
     while (shown + 1 < known && heights[shown + 1] / CUT <= heights[known - 1 - few])
         shown++;
+    if (heights[shown] > INT64_MAX / CUT)
+        return most_ns;
     plot->is_cut = 1;
     return heights[shown] + heights[shown] / CUT;
 }

@@ -140,8 +140,8 @@ static int append_edge(struct buffer *text, const struct html_matrix *matrix, co
     return buffer_printf(text, "%s to %s: ", matrix->ends[edge->sender], matrix->ends[edge->receiver]) ||
                    (edge->wait_us < 0 ? buffer_append_text(text, "wait unknown")
                                       : text_time(text, (int64_t)(edge->wait_us * 1e3))) ||
-                   (edge->usual_us >= 0 && (buffer_append_text(text, ", baseline ") ||
-                                            text_time(text, (int64_t)(edge->usual_us * 1e3)))) ||
+                   (edge->usual_us > 0 && (buffer_append_text(text, ", baseline ") ||
+                                           text_time(text, (int64_t)(edge->usual_us * 1e3)))) ||
                    (edge->verdict && buffer_printf(text, ", %s", edge->verdict))
                ? -1
                : 0;

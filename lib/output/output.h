@@ -521,7 +521,7 @@ struct html_edge {
     size_t sender; /* indexes in ends */
     size_t receiver;
     double wait_us;  /* wait of a network step; negative: unknown */
-    double usual_us; /* its baseline; negative: unknown */
+    double usual_us; /* its baseline; 0 or negative: unknown */
     int is_blamed;
     const char *verdict; /* hostile, like the names; NULL: none */
 };

@@ -297,6 +297,10 @@
       const fits = row => row.ranks.some(rank => this.heat.ranks[rank].toLowerCase() === wanted);
       const holds = row => row.name.toLowerCase().includes(wanted) ||
         row.ranks.some(rank => (this.heat.hosts[this.heat.host[rank]] || '').toLowerCase().includes(wanted));
+      if (this.by === 'finding' && !this.rows.some(fits) && this.heat.ranks.some(name => name.toLowerCase() === wanted)) {
+        this.group('rank');
+        this.fit();
+      }
       const from = this.selected ? this.selected.row + 1 : 0, count = this.rows.length;
       for (const test of [fits, holds])
         for (let i = 0; i < count; i++) {

@@ -10,6 +10,7 @@
 #include "report/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Most ranks for each reason, so that none fills all rows. */
 static const size_t most_of[] = {[HTML_ROW_ACCUSED] = 12,
@@ -95,39 +96,59 @@ static void mark(const struct html_run *run, enum html_row_why why, unsigned cha
         is_candidate[rank] = 1;
 }
 
-/* Takes some of the candidates, at even distances. */
-static void take(struct html_rows *rows, const struct html_run *run, const struct filter *filter,
-                 enum html_row_why why, unsigned char *is_candidate)
+/* Takes at most `most` of the candidates, at even distances. */
+static void take(struct html_rows *rows, size_t rank_count, enum html_row_why why, size_t most,
+                 const unsigned char *is_candidate)
 {
-    size_t count = 0, seen = 0, taken = 0, room = HTML_ROWS_MOST - rows->count;
-    for (size_t rank = 0; rank < run->job->rank_count; rank++) {
-        is_candidate[rank] = is_candidate[rank] && !rows->why[rank] && is_wanted(run, filter, rank);
-        count += is_candidate[rank];
-    }
-    size_t most = most_of[why] < room ? most_of[why] : room;
+    size_t count = 0, seen = 0, taken = 0;
+    for (size_t rank = 0; rank < rank_count; rank++)
+        count += is_candidate[rank] && !rows->why[rank];
     most = most < count ? most : count;
-    for (size_t rank = 0; rank < run->job->rank_count && taken < most; rank++)
-        if (is_candidate[rank] && seen++ == taken * count / most) {
+    for (size_t rank = 0; rank < rank_count && taken < most; rank++)
+        if (is_candidate[rank] && !rows->why[rank] && seen++ == taken * count / most) {
             rows->why[rank] = (unsigned char)why;
             taken++;
         }
     rows->count += taken;
 }
 
-/* Lists the ranks: by reason if some are left out, else in their own order, without reasons to choose them.
- */
-static void list(struct html_rows *rows, size_t rank_count)
+static size_t count_wanted(const struct html_run *run, const struct filter *filter)
 {
     size_t count = 0;
-    for (size_t rank = 0; rows->count == rank_count && rank < rank_count; rank++)
+    for (size_t rank = 0; rank < run->job->rank_count; rank++)
+        count += is_wanted(run, filter, rank) != 0;
+    return count;
+}
+
+static void choose(struct html_rows *rows, const struct html_run *run, const struct filter *filter,
+                   unsigned char *is_candidate)
+{
+    size_t ranks = run->job->rank_count;
+    int has_room = count_wanted(run, filter) <= HTML_ROWS_MOST;
+    for (enum html_row_why why = HTML_ROW_ACCUSED; why <= HTML_ROW_OTHER; why++) {
+        size_t room = HTML_ROWS_MOST - rows->count;
+        if (why == HTML_ROW_OTHER && rows->count && !has_room && !filters_ranks(filter))
+            break;
+        memset(is_candidate, 0, ranks);
+        mark(run, why, is_candidate);
+        for (size_t rank = 0; rank < ranks; rank++)
+            is_candidate[rank] = is_candidate[rank] && is_wanted(run, filter, rank);
+        take(rows, ranks, why, has_room || most_of[why] > room ? room : most_of[why], is_candidate);
+    }
+    /* If none is left out, these were not chosen. */
+    for (size_t rank = 0; has_room && rank < ranks; rank++)
         if (rows->why[rank] > HTML_ROW_OTHER_END)
             rows->why[rank] = HTML_ROW_OTHER;
-    for (unsigned char why = HTML_ROW_ACCUSED; rows->count < rank_count && why <= HTML_ROW_OTHER; why++)
+}
+
+/* Lists the ranks: by reason, or in their own order if none is left out. */
+static void list(struct html_rows *rows, size_t rank_count, int by_reason)
+{
+    size_t count = 0;
+    for (unsigned char why = HTML_ROW_ACCUSED; why <= (by_reason ? HTML_ROW_OTHER : HTML_ROW_ACCUSED); why++)
         for (size_t rank = 0; rank < rank_count; rank++)
-            if (rows->why[rank] == why)
+            if (by_reason ? rows->why[rank] == why : rows->why[rank] != HTML_ROW_NONE)
                 rows->ranks[count++] = (int32_t)rank;
-    for (size_t rank = 0; rows->count == rank_count && rank < rank_count; rank++)
-        rows->ranks[rank] = (int32_t)rank;
 }
 
 int html_rows_init(struct html_rows *rows, const struct html_run *run, const struct filter *filter)
@@ -136,21 +157,13 @@ int html_rows_init(struct html_rows *rows, const struct html_run *run, const str
     unsigned char *is_candidate = array_new(ranks + 1, 1);
     *rows = (struct html_rows){.ranks = array_new(ranks + 1, sizeof *rows->ranks),
                                .why = array_new(ranks + 1, 1)};
-    if (!is_candidate || !rows->ranks || !rows->why) {
-        free(is_candidate);
-        return -1;
+    int failed = !is_candidate || !rows->ranks || !rows->why;
+    if (!failed) {
+        choose(rows, run, filter, is_candidate);
+        list(rows, ranks, rows->count < count_wanted(run, filter));
     }
-    for (enum html_row_why why = HTML_ROW_ACCUSED; why <= HTML_ROW_OTHER; why++) {
-        for (size_t rank = 0; rank < ranks; rank++)
-            is_candidate[rank] = 0;
-        if (why == HTML_ROW_OTHER && rows->count && ranks > HTML_ROWS_MOST && !filters_ranks(filter))
-            break;
-        mark(run, why, is_candidate);
-        take(rows, run, filter, why, is_candidate);
-    }
-    list(rows, ranks);
     free(is_candidate);
-    return 0;
+    return failed ? -1 : 0;
 }
 
 void html_rows_release(struct html_rows *rows)

@@ -123,12 +123,12 @@ class HtmlPage(Case):
                  "one.getBoundingClientRect().height > 50)")
         # The script of the page is off, that of the tests is not.
         self.assertEqual(page.run("document.querySelectorAll('canvas').length"), 0)
-        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [True] * 5)
+        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [True] * 7)
         page.call("Emulation.setScriptExecutionDisabled", value=False)
         page = self.page(SLOW)
-        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [False] * 5)
+        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [False] * 7)
         page.call("Emulation.setEmulatedMedia", media="print")
-        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [True] * 5)
+        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [True] * 7)
         self.assertEqual(page.run("[...document.querySelectorAll('canvas')].filter(one => one.offsetParent).length"), 0)
         self.check_quiet(page)
 
@@ -175,16 +175,32 @@ class HtmlPage(Case):
             page.press("Tab")
         self.check_quiet(page)
 
+    def choose(self, page, rows):
+        page.run(f"(() => {{ const one = document.querySelector('.tools select'); one.value = '{rows}'; "
+                 "one.dispatchEvent(new Event('change')); })()")
+
     def test_a_large_job_is_fluent(self):
         """Grouped hosts, and rows that zoom in; every rank can be found and selected."""
         files, _ = self.simulate("--shape ddp --dialect inspector-2.30 --ranks 80 --per-node 8 --layers 1 --steps 12 --seed 3 "
                                  "--fault compute:70:5:9:4000")
         page = self.page(*files)
-        page.click(".tools input[type=checkbox]")
+        page.focus("canvas")
+        page.press("ArrowDown")
+        self.assertRegex(page.text("output"), r"^rank 70, at fault on node\d+, step 0: ")
+        self.choose(page, "host")
         page.focus("canvas")
         page.press("ArrowDown")
         self.assertRegex(page.text("output"), r"^node\d+ \(8 ranks\), step 0: .* \(largest values\)\.")
-        page.click(".tools input[type=checkbox]")
+        # A rank that is not among the rows of the finding is searched for among all.
+        self.choose(page, "finding")
+        wanted = page.run("JSON.parse(document.getElementById('data').textContent).runs[0].heat").get("chosen")
+        hidden = next(rank for rank in range(80) if rank not in [row[0] for row in wanted])
+        page.focus("input[type=search]")
+        page.call("Input.insertText", text=str(hidden))
+        page.press("Enter")
+        self.assertRegex(page.text("output"), rf"^rank {hidden} on node\d+, step 0: ")
+        self.assertEqual(page.run("document.querySelector('.tools select').value"), "rank")
+        page.run("document.querySelector('input[type=search]').value = ''")
         page.focus("input[type=search]")
         page.call("Input.insertText", text="70")
         page.press("Enter")
