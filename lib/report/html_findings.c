@@ -96,19 +96,33 @@ static int draw(const struct html_run *run, const struct finding *finding, const
     return failed ? -1 : 0;
 }
 
+/* Most other ends that a title names. */
+enum { MOST_ENDS_NAMED = 4 };
+
+static int append_waits_title(const struct html_run *run, const struct finding *finding, struct buffer *title)
+{
+    size_t ends = finding->peer_count <= MOST_ENDS_NAMED ? finding->peer_count : 0;
+    return buffer_printf(title, "Wait of a network step of data %s",
+                         finding->receives ? "sent to it" : "that it sends") ||
+           (ends &&
+            (buffer_printf(title, " %s rank%s ", finding->receives ? "by" : "to", ends > 1 ? "s" : "") ||
+             finding_name_peers(finding, run->job, title))) ||
+           buffer_append_text(title, " (SendWait), mean per step");
+}
+
 /* Draws the waits of network steps, if any were recorded. */
 static int draw_waits(const struct html_run *run, const struct finding *finding, int *is_drawn)
 {
     struct step_history history;
-    size_t count;
-    const int32_t *ranks = accused(finding, &count);
-    int failed = wait_history_init(&history, run->job, ranks, count, finding->receives);
+    struct wait_ends ends = {
+        .others = finding->peers, .other_count = finding->peer_count, .by_receiver = finding->receives};
+    ends.ranks = accused(finding, &ends.count);
+    int failed = wait_history_init(&history, run->job, &ends);
+    struct buffer title = BUFFER_INIT;
     *is_drawn = !failed && step_history_known(&history) > 0;
     if (*is_drawn)
-        failed = draw(run, finding, &history,
-                      finding->receives
-                          ? "Wait of a network step of data sent to it (SendWait), mean per step"
-                          : "Wait of a network step of data that it sends (SendWait), mean per step");
+        failed = append_waits_title(run, finding, &title) || draw(run, finding, &history, title.data);
+    buffer_release(&title);
     step_history_release(&history);
     return failed;
 }

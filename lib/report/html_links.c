@@ -11,6 +11,7 @@
 #include "report/internal.h"
 #include "report/report.h"
 #include "report/stalls.h"
+#include "report/steps.h"
 #include "report/verdicts.h"
 
 #include <stdlib.h>
@@ -23,58 +24,6 @@ enum { MOST_ENDS = 32, MOST_MATRICES = 2, LEAST_LISTED = 8, MOST_LISTED = 40, CA
 static const struct stalls_options usual = {.sigmas = 6, .factor = 2, .min_stall = 0.03};
 
 /* -------------------- the steps of a finding -------------------- */
-
-/* The waits on a link in one step. */
-struct link_step {
-    int32_t sender; /* job ranks */
-    int32_t receiver;
-    int32_t step;
-    int64_t steps; /* network steps */
-    int64_t wait_ns;
-};
-
-struct link_steps {
-    struct link_step *items; /* owned; sorted by their first three members */
-    size_t count;
-};
-
-static int by_link(const void *a, const void *b)
-{
-    const struct link_step *left = a, *right = b;
-    const int32_t keys[][2] = {
-        {left->sender, right->sender}, {left->receiver, right->receiver}, {left->step, right->step}};
-    return compare_in_turn(keys, sizeof keys / sizeof *keys);
-}
-
-static int are_of_link(const struct link_step *a, const struct link_step *b)
-{
-    return a->sender == b->sender && a->receiver == b->receiver;
-}
-
-/* Reads the waits that senders recorded, one item per link and step. */
-static int read_link_steps(struct link_steps *steps, const struct job *job)
-{
-    size_t kept = 0;
-    *steps = (struct link_steps){.items = array_new(job->traffic_count + 1, sizeof *steps->items)};
-    if (!steps->items)
-        return -1;
-    for (size_t i = 0; i < job->traffic_count; i++) {
-        const struct job_traffic *traffic = &job->traffic[i];
-        int32_t step = job->operations[traffic->operation].step;
-        if (!traffic->by_receiver && traffic->sender >= 0 && traffic->receiver >= 0 && step >= 0)
-            steps->items[steps->count++] = (struct link_step){traffic->sender, traffic->receiver, step,
-                                                              traffic->steps, traffic->network_wait_ns};
-    }
-    array_sort(steps->items, steps->count, sizeof *steps->items, by_link);
-    for (size_t i = 0; i < steps->count; i++)
-        if (kept && !by_link(&steps->items[kept - 1], &steps->items[i])) {
-            steps->items[kept - 1].steps += steps->items[i].steps;
-            steps->items[kept - 1].wait_ns += steps->items[i].wait_ns;
-        } else
-            steps->items[kept++] = steps->items[i];
-    steps->count = kept;
-    return 0;
-}
 
 /* Whether the finding is about the link. */
 static int is_blamed(const struct finding *finding, const struct link_step *link)
@@ -141,7 +90,8 @@ static void add_links(struct faulty *faulty)
 {
     const struct link_steps *steps = faulty->steps;
     for (size_t i = 0, end; i < steps->count; i = end) {
-        for (end = i + 1; end < steps->count && are_of_link(&steps->items[i], &steps->items[end]); end++)
+        for (end = i + 1; end < steps->count && link_steps_are_alike(&steps->items[i], &steps->items[end]);
+             end++)
             ;
         add_link(faulty, &steps->items[i], end - i);
     }
@@ -248,7 +198,7 @@ static int put_faulty(const struct html_run *run, const struct finding *finding,
 static int put_faulty_steps(const struct html_run *run, size_t *count)
 {
     struct link_steps steps;
-    int failed = read_link_steps(&steps, run->job);
+    int failed = link_steps_init(&steps, run->job);
     *count = 0;
     for (size_t i = 0; !failed && i < run->findings->count && *count < MOST_MATRICES; i++) {
         const struct finding *finding = &run->findings->items[i];
@@ -257,7 +207,7 @@ static int put_faulty_steps(const struct html_run *run, size_t *count)
         ++*count;
         failed = put_faulty(run, finding, &steps);
     }
-    free(steps.items);
+    link_steps_release(&steps);
     return failed ? -1 : 0;
 }
 

@@ -162,9 +162,9 @@ static void name_layers(const struct picture *picture, struct html_heat *heat)
     if (picture->usual_ns == TIME_UNKNOWN)
         heat->layers[0].title = "Duration of the step";
     heat->layers[AT_SENT].key = "sent";
-    heat->layers[AT_SENT].title = "Network wait of data that it sends";
+    heat->layers[AT_SENT].title = "Network wait of data that it sends, slowest link";
     heat->layers[AT_RECEIVED].key = "received";
-    heat->layers[AT_RECEIVED].title = "Network wait of data sent to it";
+    heat->layers[AT_RECEIVED].title = "Network wait of data sent to it, slowest link";
     heat->layers[AT_SENT].scale = heat->layers[AT_RECEIVED].scale = &heat_times_median;
     heat->shown = layer_to_show(picture);
 }
