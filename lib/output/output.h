@@ -20,7 +20,7 @@ struct output;
  */
 struct html_page {
     struct buffer lead;     /* text below the title; not escaped yet */
-    struct buffer overview; /* a section before all others, without its end; may be empty */
+    struct buffer overview; /* sections before those of `body` */
     struct buffer body;     /* the sections */
     struct buffer contents; /* links to the sections */
     struct buffer data;     /* data of the script (page.js): elements of the array "runs" */
@@ -386,8 +386,12 @@ int html_lines(struct buffer *page, const char *open, const char *text);
 
 /* How to show a table. */
 struct html_table {
-    const char *caption;      /* not from the trace */
-    const char *bars;         /* name of a column to draw with bars, relative to its maximum; NULL: none */
+    const char *caption; /* not from the trace */
+    const char *bars;    /* name of a column to draw with bars, relative to its maximum; NULL: none */
+    const char *marks;   /* name of a column: rows in which it is 1 are highlighted; NULL: none */
+    const char *low;     /* names of columns with the ends and the middle of an interval around 0, which */
+    const char *middle;  /* is drawn for each row if the table has such columns; NULL: none */
+    const char *high;
     size_t most_rows;         /* only this many rows are shown, with a note that gives the total */
     const char *rest_command; /* command that shows the other rows */
 };

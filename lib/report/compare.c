@@ -7,6 +7,7 @@
 #include "job/job.h"
 #include "model/model.h"
 #include "report/comparison.h"
+#include "report/html.h"
 #include "report/internal.h"
 #include "report/report.h"
 #include "report/verdicts.h"
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL };
+enum { OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL, OPTION_HTML };
 
 #define NETWORK_NOISE "50"
 
@@ -28,6 +29,8 @@ static const struct analysis_option options[] = {
     {"network-noise", 0, "PERCENT",
      "expected difference of network transfer times between clean runs of the same job", NETWORK_NOISE},
     {"all", 'a', NULL, "show every comparison in a table (JSON and CSV always do)", NULL},
+    {"html", 0, "FILE",
+     "also write a page with every comparison and the findings of each run; - for standard output", NULL},
 };
 
 static const struct column columns[] = {
@@ -259,8 +262,9 @@ static int choose_run(const struct analysis_side *side, int number, int takes_an
     return failed;
 }
 
-static int measure_sides(struct measured_run *runs, const struct analysis_request *request,
-                         struct table *table, struct error *error)
+/* Also fills in `compared`, the runs that were chosen. */
+static int measure_sides(struct measured_run *runs, struct html_compared *compared,
+                         const struct analysis_request *request, struct table *table, struct error *error)
 {
     const struct analysis_side own = {.store = request->store};
     for (int i = 0; i < 2; i++) {
@@ -268,6 +272,7 @@ static int measure_sides(struct measured_run *runs, const struct analysis_reques
         int64_t run_id = 0;
         if (choose_run(side, i, !request->sides, &run_id, error))
             return -1;
+        compared[i] = (struct html_compared){side->store, run_id, i ? "B" : "A"};
         if (!run_id) {
             if (table_add_warning(table, error, "%s contains no operations", i ? "B" : "A"))
                 return -1;
@@ -297,13 +302,15 @@ static int append_notes(const struct table *table, struct buffer *text)
     return 0;
 }
 
+/* Appends the differences in sentences to `words`, which the text output and the page have in common. */
 static int show(const struct comparisons *all, const struct analysis_request *request,
-                struct analysis_result *result, struct error *error)
+                struct analysis_result *result, struct buffer *words, struct error *error)
 {
     if (add_rows(all, &result->table, error) || caution_bars(all, &result->table, error))
         return -1;
-    if (!wants_table(request) &&
-        (comparisons_append(all, &result->text) || append_notes(&result->table, &result->text)))
+    if (comparisons_append(all, words) ||
+        (!wants_table(request) && (buffer_append(&result->text, words->data, words->length) ||
+                                   append_notes(&result->table, &result->text))))
         return error_no_memory(error);
     return 0;
 }
@@ -322,12 +329,12 @@ static int read_percent(const char *text, const char *name, double *percent, str
 }
 
 static int compare(const struct analysis_request *request, struct measured_run *runs, double percent,
-                   double network, struct analysis_result *result, struct error *error)
+                   double network, struct analysis_result *result, struct buffer *words, struct error *error)
 {
     struct comparisons all;
     int failed = comparisons_make(&all, &runs[0], &runs[1], network / 100)
                      ? error_no_memory(error)
-                     : show(&all, request, result, error);
+                     : show(&all, request, result, words, error);
     if (!failed && !isnan(percent)) {
         enum comparison_answer answer = comparisons_answer(&all, percent);
         result->alarm = answer == ANSWER_SLOWER;
@@ -336,6 +343,19 @@ static int compare(const struct analysis_request *request, struct measured_run *
     result->unjudged = !runs[0].run_name || !runs[1].run_name;
     comparisons_release(&all);
     return failed;
+}
+
+/* Writes the page of --html. */
+static int write_page(const struct analysis_request *request, const struct html_compared *compared,
+                      size_t count, const struct buffer *words, struct analysis_result *result,
+                      struct error *error)
+{
+    const char *path = request->values[OPTION_HTML];
+    if (!path)
+        return 0;
+    result->wrote_output = strcmp(path, "-") == 0;
+    return html_write_comparison(path, compared, count, &result->table, words->data ? words->data : "",
+                                 error);
 }
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
@@ -349,11 +369,15 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         *usage = 1;
         return -1;
     }
+    struct html_compared compared[2] = {{0}};
+    struct buffer words = BUFFER_INIT;
     measured_run_init(&runs[0]);
     measured_run_init(&runs[1]);
     int failed = table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-                 measure_sides(runs, request, &result->table, error) ||
-                 compare(request, runs, percent, network, result, error);
+                 measure_sides(runs, compared, request, &result->table, error) ||
+                 compare(request, runs, percent, network, result, &words, error) ||
+                 write_page(request, compared, 2, &words, result, error);
+    buffer_release(&words);
     measured_run_release(&runs[0]);
     measured_run_release(&runs[1]);
     return failed ? -1 : 0;

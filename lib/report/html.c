@@ -64,11 +64,10 @@ static int add_judged(struct report *report, struct html_run *run, struct judged
                       struct error *error)
 {
     findings_sort(&judged->findings);
-    int failed =
-        buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "", (long long)run->job->run_id)
-            ? error_no_memory(error)
-            : caution_run(run->judgement, &judged->findings, run->transfers, html_run_finding_count(run) > 0,
-                          run->notes, error);
+    int failed = buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "", (long long)run->number)
+                     ? error_no_memory(error)
+                     : caution_run(run->judgement, &judged->findings, run->transfers,
+                                   html_run_finding_count(run) > 0, run->notes, error);
     failed = failed || add_sections(run, error);
     if (!failed && buffer_append_byte(run->data, '}'))
         failed = error_no_memory(error);
@@ -94,7 +93,9 @@ static int add_run(struct report *report, int64_t run_id, struct error *error)
                            .transfers = judged.transfers,
                            .judgement = &judged.judgement,
                            .notes = &notes,
+                           .number = judged.job.run_id,
                            .names_run = report->runs > 1,
+                           .list = report->runs > 1 ? &report->page.overview : NULL,
                            .runs = report->runs,
                            .whole = &report->page,
                            .page = &report->page.body,
@@ -133,6 +134,8 @@ static int add_runs(struct report *report, const struct runs *runs, struct table
                  caution_no_operations(store, runs, notes, error) || caution_rules_off(notes, error);
     for (size_t i = 0; !failed && i < runs->count; i++)
         failed = add_run(report, runs->ids[i], error);
+    if (!failed && report->page.overview.length && buffer_append_text(&report->page.overview, "</section>\n"))
+        failed = error_no_memory(error);
     if (!failed && add_notes(report, notes))
         failed = error_no_memory(error);
     return failed || html_add_ledger(store, &report->page, error) ? -1 : 0;

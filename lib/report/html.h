@@ -28,10 +28,13 @@ struct html_run {
     const struct findings *findings; /* sorted, with their details */
     const struct transfer_excess *transfers;
     const struct judgement *judgement;
-    int names_run; /* the report has several runs */
-    size_t runs;   /* number of runs */
+    int64_t number;   /* in ids, unique in the report */
+    int names_run;    /* the report has several runs */
+    const char *side; /* of a comparison, "A" or "B"; else NULL */
+    size_t runs;      /* number of runs */
     struct html_page *whole;
     struct buffer *page; /* body of the page */
+    struct buffer *list; /* list of all runs; NULL: none */
     struct buffer *data; /* members of the run's object for the script */
     struct table *notes; /* warnings: what could not be analyzed */
 };
@@ -43,8 +46,8 @@ struct html_run {
  */
 int html_run_section(const struct html_run *run, const char *key, const char *heading);
 
-/* Appends the name and the verdict of a run: "Run 2 (traces-b): 1 finding". */
-int html_run_append_verdict(const struct html_run *run, struct buffer *text);
+/* Appends "Run 2 (traces-b): ", or the side instead of the number. Returns -1 when memory is out. */
+int html_run_append_name(const struct html_run *run, struct buffer *text);
 
 /* Number of findings that are shown as findings, that is, those that diagnose shows by default. */
 size_t html_run_finding_count(const struct html_run *run);
@@ -83,6 +86,22 @@ int html_put_badges(const struct html_run *run, const struct finding *finding, c
  * which ends with NULL; all of them if `names` is NULL. Returns -1 when memory is out.
  */
 int html_put_paragraph(const struct html_run *run, const char *paragraph, const char *const *names);
+
+/* -------------------- html_compare.c -------------------- */
+
+/* A run that is compared. */
+struct html_compared {
+    struct store *store;
+    int64_t run_id;   /* 0: the side has no operations, and is left out */
+    const char *side; /* "A" or "B" */
+};
+
+/*
+ * Writes the page of a comparison: `words`, its differences in sentences, one per line; its rows and
+ * warnings; and the verdict and the findings of each run. Returns -1 with an error.
+ */
+int html_write_comparison(const char *path, const struct html_compared *runs, size_t count,
+                          const struct table *table, const char *words, struct error *error);
 
 /* -------------------- html_findings.c -------------------- */
 

@@ -248,7 +248,7 @@ static int put_finding(const struct html_run *run, const struct finding *finding
         finding_append_headline(finding, run->job, &headline) ||
         finding_add_paragraph(finding, run->job, record, run->names_run, 0, &paragraph) ||
         buffer_printf(run->page, "<article class=\"finding%s\" id=\"finding-%lld-%zu\">\n<div>",
-                      is_told ? "" : " low", (long long)run->job->run_id,
+                      is_told ? "" : " low", (long long)run->number,
                       (size_t)(finding - run->findings->items)) ||
         html_element(run->page, "h3", headline.data) || html_put_badges(run, finding, headline.data) ||
         html_put_paragraph(run, paragraph.data, NULL) || buffer_append_text(run->page, "</div>\n<div>") ||

@@ -186,7 +186,7 @@ static int draw(struct picture *picture)
     const struct html_run *run = picture->run;
     if (measure(picture))
         return -1;
-    struct html_heat heat = {.run = run->job->run_id,
+    struct html_heat heat = {.run = run->number,
                              .rank_count = run->job->rank_count,
                              .first_step = run->job->first_step,
                              .steps = picture->steps,

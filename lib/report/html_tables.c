@@ -16,26 +16,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-int html_run_append_verdict(const struct html_run *run, struct buffer *text)
+int html_run_append_name(const struct html_run *run, struct buffer *text)
 {
-    size_t told = html_run_finding_count(run);
-    if (buffer_printf(text, "Run %lld (%s): ", (long long)run->job->run_id, run->job->run_name))
-        return -1;
-    if (told)
-        return buffer_printf(text, "%zu finding%s", told, told == 1 ? "" : "s");
-    if (run->judgement->unexplained_hang.is_known)
-        return buffer_append_text(text, "cannot be determined");
-    return buffer_append_text(text, run->judgement->scope.blindness == BLIND_NOT ? "no problem found"
-                                                                                 : "not enough data");
+    return (run->side ? buffer_append_text(text, run->side)
+                      : buffer_printf(text, "Run %lld", (long long)run->job->run_id)) ||
+                   buffer_printf(text, " (%s): ", run->job->run_name)
+               ? -1
+               : 0;
 }
 
 int html_run_section(const struct html_run *run, const char *key, const char *heading)
 {
     struct buffer id = BUFFER_INIT, text = BUFFER_INIT;
-    int failed = buffer_printf(&id, "run-%lld-%s", (long long)run->job->run_id, key) ||
-                 (run->names_run &&
-                  buffer_printf(&text, "Run %lld (%s): ", (long long)run->job->run_id, run->job->run_name)) ||
-                 buffer_append_text(&text, heading) ||
+    int failed = buffer_printf(&id, "run-%lld-%s", (long long)run->number, key) ||
+                 (run->names_run && html_run_append_name(run, &text)) || buffer_append_text(&text, heading) ||
                  html_section_begin(run->whole, id.data, text.data, run->names_run ? NULL : heading);
     buffer_release(&id);
     buffer_release(&text);

@@ -127,7 +127,7 @@ static int tell(const struct html_run *run, size_t number)
     int failed = finding_append_headline(finding, run->job, &headline) ||
                  finding_add_paragraph(finding, run->job, &record, run->names_run, 0, &paragraph) ||
                  buffer_printf(run->page, "<li><p class=\"headline\"><a href=\"#finding-%lld-%zu\">",
-                               (long long)run->job->run_id, number) ||
+                               (long long)run->number, number) ||
                  html_text(run->page, headline.data) || buffer_append_text(run->page, "</a></p>\n") ||
                  html_put_badges(run, finding, headline.data) ||
                  html_put_paragraph(run, paragraph.data, lines) || buffer_append_text(run->page, "</li>\n");
@@ -150,7 +150,7 @@ static int tell_findings(const struct html_run *run)
     if (buffer_append_text(run->page, "</ol>\n"))
         return -1;
     return count > told && buffer_printf(run->page, "<p><a href=\"#run-%lld-findings\">%zu more</a></p>\n",
-                                         (long long)run->job->run_id, count - told);
+                                         (long long)run->number, count - told);
 }
 
 /* Puts a line per finding with what to do; without findings, the verdict of diagnose. */
@@ -394,21 +394,40 @@ static int name_findings(const struct html_run *run, struct buffer *list)
     return failed || (count > named && buffer_printf(list, "<p>and %zu more</p>\n", count - named)) ? -1 : 0;
 }
 
+/* Appends "Run 2 (traces-b): 1 finding". */
+static int append_outcome(const struct html_run *run, struct buffer *text)
+{
+    size_t told = html_run_finding_count(run);
+    if (html_run_append_name(run, text))
+        return -1;
+    if (told)
+        return buffer_printf(text, "%zu finding%s", told, told == 1 ? "" : "s");
+    if (run->judgement->unexplained_hang.is_known)
+        return buffer_append_text(text, "cannot be determined");
+    return buffer_append_text(text, run->judgement->scope.blindness == BLIND_NOT ? "no problem found"
+                                                                                 : "not enough data");
+}
+
+/* Begins the list of all runs, and links to it. */
+static int begin_list(const struct html_run *run)
+{
+    return buffer_append_text(&run->whole->contents, "<li><a href=\"#runs\">All runs</a></li>\n") ||
+           buffer_append_text(run->list,
+                              "<section id=\"runs\" aria-labelledby=\"runs-title\">\n"
+                              "<h2 id=\"runs-title\">All runs</h2>\n");
+}
+
 /* Adds the run to the list of all runs at the top of the report. */
 static int add_to_list(const struct html_run *run, const char *about)
 {
-    struct buffer *list = &run->whole->overview;
     struct buffer text = BUFFER_INIT;
-    int failed = (!list->length &&
-                  buffer_append_text(&run->whole->contents, "<li><a href=\"#runs\">All runs</a></li>\n")) ||
-                 (!list->length && buffer_append_text(list,
-                                                      "<section id=\"runs\" aria-labelledby=\"runs-title\">\n"
-                                                      "<h2 id=\"runs-title\">All runs</h2>\n")) ||
-                 buffer_printf(list, "<div class=\"verdict run%s\"><p><a href=\"#run-%lld-summary\">",
-                               class_of(run), (long long)run->job->run_id) ||
-                 html_run_append_verdict(run, &text) || html_text(list, text.data) ||
-                 buffer_append_text(list, "</a></p>\n") || name_findings(run, list) ||
-                 html_element(list, "p class=\"note\"", about) || buffer_append_text(list, "</div>\n");
+    int failed = (!run->list->length && begin_list(run)) ||
+                 buffer_printf(run->list, "<div class=\"verdict run%s\"><p><a href=\"#run-%lld-summary\">",
+                               class_of(run), (long long)run->number) ||
+                 append_outcome(run, &text) || html_text(run->list, text.data) ||
+                 buffer_append_text(run->list, "</a></p>\n") || name_findings(run, run->list) ||
+                 html_element(run->list, "p class=\"note\"", about) ||
+                 buffer_append_text(run->list, "</div>\n");
     buffer_release(&text);
     return failed ? -1 : 0;
 }
@@ -416,7 +435,7 @@ static int add_to_list(const struct html_run *run, const char *about)
 static int put_summary(const struct html_run *run, const char *about)
 {
     struct buffer job = BUFFER_INIT;
-    int failed = (run->names_run && add_to_list(run, about)) || html_run_section(run, "summary", "Summary") ||
+    int failed = (run->list && add_to_list(run, about)) || html_run_section(run, "summary", "Summary") ||
                  (run->names_run && html_element(run->page, "p class=\"note\"", about)) || put_verdict(run) ||
                  put_facts(run) || headline_append_job(run->judgement, 0, &job) ||
                  buffer_append_text(run->page, "<div class=\"beside\">\n<div>") || put_lengths(run) ||

@@ -34,7 +34,7 @@ static void nothing_ends_the_data(void **state)
     static char content[ROOM];
     struct html_page page = {.body = BUFFER_INIT};
     assert_int_equal(buffer_append_text(&page.lead, "& lead"), 0);
-    assert_int_equal(buffer_append_text(&page.overview, "<section>all"), 0);
+    assert_int_equal(buffer_append_text(&page.overview, "<section>all</section>\n"), 0);
     assert_int_equal(html_section_begin(&page, "run-1-x", "<Head>", "<Link>"), 0);
     assert_int_equal(html_section_end(&page), 0);
     assert_int_equal(html_section_begin(&page, "run-1-y", "Unlinked", NULL), 0);
