@@ -283,6 +283,40 @@ class Html(Case):
         alone = self.page("--run", "tp2dp2pp2-clean")
         self.assertEqual([run["id"] for run in alone.data["runs"]], [2])
 
+    def test_page_of_a_comparison(self):
+        """compare --html: the rows of the table, the sentences of the text, and the verdicts and findings of both runs."""
+        sides = TOP / "fixtures/tp2dp2pp2-clean", SLOW
+        words = self.run_program("compare", *sides, "--html", "compare.html").out
+        page = Page((self.folder / "compare.html").read_text())
+        self.check_markup(page)
+        answer = self.json("compare", *sides)
+        # The first section has the sentences and the notes of the text, the second the verdicts of the runs.
+        first, second = list(page.root.first("main").every("section"))[:2]
+        self.assertEqual(first.first("h2").text, "Comparison")
+        for line in re.sub(r"\n  ", " ", words).splitlines():
+            self.assertIn(re.sub("^note: ", "", line), first.text)
+        self.assertEqual([one.text for one in second.every("a")],
+                         ["A (tp2dp2pp2-clean): no problem found", "B (tp2dp2pp2-slow-rank): 1 finding"])
+        rows = [[cell.text for cell in row.every("td")] for row in page.section("All comparisons").every("tr")][1:]
+        self.assertEqual([row[:2] for row in rows], [[row["what"], row["key"]] for row in answer["rows"]])
+        marked = [row.first("td").text for row in page.root.every("tr", class_="stands")]
+        self.assertEqual(marked, [row["what"] for row in answer["rows"] if row["significant"]])
+        self.assertTrue(marked)
+        self.assertIn(f"{len(marked)} difference", page.root.first("h1").text)
+        finding = self.json("diagnose", SLOW)["findings"][0]
+        section = page.section("B (tp2dp2pp2-slow-rank): Findings")
+        self.assertEqual([one.first("h3").text for one in section.every("article")], [finding["text"].partition("; costs ")[0]])
+        self.assertEqual(len(list(page.root.every("article"))), 1)
+        # On standard output the page is alone, whatever the format.
+        for form in output_formats():
+            self.assertEqual(self.run_program("compare", *sides, "--html", "-", "--format", form).stdout,
+                             (self.folder / "compare.html").read_bytes())
+        self.run_program("compare", SLOW, SLOW, "--html", "compare.html")
+        page = Page((self.folder / "compare.html").read_text())
+        self.assertEqual(list(page.root.every("tr", class_="stands")), [])
+        self.assertIn("no difference beyond noise", page.root.first("h1").text)
+        self.assertIn("nowhere/x.html", self.run_program("compare", *sides, "--html", "nowhere/x.html", status=1).err)
+
     def test_a_large_job_is_folded(self):
         """Neighbouring ranks and the ranks of a host share rows in the static picture; the data has all ranks."""
         files, _ = self.simulate("--shape ddp --dialect inspector-2.30 --ranks 80 --per-node 8 --layers 1 --steps 12 --seed 3 --fault compute:70:5:9:4000")

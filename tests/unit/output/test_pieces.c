@@ -153,6 +153,50 @@ static void a_table_with_bars(void **state)
     table_release(&table);
 }
 
+/* A change beyond noise is highlighted; an interval is drawn between -20 and 20 %, 80 pixels to either side.
+ */
+static void a_table_with_intervals(void **state)
+{
+    static const struct column columns[] = {{.name = "key", .type = CELL_TEXT},
+                                            {.name = "low", .type = CELL_REAL, .unit = "%"},
+                                            {.name = "change", .type = CELL_REAL},
+                                            {.name = "high", .type = CELL_REAL},
+                                            {.name = "significant", .type = CELL_INTEGER}};
+    static const double values[][3] = {{5, 10, 20}, {-20, 0, 10}};
+    struct error error = ERROR_INIT;
+    struct table table;
+    table_init(&table, "compare");
+    assert_int_equal(table_add_columns(&table, columns, 5, &error), 0);
+    for (int row = 0; row < 3; row++) {
+        assert_int_equal(table_add_row(&table, &error), 0);
+        assert_int_equal(table_set_text(&table, 0, "k", &error), 0);
+        for (size_t i = 0; row < 2 && i < 3; i++)
+            table_set_real(&table, i + 1, values[row][i]);
+        table_set_integer(&table, 4, row == 0);
+    }
+    struct html_table how = {.caption = "c",
+                             .marks = "significant",
+                             .low = "low",
+                             .middle = "change",
+                             .high = "high",
+                             .most_rows = 9,
+                             .rest_command = "x"};
+    struct buffer page = BUFFER_INIT;
+    assert_int_equal(html_add_table(&page, &table, &how), 0);
+    assert_int_equal(count_of(&page, "<tr class=\"stands\"><td>k</td>"), 1);
+    assert_int_equal(count_of(&page, "<tr class="), 1);
+    assert_has(&page, "x=\"100.0\" y=\"3\" width=\"60.0\" height=\"6\"/><circle class=\"mine\" cx=\"120.0\"");
+    assert_has(&page, "x=\"0.0\" y=\"3\" width=\"120.0\" height=\"6\"/><circle class=\"mine\" cx=\"80.0\"");
+    assert_int_equal(count_of(&page, "<td></td>"), 1);
+    buffer_clear(&page);
+    /* Without such columns there is nothing to draw. */
+    how.low = "lowest";
+    assert_int_equal(html_add_table(&page, &table, &how), 0);
+    assert_int_equal(count_of(&page, "interval"), 0);
+    buffer_release(&page);
+    table_release(&table);
+}
+
 /* Two ticks of 2 ms; dots at 0, 1 and 4 ms, the last of which stands out. */
 static void a_chart(void **state)
 {
@@ -347,11 +391,17 @@ static void a_large_matrix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_escaped),     cmocka_unit_test(values_read_back),
-        cmocka_unit_test(cells_are_differences), cmocka_unit_test(cells_that_touch_are_one_piece),
-        cmocka_unit_test(a_table_with_bars),     cmocka_unit_test(a_chart),
-        cmocka_unit_test(a_chart_of_many_steps), cmocka_unit_test(a_chart_with_one_long_step),
-        cmocka_unit_test(lanes_on_one_clock),    cmocka_unit_test(a_matrix),
+        cmocka_unit_test(texts_are_escaped),
+        cmocka_unit_test(values_read_back),
+        cmocka_unit_test(cells_are_differences),
+        cmocka_unit_test(cells_that_touch_are_one_piece),
+        cmocka_unit_test(a_table_with_bars),
+        cmocka_unit_test(a_table_with_intervals),
+        cmocka_unit_test(a_chart),
+        cmocka_unit_test(a_chart_of_many_steps),
+        cmocka_unit_test(a_chart_with_one_long_step),
+        cmocka_unit_test(lanes_on_one_clock),
+        cmocka_unit_test(a_matrix),
         cmocka_unit_test(a_large_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
