@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most ranks in a table of operation counts. */
-enum { MOST_COUNTED = 64 };
-
 /* The ranks at fault. */
 static const int32_t *accused(const struct finding *finding, size_t *count)
 {
@@ -189,34 +186,46 @@ static int count_rank(const struct html_run *run, int32_t rank, int32_t step, st
     return failed || table_set_text(table, 0, run->job->ranks[rank].name, error) ? -1 : 0;
 }
 
-/* Adds the ranks at fault first, then others, up to the limit. */
-static int count_ranks(const struct html_run *run, const struct finding *finding, struct table *table,
-                       struct error *error)
+/* Adds the ranks at fault first, then the others of these rows. */
+static int count_ranks(const struct html_run *run, const struct finding *finding,
+                       const struct html_rows *rows, struct table *table, struct error *error)
 {
     for (int at_fault = 1; at_fault >= 0; at_fault--)
-        for (size_t rank = 0; rank < run->job->rank_count && table->row_count < MOST_COUNTED; rank++)
-            if ((finding_has_rank(finding, (int32_t)rank) != 0) == at_fault &&
-                count_rank(run, (int32_t)rank, finding->first_step, table, error))
+        for (size_t i = 0; i < rows->count; i++)
+            if ((finding_has_rank(finding, rows->ranks[i]) != 0) == at_fault &&
+                count_rank(run, rows->ranks[i], finding->first_step, table, error))
                 return -1;
     return 0;
 }
 
-/* Adds how far each rank came in the step in which the job stopped. */
+static int append_counts_caption(const struct html_run *run, const struct finding *finding, size_t shown,
+                                 struct buffer *caption)
+{
+    return (shown < run->job->rank_count
+                ? buffer_printf(caption, "Progress of %zu of %zu ranks", shown, run->job->rank_count)
+                : buffer_append_text(caption, "Progress of each rank")) ||
+           buffer_printf(caption, " in step %d", (int)job_run_step(run->job, finding->first_step));
+}
+
+/* Adds how far ranks came in the step in which the job stopped. */
 static int add_counts(const struct html_run *run, const struct finding *finding)
 {
     struct buffer caption = BUFFER_INIT;
+    struct html_rows rows;
     struct table table;
     struct error error = ERROR_INIT;
     table_init(&table, "html");
-    int failed = table_add_columns(&table, columns_of_counts,
+    int failed = html_rows_init(&rows, run, NULL) ||
+                 table_add_columns(&table, columns_of_counts,
                                    sizeof columns_of_counts / sizeof *columns_of_counts, &error) ||
-                 count_ranks(run, finding, &table, &error) ||
-                 buffer_printf(&caption, "Progress of each rank in step %d", (int)finding->first_step);
+                 count_ranks(run, finding, &rows, &table, &error) ||
+                 append_counts_caption(run, finding, rows.count, &caption);
     const struct html_table how = {.caption = caption.data,
                                    .bars = "finished",
-                                   .most_rows = MOST_COUNTED,
+                                   .most_rows = HTML_ROWS_MOST,
                                    .rest_command = "ncclprof report --by rank,function"};
     failed = failed || html_add_table(run->page, &table, &how);
+    html_rows_release(&rows);
     table_release(&table);
     buffer_release(&caption);
     return failed ? -1 : 0;

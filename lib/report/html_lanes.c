@@ -208,49 +208,64 @@ static int is_of_finding(const struct html_run *run, const struct job_traffic *t
     return 0;
 }
 
-static int are_alike(const struct job_operation *a, const struct job_operation *b)
+/* The mean wait of the network steps of an operation on one link. */
+struct link_wait {
+    const struct job_operation *of;
+    int64_t wait_ns;
+    int is_of_finding;
+};
+
+static int compare_kinds(const struct job_operation *a, const struct job_operation *b)
 {
-    return a->function == b->function && a->bytes == b->bytes && a->step == b->step;
+    int order = (a->function > b->function) - (a->function < b->function);
+    return order ? order : compare_integers(a->bytes, b->bytes);
 }
 
-/* The median of the mean waits of all operations like this one, in the same step. `list` has room for all. */
-static int64_t median_wait(const struct job *job, const struct job_operation *operation, int64_t *list)
+static int by_kind(const void *a, const void *b)
 {
+    const struct link_wait *left = a, *right = b;
+    int order = compare_kinds(left->of, right->of);
+    return order ? order : compare_integers(left->wait_ns, right->wait_ns);
+}
+
+/* Lists the waits of a step by kind of operation. `waits` has room for all traffic. Returns their number. */
+static size_t list_waits(const struct html_run *run, int32_t step, struct link_wait *waits)
+{
+    const struct job *job = run->job;
     size_t count = 0;
     for (size_t i = 0; i < job->traffic_count; i++) {
         const struct job_traffic *traffic = &job->traffic[i];
-        if (!traffic->by_receiver && traffic->steps &&
-            are_alike(operation, &job->operations[traffic->operation]))
-            list[count++] = traffic->network_wait_ns / traffic->steps;
+        const struct job_operation *operation = &job->operations[traffic->operation];
+        if (!traffic->by_receiver && traffic->steps && operation->step == step)
+            waits[count++] = (struct link_wait){operation, traffic->network_wait_ns / traffic->steps,
+                                                is_of_finding(run, traffic, step)};
     }
-    return median_of(list, count);
+    array_sort(waits, count, sizeof *waits, by_kind);
+    return count;
 }
 
 /* Finds the operations of a step in which a network finding shows. */
 static int find_slow_sends(const struct html_run *run, int32_t step, struct slow_sends *slow)
 {
     const struct job *job = run->job;
-    int64_t *list = array_new(job->traffic_count + 1, sizeof *list);
-    const struct job_operation *before = NULL;
-    int64_t median_ns = 0;
-    int failed = !list;
-    for (size_t i = 0; !failed && i < job->traffic_count; i++) {
-        const struct job_traffic *traffic = &job->traffic[i];
-        const struct job_operation *operation = &job->operations[traffic->operation];
-        if (traffic->by_receiver || !traffic->steps || operation->step != step ||
-            !is_of_finding(run, traffic, step))
-            continue;
-        if (!before || !are_alike(before, operation))
-            median_ns = median_wait(job, operation, list);
-        before = operation;
-        int64_t wait_ns = traffic->network_wait_ns / traffic->steps;
-        if ((double)wait_ns < SLOW_TIMES * (double)median_ns)
-            continue;
-        failed = array_reserve((void **)&slow->items, &slow->capacity, slow->count + 1, sizeof *slow->items);
-        if (!failed)
-            slow->items[slow->count++] = (struct slow_send){traffic->operation, wait_ns};
+    struct link_wait *waits = array_new(job->traffic_count + 1, sizeof *waits);
+    size_t count = waits ? list_waits(run, step, waits) : 0;
+    int failed = !waits;
+    for (size_t i = 0, end; !failed && i < count; i = end) {
+        for (end = i + 1; end < count && compare_kinds(waits[i].of, waits[end].of) == 0; end++)
+            ;
+        double least_ns = SLOW_TIMES * (double)waits[i + (end - i - 1) / 2].wait_ns;
+        for (size_t j = i; !failed && j < end; j++) {
+            if (!waits[j].is_of_finding || (double)waits[j].wait_ns < least_ns)
+                continue;
+            failed =
+                array_reserve((void **)&slow->items, &slow->capacity, slow->count + 1, sizeof *slow->items);
+            if (!failed)
+                slow->items[slow->count++] =
+                    (struct slow_send){(int32_t)(waits[j].of - job->operations), waits[j].wait_ns};
+        }
     }
-    free(list);
+    free(waits);
     return failed ? -1 : 0;
 }
 
