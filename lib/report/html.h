@@ -173,6 +173,7 @@ struct step_bars {
     struct step_bar *items; /* owned; sorted by begin */
     size_t count;
     int is_unclocked; /* the clock of the rank is not aligned with the others */
+    int is_empty;     /* the rank has no operation in the step */
     int is_untimed;   /* no operation has a timestamp */
 };
 

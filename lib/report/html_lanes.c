@@ -72,10 +72,15 @@ int step_bars_init(struct step_bars *bars, const struct job *job, int32_t rank, 
     *bars = (struct step_bars){.items = array_new(range.end - range.first + 1, sizeof *bars->items)};
     if (!bars->items)
         return -1;
-    for (size_t i = range.first; i < range.end; i++)
-        if (job->operations[i].step == step && begin_of(job, &job->operations[i]) != TIME_UNKNOWN)
+    bars->is_empty = 1;
+    for (size_t i = range.first; i < range.end; i++) {
+        if (job->operations[i].step != step)
+            continue;
+        bars->is_empty = 0;
+        if (begin_of(job, &job->operations[i]) != TIME_UNKNOWN)
             add_bar(bars, job, (int32_t)i);
-    bars->is_untimed = !bars->count && !bars->is_unclocked;
+    }
+    bars->is_untimed = !bars->is_empty && !bars->count && !bars->is_unclocked;
     array_sort(bars->items, bars->count, sizeof *bars->items, by_begin);
     return 0;
 }
@@ -294,6 +299,7 @@ static int take_bars(const struct html_run *run, const struct step_bars *from, s
     lane->bars = array_new(from->count + 1, sizeof *lane->bars);
     int has_room = from->count <= of->room;
     lane->missing = from->is_unclocked ? "its clock is not aligned with the other clocks"
+                    : from->is_empty   ? "no operation recorded in this step"
                     : from->is_untimed ? "its operations have no timestamps"
                     : has_room         ? NULL
                                        : "too many operations to draw; choose fewer with --rank and --step";
