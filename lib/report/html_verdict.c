@@ -76,20 +76,18 @@ int html_put_badges(const struct html_run *run, const struct finding *finding, c
     return failed ? -1 : 0;
 }
 
-/* The command at the end of a line, after a colon; NULL: none. */
-static const char *command_in(const char *line)
+static const char NEXT[] = "Next: ", CONFIRM[] = "Confirm with: ";
+
+static int begins(const char *line, const char *name)
 {
-    const char *command = strstr(line, ": ncclprof ");
-    return command ? command + strlen(": ") : NULL;
+    return strncmp(line, name, strlen(name)) == 0;
 }
 
-/* Puts a line of a finding's text, with the command in it as code. */
+/* Puts a line of a finding's text, with the command at its end as code. */
 static int put_line(const struct html_run *run, const char *line)
 {
-    static const char next[] = "Next: ";
-    line += strspn(line, " ");
-    int is_next = strncmp(line, next, sizeof next - 1) == 0;
-    const char *command = is_next ? command_in(line) : NULL;
+    const char *confirm = strstr(line, CONFIRM), *command = confirm ? confirm + strlen(CONFIRM) : NULL;
+    int is_next = begins(line, NEXT) || begins(line, CONFIRM);
     size_t length = command ? (size_t)(command - line) : strlen(line);
     return buffer_append_text(run->page, is_next ? "<p class=\"next\">" : "<p>") ||
                    escape_markup(run->page, line, length) ||
@@ -100,14 +98,23 @@ static int put_line(const struct html_run *run, const char *line)
                : 0;
 }
 
+/* The beginning of the words of a line. */
+static const char *words_of(const char *line)
+{
+    while (*line && ((unsigned char)*line <= ' ') && *line != '\n')
+        line++;
+    return line;
+}
+
 int html_put_paragraph(const struct html_run *run, const char *paragraph, const char *const *names)
 {
     const char *line = strchr(paragraph, '\n');
     while (line && *++line) {
-        char *text = strndup(line, strcspn(line, "\n"));
+        const char *words = words_of(line);
+        char *text = strndup(words, strcspn(words, "\n"));
         int is_wanted = !names, failed = !text;
         for (size_t i = 0; text && names && names[i]; i++)
-            is_wanted |= strncmp(text + strspn(text, " "), names[i], strlen(names[i])) == 0;
+            is_wanted |= begins(text, names[i]);
         failed = failed || (is_wanted && *text && put_line(run, text));
         free(text);
         if (failed)
@@ -120,7 +127,7 @@ int html_put_paragraph(const struct html_run *run, const char *paragraph, const 
 /* Puts the headline of a finding as a link to its evidence, where it is, what it costs, and what to do. */
 static int tell(const struct html_run *run, size_t number)
 {
-    static const char *const lines[] = {"Cost: ", "Next: ", NULL};
+    static const char *const lines[] = {"Cost: ", NEXT, CONFIRM, NULL};
     const struct job_record record = {.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
     const struct finding *finding = &run->findings->items[number];
     struct buffer headline = BUFFER_INIT, paragraph = BUFFER_INIT;

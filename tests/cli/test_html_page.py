@@ -150,6 +150,19 @@ class HtmlPage(Case):
             self.assertEqual(page.run("getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)'"), scheme == "light")
             self.check_quiet(page)
 
+    def test_uses_the_width_of_the_window(self):
+        """The pictures are as wide as the window; in a wide one, the evidence is beside the text of a finding."""
+        for width, beside in ((1000, False), (1600, True)):
+            for fixture in ("tp2dp2pp2-slow-sender", "tp2dp2pp2-hang"):
+                page = self.page(TOP / "fixtures" / fixture, width=width)
+                self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+                self.assertGreater(page.run("document.querySelector('canvas').clientWidth"), 0.9 * width)
+                text, evidence = page.run("[...document.querySelector('article').children].map(one => one.getBoundingClientRect().top)")
+                self.assertEqual(abs(text - evidence) < 5, beside, (text, evidence))
+                # The first screen has the verdict with what to do.
+                self.assertLess(page.run("document.querySelector('.verdict .next').getBoundingClientRect().bottom"), 900)
+                self.check_quiet(page)
+
     def test_tables_fit_a_screen(self):
         page = self.page(TOP / "fixtures/tp2dp2pp2-slow-sender", width=1200)
         page.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
