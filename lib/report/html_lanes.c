@@ -259,7 +259,8 @@ static int find_slow_sends(const struct html_run *run, int32_t step, struct slow
     for (size_t i = 0, end; !failed && i < count; i = end) {
         for (end = i + 1; end < count && compare_kinds(waits[i].of, waits[end].of) == 0; end++)
             ;
-        double least_ns = SLOW_TIMES * (double)waits[i + (end - i - 1) / 2].wait_ns;
+        size_t middle = i + (end - i - 1) / 2;
+        double least_ns = SLOW_TIMES * (double)waits[middle].wait_ns;
         for (size_t j = i; !failed && j < end; j++) {
             if (!waits[j].is_of_finding || (double)waits[j].wait_ns < least_ns)
                 continue;

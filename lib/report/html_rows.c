@@ -145,7 +145,8 @@ static void choose(struct html_rows *rows, const struct html_run *run, const str
 static void list(struct html_rows *rows, size_t rank_count, int by_reason)
 {
     size_t count = 0;
-    for (unsigned char why = HTML_ROW_ACCUSED; why <= (by_reason ? HTML_ROW_OTHER : HTML_ROW_ACCUSED); why++)
+    for (enum html_row_why why = HTML_ROW_ACCUSED; why <= (by_reason ? HTML_ROW_OTHER : HTML_ROW_ACCUSED);
+         why++)
         for (size_t rank = 0; rank < rank_count; rank++)
             if (by_reason ? rows->why[rank] == why : rows->why[rank] != HTML_ROW_NONE)
                 rows->ranks[count++] = (int32_t)rank;
