@@ -186,7 +186,7 @@ int64_t heat_map_step(const struct heat_map *map, size_t column)
  */
 const struct heat_scale heat_share_of_step = {.least = {0, 0.03, 0.1, 0.3, 1}, .factor = 100, .sign = "%"};
 
-const struct heat_scale heat_times_median = {.least = {0, 1.5, 2, 4, 8}, .factor = 1, .sign = "times"};
+const struct heat_scale heat_times_baseline = {.least = {0, 1.5, 2, 4, 8}, .factor = 1, .sign = "times"};
 
 double heat_scale_bound(const struct heat_scale *scale, int level)
 {
@@ -198,21 +198,6 @@ void heat_map_measure(struct heat_map *map)
     for (size_t i = 0; i < map->row_count * map->columns; i++)
         if (map->values[i] > map->unit_us)
             map->unit_us = map->values[i];
-}
-
-int heat_map_measure_median(struct heat_map *map)
-{
-    size_t known = 0;
-    double *values = array_new(map->row_count * map->columns + 1, sizeof *values);
-    if (!values)
-        return -1;
-    for (size_t i = 0; i < map->row_count * map->columns; i++)
-        if (!isnan(map->values[i]))
-            values[known++] = map->values[i];
-    sort_reals(values, known);
-    map->unit_us = known ? values[(known - 1) / 2] : 0;
-    free(values);
-    return 0;
 }
 
 int heat_map_level(const struct heat_map *map, double value)

@@ -176,17 +176,16 @@ static int put_still(struct buffer *page, const struct html_heat *heat, size_t l
     return failed ? -1 : 0;
 }
 
-/* Draws the meaning of the colours of layers that are compared with their own median, if there are any. */
-static int put_legend_of_medians(struct buffer *page, const struct html_heat *heat)
+/* Draws the meaning of the colours of layers that are multiples of a baseline, if there are any. */
+static int put_legend_of_multiples(struct buffer *page, const struct html_heat *heat)
 {
     size_t layer = 0;
-    while (layer < heat->layer_count && heat->layers[layer].scale != &heat_times_median)
+    while (layer < heat->layer_count && heat->layers[layer].scale != &heat_times_baseline)
         layer++;
     return layer < heat->layer_count &&
            (buffer_append_text(page,
-                               "<p class=\"keys\">Network wait, relative to the median of all ranks and "
-                               "steps: ") ||
-            html_add_level_keys(page, &heat_times_median, NULL));
+                               "<p class=\"keys\">Network wait, relative to the baseline of the link: ") ||
+            html_add_level_keys(page, &heat_times_baseline, NULL));
 }
 
 /* Draws the meaning of the colours. */
@@ -200,7 +199,7 @@ static int put_legend(struct buffer *page, const struct html_heat *heat)
                                buffer_append_byte(page, ')'))) ||
                  buffer_append_text(page, ": ") ||
                  html_add_level_keys(page, &heat_share_of_step, "part of a finding") ||
-                 put_legend_of_medians(page, heat);
+                 put_legend_of_multiples(page, heat);
     buffer_release(&text);
     return failed ? -1 : 0;
 }

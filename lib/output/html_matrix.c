@@ -129,7 +129,7 @@ static int grid_init(struct grid *grid, const struct html_matrix *matrix)
                           .side = side,
                           .together = together,
                           .pixels = side * MOST_CELL <= WIDEST ? MOST_CELL : WIDEST / side};
-    if (heat_map_init(&grid->map, side, side, &heat_times_median) || !grid->worst || find_unit(grid))
+    if (heat_map_init(&grid->map, side, side, &heat_times_baseline) || !grid->worst || find_unit(grid))
         return -1;
     place_edges(grid);
     return 0;

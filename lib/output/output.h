@@ -285,8 +285,8 @@ struct heat_scale {
     const char *sign;
 };
 
-extern const struct heat_scale heat_share_of_step; /* unit: a baseline step */
-extern const struct heat_scale heat_times_median;  /* unit: the median of all values */
+extern const struct heat_scale heat_share_of_step;  /* unit: a baseline step */
+extern const struct heat_scale heat_times_baseline; /* unit: the baseline, or the median of all values */
 
 /* A row of a map: one rank, or several merged ones. */
 struct heat_row {
@@ -335,9 +335,6 @@ void heat_maps_release(struct heat_maps *maps);
 
 /* Makes the largest value the unit. */
 void heat_map_measure(struct heat_map *map);
-
-/* Makes the median of the known values the unit. Returns -1 when out of memory. */
-int heat_map_measure_median(struct heat_map *map);
 
 /*
  * Keeps only some rows, in the order of `rows`, which has the index of each once. Returns -1 when out of

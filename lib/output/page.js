@@ -371,7 +371,7 @@
         else if (layer.key === 'own') parts.push(isNaN(value) ? 'own delay unknown' : 'own delay ' + say_time(value));
         else if (layer.key === 'sent' || layer.key === 'received') {
           const about = layer.key === 'sent' ? 'network wait of what it sends ' : 'of what is sent to it ';
-          if (!isNaN(value)) parts.push(about + say_time(value));
+          if (!isNaN(value)) parts.push(`${about}${value.toPrecision(2)} times the baseline`);
         } else parts.push('step time unknown');
       }
       const mark = this.said_of(what.row, what.column);

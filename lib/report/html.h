@@ -149,6 +149,14 @@ int html_add_steps(const struct html_run *run);
 
 /* -------------------- html_links.c -------------------- */
 
+/*
+ * The mean wait for the network (SendWait) on the slowest link of each rank, of those on which it sends, or
+ * receives, in each step, [rank * step_count + step], as a multiple of the baseline: that of the link in
+ * steps without a finding about it, or the median baseline of all links where that is greater. NAN: not
+ * known. The caller frees it; NULL when memory is out.
+ */
+double *html_link_ratios_new(const struct html_run *run, int by_receiver);
+
 /* The links: who sends to whom, and how long it waited. Only if network steps were recorded. */
 int html_add_links(const struct html_run *run, struct error *error);
 

@@ -198,7 +198,7 @@ struct slow_sends {
 };
 
 /* Least ratio of the mean wait to the median of all operations of that kind in the step: the first colour of
- * heat_times_median beyond noise. */
+ * heat_times_baseline beyond noise. */
 static const double SLOW_TIMES = 1.5;
 
 static int is_of_finding(const struct html_run *run, const struct job_traffic *traffic, int32_t step)

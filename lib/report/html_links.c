@@ -14,6 +14,7 @@
 #include "report/steps.h"
 #include "report/verdicts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,6 @@ enum { MOST_ENDS = 32, MOST_MATRICES = 2, LEAST_LISTED = 8, MOST_LISTED = 40, CA
 
 /* The defaults of the options of stalls. */
 static const struct stalls_options usual = {.sigmas = 6, .factor = 2, .min_stall = 0.03};
-
-/* -------------------- the steps of a finding -------------------- */
 
 /* Whether the finding is about the link. */
 static int is_blamed(const struct finding *finding, const struct link_step *link)
@@ -35,6 +34,96 @@ static int is_blamed(const struct finding *finding, const struct link_step *link
         is_named |= finding->peers[i] == other;
     return is_named && finding_has_rank(finding, own);
 }
+
+/* -------------------- waits of ranks by step -------------------- */
+
+/* The baseline of waits is their lower quartile, as in stalls. */
+static const double BASELINE_PART = 0.25;
+
+static int is_faulty(const struct html_run *run, const struct link_step *link)
+{
+    for (size_t i = 0; i < run->findings->count; i++) {
+        const struct finding *finding = &run->findings->items[i];
+        if (finding->kind == FINDING_NETWORK && finding_is_reported(finding) && is_blamed(finding, link) &&
+            finding_has_step(finding, link->step))
+            return 1;
+    }
+    return 0;
+}
+
+/* The baseline of a link from its steps without a finding about it, or from all; TIME_UNKNOWN: none. */
+static int64_t baseline_of(const struct html_run *run, const struct link_step *link, size_t count, int of_all,
+                           int64_t *list)
+{
+    size_t seen = 0;
+    for (size_t i = 0; i < count; i++)
+        if (link[i].step >= run->baseline->first_step && (of_all || !is_faulty(run, &link[i])))
+            list[seen++] = link[i].wait_ns / link[i].steps;
+    return seen ? quantile_of(list, seen, BASELINE_PART) : TIME_UNKNOWN;
+}
+
+static size_t end_of_link(const struct link_steps *steps, size_t first)
+{
+    size_t end = first + 1;
+    while (end < steps->count && link_steps_are_alike(&steps->items[first], &steps->items[end]))
+        end++;
+    return end;
+}
+
+/* The median of the baselines of all links. `list` and `baselines` have room for a value per item. */
+static int64_t median_baseline(const struct html_run *run, const struct link_steps *steps, int64_t *list,
+                               int64_t *baselines)
+{
+    size_t known = 0;
+    for (size_t i = 0, end; i < steps->count; i = end) {
+        end = end_of_link(steps, i);
+        int64_t baseline_ns = baseline_of(run, &steps->items[i], end - i, 1, list);
+        if (baseline_ns != TIME_UNKNOWN)
+            baselines[known++] = baseline_ns;
+    }
+    return median_of(baselines, known);
+}
+
+/* A link that is slow by design does not stand out, nor one whose waits are short and scatter. */
+static void fill_ratios(const struct html_run *run, const struct link_steps *steps, int by_receiver,
+                        int64_t median_ns, int64_t *list, double *ratios)
+{
+    for (size_t i = 0, end; i < steps->count; i = end) {
+        end = end_of_link(steps, i);
+        int64_t own_ns = baseline_of(run, &steps->items[i], end - i, 0, list);
+        int64_t baseline_ns = own_ns != TIME_UNKNOWN && own_ns > median_ns ? own_ns : median_ns;
+        for (size_t j = i; j < end && baseline_ns > 0; j++) {
+            const struct link_step *link = &steps->items[j];
+            size_t rank = (size_t)(by_receiver ? link->receiver : link->sender);
+            double *ratio = &ratios[rank * (size_t)run->job->step_count + (size_t)link->step];
+            *ratio = fmax(*ratio, ratio_of(link->wait_ns / link->steps, baseline_ns));
+        }
+    }
+}
+
+double *html_link_ratios_new(const struct html_run *run, int by_receiver)
+{
+    struct link_steps steps;
+    size_t count = run->job->rank_count * (size_t)run->job->step_count;
+    double *ratios = array_new(count + 1, sizeof *ratios);
+    int failed = link_steps_init(&steps, run->job) || !ratios;
+    int64_t *list = array_new(2 * steps.count + 1, sizeof *list);
+    failed = failed || !list;
+    for (size_t i = 0; !failed && i < count; i++)
+        ratios[i] = (double)NAN;
+    if (!failed)
+        fill_ratios(run, &steps, by_receiver, median_baseline(run, &steps, list, list + steps.count), list,
+                    ratios);
+    link_steps_release(&steps);
+    free(list);
+    if (failed) {
+        free(ratios);
+        return NULL;
+    }
+    return ratios;
+}
+
+/* -------------------- the steps of a finding -------------------- */
 
 /* The matrix of the steps of a finding while it is made. */
 struct faulty {
@@ -49,16 +138,15 @@ struct faulty {
     int64_t *list; /* room for a value per step */
 };
 
-/* The baseline of a link: the lower quartile of its mean waits in the other steps, as in stalls. */
+/* The baseline of a link in the other steps. */
 static int64_t usual_wait(const struct faulty *faulty, const struct link_step *link, size_t count)
 {
-    static const double part = 0.25;
     size_t seen = 0;
     for (size_t i = 0; i < count; i++)
         if (link[i].step >= faulty->run->baseline->first_step &&
             !finding_has_step(faulty->finding, link[i].step) && link[i].steps)
             faulty->list[seen++] = link[i].wait_ns / link[i].steps;
-    return seen ? quantile_of(faulty->list, seen, part) : TIME_UNKNOWN;
+    return seen ? quantile_of(faulty->list, seen, BASELINE_PART) : TIME_UNKNOWN;
 }
 
 static double us_of(int64_t time_ns)
@@ -90,9 +178,7 @@ static void add_links(struct faulty *faulty)
 {
     const struct link_steps *steps = faulty->steps;
     for (size_t i = 0, end; i < steps->count; i = end) {
-        for (end = i + 1; end < steps->count && link_steps_are_alike(&steps->items[i], &steps->items[end]);
-             end++)
-            ;
+        end = end_of_link(steps, i);
         add_link(faulty, &steps->items[i], end - i);
     }
 }

@@ -13,6 +13,7 @@
 #include "report/steps.h"
 #include "report/verdicts.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Most cells of heat maps in a report, over all layers and runs: a byte each, in four characters of base64 a
@@ -28,7 +29,7 @@ struct picture {
     int64_t usual_ns;
     size_t steps;
     struct rank_step *of; /* owned, like all members below */
-    int64_t *waits_ns[2]; /* of network_waits_new: of what ranks send, and of what is sent to them; NULL */
+    double *ratios[2];    /* of html_link_ratios_new: of what ranks send, and of what is sent to them; NULL */
     struct html_heat_mark *marks;
     size_t mark_count;
     size_t mark_capacity;
@@ -37,13 +38,16 @@ struct picture {
     size_t chosen_count;
 };
 
-static int64_t value_at(const struct picture *picture, size_t rank, size_t step, size_t layer,
-                        int64_t usual_ns)
+/* The value of a cell: a time in microseconds, or a ratio; NAN: unknown. */
+static double value_at(const struct picture *picture, size_t rank, size_t step, size_t layer,
+                       int64_t usual_ns)
 {
     const struct job *job = picture->run->job;
     size_t at = rank * (size_t)job->step_count + (size_t)job->first_step + step;
-    return layer < AT_SENT ? steps_map_ns(&picture->of[at], layer, usual_ns)
-                           : picture->waits_ns[layer - AT_SENT][at];
+    if (layer >= AT_SENT)
+        return picture->ratios[layer - AT_SENT][at];
+    int64_t ns = steps_map_ns(&picture->of[at], layer, usual_ns);
+    return ns == TIME_UNKNOWN ? (double)NAN : (double)ns / 1e3;
 }
 
 static void fill_rank(struct heat_map *map, const struct picture *picture, size_t rank, size_t layer,
@@ -51,11 +55,8 @@ static void fill_rank(struct heat_map *map, const struct picture *picture, size_
 {
     const struct job_rank *of = &picture->run->job->ranks[rank];
     map->rows[rank] = (struct heat_row){.process = of->name, .host = of->facts.host, .ranks = 1};
-    for (size_t step = 0; step < picture->steps; step++) {
-        int64_t ns = value_at(picture, rank, step, layer, usual_ns);
-        if (ns != TIME_UNKNOWN)
-            map->values[rank * picture->steps + step] = (double)ns / 1e3;
-    }
+    for (size_t step = 0; step < picture->steps; step++)
+        map->values[rank * picture->steps + step] = value_at(picture, rank, step, layer, usual_ns);
 }
 
 static void mark_cells(struct heat_map *map, const struct picture *picture)
@@ -70,7 +71,7 @@ static int make_map(struct heat_map *map, const void *context, size_t layer, int
 {
     const struct picture *picture = context;
     const struct job *job = picture->run->job;
-    const struct heat_scale *scale = layer < AT_SENT ? &heat_share_of_step : &heat_times_median;
+    const struct heat_scale *scale = layer < AT_SENT ? &heat_share_of_step : &heat_times_baseline;
     if (heat_map_init(map, job->rank_count, picture->steps, scale))
         return -1;
     map->first_step = job->first_step;
@@ -78,10 +79,10 @@ static int make_map(struct heat_map *map, const void *context, size_t layer, int
     for (size_t rank = 0; rank < job->rank_count; rank++)
         fill_rank(map, picture, rank, layer, is_whole ? TIME_UNKNOWN : picture->usual_ns);
     mark_cells(map, picture);
-    if (layer >= AT_SENT)
-        return heat_map_measure_median(map);
     if (map->is_usual)
         map->unit_us = (double)picture->usual_ns / 1e3;
+    else if (layer >= AT_SENT)
+        map->unit_us = 1;
     else
         heat_map_measure(map);
     return 0;
@@ -146,13 +147,13 @@ static size_t layer_to_show(const struct picture *picture)
     if (!first)
         return longer_steps_alarm(&picture->run->judgement->longer) ? at_length : at_own;
     if (first->kind == FINDING_NETWORK)
-        return !picture->waits_ns[0] ? at_length : first->receives ? AT_RECEIVED : AT_SENT;
+        return !picture->ratios[0] ? at_length : first->receives ? AT_RECEIVED : AT_SENT;
     return first->stops_job ? at_waiting : first->kind < FINDING_NETWORK ? at_own : at_length;
 }
 
 static void name_layers(const struct picture *picture, struct html_heat *heat)
 {
-    heat->layer_count = picture->waits_ns[0] ? LAYERS : AT_SENT;
+    heat->layer_count = picture->ratios[0] ? LAYERS : AT_SENT;
     for (size_t i = 0; i < AT_SENT; i++) {
         heat->layers[i].key = steps_map_word(i);
         heat->layers[i].title = steps_map_title(i);
@@ -165,7 +166,7 @@ static void name_layers(const struct picture *picture, struct html_heat *heat)
     heat->layers[AT_SENT].title = "Network wait of data that it sends, slowest link";
     heat->layers[AT_RECEIVED].key = "received";
     heat->layers[AT_RECEIVED].title = "Network wait of data sent to it, slowest link";
-    heat->layers[AT_SENT].scale = heat->layers[AT_RECEIVED].scale = &heat_times_median;
+    heat->layers[AT_SENT].scale = heat->layers[AT_RECEIVED].scale = &heat_times_baseline;
     heat->shown = layer_to_show(picture);
 }
 
@@ -174,8 +175,8 @@ static int measure(struct picture *picture)
     const struct job *job = picture->run->job;
     picture->of = rank_steps_new(job, picture->run->baseline);
     for (int i = 0; i < 2 && job->traffic_count; i++) {
-        picture->waits_ns[i] = network_waits_new(job, i);
-        if (!picture->waits_ns[i])
+        picture->ratios[i] = html_link_ratios_new(picture->run, i);
+        if (!picture->ratios[i])
             return -1;
     }
     return !picture->of || read_marks(picture->run, picture) || choose_rows(picture) ? -1 : 0;
@@ -206,8 +207,8 @@ static int draw(struct picture *picture)
 static void picture_release(struct picture *picture)
 {
     free(picture->of);
-    free(picture->waits_ns[0]);
-    free(picture->waits_ns[1]);
+    free(picture->ratios[0]);
+    free(picture->ratios[1]);
     free(picture->marks);
     free(picture->chosen);
     free(picture->reasons);

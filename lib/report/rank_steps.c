@@ -433,27 +433,6 @@ void link_steps_release(struct link_steps *steps)
     *steps = (struct link_steps){.items = NULL};
 }
 
-int64_t *network_waits_new(const struct job *job, int by_receiver)
-{
-    struct link_steps steps;
-    int64_t *waits_ns = unknown_times(job->rank_count * (size_t)job->step_count);
-    int failed = link_steps_init(&steps, job) || !waits_ns;
-    for (size_t i = 0; !failed && i < steps.count; i++) {
-        const struct link_step *link = &steps.items[i];
-        size_t rank = (size_t)(by_receiver ? link->receiver : link->sender);
-        int64_t *slowest_ns = &waits_ns[rank * (size_t)job->step_count + (size_t)link->step];
-        int64_t mean_ns = link->wait_ns / link->steps;
-        if (*slowest_ns == TIME_UNKNOWN || mean_ns > *slowest_ns)
-            *slowest_ns = mean_ns;
-    }
-    link_steps_release(&steps);
-    if (failed) {
-        free(waits_ns);
-        return NULL;
-    }
-    return waits_ns;
-}
-
 /* The waits of a rank in a step. */
 struct waited {
     int64_t wait_ns;

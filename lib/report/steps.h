@@ -177,13 +177,6 @@ void link_steps_release(struct link_steps *steps);
 /* Whether both are of one link. */
 int link_steps_are_alike(const struct link_step *a, const struct link_step *b);
 
-/*
- * The mean wait for the network (SendWait) on the slowest link of each rank, of those on which it sends, or
- * receives, in each step: [rank * step_count + step]; TIME_UNKNOWN. The caller frees it; NULL when memory is
- * out.
- */
-int64_t *network_waits_new(const struct job *job, int by_receiver);
-
 /* The ranks whose network steps a history is about. */
 struct wait_ends {
     const int32_t *ranks;

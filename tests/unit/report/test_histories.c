@@ -141,8 +141,8 @@ static void waits_of_senders_and_receivers(void **state)
     small_release(&small);
 }
 
-/* Of two links of a rank, the slower one counts; a link's network steps in a step are one mean. */
-static void the_slowest_link(void **state)
+/* A link's network steps in a step are one item, whatever operations they are of. */
+static void links_by_step(void **state)
 {
     struct small small;
     struct roles roles;
@@ -160,16 +160,17 @@ static void the_slowest_link(void **state)
          .network_wait_ns = 1 << 20}};
     small.job.traffic = traffic;
     small.job.traffic_count = sizeof traffic / sizeof *traffic;
-    int64_t *sent_ns = network_waits_new(&small.job, 0), *received_ns = network_waits_new(&small.job, 1);
-    assert_non_null(sent_ns);
-    assert_non_null(received_ns);
-    assert_int_equal(sent_ns[1], 300); /* (300 + 900) / 4 to rank 1, 150 to rank 2 */
-    assert_int_equal(received_ns[1 * STEPS + 1], 300);
-    assert_int_equal(received_ns[2 * STEPS + 1], 150);
-    assert_int_equal(sent_ns[2], TIME_UNKNOWN);
-    assert_int_equal(sent_ns[1 * STEPS + 1], TIME_UNKNOWN);
-    free(sent_ns);
-    free(received_ns);
+    struct link_steps steps;
+    assert_int_equal(link_steps_init(&steps, &small.job), 0);
+    assert_int_equal(steps.count, 2);
+    assert_int_equal(steps.items[0].receiver, 1);
+    assert_int_equal(steps.items[0].step, 1);
+    assert_int_equal(steps.items[0].steps, 4);
+    assert_int_equal(steps.items[0].wait_ns, 1200);
+    assert_int_equal(steps.items[1].receiver, 2);
+    assert_int_equal(steps.items[1].wait_ns, 150);
+    assert_false(link_steps_are_alike(&steps.items[0], &steps.items[1]));
+    link_steps_release(&steps);
     small_release(&small);
 }
 
@@ -190,7 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gap_beside_its_peers),           cmocka_unit_test(transfer_of_others_only),
-        cmocka_unit_test(waits_of_senders_and_receivers), cmocka_unit_test(the_slowest_link),
+        cmocka_unit_test(waits_of_senders_and_receivers), cmocka_unit_test(links_by_step),
         cmocka_unit_test(a_few_peers_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
