@@ -37,9 +37,6 @@ static int is_blamed(const struct finding *finding, const struct link_step *link
 
 /* -------------------- waits of ranks by step -------------------- */
 
-/* The baseline of waits is their lower quartile, as in stalls. */
-static const double BASELINE_PART = 0.25;
-
 static int is_faulty(const struct html_run *run, const struct link_step *link)
 {
     for (size_t i = 0; i < run->findings->count; i++) {
@@ -51,7 +48,7 @@ static int is_faulty(const struct html_run *run, const struct link_step *link)
     return 0;
 }
 
-/* The baseline of a link from its steps without a finding about it, or from all; TIME_UNKNOWN: none. */
+/* The median wait of a link in its steps without a finding about it, or in all; TIME_UNKNOWN: none. */
 static int64_t baseline_of(const struct html_run *run, const struct link_step *link, size_t count, int of_all,
                            int64_t *list)
 {
@@ -59,7 +56,7 @@ static int64_t baseline_of(const struct html_run *run, const struct link_step *l
     for (size_t i = 0; i < count; i++)
         if (link[i].step >= run->baseline->first_step && (of_all || !is_faulty(run, &link[i])))
             list[seen++] = link[i].wait_ns / link[i].steps;
-    return seen ? quantile_of(list, seen, BASELINE_PART) : TIME_UNKNOWN;
+    return seen ? median_of(list, seen) : TIME_UNKNOWN;
 }
 
 static size_t end_of_link(const struct link_steps *steps, size_t first)
@@ -138,7 +135,7 @@ struct faulty {
     int64_t *list; /* room for a value per step */
 };
 
-/* The baseline of a link in the other steps. */
+/* The median wait of a link in the other steps. */
 static int64_t usual_wait(const struct faulty *faulty, const struct link_step *link, size_t count)
 {
     size_t seen = 0;
@@ -146,7 +143,7 @@ static int64_t usual_wait(const struct faulty *faulty, const struct link_step *l
         if (link[i].step >= faulty->run->baseline->first_step &&
             !finding_has_step(faulty->finding, link[i].step) && link[i].steps)
             faulty->list[seen++] = link[i].wait_ns / link[i].steps;
-    return seen ? quantile_of(faulty->list, seen, BASELINE_PART) : TIME_UNKNOWN;
+    return seen ? median_of(faulty->list, seen) : TIME_UNKNOWN;
 }
 
 static double us_of(int64_t time_ns)
