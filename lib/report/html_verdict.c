@@ -127,7 +127,7 @@ int html_put_paragraph(const struct html_run *run, const char *paragraph, const 
 /* Puts the headline of a finding as a link to its evidence, where it is, what it costs, and what to do. */
 static int tell(const struct html_run *run, size_t number)
 {
-    static const char *const lines[] = {"Cost: ", NEXT, CONFIRM, NULL};
+    static const char *const lines[] = {"Action: ", "Cost: ", NEXT, CONFIRM, NULL};
     const struct job_record record = {.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
     const struct finding *finding = &run->findings->items[number];
     struct buffer headline = BUFFER_INIT, paragraph = BUFFER_INIT;
