@@ -7,6 +7,7 @@
 #include "job/job.h"
 #include "model/model.h"
 #include "report/internal.h"
+#include "report/rank_progress.h"
 #include "report/report.h"
 #include "report/verdicts.h"
 
@@ -349,7 +350,8 @@ struct diagnosis {
     int named;         /* warnings that name a rank or process with fewer calls, without a run to judge */
     int lacks_shards;
     struct summary summary;
-    struct buffer coverage; /* JSON objects */
+    struct buffer coverage; /* JSON objects, as is `progress` */
+    struct buffer progress;
 };
 
 /* Notes which part of a run was loaded, if it does not fit in memory. */
@@ -403,7 +405,9 @@ static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct erro
     diagnosis->empty_runs += is_empty;
     if (is_empty)
         return failed;
-    if (!failed && !is_told && headline_append_verdict(judgement, told->names_runs, text))
+    if (!failed && ((!is_told && headline_append_verdict(judgement, told->names_runs, text)) ||
+                    progress_append_text(judgement, &run->findings, told->names_runs, text) ||
+                    progress_append_json(judgement, &run->findings, &diagnosis->progress)))
         failed = error_no_memory(error);
     return failed ||
            caution_run(judgement, &run->findings, run->transfers, is_told, &told->result->table, error);
@@ -432,6 +436,9 @@ static int close_result(struct diagnosis *diagnosis)
                  buffer_append_text(json, ",\"coverage\":[") ||
                  (diagnosis->coverage.length &&
                   buffer_append(json, diagnosis->coverage.data, diagnosis->coverage.length)) ||
+                 buffer_append_text(json, "],\"progress\":[") ||
+                 (diagnosis->progress.length &&
+                  buffer_append(json, diagnosis->progress.data, diagnosis->progress.length)) ||
                  buffer_append_text(json, "],\"warnings\":[");
     for (size_t i = 0; !failed && i < table->warning_count; i++)
         failed = (i && buffer_append_byte(json, ',')) || text_json_quote(json, table->warnings[i]);
@@ -492,6 +499,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     diagnosis.told.names_runs = runs.count > 1;
     int failed = diagnose_runs(&diagnosis, &runs, error);
     buffer_release(&diagnosis.coverage);
+    buffer_release(&diagnosis.progress);
     told_release(&diagnosis.told);
     summary_release(&diagnosis.summary);
     runs_release(&runs);
