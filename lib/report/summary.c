@@ -399,14 +399,23 @@ static int add_counts(struct metrics *metrics, const struct judged_run *run)
     return failed;
 }
 
-/* Findings with the same kind, unit, phase and confidence, which are one time series in Prometheus. */
+/* Findings with the same kind, unit, phase, confidence and action, which are one time series in Prometheus.
+ */
 struct told_finding {
     const struct finding *finding;
-    struct buffer unit;
+    struct buffer unit, hosts, gpus, action;
     int64_t lost_ns;
     int32_t first_step; /* -1: not known */
     int32_t last_step;
 };
+
+static void told_finding_release(struct told_finding *told)
+{
+    buffer_release(&told->unit);
+    buffer_release(&told->hosts);
+    buffer_release(&told->gpus);
+    buffer_release(&told->action);
+}
 
 static struct told_finding *find_alike(struct told_finding *told, size_t count,
                                        const struct told_finding *wanted)
@@ -414,7 +423,8 @@ static struct told_finding *find_alike(struct told_finding *told, size_t count,
     for (size_t i = 0; i < count; i++)
         if (told[i].finding->kind == wanted->finding->kind && told[i].finding->tag == wanted->finding->tag &&
             told[i].finding->confidence == wanted->finding->confidence &&
-            strcmp(told[i].unit.data, wanted->unit.data) == 0)
+            strcmp(told[i].unit.data, wanted->unit.data) == 0 &&
+            strcmp(told[i].action.data, wanted->action.data) == 0)
             return &told[i];
     return NULL;
 }
@@ -439,13 +449,16 @@ static int collect(const struct judged_run *run, struct told_finding *told, size
         if (!finding_is_reported(finding))
             continue;
         *next = (struct told_finding){.finding = finding, .first_step = -1, .last_step = -1};
-        if (finding_name_unit(finding, &run->job, &next->unit)) {
-            buffer_release(&next->unit);
+        if (finding_name_unit(finding, &run->job, &next->unit) ||
+            finding_list_hosts(finding, &run->job, &next->hosts) ||
+            finding_list_gpus(finding, &run->job, &next->gpus) ||
+            finding_append_action(finding, &run->job, &next->action)) {
+            told_finding_release(next);
             return -1;
         }
         struct told_finding *alike = find_alike(told, *count, next);
         if (alike)
-            buffer_release(&next->unit);
+            told_finding_release(next);
         else
             ++*count;
         unite(alike ? alike : next, finding);
@@ -458,8 +471,11 @@ static int add_finding(struct metrics *metrics, const struct job *job, const str
     const struct metric_label labels[] = {{"run", job->run_name},
                                           {"kind", finding_kind_name(told->finding->kind)},
                                           {"unit", told->unit.data},
+                                          {"host", told->hosts.data},
+                                          {"gpu", told->gpus.data},
                                           {"phase", job_tag(job, told->finding->tag)},
                                           {"confidence", confidence_name(told->finding->confidence)},
+                                          {"action", told->action.data},
                                           {NULL, NULL}};
     return metrics_add(metrics, METRIC_FINDING_LOST, labels, seconds(told->lost_ns)) ||
            (told->first_step >= 0 &&
@@ -474,7 +490,7 @@ static int add_findings(struct metrics *metrics, const struct judged_run *run)
     int failed = !told || collect(run, told, &count);
     for (size_t i = 0; i < count; i++) {
         failed = failed || add_finding(metrics, &run->job, &told[i]);
-        buffer_release(&told[i].unit);
+        told_finding_release(&told[i]);
     }
     free(told);
     return failed;
