@@ -300,9 +300,7 @@ static int append_coverage(const struct judgement *judgement, struct buffer *tex
         (gaps.length && (buffer_append_text(text, " (") || buffer_append(text, gaps.data, gaps.length) ||
                          buffer_append_byte(text, ')'))) ||
         (judgement->stopped_step >= 0 &&
-         buffer_append_text(text,
-                            " for late ranks and slow links; the stop was found from the calls of all "
-                            "ranks, which need no durations")) ||
+         buffer_append_text(text, "; the stop was found from calls, not from durations")) ||
         buffer_append_byte(text, '\n');
     buffer_release(&gaps);
     return failed;
@@ -317,6 +315,8 @@ static int append_lost(const struct judgement *judgement, struct buffer *text)
     const char *lost = judgement->stopped_step >= 0    ? "time lost before the job stopped: "
                        : judgement->job->excerpt_count ? "time lost in the loaded steps: "
                                                        : "time lost: ";
+    if (judgement->covers_little && judgement->longer.lost_ns <= 0)
+        return unjudged > 0 && append_coverage(judgement, text);
     return buffer_append_text(text, lost) || append_loss(&judgement->longer, text) ||
            (judgement->hidden_wait.step_ns &&
             buffer_append_text(text, ", not counting waits for ranks without a trace")) ||

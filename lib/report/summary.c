@@ -83,6 +83,22 @@ static int has_reported(const struct findings *findings)
     return 0;
 }
 
+/*
+ * Forgets the shares and the baseline step where the detected steps cover less than half of the time of the
+ * ranks: they are not the steps of the job. The last step, whose duration is not known, counts as a usual
+ * one.
+ */
+static void drop_shares_of_little(struct judgement *judgement)
+{
+    const struct scope *scope = &judgement->scope;
+    struct time_shares *shares = &judgement->shares;
+    double covered_ns = (double)(shares->steps_ns + shares->usual_step_ns) * (double)scope->recorded_ranks;
+    judgement->covers_little = shares->steps_ns > 0 && covered_ns < (double)scope->time_ns / 2;
+    if (judgement->covers_little)
+        *shares = (struct time_shares){
+            .communication_ns = TIME_UNKNOWN, .waiting_ns = TIME_UNKNOWN, .usual_step_ns = TIME_UNKNOWN};
+}
+
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
                    struct findings *findings, const struct diagnose_options *options)
 {
@@ -103,13 +119,14 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
     if (judgement->scope.blindness == BLIND_NOT && !judgement->unexplained_hang.is_known &&
         !judgement->hidden_wait.step_ns && !has_reported(findings))
         judgement->uncompared = findings->uncompared;
-    return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
-                   longer_steps_account(&judgement->longer, job, baseline, findings, options) ||
-                   smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
-                   time_shares_measure(&judgement->shares, job, baseline) ||
-                   job_count_hosts(job, &judgement->hosts)
-               ? -1
-               : 0;
+    int failed = longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
+                 longer_steps_account(&judgement->longer, job, baseline, findings, options) ||
+                 smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
+                 time_shares_measure(&judgement->shares, job, baseline) ||
+                 job_count_hosts(job, &judgement->hosts);
+    if (!failed)
+        drop_shares_of_little(judgement);
+    return failed ? -1 : 0;
 }
 
 void judgement_release(struct judgement *judgement)

@@ -67,6 +67,7 @@ struct judgement {
     struct longer_steps longer;
     struct smallest_fault smallest;
     struct time_shares shares;
+    int covers_little;                        /* less than half of the time is in steps of known duration */
     size_t hosts;                             /* 0: not known */
     int32_t stopped_step;                     /* step in which the job hangs; -1: none */
     struct unexplained_hang unexplained_hang; /* not known if a finding names the culprit */
