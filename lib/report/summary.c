@@ -84,16 +84,17 @@ static int has_reported(const struct findings *findings)
 }
 
 /*
- * Forgets the shares and the baseline step where the detected steps cover less than half of the time of the
- * ranks: they are not the steps of the job. The last step, whose duration is not known, counts as a usual
- * one.
+ * Forgets the shares and the baseline step of a run that could not be analyzed, if its steps cover less than
+ * half of the time of the ranks: they are not the steps of the job. The last step, whose duration is not
+ * known, counts as a usual one.
  */
 static void drop_shares_of_little(struct judgement *judgement)
 {
     const struct scope *scope = &judgement->scope;
     struct time_shares *shares = &judgement->shares;
     double covered_ns = (double)(shares->steps_ns + shares->usual_step_ns) * (double)scope->recorded_ranks;
-    judgement->covers_little = shares->steps_ns > 0 && covered_ns < (double)scope->time_ns / 2;
+    judgement->covers_little =
+        scope->blindness != BLIND_NOT && shares->steps_ns > 0 && covered_ns < (double)scope->time_ns / 2;
     if (judgement->covers_little)
         *shares = (struct time_shares){
             .communication_ns = TIME_UNKNOWN, .waiting_ns = TIME_UNKNOWN, .usual_step_ns = TIME_UNKNOWN};
