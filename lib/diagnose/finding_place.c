@@ -183,17 +183,29 @@ static int append_hosts(const struct job *job, struct rank_span ranks, struct bu
     return failed;
 }
 
+/* Whether the host or the GPU of a rank can be named beside it. */
+static int has_place(const struct job *job, int32_t rank)
+{
+    const struct roster_facts *facts = &job->ranks[rank].facts;
+    return host_to_name(&job->ranks[rank]) || facts->gpu_bus_id || is_number_of_host(job, facts);
+}
+
 int finding_name_accused(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     struct rank_span ranks = finding_accused(finding);
-    int are_all = finding_holds_of_all(finding);
-    if (ranks.count <= PLACES_NAMED && !finding_whole_host(finding, job))
+    int are_all = finding_holds_of_all(finding), are_placed = 0;
+    for (size_t i = 0; i < ranks.count && i < PLACES_NAMED; i++)
+        are_placed |= has_place(job, ranks.items[i]);
+    if (are_placed && ranks.count <= PLACES_NAMED && !finding_whole_host(finding, job))
         return append_ranks(job, ranks.items, ranks.count,
                             finding->candidate_count && !are_all ? " or " : " and ", text)
                    ? -1
                    : 0;
     int failed = are_all ? finding_name_all(finding, job, text) : finding_name_ranks(finding, job, text);
-    return failed || (!finding_whole_host(finding, job) && append_hosts(job, ranks, text)) ? -1 : 0;
+    return failed || (ranks.count > PLACES_NAMED && !finding_whole_host(finding, job) &&
+                      append_hosts(job, ranks, text))
+               ? -1
+               : 0;
 }
 
 int finding_list_hosts(const struct finding *finding, const struct job *job, struct buffer *text)
