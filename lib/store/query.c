@@ -156,7 +156,7 @@ static int make_head(struct query *query, struct error *error)
         query->names[i] = unique_name(query, i);
         if (!query->names[i])
             return error_no_memory(error);
-        struct column column = {.name = query->names[i], .decimals = -1, .is_asked_for = 1};
+        struct column column = {.name = query->names[i], .decimals = -1};
         if (table_add_column(&query->head, column, error))
             return -1;
     }
