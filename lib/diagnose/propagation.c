@@ -75,6 +75,17 @@ static int32_t last_to_arrive(const struct job *job, const struct job_instance *
     return arrival_last(job, instance);
 }
 
+/* Whether another member arrived at the same time as the last one, so that none of them was last. */
+static int is_tied(const struct job *job, const struct job_instance *instance, int32_t last)
+{
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        if (at != last && arrival_stay_ns(job, at) == arrival_stay_ns(job, last))
+            return 1;
+    }
+    return 0;
+}
+
 /* The other rank of a send or receive; -1: none. */
 static int32_t peer_of(const struct job *job, const struct job_operation *operation)
 {
@@ -229,7 +240,7 @@ static int meet(struct delays *delays, int32_t number)
         if (members[i] != last && wait_for(delays, members[i], last))
             return -1;
     }
-    if (last >= 0 && !arrival_is_tied(job, instance, last))
+    if (last >= 0 && !is_tied(job, instance, last))
         delays->items[job->operations[last].rank].times_last++;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *operation = &job->operations[members[i]];

@@ -60,16 +60,6 @@ int32_t arrival_last(const struct job *job, const struct job_instance *instance)
     return last;
 }
 
-int arrival_is_tied(const struct job *job, const struct job_instance *instance, int32_t last)
-{
-    for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job_member_at(job, instance, i);
-        if (at != last && arrival_stay_ns(job, at) == arrival_stay_ns(job, last))
-            return 1;
-    }
-    return 0;
-}
-
 /* The shortest initial sync, which is that of the last to arrive. Everything beyond it is waiting. */
 static int64_t shortest_sync(const struct job *job, const struct job_instance *instance)
 {

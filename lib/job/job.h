@@ -789,9 +789,6 @@ int64_t arrival_margin_ns(const struct job *job, int32_t operation, int64_t most
  */
 int32_t arrival_last(const struct job *job, const struct job_instance *instance);
 
-/* Whether another member arrived at the same time as `last`, which arrival_last found: none was last then. */
-int arrival_is_tied(const struct job *job, const struct job_instance *instance, int32_t last);
-
 /*
  * Finds who arrived when at the first operation on each communicator whose creation is not logged. Creates
  * one start per rank, with an empty `told`. Waits are known if all ranks began with the same operation and
