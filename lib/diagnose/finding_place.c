@@ -246,13 +246,14 @@ static int lasts(const struct finding *finding, const struct job *job)
 }
 
 /*
- * Whether to drain the host: for a fault of hardware that is certain, on one host, and has not ended.
+ * Whether to drain the host: for a fault of hardware that is certain, on one host, and has not ended. A stall
+ * that happened once is over.
  */
 static int is_to_drain(const struct finding *finding, const struct job *job)
 {
     int is_hardware = finding->kind == FINDING_COMPUTE || finding->kind == FINDING_NETWORK;
     return is_hardware && finding->confidence == CONFIDENCE_HIGH && !finding->candidate_count &&
-           !finding->link[0] && lasts(finding, job) &&
+           !finding->link[0] && !finding->pause_ns && lasts(finding, job) &&
            (finding->rank_count < 2 || finding_host(finding, job));
 }
 
@@ -279,7 +280,7 @@ static const char *part_to_look_at(const struct finding *finding, int several)
 {
     static const char *const parts[FINDING_KINDS][2] = {
         [FINDING_COMPUTE] = {"GPU", "GPUs"},
-        [FINDING_HOST] = {"CPU load", "CPU load"},
+        [FINDING_HOST] = {"CPU load and data loading", "CPU load and data loading"},
         [FINDING_LATE] = {"GPU and CPU load", "GPUs and CPU load"},
         [FINDING_NETWORK] = {"network card and switch port", "network cards and switch ports"},
         [FINDING_MISSING] = {"stack", "stacks"},
@@ -287,6 +288,10 @@ static const char *part_to_look_at(const struct finding *finding, int several)
         [FINDING_ENDED_EARLY] = {"log", "logs"},
         [FINDING_ERROR] = {"log", "logs"},
     };
+    if (finding->notice_ns)
+        return "CPU load";
+    if (finding->is_unrecorded && finding->kind == FINDING_MISSING)
+        return "log and stack";
     return parts[finding->never_ended ? FINDING_COMPUTE : finding->kind][several];
 }
 

@@ -143,8 +143,12 @@ static void what_to_do_first(void **state)
     finding = (struct finding){
         .kind = FINDING_NETWORK, .confidence = CONFIDENCE_HIGH, .rank = 3, .last_step = 9, .nic = "mlx5_0"};
     check(&place, &finding, finding_append_action, "drain host b and test its network card mlx5_0");
+    finding.pause_ns = 1;
+    check(&place, &finding, finding_append_action,
+          "look at the network card and switch port of rank 3 (b, GPU 1)");
     finding.kind = FINDING_HOST;
-    check(&place, &finding, finding_append_action, "look at the CPU load of rank 3 (b, GPU 1)");
+    check(&place, &finding, finding_append_action,
+          "look at the CPU load and data loading of rank 3 (b, GPU 1)");
     finding =
         (struct finding){.kind = FINDING_MISSING, .confidence = CONFIDENCE_HIGH, .rank = 3, .stops_job = 1};
     check(&place, &finding, finding_append_action, "look at the stack of rank 3 (b, GPU 1)");
