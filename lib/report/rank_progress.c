@@ -108,7 +108,7 @@ static struct group describe(const struct groups *groups, const struct findings 
     rank_progress_measure(&group.progress, groups->job, rank, groups->step);
     int32_t operation = operation_of(&group.progress), instance = instance_of(groups->job, &group.progress);
     if (operation >= 0)
-        group.function = groups->job->operations[operation].function;
+        group.function = (int32_t)groups->job->operations[operation].function;
     if (instance >= 0)
         group.sequence = groups->job->instances[instance].sequence;
     for (size_t i = 0; i < findings->count; i++) {
