@@ -7,7 +7,6 @@
 #include "job/job.h"
 #include "model/model.h"
 #include "report/internal.h"
-#include "report/rank_progress.h"
 #include "report/report.h"
 #include "report/verdicts.h"
 

@@ -2,7 +2,6 @@
  * How far each rank of a stopped job came, and which operations never finished. Ranks that are alike are told
  * together: 512 ranks of a 3D job take a few lines.
  */
-#include "report/rank_progress.h"
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
@@ -15,6 +14,14 @@
 /* Most lines of operations, and of ranks. The rest is counted. */
 enum { OPERATIONS_SHOWN = 4, GROUPS_SHOWN = 12 };
 
+/* The operations of a rank in a step. */
+struct rank_progress {
+    int64_t called;
+    int64_t finished;
+    int32_t waits_in; /* the first operation that never finished; -1: none */
+    int32_t last;     /* the last operation that it called, in this step or before; -1: none */
+};
+
 static void count_reported(struct rank_progress *progress, const struct job *job, int32_t rank)
 {
     for (size_t i = 0; i < job->progress_count; i++) {
@@ -26,7 +33,11 @@ static void count_reported(struct rank_progress *progress, const struct job *job
     }
 }
 
-void rank_progress_measure(struct rank_progress *progress, const struct job *job, int32_t rank, int32_t step)
+/*
+ * Counts the operations of a rank in a step of the job; `step` -1: in all. Where the rank left no operations,
+ * the counts are those that it reports itself (struct job_progress), without `waits_in` and `last`.
+ */
+static void measure(struct rank_progress *progress, const struct job *job, int32_t rank, int32_t step)
 {
     struct job_range range = {job->ranks[rank].first, 0};
     range.end = range.first + job->ranks[rank].count;
@@ -105,7 +116,7 @@ static int stops(const struct finding *finding)
 static struct group describe(const struct groups *groups, const struct findings *findings, int32_t rank)
 {
     struct group group = {.function = -1, .sequence = -1, .is_one = 1};
-    rank_progress_measure(&group.progress, groups->job, rank, groups->step);
+    measure(&group.progress, groups->job, rank, groups->step);
     int32_t operation = operation_of(&group.progress), instance = instance_of(groups->job, &group.progress);
     if (operation >= 0)
         group.function = (int32_t)groups->job->operations[operation].function;
