@@ -216,6 +216,12 @@ static int append_state(const struct groups *groups, const struct group *group, 
            buffer_append_text(text, " on several communicators");
 }
 
+/* Appends "run 2: " if there are several runs. */
+static int append_run(const struct job *job, int names_run, struct buffer *text)
+{
+    return names_run ? buffer_printf(text, "run %lld: ", (long long)job->run_id) : 0;
+}
+
 /* The ranks come last, because there may be many. */
 static int append_group(const struct groups *groups, const struct group *group, struct buffer *text)
 {
@@ -235,7 +241,7 @@ static int append_group(const struct groups *groups, const struct group *group, 
 static int append_groups(const struct groups *groups, int names_run, struct buffer *text)
 {
     size_t rest = 0;
-    int failed = (names_run && buffer_printf(text, "run %lld: ", (long long)groups->job->run_id)) ||
+    int failed = append_run(groups->job, names_run, text) ||
                  buffer_append_text(text, "operations of each rank") ||
                  (groups->step >= 0 &&
                   buffer_printf(text, " in step %d", (int)job_run_step(groups->job, groups->step))) ||
@@ -287,7 +293,7 @@ static int append_state_of(const struct job *job, const int32_t *ranks, size_t c
  * it". `finding`: the one that names the operation; NULL: none.
  */
 static int append_unfinished(const struct job *job, int32_t number, const struct finding *finding,
-                             struct buffer *text)
+                             int names_run, struct buffer *text)
 {
     const struct job_instance *instance = &job->instances[number];
     struct buffer line = BUFFER_INIT;
@@ -297,7 +303,8 @@ static int append_unfinished(const struct job *job, int32_t number, const struct
                  append_state_of(job, in.waiting, in.waiting_count, " waits in it", " wait in it", &line) ||
                  append_state_of(job, in.accused, in.accused_count, " did not finish it",
                                  " did not finish it", &line) ||
-                 append_absent(job, instance, &line) || buffer_append_text(text, "never finished: ") ||
+                 append_absent(job, instance, &line) || append_run(job, names_run, text) ||
+                 buffer_append_text(text, "never finished: ") ||
                  escape_terminal(text, line.data, line.length) || buffer_append_byte(text, '\n');
     unfinished_release(&in);
     buffer_release(&line);
@@ -306,7 +313,7 @@ static int append_unfinished(const struct job *job, int32_t number, const struct
 
 /* The operations that findings say never finished, each once. */
 static int append_operations(const struct judgement *judgement, const struct findings *findings,
-                             struct buffer *text)
+                             int names_run, struct buffer *text)
 {
     const struct job *job = judgement->job;
     int32_t shown[OPERATIONS_SHOWN + 1];
@@ -314,7 +321,7 @@ static int append_operations(const struct judgement *judgement, const struct fin
     int failed = 0;
     if (judgement->unexplained_hang.is_known) {
         shown[count++] = judgement->unexplained_hang.instance;
-        failed = append_unfinished(job, shown[0], NULL, text);
+        failed = append_unfinished(job, shown[0], NULL, names_run, text);
     }
     for (size_t i = 0; !failed && i < findings->count && count < OPERATIONS_SHOWN; i++) {
         const struct finding *finding = &findings->items[i];
@@ -324,7 +331,7 @@ static int append_operations(const struct judgement *judgement, const struct fin
         if (!is_new)
             continue;
         shown[count++] = finding->instance;
-        failed = append_unfinished(job, finding->instance, finding, text);
+        failed = append_unfinished(job, finding->instance, finding, names_run, text);
     }
     return failed;
 }
@@ -336,7 +343,8 @@ int progress_append_text(const struct judgement *judgement, const struct finding
     if (!has_stopped(judgement, findings) || judgement->job != judgement->told)
         return 0;
     int failed = groups_init(&groups, judgement, findings) || buffer_append_byte(text, '\n') ||
-                 append_operations(judgement, findings, text) || append_groups(&groups, names_run, text);
+                 append_operations(judgement, findings, names_run, text) ||
+                 append_groups(&groups, names_run, text);
     groups_release(&groups);
     return failed ? -1 : 0;
 }
