@@ -17,30 +17,38 @@ static int are_same(const char *one, const char *other)
     return one && other ? strcmp(one, other) == 0 : one == other;
 }
 
+/* Whether two ranks with known device numbers are on one host; of unknown hosts, they may be. */
+static int are_neighbours(const struct roster_facts *one, const struct roster_facts *other)
+{
+    return other->gpu != COUNT_UNKNOWN && are_same(other->host, one->host);
+}
+
 /*
  * Whether the recorded device number is that of the host. It is the number in the process: where a launcher
- * lets each process see only its own GPU, all ranks of a host have the same one, usually 0.
+ * lets each process see only its own GPU, all ranks of a host have the same one, usually 0. The ranks of a
+ * host are near each other, so the nearest are looked at first.
  */
-static int is_number_of_host(const struct job *job, const struct roster_facts *facts)
+static int is_number_of_host(const struct job *job, int32_t rank)
 {
-    size_t others = 0;
+    const struct roster_facts *facts = &job->ranks[rank].facts;
+    int32_t count = (int32_t)job->rank_count, others = 0;
     if (facts->gpu == COUNT_UNKNOWN)
         return 0;
-    for (size_t i = 0; i < job->rank_count; i++) {
-        const struct roster_facts *other = &job->ranks[i].facts;
-        if (other == facts || other->gpu == COUNT_UNKNOWN || !are_same(other->host, facts->host))
-            continue;
-        if (other->gpu != facts->gpu)
-            return 1;
-        others++;
-    }
+    for (int32_t distance = 1; distance < count; distance++)
+        for (int32_t other = rank - distance; other <= rank + distance; other += 2 * distance) {
+            if (other < 0 || other >= count || !are_neighbours(facts, &job->ranks[other].facts))
+                continue;
+            if (job->ranks[other].facts.gpu != facts->gpu)
+                return 1;
+            others++;
+        }
     return !others;
 }
 
 int rank_append_gpu(const struct job *job, int32_t rank, struct buffer *text)
 {
     const struct roster_facts *facts = &job->ranks[rank].facts;
-    if (is_number_of_host(job, facts))
+    if (is_number_of_host(job, rank))
         return buffer_printf(text, "%lld", (long long)facts->gpu);
     return facts->gpu_bus_id && buffer_append_text(text, facts->gpu_bus_id) ? -1 : 0;
 }
@@ -187,7 +195,7 @@ static int append_hosts(const struct job *job, struct rank_span ranks, struct bu
 static int has_place(const struct job *job, int32_t rank)
 {
     const struct roster_facts *facts = &job->ranks[rank].facts;
-    return host_to_name(&job->ranks[rank]) || facts->gpu_bus_id || is_number_of_host(job, facts);
+    return host_to_name(&job->ranks[rank]) || facts->gpu_bus_id || is_number_of_host(job, rank);
 }
 
 int finding_name_accused(const struct finding *finding, const struct job *job, struct buffer *text)
