@@ -270,6 +270,12 @@ int text_json_integer(struct buffer *json, const char *name, int64_t value);
 enum { REAL_TEXT_BYTES = 40 };
 void real_text(double value, char text[REAL_TEXT_BYTES]);
 
+/*
+ * Appends a word so that a shell reads it as it is: unchanged, in quotes, or, where escape_terminal would
+ * change it, as the output of printf. Returns -1 when out of memory.
+ */
+int text_shell_word(struct buffer *text, const char *word);
+
 /* A time with three significant digits for people: "1.20 ms", "3.41 s". Returns -1 when out of memory. */
 int text_time(struct buffer *text, int64_t time_ns);
 

@@ -175,6 +175,9 @@ struct finding_snapshot {
     char *run; /* owned, like all texts; NULL: none */
     char *kind;
     char *unit; /* "rank 3", "host node1" */
+    char *host; /* hosts and GPUs of the ranks at fault; NULL: not known */
+    char *gpu;
+    char *action; /* what to do first; NULL: unknown */
     char *phase;
     char *confidence;
     char *text; /* a sentence without its full stop */
