@@ -53,16 +53,16 @@ struct context {
     const struct command *commands; /* all commands, in the order of help */
     size_t command_count;
     const char *store_path;
-    int names_store;               /* --store was given */
-    int is_default_store;          /* neither --store nor $NCCLPROF_STORE was given */
-    struct store *store;           /* open as command_needs requires; otherwise NULL */
-    struct analysis_side *sides;   /* owned, for TAKES_SIDES; `store` is the store of the last */
+    int names_store;             /* --store was given */
+    int is_default_store;        /* neither --store nor $NCCLPROF_STORE was given */
+    struct store *store;         /* open as command_needs requires; otherwise NULL */
+    struct analysis_side *sides; /* owned, for TAKES_SIDES; `store` is the store of the last */
     size_t side_count;
-    int lacks_traces; /* part of the given traces could not be read */
-    int jobs;         /* number of threads */
-    int quiet;        /* -q: no progress line */
-    int colour;       /* standard output accepts ANSI colours */
-    int width;        /* width of the terminal on standard output; 0: no terminal */
+    int lacks_traces;   /* part of the given traces could not be read */
+    int jobs;           /* number of threads */
+    int quiet;          /* -q: no progress line */
+    int colour;         /* standard output accepts ANSI colours */
+    int width;          /* width of the terminal on standard output; 0: no terminal */
     struct error error; /* main prints it as a chain when the command returns EXIT_NOT_DONE or EXIT_USAGE */
 };
 
@@ -165,7 +165,7 @@ struct option {
     const char *(*choice)(size_t number); /* the words that it accepts, NULL after the last; NULL: any text */
     int is_unlisted;                      /* it has no effect; help omits it */
     int takes_operands; /* the operands after it, up to the next such option, belong to it */
-    int is_number;                        /* an integer from `least` to `most` */
+    int is_number;      /* an integer from `least` to `most` */
     int64_t least;
     int64_t most;
 };
@@ -187,7 +187,7 @@ struct arguments {
     const char **values; /* one per option, numbered as by option_at; owned array, borrowed texts */
     char **operands;     /* owned array with a final NULL; borrowed texts */
     size_t operand_count;
-    const struct option **owners; /* owned: per operand, the option that takes it; NULL: none */
+    const struct option **owners;    /* owned: per operand, the option that takes it; NULL: none */
     const struct renderer *renderer; /* the default renderer if --format was not given */
 };
 

@@ -22,7 +22,8 @@ enum { OPTION_BASELINE, OPTION_CANDIDATE, OPTION_FAIL_OVER, OPTION_NETWORK_NOISE
 #define NETWORK_NOISE "50"
 
 static const struct analysis_option options[] = {
-    {"baseline", 0, "A...", "repeats of the run to compare with; several runs show how much runs differ", NULL},
+    {"baseline", 0, "A...", "repeats of the run to compare with; several runs show how much runs differ",
+     NULL},
     {"candidate", 0, "B...", "repeats of the run to compare", NULL},
     {"fail-over", 0, "PERCENT",
      "exit with 3 if, beyond noise, steps, a phase, gap time or a finding cost over PERCENT more in B than "
@@ -45,7 +46,10 @@ static const struct column columns[] = {
      .type = CELL_TEXT,
      .description = "the phase, the function or the ranks that are compared"},
     {.name = "unit", .type = CELL_TEXT, .description = "unit of a, b and change: us, % or GB/s"},
-    {.name = "a", .type = CELL_REAL, .decimals = 1, .description = "in A: median of the baseline steps, mean over repeats"},
+    {.name = "a",
+     .type = CELL_REAL,
+     .decimals = 1,
+     .description = "in A: median of the baseline steps, mean over repeats"},
     {.name = "b", .type = CELL_REAL, .decimals = 1, .description = "in B"},
     {.name = "change",
      .type = CELL_REAL,
@@ -203,7 +207,8 @@ static double bandwidth_change(double percent)
     return percent > -100 ? 100 * (100 / (100 + percent) - 1) : (double)NAN;
 }
 
-/* The size of the change of a bandwidth when the transfer time changes by `percent` in the row's direction. */
+/* The size of the change of a bandwidth when the transfer time changes by `percent` in the row's direction.
+ */
 static double bandwidth_noise(const struct comparison *of, double percent)
 {
     return fabs(bandwidth_change(of->change > 0 ? percent : -percent));
@@ -333,9 +338,9 @@ static int choose_runs(struct measured_sides *sides, const struct analysis_side 
                add_run(sides, side->store, id, side->is_candidate, error);
     if (job_list(side->store, &ids, &count, error))
         return -1;
-    int failed = count ? 0
-                       : table_add_warning(table, error, "%s contains no operations",
-                                           side->is_candidate ? "B" : "A");
+    int failed =
+        count ? 0
+              : table_add_warning(table, error, "%s contains no operations", side->is_candidate ? "B" : "A");
     for (size_t i = 0; !failed && i < count; i++)
         failed = add_run(sides, side->store, ids[i], side->is_candidate, error);
     sides->has_stores[side->is_candidate] |= count > 1;
@@ -351,9 +356,9 @@ static int choose_first_and_last(struct measured_sides *sides, struct store *sto
     size_t count;
     if (job_list(store, &ids, &count, error))
         return -1;
-    int failed = count ? add_run(sides, store, ids[0], 0, error) ||
-                             add_run(sides, store, ids[count - 1], 1, error)
-                       : table_add_warning(table, error, "the store contains no operations");
+    int failed =
+        count ? add_run(sides, store, ids[0], 0, error) || add_run(sides, store, ids[count - 1], 1, error)
+              : table_add_warning(table, error, "the store contains no operations");
     free(ids);
     return failed;
 }
@@ -401,8 +406,7 @@ static int check_repeats(const struct measured_sides *sides, int side, struct er
 static int measure_sides(struct measured_sides *sides, const struct analysis_request *request,
                          struct table *table, struct error *error)
 {
-    int failed =
-        request->sides ? 0 : choose_first_and_last(sides, request->store, table, error);
+    int failed = request->sides ? 0 : choose_first_and_last(sides, request->store, table, error);
     for (size_t i = 0; !failed && request->sides && i < request->side_count; i++)
         failed = choose_runs(sides, &request->sides[i], table, error);
     if (failed || begin_runs(sides, error))

@@ -90,15 +90,15 @@ void side_level_add(struct side_level *side, const struct step_level *level)
 }
 
 struct level_noise levels_noise(const struct side_level *a, const struct side_level *b, double least,
-                                double part, double worth)
+                                double part, double freedom)
 {
-    double runs = (double)(a->runs + b->runs), repeats = runs - 2;
+    double runs = (double)(a->runs + b->runs), repeats = runs - 2, assumed = freedom / (1 + repeats);
     double within = (a->errors + b->errors) / runs;
     double spread = part * part * (a->spreads + b->spreads) / runs;
-    double between = fmax(least * least, spread), repeated = (a->squares + b->squares) / worth;
-    double of_run = (within + between + repeated) * worth / (worth + repeats);
+    double between = fmax(least * least, spread), repeated = (a->squares + b->squares) / assumed;
+    double of_run = (within + between + repeated) * assumed / (assumed + repeats);
     return (struct level_noise){.error = sqrt(of_run * (1 / (double)a->runs + 1 / (double)b->runs)),
-                                .freedom = worth + repeats,
+                                .freedom = assumed + repeats,
                                 .is_of_steps = within > between && within > repeated,
                                 .is_of_spread = spread > least * least && between >= fmax(within, repeated),
                                 .is_of_repeats = repeated >= within && repeated > between};

@@ -52,18 +52,22 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
                            "a run has fewer baseline steps after the warm-up"},
     [COMPARE_CHANCE] =
         {"chance", 0, FIGURES, 0.05, "of the comparisons of equal runs",
-         "the usual level of a test; 60 % of it for step time, 15 % for gap times, 10 % each for transfers and "
-         "links, and 5 % left to findings; phases and shares, which are compared only where steps differ, have "
+         "the usual level of a test; 60 % of it for step time, 15 % for gap times, 10 % each for transfers "
+         "and "
+         "links, and 5 % left to findings; phases and shares, which are compared only where steps differ, "
+         "have "
          "a budget of their own",
-         "the share of comparisons in which noise alone makes a difference of this size in any row (Student's t, "
+         "the share of comparisons in which noise alone makes a difference of this size in any row "
+         "(Student's t, "
          "Holm's correction); decides where the largest part of the noise is the error of the levels of the "
          "runs, by medians of batches of steps"},
     [COMPARE_SPREAD] =
-        {"spread", 0, FIGURES, 0.5, "of the spread of the steps",
+        {"spread", 0, STEPS | PHASES | TRANSFERS | EDGES, 0.9, "of the spread of the steps",
          "recorded clean runs of one job: the levels of runs differ by 0.2 to 0.9 times the spread of their "
          "steps",
-         "runs of one job differ by a standard deviation of this size, as far as there are no repeats to show "
-         "it"},
+         "runs of one job are assumed to differ by a standard deviation of this size; repeats take the place "
+         "of "
+         "the assumption"},
     [COMPARE_RUNS] = {"runs", 0, STEPS | PHASES | (OWNS & ~RANKS), 0.01, "of the mean of A and B",
                       "steps of recorded clean runs of one job with calm steps differ by 0.5 to 2 %",
                       "the same, however little the steps of a run differ"},
@@ -73,11 +77,12 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
     [COMPARE_RUNS_OWN] = {"runs-own", 0, OWNS, 0.003, "of a baseline step",
                           "gap times of recorded clean runs differ by 0.1 to 0.6 % of a step",
                           "the same for gap times, if this is more than by rule runs"},
-    [COMPARE_REPEATS] =
-        {"repeats", 0, FIGURES, 8, "degrees of freedom of what is assumed without repeats",
-         "a single run needs an interval that holds if runs differ by half as much again; five repeats of each "
-         "side count as much as what is assumed",
-         "decides where repeats differ by more than is assumed without them"},
+    [COMPARE_REPEATS] = {"repeats", 0, FIGURES, 12, "degrees of freedom of what is assumed without repeats",
+                         "with it, 5 % longer steps are found in four of five pairs of single runs that "
+                         "differ by 1 %; divided "
+                         "by 1 + n for n repeats, it never makes an interval wider than fewer repeats do",
+                         "decides where the n runs beyond the first of each side differ by more than is "
+                         "assumed without them"},
     [COMPARE_NETWORK] =
         {"network", 0, TRANSFERS | EDGES, 0.5, "of the mean of A and B",
          "recorded clean runs of one job over sockets: transfers took from 612 to 865 us; "

@@ -201,13 +201,15 @@ static int measure(const struct comparisons *all, struct comparison *of)
             const struct measured_run *run = &all->sides[side].runs[i];
             const struct step_series *series = measured_find(run, (enum series_kind)of->kind, of->key);
             struct step_level level;
-            if (!series || !series->count)
+            if (!series)
+                continue;
+            of->series[side] = of->series[side] ? of->series[side] : series;
+            of->is_over_network |= series->is_over_network;
+            if (!series->count)
                 continue;
             if (level_measure(&level, series->values, series->count))
                 return -1;
             side_level_add(&of->levels[side], &level);
-            of->series[side] = of->series[side] ? of->series[side] : series;
-            of->is_over_network |= series->is_over_network;
         }
         of->values[side] = value_of(all, of, side);
     }
@@ -337,8 +339,8 @@ static void measure_noise(struct comparison *of, double step)
 {
     enum compare_rule least_rule = COMPARE_CHANCE;
     double least = least_between_runs(of, step, &least_rule);
-    of->error = levels_noise(&of->levels[0], &of->levels[1], least, compare_limit(COMPARE_SPREAD),
-                             compare_limit(COMPARE_REPEATS));
+    double spread = compare_asks(COMPARE_SPREAD, of->kind) ? compare_limit(COMPARE_SPREAD) : 0;
+    of->error = levels_noise(&of->levels[0], &of->levels[1], least, spread, compare_limit(COMPARE_REPEATS));
     of->noise_rule = of->error.is_of_steps     ? COMPARE_CHANCE
                      : of->error.is_of_repeats ? COMPARE_REPEATS
                      : of->error.is_of_spread  ? COMPARE_SPREAD
@@ -480,5 +482,6 @@ enum comparison_answer comparisons_answer(const struct comparisons *all, double 
             return ANSWER_SLOWER;
     if (!steps || steps->verdict == COMPARED_NOT)
         return ANSWER_UNDECIDED;
-    return comparison_percent(steps, steps->change + steps->reach) <= percent ? ANSWER_FINE : ANSWER_UNDECIDED;
+    return comparison_percent(steps, steps->change + steps->reach) <= percent ? ANSWER_FINE
+                                                                              : ANSWER_UNDECIDED;
 }

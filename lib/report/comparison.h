@@ -43,8 +43,8 @@ void side_level_add(struct side_level *side, const struct step_level *level);
 
 /* The noise of the difference between the levels of two sides. */
 struct level_noise {
-    double error;   /* standard error of the difference */
-    double freedom; /* its degrees of freedom */
+    double error;      /* standard error of the difference */
+    double freedom;    /* its degrees of freedom */
     int is_of_steps;   /* the largest part of it: the error of the runs' own levels */
     int is_of_spread;  /* or what the spread of the steps lets runs differ by */
     int is_of_repeats; /* or by how much the repeats differ. None of the three: `least` */
@@ -52,14 +52,16 @@ struct level_noise {
 
 /*
  * How much runs differ from each other shows in repeats only. Without repeats their standard deviation is
- * assumed: `part` of the spread of the steps (all sides pooled), at least `least`. With repeats, the assumed
- * variance counts as if it came from `worth` degrees of freedom, and is averaged with that of the repeats
- * (moderated t-statistic: Smyth, 2004). Symmetric in both sides.
+ * assumed: `part` of the spread of the steps (all runs pooled), at least `least`. This assumption counts as
+ * if it were measured with `freedom` degrees of freedom. It is averaged with what n repeats beyond the first
+ * run of each side show (moderated t-statistic: Smyth, 2004), with a weight that falls as 1 / (1 + n).
+ * Symmetric in both sides.
  */
 struct level_noise levels_noise(const struct side_level *a, const struct side_level *b, double least,
-                                double part, double worth);
+                                double part, double freedom);
 
-/* The difference that noise alone exceeds with probability `part`, and the probability of a difference. */
+/* noise_limit: the difference that noise alone exceeds with probability `part`. noise_chance: the probability
+   that noise exceeds `difference`. */
 double noise_limit(const struct level_noise *noise, double part);
 double noise_chance(const struct level_noise *noise, double difference);
 
@@ -102,7 +104,7 @@ struct step_series {
     size_t count;
     double itself;             /* for a rank: gap time without subtracting its peers'; median, us */
     double transfers_per_step; /* for a transfer: number per rank and step; else 1 */
-    double gbs_us;  /* for a transfer: bus bandwidth in GB/s times transfer time in us; 0: not known */
+    double gbs_us;       /* for a transfer: bus bandwidth in GB/s times transfer time in us; 0: not known */
     int is_over_network; /* for a transfer or an edge: its data goes over the network */
     struct measured_place *places; /* owned: for a rank */
     size_t place_count;
@@ -249,16 +251,16 @@ struct comparison {
     struct side_level levels[2];
     double values[2]; /* of A and B, mean over the runs; NAN: none */
     double change; /* B minus A; for the gap time of a rank, beyond the change of its peers; NAN: not known */
-    double reach;  /* the true change is within `change` plus or minus this much; NAN if nothing is compared */
-    double noise;  /* a smaller change does not count; NAN if nothing is compared, INFINITY: none counts */
+    double reach; /* the true change is within `change` plus or minus this much; NAN if nothing is compared */
+    double noise; /* a smaller change does not count; NAN if nothing is compared, INFINITY: none counts */
     double detectable; /* a change of this size exceeds the noise in nine of ten comparisons */
     double whole;      /* 100 % for all of them; NAN: none */
     enum comparison_verdict verdict;
     enum compare_rule rule; /* the bar that applies, or the rule with the greatest noise */
     double chance;          /* probability that noise causes such a change; NAN: not known */
     struct level_noise error;
-    enum compare_rule noise_rule; /* which rule sets the greatest part of `error` */
-    int is_over_network;          /* the network takes part in the figure, in any run */
+    enum compare_rule noise_rule;           /* which rule sets the greatest part of `error` */
+    int is_over_network;                    /* the network takes part in the figure, in any run */
     const struct measured_finding *finding; /* any of its findings, also if `found` has none; NULL: none */
 };
 

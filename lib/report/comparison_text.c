@@ -87,7 +87,8 @@ static int append_edge(const struct comparison *of, struct buffer *text)
     return buffer_append_text(text, "Sends from ") || append_quoted(text, of->key) ||
            buffer_append_text(text, " waited ") || append_us(text, of->change) ||
            buffer_printf(text, " %s per step for the network", of->change > 0 ? "longer" : "less") ||
-           append_percent(text, comparison_percent(of, of->change)) || buffer_append_text(text, " than in A.\n");
+           append_percent(text, comparison_percent(of, of->change)) ||
+           buffer_append_text(text, " than in A.\n");
 }
 
 /* The position whose gap time changed most in the direction of the whole change; NULL: none. */
@@ -146,8 +147,8 @@ static int append_all(const struct comparison *of, struct buffer *text)
     return buffer_append_text(text, "All ranks spend ") || append_us(text, of->change) ||
            buffer_printf(text, " %s per step between operations", of->change > 0 ? "more" : "less") ||
            (of->tag && (buffer_append_text(text, " in phase ") || append_quoted(text, of->tag))) ||
-           buffer_append_text(text, " than in A") || append_percent(text, comparison_percent(of, of->change)) ||
-           buffer_append_text(text, ".\n");
+           buffer_append_text(text, " than in A") ||
+           append_percent(text, comparison_percent(of, of->change)) || buffer_append_text(text, ".\n");
 }
 
 static int append_finding(const struct comparison *of, struct buffer *text)
@@ -256,9 +257,9 @@ static int append_own(const struct comparisons *all, struct buffer *text)
     const struct comparison *own = own_of_all(all);
     if (!own || own->verdict != COMPARED_WITHIN || isnan(own->whole))
         return buffer_append_byte(text, '\n');
-    return buffer_printf(text,
-                         " Time between operations changed by %.2g %% of a step (detection limit %.2g %%).\n",
-                         fabs(comparison_percent(own, own->change)), comparison_percent(own, own->detectable));
+    return buffer_printf(
+        text, " Time between operations changed by %.2g %% of a step (detection limit %.2g %%).\n",
+        fabs(comparison_percent(own, own->change)), comparison_percent(own, own->detectable));
 }
 
 /* Appends the result for step time if it does not differ. */
@@ -269,7 +270,7 @@ static int append_silence(const struct comparisons *all, size_t told, struct buf
         return append_untold(steps, text);
     if (steps->verdict == COMPARED_BEYOND)
         return 0;
-    return buffer_printf(text, "%s: step time changed by %+.2g %%", 
+    return buffer_printf(text, "%s: step time changed by %+.2g %%",
                          told ? "No difference in step time beyond noise" : "No difference beyond noise",
                          comparison_percent(steps, steps->change)) ||
            append_interval(steps, text) ||
@@ -298,9 +299,9 @@ static int append_side(const struct measured_side *side, const char *name, struc
         steps += side->runs[i].steps;
     }
     return (side->count > 1 && buffer_printf(text, ": %zu repeats", side->count)) ||
-           buffer_printf(text, ", %lld rank%s, %lld baseline step%s of %lld\n", (long long)side->runs[0].ranks,
-                         side->runs[0].ranks == 1 ? "" : "s", (long long)usual, usual == 1 ? "" : "s",
-                         (long long)steps);
+           buffer_printf(text, ", %lld rank%s, %lld baseline step%s of %lld\n",
+                         (long long)side->runs[0].ranks, side->runs[0].ranks == 1 ? "" : "s",
+                         (long long)usual, usual == 1 ? "" : "s", (long long)steps);
 }
 
 int comparisons_append(const struct comparisons *all, struct buffer *text)
@@ -330,8 +331,8 @@ static int append_few(const struct comparisons *all, struct buffer *text)
     int a = fewest_steps(&all->sides[0]), b = fewest_steps(&all->sides[1]);
     if (a >= least && b >= least)
         return buffer_printf(text, "items present in fewer than %g steps of a run are not compared", least);
-    return buffer_printf(text, "A has %d baseline step%s, B has %d; at least %g are needed to estimate noise", a,
-                         a == 1 ? "" : "s", b, least);
+    return buffer_printf(text, "A has %d baseline step%s, B has %d; at least %g are needed to estimate noise",
+                         a, a == 1 ? "" : "s", b, least);
 }
 
 /* The most communicators whose data goes over the network in one of two runs only. */

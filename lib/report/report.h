@@ -32,7 +32,7 @@ struct analysis_option {
 /* Runs that an analysis compares with those of the other side. A side may have several of these. */
 struct analysis_side {
     struct store *store;
-    const char *run; /* name or number of the run; NULL: all runs of the store, which are repeats */
+    const char *run;  /* name or number of the run; NULL: all runs of the store, which are repeats */
     int is_candidate; /* belongs to side B; 0: to side A, the baseline */
 };
 
@@ -42,8 +42,8 @@ struct analysis_request {
     int colour;                  /* the text of the result is for a terminal with colours */
     const char *const *values; /* one per option, in the order of the option table: text, "1" for a flag that
                                   is given, NULL */
-    const struct analysis_side *sides; /* only for an analysis that compares: `store` is the store of the last.
-                                          NULL: compare the first and the last run of the store */
+    const struct analysis_side *sides; /* only for an analysis that compares: `store` is the store of the
+                                          last. NULL: compare the first and the last run of the store */
     size_t side_count;
 };
 
