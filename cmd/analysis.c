@@ -403,8 +403,9 @@ int sides_open(struct context *context, const struct arguments *arguments)
         status = access(operand, F_OK)       ? open_run(context, side, operand)
                  : store_is_stamped(operand) ? open_side(context, side, operand)
                                              : make_side(context, side, &arguments->operands[i]);
-        context->store = side->store;
     }
+    if (context->side_count)
+        context->store = context->sides[context->side_count - 1].store;
     return status;
 }
 

@@ -40,9 +40,9 @@ static double median_of_part(const double *values, size_t count, size_t number, 
     return median_of_reals(values + first, end - first, scratch);
 }
 
-static void measure_error(struct step_level *level, const double *values, size_t count, double *scratch)
+/* The standard deviation of the medians of the batches; 0 for fewer than two. */
+static double spread_of_batches(const double *values, size_t count, size_t batches, double *scratch)
 {
-    size_t batches = batches_of(count);
     double sum = 0, squares = 0;
     for (size_t i = 0; i < batches; i++)
         sum += median_of_part(values, count, i, batches, scratch);
@@ -50,19 +50,7 @@ static void measure_error(struct step_level *level, const double *values, size_t
         double apart = median_of_part(values, count, i, batches, scratch) - sum / (double)batches;
         squares += apart * apart;
     }
-    if (batches >= 2)
-        level->error = sqrt(squares / (double)(batches - 1) / (double)batches);
-}
-
-/* The median distance from the median, as the standard deviation of values that are spread normally. */
-static void measure_spread(struct step_level *level, const double *values, size_t count, double *scratch)
-{
-    for (size_t i = 0; i < count; i++)
-        scratch[i] = fabs(values[i] - level->median);
-    sort_reals(scratch, count);
-    if (count)
-        level->spread = SIGMA_OF_DISTANCE *
-                        (count % 2 ? scratch[count / 2] : (scratch[count / 2 - 1] + scratch[count / 2]) / 2);
+    return batches >= 2 ? sqrt(squares / (double)(batches - 1)) : 0;
 }
 
 int level_measure(struct step_level *level, const double *values, size_t count)
@@ -71,8 +59,10 @@ int level_measure(struct step_level *level, const double *values, size_t count)
     if (!scratch)
         return -1;
     *level = (struct step_level){.median = median_of_reals(values, count, scratch), .steps = count};
-    measure_error(level, values, count, scratch);
-    measure_spread(level, values, count, scratch);
+    size_t batches = batches_of(count), few = batches < FEW_BATCHES ? batches : FEW_BATCHES;
+    if (batches)
+        level->error = spread_of_batches(values, count, batches, scratch) / sqrt((double)batches);
+    level->spread = spread_of_batches(values, count, few, scratch);
     free(scratch);
     return 0;
 }

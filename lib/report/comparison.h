@@ -22,7 +22,7 @@ struct job;
 struct step_level {
     double median;
     double error;  /* standard error, as far as the steps show it; 0: fewer than two batches */
-    double spread; /* robust standard deviation of the steps */
+    double spread; /* standard deviation of the medians of the run's fifths */
     size_t steps;
 };
 
@@ -52,7 +52,7 @@ struct level_noise {
 
 /*
  * How much runs differ from each other shows in repeats only. Without repeats their standard deviation is
- * assumed: `part` of the spread of the steps (all runs pooled), at least `least`. This assumption counts as
+ * assumed: `part` times that of the fifths of a run (all runs pooled), at least `least`. This assumption counts as
  * if it were measured with `freedom` degrees of freedom. It is averaged with what n repeats beyond the first
  * run of each side show (moderated t-statistic: Smyth, 2004), with a weight that falls as 1 / (1 + n).
  * Symmetric in both sides.

@@ -230,7 +230,7 @@ static void few_steps(void **state)
     }
 }
 
-/* Own times of ranks that change by 100: the error of their level is 30 with a noise of 80. */
+/* Own times of ranks that change by 100: the error of their level is 25 with a noise of 80. */
 static void chance(void **state)
 {
     struct pair pair;
@@ -246,13 +246,13 @@ static void chance(void **state)
 }
 
 /*
- * Steps with a median distance of 25 from their median: runs are assumed to differ by 0.9 * 1.48 * 25, and
- * 2.46 (Student's t for 3 %, 12 degrees of freedom) times the square root of 2 times that is 116.
+ * Steps whose fifths have a standard deviation of 28, and their level an error of 13: 2.46 (Student's t for
+ * 3 %, 12 degrees of freedom) times the square root of 2 times the square root of 28 * 28 + 13 * 13 is 108.
  */
 static void spread(void **state)
 {
     struct pair pair;
-    begin(&pair, 1100, 25);
+    begin(&pair, 1100, 40);
     assert_decides(COMPARE_SPREAD, &pair, SERIES_STEP, "");
     begin(&pair, 1100, 1);
     assert_allows(COMPARE_SPREAD, &pair, SERIES_STEP, "");
