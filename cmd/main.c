@@ -132,8 +132,8 @@ static void help_command(const struct command *command, FILE *stream)
     fprintf(stream, "usage: ncclprof [--store FILE] %s [OPTIONS]%s%s\n", command->name,
             table->operands ? " " : "", table->operands ? table->operands : "");
     if (command->needs & TAKES_SIDES)
-        fprintf(stream, "       ncclprof [--store FILE] %s [OPTIONS] --%s %s\n                --%s %s\n", command->name,
-                table->options[0].name, table->options[0].argument, table->options[1].name,
+        fprintf(stream, "       ncclprof [--store FILE] %s [OPTIONS] --%s %s\n                --%s %s\n",
+                command->name, table->options[0].name, table->options[0].argument, table->options[1].name,
                 table->options[1].argument);
     fputc('\n', stream);
     put_wrapped(stream, command->summary, 0);

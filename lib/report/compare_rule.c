@@ -61,12 +61,14 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
          "(Student's t, "
          "Holm's correction); decides where the largest part of the noise is the error of the levels of the "
          "runs, by medians of batches of steps"},
-    [COMPARE_SPREAD] =
-        {"spread", 0, STEPS | PHASES | TRANSFERS | EDGES, 1, "times the spread of the fifths of a run",
-         "what makes one part of a run slower than another can make a whole run slower; recorded clean runs of "
-         "one job differ by 0.2 to 1 times the spread of their fifths",
-         "runs of one job are assumed to differ by a standard deviation of this size; repeats take the place of "
-         "the assumption"},
+    [COMPARE_SPREAD] = {"spread", 0, STEPS | PHASES | TRANSFERS | EDGES, 1,
+                        "times the spread of the fifths of a run",
+                        "what makes one part of a run slower than another can make a whole run slower; "
+                        "recorded clean runs of "
+                        "one job differ by 0.2 to 1 times the spread of their fifths",
+                        "runs of one job are assumed to differ by a standard deviation of this size; repeats "
+                        "take the place of "
+                        "the assumption"},
     [COMPARE_RUNS] = {"runs", 0, STEPS | PHASES | (OWNS & ~RANKS), 0.01, "of the mean of A and B",
                       "steps of recorded clean runs of one job with calm steps differ by 0.5 to 2 %",
                       "the same, however little the steps of a run differ"},

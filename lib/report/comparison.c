@@ -324,13 +324,18 @@ static double middle_of(const struct comparison *of)
 /* The least standard deviation of a figure between runs that is assumed, and the rule that says so. */
 static double least_between_runs(const struct comparison *of, double step, enum compare_rule *rule)
 {
-    double level = of->kind == SERIES_RANK ? 0 : middle_of(of), least = 0;
-    for (enum compare_rule from = COMPARE_RUNS; from <= COMPARE_RUNS_OWN; from++) {
-        double of_rule = compare_limit(from) * (from == COMPARE_RUNS_OWN ? step : level);
-        if (!compare_asks(from, of->kind) || !(of_rule > least))
+    const struct {
+        enum compare_rule rule;
+        double whole;
+    } rules[] = {
+        {COMPARE_RUNS, middle_of(of)}, {COMPARE_RUNS_TRANSFER, middle_of(of)}, {COMPARE_RUNS_OWN, step}};
+    double least = 0;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        double of_rule = compare_limit(rules[i].rule) * rules[i].whole;
+        if (!compare_asks(rules[i].rule, of->kind) || !(of_rule > least))
             continue;
         least = of_rule;
-        *rule = from;
+        *rule = rules[i].rule;
     }
     return least;
 }

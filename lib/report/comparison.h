@@ -52,10 +52,10 @@ struct level_noise {
 
 /*
  * How much runs differ from each other shows in repeats only. Without repeats their standard deviation is
- * assumed: `part` times that of the fifths of a run (all runs pooled), at least `least`. This assumption counts as
- * if it were measured with `freedom` degrees of freedom. It is averaged with what n repeats beyond the first
- * run of each side show (moderated t-statistic: Smyth, 2004), with a weight that falls as 1 / (1 + n).
- * Symmetric in both sides.
+ * assumed: `part` times that of the fifths of a run (all runs pooled), at least `least`. This assumption
+ * counts as if it were measured with `freedom` degrees of freedom. It is averaged with what n repeats beyond
+ * the first run of each side show (moderated t-statistic: Smyth, 2004), with a weight that falls as 1 / (1 +
+ * n). Symmetric in both sides.
  */
 struct level_noise levels_noise(const struct side_level *a, const struct side_level *b, double least,
                                 double part, double freedom);

@@ -45,7 +45,8 @@ static void a_long_step_is_shrugged_off(void **state)
     assert_float_equal(level.error, before.error, 0.51);
 }
 
-/* Twenty-five steps: the medians of the fifths are 1, 3, 5, 7 and 19, with a mean of 7 and a variance of 50. */
+/* Twenty-five steps: the medians of the fifths are 1, 3, 5, 7 and 19, with a mean of 7 and a variance of 50.
+ */
 static void spread_is_that_of_fifths(void **state)
 {
     static const double medians[] = {1, 3, 5, 7, 19};
