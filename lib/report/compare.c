@@ -40,8 +40,8 @@ static const struct analysis_option options[] = {
 static const struct column columns[] = {
     {.name = "what",
      .type = CELL_TEXT,
-     .description =
-         "step, communication, waiting, phase, transfer, bandwidth, edge, own, own_phase or finding"},
+     .description = "step, communication, waiting, overlap, phase, transfer, bandwidth, edge, own, own_phase "
+                    "or finding"},
     {.name = "key",
      .type = CELL_TEXT,
      .description = "the phase, the function or the ranks that are compared"},
@@ -135,7 +135,7 @@ static void set_number(struct table *table, size_t column, int64_t value)
 
 static const char *unit_of(int kind)
 {
-    return kind == SERIES_COMMUNICATION || kind == SERIES_WAITING ? "%" : "us";
+    return kind >= SERIES_COMMUNICATION && kind <= SERIES_OVERLAP ? "%" : "us";
 }
 
 static void set_who(const struct comparison *of, struct table *table)

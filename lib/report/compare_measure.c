@@ -326,6 +326,32 @@ static int add_steps(struct measured_run *run, const struct job *job, const stru
     return failed ? -1 : 0;
 }
 
+/*
+ * Adds the overlap of computation and communication, which is known where recorders know when GPUs computed.
+ * Of operations that run at the same time each counts.
+ */
+static int add_overlap(struct measured_run *run, const struct job *job, const struct usual *usual)
+{
+    double *ran_ns = array_new(usual->count + 1, sizeof *ran_ns);
+    double *computed_ns = array_new(usual->count + 1, sizeof *computed_ns);
+    struct step_series *series =
+        ran_ns && computed_ns ? measured_add(run, SERIES_OVERLAP, "", usual->count) : NULL;
+    for (size_t i = 0; series && i < job->operation_count; i++) {
+        const struct job_operation *of = &job->operations[i];
+        int32_t place = of->step < 0 || of->step >= job->step_count ? -1 : usual->places[of->step];
+        if (place < 0 || of->start_ns == TIME_UNKNOWN || of->end_ns == TIME_UNKNOWN)
+            continue;
+        ran_ns[place] += (double)(of->end_ns - of->start_ns);
+        computed_ns[place] += job->gpu_overlap_ns ? (double)job->gpu_overlap_ns[i] : 0;
+    }
+    for (size_t i = 0; series && i < usual->count; i++)
+        if (ran_ns[i] > 0)
+            series_add(series, 100 * fmin(1, computed_ns[i] / ran_ns[i]));
+    free(ran_ns);
+    free(computed_ns);
+    return series ? 0 : -1;
+}
+
 /* Adds the phases. Operations without tag are what is left over, and no phase. */
 static int add_phases(struct measured_run *run, const struct job *job, const struct usual *usual)
 {
@@ -402,9 +428,11 @@ static int measure_all(struct measured_run *run, const struct job *job, const st
     run->usual = (int32_t)usual->count;
     run->measured_by_calls = baseline->steps_are_measured_by_calls;
     int failed = name_run(run, job) || add_findings(run, job, findings) ||
-                 add_steps(run, job, baseline, usual) || add_phases(run, job, usual) ||
-                 measure_transfers(run, job, usual, is_over) || measure_edges(run, job, usual) ||
-                 measure_ranks(run, job, baseline, usual) || shape_measure(run, job, usual);
+                 add_steps(run, job, baseline, usual) ||
+                 ((job->gpu_busy_ns || job->gpu_overlap_ns) && add_overlap(run, job, usual)) ||
+                 add_phases(run, job, usual) || measure_transfers(run, job, usual, is_over) ||
+                 measure_edges(run, job, usual) || measure_ranks(run, job, baseline, usual) ||
+                 shape_measure(run, job, usual);
     free(is_over);
     measured_sort(run);
     return failed ? -1 : 0;

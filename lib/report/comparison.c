@@ -361,7 +361,7 @@ static void judge(struct comparison *of, const struct comparisons *all, const st
                   double level, double network)
 {
     double step = steps ? middle_of(steps) : (double)NAN, once = of->series[0]->transfers_per_step;
-    int is_share = of->kind == SERIES_COMMUNICATION || of->kind == SERIES_WAITING;
+    int is_share = of->kind >= SERIES_COMMUNICATION && of->kind <= SERIES_OVERLAP;
     double whole = is_share ? 100 : step / (once > 1 ? once : 1);
     consider(of, of->noise_rule, noise_limit(&of->error, level));
     if (of->is_over_network && !comparisons_have_repeats(all))

@@ -77,6 +77,7 @@ enum series_kind {
     SERIES_STEP = 0,      /* step time, us */
     SERIES_COMMUNICATION, /* share of a step with an operation running, % */
     SERIES_WAITING,       /* share of a step in which ranks waited for others, % */
+    SERIES_OVERLAP,       /* share of the operations' time in a step in which their GPUs computed, % */
     SERIES_PHASE,         /* time of a phase in a step, us */
     SERIES_TRANSFER,      /* transfer time for one function, size and number of ranks: median in a step, us */
     SERIES_EDGE,          /* time that a sender waited for the network on one edge, us per step */

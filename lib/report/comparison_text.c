@@ -15,9 +15,9 @@ enum { MOST_TOLD = 5 };
 
 const char *comparison_name(int kind)
 {
-    static const char *const names[COMPARED_KINDS] = {"step",     "communication", "waiting", "phase",
-                                                      "transfer", "edge",          "own",     "own_phase",
-                                                      "own",      "finding"};
+    static const char *const names[COMPARED_KINDS] = {"step",      "communication", "waiting", "overlap",
+                                                      "phase",     "transfer",      "edge",    "own",
+                                                      "own_phase", "own",           "finding"};
     return names[kind];
 }
 
@@ -63,6 +63,12 @@ static int append_share(const struct comparison *of, const char *what, struct bu
 {
     return buffer_printf(text, "%s %.*f %% of the time (%.*f %% in A).\n", what, of->values[1] < 9.95,
                          of->values[1], of->values[0] < 9.95, of->values[0]);
+}
+
+static int append_overlap(const struct comparison *of, struct buffer *text)
+{
+    return buffer_printf(text, "GPUs computed in %.*f %% of the communication time (%.*f %% in A).\n",
+                         of->values[1] < 9.95, of->values[1], of->values[0] < 9.95, of->values[0]);
 }
 
 static int append_phase(const struct comparison *of, struct buffer *text)
@@ -177,6 +183,8 @@ static int say(const struct comparison *of, struct buffer *text)
         return append_share(of, "Communication took", text);
     case SERIES_WAITING:
         return append_share(of, "Ranks waited for others", text);
+    case SERIES_OVERLAP:
+        return append_overlap(of, text);
     case SERIES_PHASE:
         return append_phase(of, text);
     case SERIES_TRANSFER:

@@ -1,6 +1,7 @@
 """compare: its output for recorded and simulated pairs, how operands are interpreted, and the exit status for scripts."""
 
 import gzip
+import json
 import re
 import shutil
 import statistics
@@ -173,6 +174,43 @@ class Compare(Case):
         self.assertAlmostEqual(own["backward"]["change"], self.rows_of(answer, "own")["all"]["change"],
                                delta=0.1 * own["backward"]["change"])
         self.assertIn("more per step between operations in phase backward than in A", self.run_program("compare", a, b).flat)
+
+    def overlap_of(self, files):
+        """Time of NCCL's kernels, and the part of it in which other kernels ran, in us, read from Kineto's JSON."""
+        ran = computed = 0
+        for file in files:
+            events = [e for e in json.loads(file.read_text())["traceEvents"] if e.get("cat") == "kernel"]
+            spans = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if not e["name"].startswith("nccl"))
+            for event in events:
+                if not event["name"].startswith("nccl"):
+                    continue
+                at, end = event["ts"], event["ts"] + event["dur"]
+                ran += event["dur"]
+                for begin, until in spans:
+                    if until > at and begin < end:
+                        computed += min(until, end) - max(begin, at)
+                        at = max(at, min(until, end))
+        return ran, computed
+
+    def test_overlap_of_computation_and_communication(self):
+        """Fully sharded jobs prefetch: the GPU computes while their operations run. Where computation is not recorded, there is
+        no such row.
+        """
+        for name, dialect in (("a", "kineto"), ("b", "kineto"), ("plugin", "chrome-v7")):
+            files, _ = self.simulate(f"--shape fsdp --ranks 4 --per-node 2 --steps 16 --noise even --seed 5 --dialect {dialect}")
+            self.run_program("--store", f"{name}.db", "ingest", "-q", *files)
+            if name == "a":
+                ran, computed = self.overlap_of([file for file in files if file.name != "truth.json"])
+        stored = self.rows_of_query("a.db", "SELECT sum(gpu_overlap_ns) / 1e3 AS us FROM operation")
+        self.assertAlmostEqual(stored / computed, 1, delta=0.001)
+        self.assertGreater(computed, 0.1 * ran)
+        row = self.rows_of(self.compare("a.db", "b.db"), "overlap")["all"]
+        self.assertEqual((row["unit"], row["change"]), ("%", 0))
+        self.assertAlmostEqual(row["a"], 100 * computed / ran, delta=0.05 * row["a"])
+        self.assertNotIn("all", self.rows_of(self.compare("plugin.db", "plugin.db"), "overlap"))
+
+    def rows_of_query(self, store, sql):
+        return self.json("--store", store, "query", sql)["rows"][0]["us"]
 
     def test_exit_status_for_scripts(self):
         a, _ = self.played("a", "--seed 11")
