@@ -511,8 +511,7 @@ struct loader {
     size_t instance_capacity;
     size_t operation_capacity;
     size_t issued_capacity;
-    size_t sync_capacity;
-    size_t busy_capacity, overlap_capacity;
+    size_t sync_capacity, busy_capacity, overlap_capacity;
     size_t source_capacity;
     size_t duration_capacity;
     size_t stamp_capacity, number_capacity;
