@@ -79,9 +79,9 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
                           "gap times of recorded clean runs differ by 0.1 to 0.6 % of a step",
                           "the same for gap times, if this is more than by rule runs"},
     [COMPARE_REPEATS] = {"repeats", 0, FIGURES, 12, "degrees of freedom of what is assumed without repeats",
-                         "with it, 5 % longer steps are found in four of five pairs of single runs that "
-                         "differ by 1 %; divided "
-                         "by 1 + n for n repeats, it never makes an interval wider than fewer repeats do",
+                         "the interval of single runs is then 13 % wider than if the assumption were exact; "
+                         "divided by 1 + n for "
+                         "n repeats, which show more than it",
                          "decides where the n runs beyond the first of each side differ by more than is "
                          "assumed without them"},
     [COMPARE_NETWORK] =
