@@ -284,8 +284,8 @@ static int measure(struct explaining_network *it, const struct slow_network *fou
 /* -------------------- rules -------------------- */
 
 /*
- * Whether durations are all that is known of the operations: when they were called, and so which rank was late
- * by a little, is not.
+ * Whether durations are all that is known of the operations: when they were called, and so which rank was
+ * late by a little, is not.
  */
 static int has_durations_only(const struct explaining_network *it, const struct slow_network *found)
 {
@@ -295,8 +295,8 @@ static int has_durations_only(const struct explaining_network *it, const struct 
 }
 
 /*
- * Whether it leaves all ranks as candidates, because all groups that are compared were slow: nothing tells the
- * network from GPUs or CPU cores that are busy, which slow down transfers as well.
+ * Whether it leaves all ranks as candidates, because all groups that are compared were slow: nothing tells
+ * the network from GPUs or CPU cores that are busy, which slow down transfers as well.
  */
 static int leaves_all(const struct explaining_network *it, const struct slow_network *found)
 {
@@ -616,10 +616,11 @@ static void note_slow_for_all(const struct explaining_network *it, const struct 
     struct slow_for_all *slow = &it->findings->slow_for_all;
     if (!slowness->operations || (slow->steps.period && slow->gain_ns >= measured->gain_ns))
         return;
-    *slow = (struct slow_for_all){.steps = found->steps,
-                                  .transfer_ns = slowness->transfer_ns / slowness->operations,
-                                  .usual_ns = (slowness->transfer_ns - measured->cut_ns) / slowness->operations,
-                                  .gain_ns = measured->gain_ns};
+    *slow =
+        (struct slow_for_all){.steps = found->steps,
+                              .transfer_ns = slowness->transfer_ns / slowness->operations,
+                              .usual_ns = (slowness->transfer_ns - measured->cut_ns) / slowness->operations,
+                              .gain_ns = measured->gain_ns};
     slow->steps.marks = NULL;
 }
 
@@ -641,7 +642,8 @@ static int take(struct explaining_network *it, const struct slow_network *found)
     if (!finding || fill(it, found, &measured, finding))
         return -1;
     ask(it, found, &measured, finding);
-    int is_of_all = finding->confidence > CONFIDENCE_LOW && has_durations_only(it, found) && leaves_all(it, found);
+    int is_of_all =
+        finding->confidence > CONFIDENCE_LOW && has_durations_only(it, found) && leaves_all(it, found);
     if (is_of_all)
         note_slow_for_all(it, found, &measured);
     if (is_of_all || finding->confidence == CONFIDENCE_LOW) {

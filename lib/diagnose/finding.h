@@ -175,8 +175,8 @@ struct findings {
     size_t count;
     size_t capacity;
     struct unexplained_hang unexplained_hang;
-    struct hidden_wait hidden_wait; /* findings_take_absent */
-    struct uncompared uncompared;   /* findings_measure_uncompared */
+    struct hidden_wait hidden_wait;   /* findings_take_absent */
+    struct uncompared uncompared;     /* findings_measure_uncompared */
     struct slow_for_all slow_for_all; /* findings_take_network */
     int is_snapshot;        /* the dumps show a running job, so that who waits for whom proves nothing */
     int64_t three_steps_ns; /* the score is certain of a rank that is late by as much in three steps; 0: not
