@@ -322,11 +322,11 @@ void job_find_synced(struct job *job);
 enum { JOB_ONE_DUMP_NS = 50000 };
 
 /*
- * Of a rank of whose operations only the times of their dumps are known, puts `order`, the numbers of all its
- * operations in the order of these times, into one order of calls if that differs from step to step. Other
- * ranks are left as they are. Returns -1 when out of memory.
+ * Of ranks of whose operations only the times of their dumps are known, puts `order`, the numbers of their
+ * operations in the order of these times, rank by rank, into one order of calls if that differs from step to
+ * step. Other ranks are left as they are. Returns -1 when out of memory.
  */
-int job_order_program(const struct job *job, int32_t *order, size_t count);
+int job_order_programs(const struct job *job, int32_t *order);
 
 /* -------------------- issue_order.c -------------------- */
 

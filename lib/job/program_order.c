@@ -21,6 +21,26 @@ struct step_calls {
     uint64_t calls; /* hash of its calls, whatever their order between communicators */
 };
 
+/* The calls of a step on one communicator. */
+struct communicator_calls {
+    uint64_t calls; /* hash of them in their order, and of the size of the communicator */
+    int32_t count;
+    int32_t communicator;
+};
+
+/* The order of the calls of a step, which ranks share that do the same. */
+struct call_order {
+    uint64_t calls; /* hash of the calls by communicator */
+    size_t count;
+    int32_t *call; /* owned: [place] */
+};
+
+struct call_orders {
+    struct call_order *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
 /* The operations of a rank. All but `job` and `order` is owned, and has room for each operation. */
 struct program {
     const struct job *job;
@@ -30,11 +50,14 @@ struct program {
     size_t step_count;
     const struct step_calls *usual; /* of `steps`, the first of those with the calls of most steps */
     size_t usual_count;
-    int32_t *ordinal;          /* [place in order]: its number among those of its communicator in the step */
-    int32_t *uses;             /* [communicator]: scratch, 0 between uses */
+    int32_t *ordinal; /* [place in order]: its number among those of its communicator in the step */
+    int32_t *uses;    /* [communicator]: scratch, 0 between uses */
+    struct communicator_calls *communicators; /* [communicator], for a usual step */
+    uint64_t calls;                           /* hash of `communicators` */
     int32_t *base;             /* [communicator]: the number of its first call in a usual step */
     struct sort_entry *sorted; /* [call] */
     struct sort_entry *merged; /* scratch */
+    int32_t *own;              /* [place]: its own order of calls */
     int32_t *placed;           /* scratch */
 };
 
@@ -102,16 +125,37 @@ static void find_usual(struct program *program)
     }
 }
 
-/* Numbers the calls of a usual step: communicator by communicator, in the order within each. */
+static int by_communicator_calls(const void *a, const void *b)
+{
+    const struct communicator_calls *left = a, *right = b;
+    if (left->calls != right->calls)
+        return left->calls < right->calls ? -1 : 1;
+    return (left->communicator > right->communicator) - (left->communicator < right->communicator);
+}
+
+/*
+ * Numbers the calls of a usual step: communicator by communicator, in the order within each. Communicators
+ * are in the order of what is called on them, so that ranks that do the same number their calls alike.
+ */
 static void number_calls(struct program *program)
 {
+    const struct job *job = program->job;
+    struct communicator_calls *communicators = program->communicators;
     int32_t next = 0;
-    for (size_t i = 0; i < program->usual->count; i++)
-        program->uses[operation_of(program, program->usual->first + i)->communicator]++;
-    for (size_t i = 0; i < program->job->communicator_count; i++) {
-        program->base[i] = next;
-        next += program->uses[i];
-        program->uses[i] = 0;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        communicators[i] = (struct communicator_calls){.calls = (uint64_t)job->communicators[i].size,
+                                                       .communicator = (int32_t)i};
+    for (size_t i = program->usual->first; i < program->usual->first + program->usual->count; i++) {
+        struct communicator_calls *of = &communicators[operation_of(program, i)->communicator];
+        of->calls = hash_mix(of->calls, operation_of(program, i)->function);
+        of->count++;
+    }
+    array_sort(communicators, job->communicator_count, sizeof *communicators, by_communicator_calls);
+    for (size_t i = 0; i < job->communicator_count; i++) {
+        program->base[communicators[i].communicator] = next;
+        next += communicators[i].count;
+        if (communicators[i].count)
+            program->calls = hash_mix(program->calls, communicators[i].calls);
     }
 }
 
@@ -164,44 +208,87 @@ static void sort_calls(struct program *program)
     sort_entries(program->sorted, program->merged, calls);
 }
 
-/* Whether in some step, a call was dumped before one that comes before it. */
-static int is_order_mixed(struct program *program)
+/* How many calls were dumped before one that comes before them in an order, over all usual steps. */
+static size_t count_reversed(struct program *program, const int32_t *calls)
 {
     const int64_t *stamps_ns = program->job->drafts.stamps_ns;
+    size_t reversed = 0;
     for (size_t i = 0; i < program->usual_count; i++) {
         list_calls(program, &program->usual[i]);
-        for (size_t call = 1; call < program->usual->count; call++)
-            if (stamps_ns[program->placed[program->sorted[call].index]] + JOB_ONE_DUMP_NS <
-                stamps_ns[program->placed[program->sorted[call - 1].index]])
-                return 1;
+        for (size_t place = 1; place < program->usual->count; place++)
+            reversed += stamps_ns[program->placed[calls[place]]] + JOB_ONE_DUMP_NS <
+                        stamps_ns[program->placed[calls[place - 1]]];
     }
-    return 0;
+    return reversed;
 }
 
-static void order_steps(struct program *program)
+/* A rank takes the order of another one if it reverses one in so many of its calls, at most. */
+enum { MOST_REVERSED = 10 };
+
+/* The order of a rank with the same calls that suits this one, or else its own; NULL when out of memory. */
+static const struct call_order *find_call_order(struct program *program, struct call_orders *orders)
+{
+    size_t calls = program->usual->count;
+    for (size_t i = 0; i < orders->count; i++) {
+        const struct call_order *known = &orders->items[i];
+        if (known->calls == program->calls && known->count == calls &&
+            count_reversed(program, known->call) * MOST_REVERSED <= calls * program->usual_count)
+            return known;
+    }
+    if (array_reserve((void **)&orders->items, &orders->capacity, orders->count + 1, sizeof *orders->items))
+        return NULL;
+    struct call_order *own = &orders->items[orders->count];
+    *own = (struct call_order){program->calls, calls, array_new(calls, sizeof *own->call)};
+    if (!own->call)
+        return NULL;
+    memcpy(own->call, program->own, calls * sizeof *own->call);
+    orders->count++;
+    return own;
+}
+
+static void order_steps(struct program *program, const int32_t *calls)
 {
     for (size_t i = 0; i < program->usual_count; i++) {
         const struct step_calls *step = &program->usual[i];
         list_calls(program, step);
-        for (size_t call = 0; call < step->count; call++)
-            program->order[step->first + call] = program->placed[program->sorted[call].index];
+        for (size_t place = 0; place < step->count; place++)
+            program->order[step->first + place] = program->placed[calls[place]];
     }
+}
+
+/* Orders the usual steps of a rank. Returns -1 when out of memory. */
+static int order_usual(struct program *program, struct call_orders *orders)
+{
+    number_calls(program);
+    sum_dumps(program);
+    sort_calls(program);
+    for (size_t i = 0; i < program->usual->count; i++)
+        program->own[i] = program->sorted[i].index;
+    if (!count_reversed(program, program->own))
+        return 0;
+    const struct call_order *found = find_call_order(program, orders);
+    if (found)
+        order_steps(program, found->call);
+    return found ? 0 : -1;
 }
 
 static int program_init(struct program *program, const struct job *job, int32_t *order, size_t count)
 {
-    *program = (struct program){.job = job,
-                                .order = order,
-                                .count = count,
-                                .steps = array_new(count, sizeof *program->steps),
-                                .ordinal = array_new(count, sizeof *program->ordinal),
-                                .uses = array_new(job->communicator_count, sizeof *program->uses),
-                                .base = array_new(job->communicator_count, sizeof *program->base),
-                                .sorted = array_new(count, sizeof *program->sorted),
-                                .merged = array_new(count, sizeof *program->merged),
-                                .placed = array_new(count, sizeof *program->placed)};
-    return program->steps && program->ordinal && program->uses && program->base && program->sorted &&
-                   program->merged && program->placed
+    *program =
+        (struct program){.job = job,
+                         .order = order,
+                         .count = count,
+                         .steps = array_new(count, sizeof *program->steps),
+                         .ordinal = array_new(count, sizeof *program->ordinal),
+                         .uses = array_new(job->communicator_count, sizeof *program->uses),
+                         .base = array_new(job->communicator_count, sizeof *program->base),
+                         .communicators = array_new(job->communicator_count, sizeof *program->communicators),
+                         .own = array_new(count, sizeof *program->own),
+                         .sorted = array_new(count, sizeof *program->sorted),
+                         .merged = array_new(count, sizeof *program->merged),
+                         .placed = array_new(count, sizeof *program->placed)};
+    return program->steps && program->ordinal && program->uses && program->base && program->communicators &&
+                   program->own && program->sorted && program->merged && program->placed
                ? 0
                : -1;
 }
@@ -212,26 +299,35 @@ static void program_release(struct program *program)
     free(program->ordinal);
     free(program->uses);
     free(program->base);
+    free(program->communicators);
+    free(program->own);
     free(program->sorted);
     free(program->merged);
     free(program->placed);
 }
 
-int job_order_program(const struct job *job, int32_t *order, size_t count)
+static int order_rank(const struct job *job, int32_t *order, size_t count, struct call_orders *orders)
 {
     struct program program;
-    if (!job->drafts.stamps_ns || !count || !is_dumped_only(job, (size_t)order[0]))
+    if (!count || !is_dumped_only(job, (size_t)order[0]))
         return 0;
     int failed = program_init(&program, job, order, count);
     if (!failed && read_steps(&program))
         find_usual(&program);
-    if (program.usual_count >= FEWEST_STEPS) {
-        number_calls(&program);
-        sum_dumps(&program);
-        sort_calls(&program);
-        if (is_order_mixed(&program))
-            order_steps(&program);
-    }
+    if (program.usual_count >= FEWEST_STEPS)
+        failed = order_usual(&program, orders);
     program_release(&program);
+    return failed;
+}
+
+int job_order_programs(const struct job *job, int32_t *order)
+{
+    struct call_orders orders = {NULL, 0, 0};
+    int failed = 0;
+    for (size_t i = 0; !failed && job->drafts.stamps_ns && i < job->rank_count; i++)
+        failed = order_rank(job, order + job->ranks[i].first, job->ranks[i].count, &orders);
+    for (size_t i = 0; i < orders.count; i++)
+        free(orders.items[i].call);
+    free(orders.items);
     return failed;
 }
