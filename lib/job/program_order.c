@@ -256,6 +256,10 @@ static void order_steps(struct program *program, const int32_t *calls)
     }
 }
 
+/* Fewer reversed calls than one in so many are those of a recorder that dumped late, or of the ends of steps.
+ */
+enum { FEW_REVERSED = 50 };
+
 /* Orders the usual steps of a rank. Returns -1 when out of memory. */
 static int order_usual(struct program *program, struct call_orders *orders)
 {
@@ -264,7 +268,7 @@ static int order_usual(struct program *program, struct call_orders *orders)
     sort_calls(program);
     for (size_t i = 0; i < program->usual->count; i++)
         program->own[i] = program->sorted[i].index;
-    if (!count_reversed(program, program->own))
+    if (count_reversed(program, program->own) * FEW_REVERSED < program->usual->count * program->usual_count)
         return 0;
     const struct call_order *found = find_call_order(program, orders);
     if (found)
