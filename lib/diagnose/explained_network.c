@@ -295,15 +295,13 @@ static int has_durations_only(const struct explaining_network *it, const struct 
 }
 
 /*
- * Whether it leaves all ranks as candidates, because all groups that are compared were slow: nothing tells
+ * Whether it leaves all ranks as candidates, and not because what lies between hosts is slow: nothing tells
  * the network from GPUs or CPU cores that are busy, which slow down transfers as well.
  */
 static int leaves_all(const struct explaining_network *it, const struct slow_network *found)
 {
-    for (size_t i = 0; i < it->groups.count; i++)
-        if (!found->has[i])
-            return 0;
-    return !found->is_unit && found->count == it->job->rank_count;
+    return !found->is_unit && found->count == it->job->rank_count && found->unit != NETWORK_HOSTS &&
+           found->unit != NETWORK_ALL;
 }
 
 /* Whether a group has one of the slow links, which explains why it is slow, too. */
@@ -446,6 +444,10 @@ static int append_groups(const struct explaining_network *it, const struct slow_
         return -1;
     if (others && buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s"))
         return -1;
+    if (has_durations_only(it, found))
+        return buffer_append_text(text,
+                                  ". Durations do not show which link is slow, or whether a busy GPU or "
+                                  "CPU slows the transfers down");
     return found->is_unit || found->count < job->rank_count
                ? 0
                : buffer_append_text(text,
