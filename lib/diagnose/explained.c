@@ -169,12 +169,12 @@ static int add_ranks(struct finding *finding, const struct explanation *explanat
 }
 
 /*
- * Whether several ranks could seem to be late because they wait for one of them in operations that are too
- * small to be recorded, where no call times show when each of them got there.
+ * Whether several ranks could seem to be late because they wait for one of them in operations of fewer than
+ * all ranks that are too small to be recorded, where no call times show when each of them got there.
  */
 static int may_wait_unrecorded(const struct explanation *explanation, const struct job *job)
 {
-    return job->left_out && unit_size(explanation->partition, explanation->unit) > 1 &&
+    return job->left_out > job->left_out_by_all && unit_size(explanation->partition, explanation->unit) > 1 &&
            !job_records_calls(job, explanation->rank);
 }
 
