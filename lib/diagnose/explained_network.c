@@ -444,6 +444,15 @@ static int append_groups(const struct explaining_network *it, const struct slow_
         return -1;
     if (others && buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s"))
         return -1;
+    if (found->later_ns)
+        return buffer_printf(text, ". In these steps, rank %s joins operations ",
+                             job->ranks[first_rank(found)].name) ||
+               text_time(text, found->later_ns) ||
+               buffer_append_text(
+                   text,
+                   " later per step than in other steps, compared with the other ranks. A slow "
+                   "link does not cause that; a busy GPU or CPU does, and slows down transfers, "
+                   "too");
     if (has_durations_only(it, found))
         return buffer_append_text(text,
                                   ". Durations do not show which link is slow, or whether a busy GPU or "
@@ -610,6 +619,13 @@ static int is_told(const struct explaining_network *it, const struct slow_networ
     return 0;
 }
 
+/* Whether the steps in which one of its candidates joined operations later may tell which of them it is. */
+static int may_be_member(const struct explaining_network *it, const struct slow_network *found)
+{
+    return !found->is_steady && !found->is_moment && !found->is_unit && found->count > 1 &&
+           has_durations_only(it, found);
+}
+
 /* Keeps what no rank can be named for, if it costs more than what is kept. */
 static void note_slow_for_all(const struct explaining_network *it, const struct slow_network *found,
                               const struct measured *measured)
@@ -630,11 +646,14 @@ static void note_slow_for_all(const struct explaining_network *it, const struct 
  * A unit of low confidence does not replace a finding, and adds nothing to it. Returns 1 if it became a
  * finding, 0 if not, -1 when memory runs out.
  */
-static int take(struct explaining_network *it, const struct slow_network *found)
+static int take(struct explaining_network *it, struct slow_network *found)
 {
     struct measured measured;
     if (!found->count || may_connect(it, found) || may_have_waited(it, found))
         return 0;
+    if (may_be_member(it, found) &&
+        slow_member_find(it->job, it->baseline, limit_of(LIMIT_CERTAINTY_SURE), found))
+        return -1;
     if (measure(it, found, &measured))
         return -1;
     if (measured.own_ns * 2 > measured.slowness.slow_ns || carries_more(it, found, &measured) ||
@@ -653,6 +672,8 @@ static int take(struct explaining_network *it, const struct slow_network *found)
         it->doubted += found->is_steady;
         return 0;
     }
+    /* The rules were those of its network. */
+    finding->kind = found->later_ns ? FINDING_LATE : FINDING_NETWORK;
     transfers_note_culprit(it->transfers, it->cuts, it->job->instance_count, finding->rank);
     return 1;
 }
