@@ -430,6 +430,15 @@ class Stamps(Case):
         self.assertEqual((finding["kind"], finding["candidates"], finding["ranks"], finding["confidence"]), ("late", [4, 5, 6, 7], [], "medium"))
         self.assertIn("in operations that are too small to be recorded", finding["evidence"])
 
+    def test_ranks_that_vary_together(self):
+        """The pipeline stage of a rank whose CPU is contended is late as a whole: ranks that compute would vary separately."""
+        files, _ = self.simulate("--ranks 32 --per-node 8 --layers 2 --steps 23 --seed 183522365 --shape 1f1b --tp 2 --dp 4 --pp 4 "
+                                 "--microbatches 6 --network-gbs 25 --nvlink-gbs 200 --compute 2 --dialect inspector-2.30-terse "
+                                 "--fault cpu-share:8:8:18:121.6")
+        finding, = (f for f in self.json("diagnose", *files)["findings"] if f["confidence"] != "low")
+        self.assertEqual((finding["kind"], finding["candidates"], finding["ranks"]), ("late", list(range(8, 16)), []))
+        self.assertEqual(self.slow("--shape fsdp --fault throttle:node1:6:12:60")[0], [("late", 4, "medium")])
+
     def test_a_late_rank_without_a_trace(self):
         self.assertEqual(self.slow("--shape fsdp --lose 3 --fault gpu-share:3:6:12:70")[0], [("late", 3, "medium")])
 
