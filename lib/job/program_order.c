@@ -52,7 +52,7 @@ struct program {
     size_t usual_count;
     int32_t *ordinal; /* [place in order]: its number among those of its communicator in the step */
     int32_t *uses;    /* [communicator]: scratch, 0 between uses */
-    struct communicator_calls *communicators; /* [communicator], for a usual step */
+    struct communicator_calls *communicators; /* those of a usual step */
     uint64_t calls;                           /* hash of `communicators` */
     int32_t *base;             /* [communicator]: the number of its first call in a usual step */
     struct sort_entry *sorted; /* [call] */
@@ -141,21 +141,26 @@ static void number_calls(struct program *program)
 {
     const struct job *job = program->job;
     struct communicator_calls *communicators = program->communicators;
+    size_t used = 0;
     int32_t next = 0;
-    for (size_t i = 0; i < job->communicator_count; i++)
-        communicators[i] = (struct communicator_calls){.calls = (uint64_t)job->communicators[i].size,
-                                                       .communicator = (int32_t)i};
     for (size_t i = program->usual->first; i < program->usual->first + program->usual->count; i++) {
-        struct communicator_calls *of = &communicators[operation_of(program, i)->communicator];
-        of->calls = hash_mix(of->calls, operation_of(program, i)->function);
+        const struct job_operation *operation = operation_of(program, i);
+        int32_t *use = &program->uses[operation->communicator];
+        if (!*use) {
+            uint64_t size = (uint64_t)job->communicators[operation->communicator].size;
+            communicators[used++] = (struct communicator_calls){size, 0, operation->communicator};
+            *use = (int32_t)used;
+        }
+        struct communicator_calls *of = &communicators[*use - 1];
+        of->calls = hash_mix(of->calls, operation->function);
         of->count++;
     }
-    array_sort(communicators, job->communicator_count, sizeof *communicators, by_communicator_calls);
-    for (size_t i = 0; i < job->communicator_count; i++) {
+    array_sort(communicators, used, sizeof *communicators, by_communicator_calls);
+    for (size_t i = 0; i < used; i++) {
+        program->uses[communicators[i].communicator] = 0;
         program->base[communicators[i].communicator] = next;
         next += communicators[i].count;
-        if (communicators[i].count)
-            program->calls = hash_mix(program->calls, communicators[i].calls);
+        program->calls = hash_mix(program->calls, communicators[i].calls);
     }
 }
 
@@ -222,17 +227,21 @@ static size_t count_reversed(struct program *program, const int32_t *calls)
     return reversed;
 }
 
-/* A rank takes the order of another one if it reverses one in so many of its calls, at most. */
-enum { MOST_REVERSED = 10 };
+/*
+ * A rank takes the order of another one if it reverses one in so many of its calls, at most. It is compared
+ * with so many orders: more would take long where each rank has another one.
+ */
+enum { MOST_REVERSED = 10, MOST_COMPARED = 16 };
 
 /* The order of a rank with the same calls that suits this one, or else its own; NULL when out of memory. */
 static const struct call_order *find_call_order(struct program *program, struct call_orders *orders)
 {
-    size_t calls = program->usual->count;
-    for (size_t i = 0; i < orders->count; i++) {
+    size_t calls = program->usual->count, compared = 0;
+    for (size_t i = 0; i < orders->count && compared < MOST_COMPARED; i++) {
         const struct call_order *known = &orders->items[i];
-        if (known->calls == program->calls && known->count == calls &&
-            count_reversed(program, known->call) * MOST_REVERSED <= calls * program->usual_count)
+        int is_alike = known->calls == program->calls && known->count == calls;
+        compared += (size_t)is_alike;
+        if (is_alike && count_reversed(program, known->call) * MOST_REVERSED <= calls * program->usual_count)
             return known;
     }
     if (array_reserve((void **)&orders->items, &orders->capacity, orders->count + 1, sizeof *orders->items))
@@ -278,19 +287,18 @@ static int order_usual(struct program *program, struct call_orders *orders)
 
 static int program_init(struct program *program, const struct job *job, int32_t *order, size_t count)
 {
-    *program =
-        (struct program){.job = job,
-                         .order = order,
-                         .count = count,
-                         .steps = array_new(count, sizeof *program->steps),
-                         .ordinal = array_new(count, sizeof *program->ordinal),
-                         .uses = array_new(job->communicator_count, sizeof *program->uses),
-                         .base = array_new(job->communicator_count, sizeof *program->base),
-                         .communicators = array_new(job->communicator_count, sizeof *program->communicators),
-                         .own = array_new(count, sizeof *program->own),
-                         .sorted = array_new(count, sizeof *program->sorted),
-                         .merged = array_new(count, sizeof *program->merged),
-                         .placed = array_new(count, sizeof *program->placed)};
+    *program = (struct program){.job = job,
+                                .order = order,
+                                .count = count,
+                                .steps = array_new(count, sizeof *program->steps),
+                                .ordinal = array_new(count, sizeof *program->ordinal),
+                                .uses = array_new(job->communicator_count, sizeof *program->uses),
+                                .base = array_new(job->communicator_count, sizeof *program->base),
+                                .communicators = array_new(count, sizeof *program->communicators),
+                                .own = array_new(count, sizeof *program->own),
+                                .sorted = array_new(count, sizeof *program->sorted),
+                                .merged = array_new(count, sizeof *program->merged),
+                                .placed = array_new(count, sizeof *program->placed)};
     return program->steps && program->ordinal && program->uses && program->base && program->communicators &&
                    program->own && program->sorted && program->merged && program->placed
                ? 0
