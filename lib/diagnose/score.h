@@ -713,6 +713,7 @@ struct slow_network {
     unsigned char *may; /* owned: [rank], one of these is at fault, or all of them together if `is_unit` */
     size_t count;       /* ranks in `may`; 0: the trace cannot tell anything about the ranks */
     int is_unit;
+    int64_t later_ns;  /* by how much its only candidate joined operations later, per step; 0: not known */
     int receives;      /* what is sent to these ranks is slow, not what they send */
     size_t slow_links; /* of the unit */
 };
@@ -733,6 +734,16 @@ int slow_groups_next(struct transfer_groups *groups, const struct network_limits
  */
 double slow_groups_excess(const struct transfer_groups *groups, const struct slow_network *found,
                           size_t instance);
+
+/* -------------------- slow_members.c -------------------- */
+
+/*
+ * If one of the candidates joined operations later in the steps in which transfers were slow, leaves only
+ * that one and fills in later_ns. `least` is the certainty that it needs, in log odds. Returns -1 when memory
+ * runs out.
+ */
+int slow_member_find(const struct job *job, const struct baseline *baseline, double least,
+                     struct slow_network *found);
 
 /* -------------------- slow_units.c -------------------- */
 

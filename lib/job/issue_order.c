@@ -282,7 +282,7 @@ static int find_order(const struct job *job, int32_t *order)
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         sort_rank(job, &sorting, order + job->ranks[i].first, job->ranks[i].count);
     sorting_release(&sorting);
-    return failed;
+    return failed || job_order_programs(job, order) ? -1 : 0;
 }
 
 int job_sort_operations(struct job *job)

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records that one dump writes have stamps some microseconds apart. No dump follows another this soon. */
-static const int64_t ONE_DUMP_NS = 50000;
 /* The usual distance of dumps while a process is busy is this quantile: it is longer if nothing ended. */
 static const double BUSY = 0.1;
 /* A step must span this many dumps. Otherwise its operations share a stamp, and their gaps are not known. */
@@ -37,7 +35,7 @@ static size_t list_distances(const struct job *job, const struct job_rank *rank,
         int64_t stamp_ns = stamp_of(job, i);
         if (stamp_ns == TIME_UNKNOWN)
             continue;
-        if (last_ns != TIME_UNKNOWN && stamp_ns - last_ns > ONE_DUMP_NS)
+        if (last_ns != TIME_UNKNOWN && stamp_ns - last_ns > JOB_ONE_DUMP_NS)
             distances[count++] = stamp_ns - last_ns;
         if (last_ns == TIME_UNKNOWN || stamp_ns > last_ns)
             last_ns = stamp_ns;
@@ -278,7 +276,7 @@ struct dumps {
 
 static void dumps_add(struct dumps *dumps, int64_t stamp_ns)
 {
-    if (dumps->last_ns != TIME_UNKNOWN && stamp_ns <= dumps->last_ns + ONE_DUMP_NS)
+    if (dumps->last_ns != TIME_UNKNOWN && stamp_ns <= dumps->last_ns + JOB_ONE_DUMP_NS)
         return;
     dumps->before_ns = dumps->last_ns;
     dumps->last_ns = stamp_ns;
