@@ -287,7 +287,7 @@ static int append_phases(const struct finding *finding, const struct job *job, s
             break;
         rest_ns -= phase->excess_ns;
         if ((i && buffer_append_text(text, ", ")) ||
-            (tag && (buffer_append_text(text, tag) || buffer_append_byte(text, ' '))) ||
+            buffer_append_text(text, tag ? tag : "outside tags") || buffer_append_byte(text, ' ') ||
             text_time(text, phase->excess_ns))
             return -1;
     }
