@@ -53,16 +53,19 @@ static struct phase_time *time_of(struct phase_sums *sums, int32_t step, int32_t
         if (array_reserve((void **)&times->items, &times->capacity, times->count + 1, sizeof *times->items))
             return NULL;
         times->items[times->count++] =
-            (struct phase_time){.step = step, .tag = tag, .rank = sums->rank, .is_empty = 1};
+            (struct phase_time){.step = step, .tag = tag, .rank = sums->rank};
     }
     return &times->items[*number];
 }
 
-static void add_time(struct phase_sums *sums, int32_t step, int32_t tag, int64_t ns)
+/* Adds to a phase its time, and the part of it that makes the step longer. */
+static void add_time(struct phase_sums *sums, int32_t step, int32_t tag, int64_t ns, int64_t exposed_ns)
 {
     struct phase_time *time = time_of(sums, step, tag);
-    if (time)
+    if (time) {
         time->time_ns += ns;
+        time->exposed_ns += exposed_ns;
+    }
     sums->has_failed |= !time;
 }
 
@@ -71,7 +74,7 @@ static void add_empty(void *context, int32_t step, int32_t tag, int64_t ns)
 {
     struct phase_sums *sums = context;
     if (!map_get(&sums->used, place_of(step, tag)))
-        add_time(sums, step, tag, ns);
+        add_time(sums, step, tag, ns, 0);
 }
 
 /* Time in which the GPU waited for its host is that of the phase in which the host was. */
@@ -82,8 +85,8 @@ static void move_late(void *context, int32_t tag, int64_t ns)
     if (tag == sums->at->tag)
         return;
     sums->moved_ns += ns;
-    if (tag < 0 || map_get(&sums->used, place_of(step, tag)))
-        add_time(sums, step, tag, ns);
+    int is_used = tag < 0 || map_get(&sums->used, place_of(step, tag));
+    add_time(sums, step, tag, is_used ? ns : 0, ns);
     sums->at = &sums->times->items[number];
 }
 
@@ -103,11 +106,11 @@ static int divide_timeline(struct phase_sums *sums, const struct job_rank *rank)
         if (!sums->at)
             return -1;
         sums->moved_ns = 0;
-        sums->at->is_empty = 0;
         if (before_ns != TIME_UNKNOWN && operation->end_ns > before_ns && operation->start_ns >= before_ns)
             job_late_each(job, &sums->marks, operation, move_late, sums);
         if (before_ns != TIME_UNKNOWN && operation->end_ns - sums->moved_ns > before_ns)
-            sums->at->time_ns += operation->end_ns - sums->moved_ns - before_ns;
+            add_time(sums, operation->step, operation->tag, operation->end_ns - sums->moved_ns - before_ns,
+                     operation->end_ns - sums->moved_ns - before_ns);
         if (before_ns == TIME_UNKNOWN || operation->end_ns > before_ns)
             before_ns = operation->end_ns;
     }
@@ -160,28 +163,42 @@ static void take_means(struct phase_times *times, size_t ranks)
             continue;
         times->items[i].ranks = (int32_t)ranks;
         times->items[i].time_ns /= (int64_t)ranks;
+        times->items[i].exposed_ns /= (int64_t)ranks;
     }
 }
 
-/* Fills in the baseline of each phase, over the steps that have it. Step 0 is warm-up if there are others. */
+/* Fills in the baselines of one phase. Step 0 is warm-up if there are others. */
+static void find_usual_of(struct phase_time *items, size_t count, int64_t *list, int64_t *exposed)
+{
+    size_t steps = 0;
+    for (size_t i = 0; i < count; i++) {
+        list[steps] = items[i].time_ns;
+        exposed[steps] = items[i].exposed_ns;
+        steps += items[i].step > 0;
+    }
+    int64_t usual_ns = steps ? baseline_quantile(list, steps) : items[0].time_ns,
+            exposed_ns = steps ? baseline_quantile(exposed, steps) : items[0].exposed_ns;
+    for (size_t i = 0; i < count; i++) {
+        items[i].usual_ns = usual_ns;
+        items[i].usual_exposed_ns = exposed_ns;
+    }
+}
+
+/* Fills in the baseline of each phase, over the steps that have it. */
 static int find_usual(struct phase_times *times)
 {
-    int64_t *list = array_new(times->count + 1, sizeof *list);
-    if (!list)
-        return -1;
-    for (size_t i = 0, next; i < times->count; i = next) {
-        size_t count = 0;
+    int64_t *list = array_new(times->count + 1, sizeof *list),
+            *exposed = array_new(times->count + 1, sizeof *exposed);
+    for (size_t i = 0, next; list && exposed && i < times->count; i = next) {
         for (next = i; next < times->count && times->items[next].tag == times->items[i].tag &&
-                       times->items[next].rank == times->items[i].rank;
-             next++)
-            if (times->items[next].step > 0)
-                list[count++] = times->items[next].time_ns;
-        int64_t usual_ns = count ? baseline_quantile(list, count) : times->items[i].time_ns;
-        for (size_t k = i; k < next; k++)
-            times->items[k].usual_ns = usual_ns;
+                       times->items[next].rank == times->items[i].rank;)
+            next++;
+        find_usual_of(&times->items[i], next - i, list, exposed);
     }
+    int failed = !list || !exposed;
     free(list);
-    return 0;
+    free(exposed);
+    return failed ? -1 : 0;
 }
 
 int phase_times_init(struct phase_times *times, const struct job *job, int32_t whose, struct error *error)
@@ -218,21 +235,6 @@ void phase_times_release(struct phase_times *times)
 }
 
 /*
- * How much longer a phase made a step. A phase without operations may take longer beside the work of the GPU,
- * and the step no longer than usual.
- */
-static int64_t phase_excess(const struct phase_time *time, const struct step_summary *summary)
-{
-    int64_t excess_ns = time->time_ns - time->usual_ns;
-    if (!time->is_empty)
-        return excess_ns;
-    if (summary->duration_ns == TIME_UNKNOWN || summary->usual_ns == TIME_UNKNOWN)
-        return 0;
-    int64_t longer_ns = summary->duration_ns - summary->usual_ns;
-    return longer_ns < excess_ns ? longer_ns : excess_ns;
-}
-
-/*
  * Names in each step the phase that grew most, if by more than what is known: for all ranks as a mean, and for
  * a rank in the steps in which the others waited for it, because their waiting is no phase that became slower.
  */
@@ -246,7 +248,7 @@ static int name_grown(struct step_summary *summaries, const struct job *job, int
         struct step_summary *summary = &summaries[time->step];
         if (time->step >= job->step_count || (whose >= 0 && summary->last_rank != whose))
             continue;
-        int64_t excess_ns = phase_excess(time, summary);
+        int64_t excess_ns = time->exposed_ns - time->usual_exposed_ns;
         if (excess_ns > summary->phase_excess_ns) {
             summary->phase_excess_ns = excess_ns;
             summary->tag = time->tag;

@@ -259,13 +259,18 @@ static const struct column phase_columns[] = {
      .description = "sum over its operations, each from the end of the previous operation to its own end; "
                     "without operations, from its tag to the next one; mean over ranks"},
     {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "duration minus baseline"},
+    {.name = "exposed_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "part of the duration that is part of the step: without operations, only the time in which "
+                    "the GPU waited for the host"},
     JOB_COLUMN,
 };
 
 /* The last columns, if ranks have rows of their own. */
 static const struct column phase_rank_columns[] = {RANK_COLUMN, PROCESS_COLUMN};
 
-enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_RUN, PHASE_RANK, PHASE_PROCESS };
+enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_EXPOSED, PHASE_RUN, PHASE_RANK, PHASE_PROCESS };
 enum { PHASE_COLUMNS = PHASE_RANK };
 
 struct settings {
@@ -405,6 +410,7 @@ static int add_phase(const struct job *job, const struct phase_time *time, struc
     table_set_integer(table, PHASE_STEP, time->step);
     set_time(table, PHASE_DURATION, time->time_ns);
     set_time(table, PHASE_LONGER, time->time_ns - time->usual_ns);
+    set_time(table, PHASE_EXPOSED, time->exposed_ns);
     table_set_integer(table, PHASE_RUN, job->run_id);
     return (tag && table_set_text(table, PHASE_TAG, tag, error)) ||
            (time->rank >= 0 && set_phase_rank(job, time->rank, table, error));

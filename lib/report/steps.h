@@ -59,17 +59,18 @@ int step_summaries_find_phases(struct step_summary *summaries, const struct job 
 /*
  * Time of a phase in a step. A phase is a tag. Each operation adds the time from the end of the previous
  * operation, on any stream, to its own end, but a time in which the GPU waited for the host counts in the phase
- * in which the host was. A phase without operations lasts from its mark to the next one, on the host: it may
- * run beside work of the GPU, and is no part of the step then.
+ * in which the host was. A phase without operations in the step lasts from its mark to the next one, on the
+ * host, and is exposed while the GPU waited for the host.
  */
 struct phase_time {
     int32_t step;
     int32_t tag;      /* -1: operations without one */
     int32_t rank;     /* job rank; -1: all of them */
-    int32_t is_empty; /* no operation of any rank lies in it */
-    int64_t time_ns;  /* mean over ranks */
-    int64_t usual_ns; /* its baseline over steps (baseline_quantile) */
     int32_t ranks;
+    int64_t time_ns;    /* mean over ranks */
+    int64_t usual_ns;   /* its baseline over steps (baseline_quantile) */
+    int64_t exposed_ns; /* the part that makes up the step: without that beside work of the GPU */
+    int64_t usual_exposed_ns;
 };
 
 struct phase_times {
