@@ -277,8 +277,17 @@ static const double PART_NAMED = 0.01;
 /* If the cost differs from the sum of the phases by more than this share, the text gives the reason. */
 static const double ADDS_UP = 0.1;
 
+static int has_tags(const struct finding *finding)
+{
+    for (size_t i = 0; i < finding->phase_count; i++)
+        if (finding->phases[i].tag >= 0)
+            return 1;
+    return 0;
+}
+
 static int append_phases(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    const char *none = has_tags(finding) ? "outside tags" : "";
     int64_t excess_ns = finding_excess_ns(finding), rest_ns = excess_ns;
     for (size_t i = 0; i < finding->phase_count && i < PHASES_NAMED; i++) {
         const struct phase_excess *phase = &finding->phases[i];
@@ -287,7 +296,7 @@ static int append_phases(const struct finding *finding, const struct job *job, s
             break;
         rest_ns -= phase->excess_ns;
         if ((i && buffer_append_text(text, ", ")) ||
-            buffer_append_text(text, tag ? tag : "outside tags") || buffer_append_byte(text, ' ') ||
+            buffer_append_text(text, tag ? tag : none) || (*(tag ? tag : none) && buffer_append_byte(text, ' ')) ||
             text_time(text, phase->excess_ns))
             return -1;
     }
@@ -373,14 +382,6 @@ static int add_advice(const struct finding *finding, const struct job *job, int 
     int failed = finding_advise(finding, job, names_run, &advice) || add_line("Next", &advice, "\n", out);
     buffer_release(&advice);
     return failed;
-}
-
-static int has_tags(const struct finding *finding)
-{
-    for (size_t i = 0; i < finding->phase_count; i++)
-        if (finding->phases[i].tag >= 0)
-            return 1;
-    return 0;
 }
 
 static int add_headline(const struct finding *finding, const struct job *job, struct buffer *out)

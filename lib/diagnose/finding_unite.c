@@ -292,6 +292,84 @@ static int absorb_surer_first(struct finding *into, struct finding *other, const
     return absorb(into, other, job);
 }
 
+/* Whether each step of a finding is a step of another, or the one after such a step. */
+static int follows(const struct finding *a, const struct finding *b, const struct job *job)
+{
+    for (int32_t step = b->first_step; step <= b->last_step; step++)
+        if (finding_has_step(b, step) && !job_is_break(job, step) && !finding_has_step(a, step) &&
+            !finding_has_step(a, step - 1))
+            return 0;
+    return 1;
+}
+
+/* A finding of this kind accuses what ranks do, all of which one cause may slow down. */
+static int is_of_ranks(const struct finding *finding)
+{
+    return finding_is_of_steps(finding) && finding_is_reported(finding) && !finding->candidate_count &&
+           !finding->receives && !finding->pause_ns && finding->kind < FINDING_MISSING;
+}
+
+/*
+ * Whether a finding is another sign of the fault that a greater one names. A GPU or a CPU that other programs
+ * use makes several things slow at the same ranks: computing, the host, the proxy threads and with them what the
+ * ranks send. The host may be late in the step after, too, because it was held up in the step before.
+ */
+static int is_sign_of(const struct finding *a, const struct finding *b, const struct job *job)
+{
+    return (a->kind != b->kind || !a->notice_ns != !b->notice_ns) && is_of_ranks(a) && is_of_ranks(b) &&
+           have_same_ranks(a, b) && follows(a, b, job);
+}
+
+/* The cause: what the host does decides what it sends. Else the greater one. */
+static int is_greater(const struct finding *a, const struct finding *b)
+{
+    if ((a->kind == FINDING_NETWORK) != (b->kind == FINDING_NETWORK) &&
+        (a->kind == FINDING_HOST || b->kind == FINDING_HOST))
+        return a->kind == FINDING_HOST;
+    return a->lost_ns > b->lost_ns;
+}
+
+/* Appends "Also: GPU of rank 2 computes longer than its peers, steps 9-24, 5.02 ms". */
+static int append_sign(struct finding *into, const struct finding *sign, const struct job *job)
+{
+    return (into->evidence.length && buffer_append_text(&into->evidence, ". ")) ||
+                   buffer_append_text(&into->evidence, "Also: ") ||
+                   finding_append_headline(sign, job, &into->evidence) ||
+                   (sign->lost_ns > 0 && (buffer_append_text(&into->evidence, ", ") ||
+                                          text_time(&into->evidence, sign->lost_ns)))
+               ? -1
+               : 0;
+}
+
+/* The costs were found one after the other, each without what the others explain. */
+static int absorb_sign(struct finding *into, const struct finding *sign, const struct job *job)
+{
+    if (append_sign(into, sign, job))
+        return -1;
+    into->lost_ns += sign->lost_ns;
+    into->account_ns += sign->account_ns;
+    into->confidence = sign->confidence > into->confidence ? sign->confidence : into->confidence;
+    into->shows_later |= sign->shows_later || !has_all_steps_of(into, sign);
+    return add_phases(into, sign) || add_waiting(into, sign) ? -1 : 0;
+}
+
+static int unite_signs(struct findings *findings, const struct job *job)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        for (size_t j = 0; j < findings->count;) {
+            struct finding *into = &findings->items[i], *sign = &findings->items[j];
+            if (i == j || !is_greater(into, sign) || !is_sign_of(into, sign, job)) {
+                j++;
+                continue;
+            }
+            if (absorb_sign(into, sign, job))
+                return -1;
+            findings_remove(findings, j);
+            i -= j < i;
+        }
+    return 0;
+}
+
 int findings_unite(struct findings *findings, const struct job *job)
 {
     for (int groups = 0; groups < 2; groups++)
@@ -307,7 +385,7 @@ int findings_unite(struct findings *findings, const struct job *job)
                     return -1;
                 findings_remove(findings, j);
             }
-    return 0;
+    return unite_signs(findings, job);
 }
 
 int findings_unite_round(struct findings *to, struct findings *from, const struct job *job)
