@@ -310,14 +310,30 @@ static int is_of_ranks(const struct finding *finding)
 }
 
 /*
+ * Whether a transfer that is slow after each recurrence of a fault elsewhere is its effect: it has the period of
+ * the fault, and costs at most this part.
+ */
+static const double EFFECT_PART = 0.25;
+
+static int is_effect_of(const struct finding *a, const struct finding *b, const struct job *job)
+{
+    return a->kind != FINDING_NETWORK && b->kind == FINDING_NETWORK && a->period > 1 && a->period == b->period &&
+           a->confidence >= b->confidence && (double)b->lost_ns <= EFFECT_PART * (double)a->lost_ns &&
+           follows(a, b, job);
+}
+
+/*
  * Whether a finding is another sign of the fault that a greater one names. A GPU or a CPU that other programs
  * use makes several things slow at the same ranks: computing, the host, the proxy threads and with them what the
  * ranks send. The host may be late in the step after, too, because it was held up in the step before.
  */
 static int is_sign_of(const struct finding *a, const struct finding *b, const struct job *job)
 {
-    return (a->kind != b->kind || !a->notice_ns != !b->notice_ns) && is_of_ranks(a) && is_of_ranks(b) &&
-           have_same_ranks(a, b) && follows(a, b, job);
+    if (!is_of_ranks(a) || !is_of_ranks(b))
+        return 0;
+    if (!have_same_ranks(a, b))
+        return is_effect_of(a, b, job);
+    return a->kind == b->kind ? !a->notice_ns != !b->notice_ns : follows(a, b, job) || follows(b, a, job);
 }
 
 /* The cause: what the host does decides what it sends. Else the greater one. */
@@ -344,12 +360,15 @@ static int append_sign(struct finding *into, const struct finding *sign, const s
 /* The costs were found one after the other, each without what the others explain. */
 static int absorb_sign(struct finding *into, const struct finding *sign, const struct job *job)
 {
-    if (append_sign(into, sign, job))
+    int is_longer = !follows(into, sign, job);
+    if ((is_longer && name_steps_of_evidence(into, job)) || append_sign(into, sign, job))
+        return -1;
+    into->shows_later |= sign->shows_later || (!is_longer && !has_all_steps_of(into, sign));
+    if (is_longer && add_steps(into, sign, job))
         return -1;
     into->lost_ns += sign->lost_ns;
     into->account_ns += sign->account_ns;
     into->confidence = sign->confidence > into->confidence ? sign->confidence : into->confidence;
-    into->shows_later |= sign->shows_later || !has_all_steps_of(into, sign);
     return add_phases(into, sign) || add_waiting(into, sign) ? -1 : 0;
 }
 
