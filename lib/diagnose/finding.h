@@ -100,6 +100,7 @@ struct finding {
     int32_t *waiting; /* owned, ascending: the ranks that waited because of this fault */
     size_t waiting_count;
     int64_t lost_ns;   /* cost to the whole job; 0 where it cannot be determined */
+    int64_t sign_ns;   /* the part of it that other signs of its cause cost; these are not in its phases */
     int64_t slow_ns;   /* sum of what its operations were slow or late by */
     int shows_later;   /* network: it shows in the step after the last, too */
     int stops_job;     /* some ranks wait forever: the step did not end */

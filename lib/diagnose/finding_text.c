@@ -307,22 +307,24 @@ static int append_phases(const struct finding *finding, const struct job *job, s
 /* Appends why the job lost more or less time than the phases were late or slow by. */
 static int append_difference(const struct finding *finding, int64_t excess_ns, struct buffer *text)
 {
-    if (finding->lost_ns > excess_ns)
-        return buffer_append_text(text, ". The cost is higher (") || text_time(text, finding->lost_ns) ||
+    int64_t lost_ns = finding->lost_ns - finding->sign_ns;
+    if (lost_ns > excess_ns)
+        return buffer_append_text(text, ". The cost is higher (") || text_time(text, lost_ns) ||
                buffer_append_text(text, ") because it delayed other ranks, which delayed more ranks");
     return buffer_append_text(text, ". ") ||
-           (finding->lost_ns > 0 ? text_time(text, finding->lost_ns) : buffer_append_text(text, "None")) ||
+           (lost_ns > 0 ? text_time(text, lost_ns) : buffer_append_text(text, "None")) ||
            buffer_append_text(text, " of ") || text_time(text, excess_ns) ||
            buffer_append_text(text, finding->kind == FINDING_NETWORK ? " delayed the job; transfers overlap"
-                                    : finding->lost_ns > 0           ? " delayed the job; the rest was hidden"
-                                                           : " delayed the job; all of it was hidden");
+                                    : lost_ns > 0                    ? " delayed the job; the rest was hidden"
+                                                  : " delayed the job; all of it was hidden");
 }
 
 /* Appends "forward 20.1 ms, backward 19.2 ms. 30.0 ms of 39.3 ms delayed the job; ...". */
 static int append_breakdown(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    int64_t excess_ns = finding_excess_ns(finding), apart_ns = excess_ns - finding->lost_ns;
-    int adds_up = (double)(apart_ns < 0 ? -apart_ns : apart_ns) <= ADDS_UP * (double)finding->lost_ns;
+    int64_t excess_ns = finding_excess_ns(finding), lost_ns = finding->lost_ns - finding->sign_ns;
+    int64_t apart_ns = excess_ns - lost_ns;
+    int adds_up = (double)(apart_ns < 0 ? -apart_ns : apart_ns) <= ADDS_UP * (double)lost_ns;
     if (!finding->phase_count ||
         (adds_up && (double)(excess_ns - finding->phases[0].excess_ns) < PART_NAMED * (double)excess_ns))
         return 0;

@@ -273,6 +273,7 @@ static int absorb(struct finding *into, const struct finding *other, const struc
         into->lost_ns = other->lost_ns + (is_added ? into->lost_ns : 0);
     if (is_added || other->slow_ns > into->slow_ns)
         into->slow_ns = other->slow_ns + (is_added ? into->slow_ns : 0);
+    into->sign_ns += other->sign_ns;
     into->account_ns += other->account_ns;
     into->certainty = other->certainty > into->certainty ? other->certainty : into->certainty;
     into->shows_later |= other->shows_later;
@@ -290,6 +291,13 @@ static int absorb_surer_first(struct finding *into, struct finding *other, const
         *into = surer;
     }
     return absorb(into, other, job);
+}
+
+/* Whether a finding recurs with another, or in the steps after it. */
+static int has_rhythm_of(const struct finding *a, const struct finding *b, const struct job *job)
+{
+    int32_t apart = job_run_step(job, b->first_step) - job_run_step(job, a->first_step);
+    return a->period > 1 && a->period == b->period && (apart % a->period + a->period) % a->period <= 1;
 }
 
 /* Whether each step of a finding is a step of another, or the one after such a step. */
@@ -317,9 +325,8 @@ static const double EFFECT_PART = 0.25;
 
 static int is_effect_of(const struct finding *a, const struct finding *b, const struct job *job)
 {
-    return a->kind != FINDING_NETWORK && b->kind == FINDING_NETWORK && a->period > 1 && a->period == b->period &&
-           a->confidence >= b->confidence && (double)b->lost_ns <= EFFECT_PART * (double)a->lost_ns &&
-           follows(a, b, job);
+    return a->kind != FINDING_NETWORK && b->kind == FINDING_NETWORK && a->confidence >= b->confidence &&
+           (double)b->lost_ns <= EFFECT_PART * (double)(a->lost_ns - a->sign_ns) && has_rhythm_of(a, b, job);
 }
 
 /*
@@ -333,7 +340,8 @@ static int is_sign_of(const struct finding *a, const struct finding *b, const st
         return 0;
     if (!have_same_ranks(a, b))
         return is_effect_of(a, b, job);
-    return a->kind == b->kind ? !a->notice_ns != !b->notice_ns : follows(a, b, job) || follows(b, a, job);
+    return a->kind == b->kind ? !a->notice_ns != !b->notice_ns
+                              : has_rhythm_of(a, b, job) || follows(a, b, job) || follows(b, a, job);
 }
 
 /* The cause: what the host does decides what it sends. Else the greater one. */
@@ -360,13 +368,15 @@ static int append_sign(struct finding *into, const struct finding *sign, const s
 /* The costs were found one after the other, each without what the others explain. */
 static int absorb_sign(struct finding *into, const struct finding *sign, const struct job *job)
 {
-    int is_longer = !follows(into, sign, job);
+    int is_here = have_same_ranks(into, sign);
+    int is_longer = is_here && !has_rhythm_of(into, sign, job) && !follows(into, sign, job);
     if ((is_longer && name_steps_of_evidence(into, job)) || append_sign(into, sign, job))
         return -1;
-    into->shows_later |= sign->shows_later || (!is_longer && !has_all_steps_of(into, sign));
+    into->shows_later |= sign->shows_later || (is_here && !is_longer && !has_all_steps_of(into, sign));
     if (is_longer && add_steps(into, sign, job))
         return -1;
     into->lost_ns += sign->lost_ns;
+    into->sign_ns += sign->lost_ns;
     into->account_ns += sign->account_ns;
     into->confidence = sign->confidence > into->confidence ? sign->confidence : into->confidence;
     return add_phases(into, sign) || add_waiting(into, sign) ? -1 : 0;
