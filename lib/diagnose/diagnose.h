@@ -474,11 +474,11 @@ int findings_detail(struct findings *findings, const struct job *job, const stru
 /* -------------------- late_phases.c -------------------- */
 
 /*
- * Divides what late hosts cost among the phases in which they were, by the tags that were set meanwhile: those
- * under which the host was longer than in the rank's other steps, or than its peers were. Names that phase in
- * the finding. Call it after findings_detail. Returns -1 on error.
+ * Divides what late hosts cost among the phases in which they were, by the tags that were set meanwhile:
+ * those under which the host was longer than in the rank's other steps, or than its peers were. Names that
+ * phase in the finding. Call it after findings_detail. Returns -1 on error.
  */
-int findings_place_late_hosts(struct findings *findings, const struct job *job, const struct baseline *baseline,
-                              struct error *error);
+int findings_place_late_hosts(struct findings *findings, const struct job *job,
+                              const struct baseline *baseline, struct error *error);
 
 #endif

@@ -361,8 +361,8 @@ int rule_results_explain(const struct rule_results *results, struct buffer *out)
 
 /*
  * Appends an object to the array that `json` ends with. `record` is where the finding shows first, `text`
- * what finding_append wrote, `is_folded` whether it costs so little that it shares a line with others. -1 when
- * memory runs out.
+ * what finding_append wrote, `is_folded` whether it costs so little that it shares a line with others. -1
+ * when memory runs out.
  */
 int finding_add_json(const struct finding *finding, const struct job *job, const struct job_record *record,
                      const char *text, int is_folded, struct buffer *json);

@@ -295,9 +295,8 @@ static int append_phases(const struct finding *finding, const struct job *job, s
         if ((double)phase->excess_ns < PART_NAMED * (double)excess_ns)
             break;
         rest_ns -= phase->excess_ns;
-        if ((i && buffer_append_text(text, ", ")) ||
-            buffer_append_text(text, tag ? tag : none) || (*(tag ? tag : none) && buffer_append_byte(text, ' ')) ||
-            text_time(text, phase->excess_ns))
+        if ((i && buffer_append_text(text, ", ")) || buffer_append_text(text, tag ? tag : none) ||
+            (*(tag ? tag : none) && buffer_append_byte(text, ' ')) || text_time(text, phase->excess_ns))
             return -1;
     }
     return (double)rest_ns >= PART_NAMED * (double)excess_ns &&

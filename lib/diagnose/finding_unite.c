@@ -318,8 +318,8 @@ static int is_of_ranks(const struct finding *finding)
 }
 
 /*
- * Whether a transfer that is slow after each recurrence of a fault elsewhere is its effect: it has the period of
- * the fault, and costs at most this part.
+ * Whether a transfer that is slow after each recurrence of a fault elsewhere is its effect: it has the period
+ * of the fault, and costs at most this part.
  */
 static const double EFFECT_PART = 0.25;
 
@@ -331,8 +331,8 @@ static int is_effect_of(const struct finding *a, const struct finding *b, const 
 
 /*
  * Whether a finding is another sign of the fault that a greater one names. A GPU or a CPU that other programs
- * use makes several things slow at the same ranks: computing, the host, the proxy threads and with them what the
- * ranks send. The host may be late in the step after, too, because it was held up in the step before.
+ * use makes several things slow at the same ranks: computing, the host, the proxy threads and with them what
+ * the ranks send. The host may be late in the step after, too, because it was held up in the step before.
  */
 static int is_sign_of(const struct finding *a, const struct finding *b, const struct job *job)
 {
@@ -359,8 +359,8 @@ static int append_sign(struct finding *into, const struct finding *sign, const s
     return (into->evidence.length && buffer_append_text(&into->evidence, ". ")) ||
                    buffer_append_text(&into->evidence, "Also: ") ||
                    finding_append_headline(sign, job, &into->evidence) ||
-                   (sign->lost_ns > 0 && (buffer_append_text(&into->evidence, ", ") ||
-                                          text_time(&into->evidence, sign->lost_ns)))
+                   (sign->lost_ns > 0 &&
+                    (buffer_append_text(&into->evidence, ", ") || text_time(&into->evidence, sign->lost_ns)))
                ? -1
                : 0;
 }

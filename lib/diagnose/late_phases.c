@@ -45,7 +45,8 @@ static void add_if_tag(void *context, int32_t tag, int64_t ns)
     part->ns += tag == part->tag ? ns : 0;
 }
 
-static int64_t late_under(const struct job *job, const struct job_marks *marks, int32_t operation, int32_t tag)
+static int64_t late_under(const struct job *job, const struct job_marks *marks, int32_t operation,
+                          int32_t tag)
 {
     struct part part = {.tag = tag};
     job_late_each(job, marks, &job->operations[operation], add_if_tag, &part);
@@ -192,12 +193,11 @@ static int place(struct late_phases *it, struct finding *finding, struct error *
     return failed ? -1 : replace_phases(it, finding) ? error_no_memory(error) : 0;
 }
 
-int findings_place_late_hosts(struct findings *findings, const struct job *job, const struct baseline *baseline,
-                              struct error *error)
+int findings_place_late_hosts(struct findings *findings, const struct job *job,
+                              const struct baseline *baseline, struct error *error)
 {
-    struct late_phases it = {.job = job,
-                             .baseline = baseline,
-                             .grew_ns = array_new(job->tags.count + 1, sizeof *it.grew_ns)};
+    struct late_phases it = {
+        .job = job, .baseline = baseline, .grew_ns = array_new(job->tags.count + 1, sizeof *it.grew_ns)};
     int failed = it.grew_ns ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < findings->count; i++)
         if (findings->items[i].kind == FINDING_HOST && !findings->items[i].notice_ns &&

@@ -14,8 +14,8 @@
 
 int job_load_tags(struct job *job, struct error *error)
 {
-    struct statement *statement = store_prepare_for(job->store, schema_analysis_job_mark_texts, job->run_id,
-                                                    error);
+    struct statement *statement =
+        store_prepare_for(job->store, schema_analysis_job_mark_texts, job->run_id, error);
     int row = statement ? 1 : -1;
     while (row == 1 && (row = statement_step(statement, error)) == 1) {
         const char *text = statement_text(statement, 0);

@@ -17,7 +17,8 @@ struct job_mark {
     int32_t tag; /* number in job.tags; -1: none */
 };
 
-/* The marks of one rank by time. A phase lasts from its mark to the next, the last one for an unknown time. */
+/* The marks of one rank by time. A phase lasts from its mark to the next, the last one for an unknown time.
+ */
 struct job_marks {
     struct job_mark *items; /* owned */
     size_t count;
@@ -47,8 +48,9 @@ struct job_issues {
 };
 
 /*
- * Calls `take` for each phase with a tag. The time before an operation belongs to its step, so a phase belongs
- * to the first step that has an operation after the phase began, and to the last step if there is none.
+ * Calls `take` for each phase with a tag. The time before an operation belongs to its step, so a phase
+ * belongs to the first step that has an operation after the phase began, and to the last step if there is
+ * none.
  */
 void job_marks_each(const struct job_marks *marks, const struct job_issues *issues, int32_t steps,
                     void (*take)(void *context, int32_t step, int32_t tag, int64_t ns), void *context);

@@ -416,9 +416,9 @@ static int measure_all(struct measured_run *run, const struct job *job, const st
     run->measured_by_calls = baseline->steps_are_measured_by_calls;
     int failed = network_parts_init(&parts, job, usual) || name_run(run, job) ||
                  add_findings(run, job, findings) || add_steps(run, job, baseline, usual, &parts) ||
-                 add_phases(run, job, usual, &parts, times) || measure_transfers(run, job, usual, parts.is_over) ||
-                 measure_edges(run, job, usual) || measure_ranks(run, job, baseline, usual, &parts) ||
-                 shape_measure(run, job, usual);
+                 add_phases(run, job, usual, &parts, times) ||
+                 measure_transfers(run, job, usual, parts.is_over) || measure_edges(run, job, usual) ||
+                 measure_ranks(run, job, baseline, usual, &parts) || shape_measure(run, job, usual);
     network_parts_release(&parts);
     measured_sort(run);
     return failed ? -1 : 0;

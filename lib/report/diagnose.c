@@ -293,8 +293,8 @@ static int append_small(const struct told *told, struct buffer *text)
     int more = told->small_count - SMALL_NAMED;
     return (told->small_count == 1
                 ? buffer_printf(text, "1 smaller finding, %.2g %% of the run: ", 100 * told->small_part)
-                : buffer_printf(text, "%d smaller findings, together %.2g %% of the run: ",
-                                told->small_count, 100 * told->small_part)) ||
+                : buffer_printf(text, "%d smaller findings, together %.2g %% of the run: ", told->small_count,
+                                100 * told->small_part)) ||
            escape_terminal(text, told->small.data, told->small.length) ||
            (more > 0 && buffer_printf(text, "; and %d more", more)) ||
            buffer_append_text(text, "; use --all\n");

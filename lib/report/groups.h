@@ -172,8 +172,8 @@ int report_groups_read(struct report_groups *report, struct store *store, int64_
 /* -------------------- tag_phases.c -------------------- */
 
 /*
- * Adds the phases in which a rank has no operation, if the groups are by tag and by nothing that only operations
- * have. Returns -1 on error.
+ * Adds the phases in which a rank has no operation, if the groups are by tag and by nothing that only
+ * operations have. Returns -1 on error.
  */
 int report_phases_read(struct report_groups *report, struct store *store, const struct runs *runs,
                        struct error *error);

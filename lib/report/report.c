@@ -113,7 +113,8 @@ static const struct column phase_columns[] = {
      .type = CELL_REAL,
      .unit = "us",
      .decimals = 1,
-     .description = "time per step from a tag without operations to the next tag, over ranks and steps; median"},
+     .description =
+         "time per step from a tag without operations to the next tag, over ranks and steps; median"},
     {.name = "phase_us_p99",
      .type = CELL_REAL,
      .unit = "us",

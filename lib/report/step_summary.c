@@ -24,14 +24,14 @@ static int by_tag(const void *a, const void *b)
 struct phase_sums {
     struct phase_times *times;
     const struct job *job;
-    struct map numbers;            /* step, tag and rank -> index of the entry */
-    struct job_marks marks;        /* of the rank, like everything below */
-    struct job_issues *issues;     /* owned: per step */
-    struct map used;               /* steps and tags that have operations */
-    int32_t rank;                  /* -1: all ranks have the same entries */
-    struct phase_time *at;         /* the entry of the operation */
-    int64_t moved_ns;              /* of its time, what other phases get */
-    int has_failed;                /* memory is out */
+    struct map numbers;        /* step, tag and rank -> index of the entry */
+    struct job_marks marks;    /* of the rank, like everything below */
+    struct job_issues *issues; /* owned: per step */
+    struct map used;           /* steps and tags that have operations */
+    int32_t rank;              /* -1: all ranks have the same entries */
+    struct phase_time *at;     /* the entry of the operation */
+    int64_t moved_ns;          /* of its time, what other phases get */
+    int has_failed;            /* memory is out */
 };
 
 static struct map_key place_of(int32_t step, int32_t tag)
@@ -52,8 +52,7 @@ static struct phase_time *time_of(struct phase_sums *sums, int32_t step, int32_t
     if (added) {
         if (array_reserve((void **)&times->items, &times->capacity, times->count + 1, sizeof *times->items))
             return NULL;
-        times->items[times->count++] =
-            (struct phase_time){.step = step, .tag = tag, .rank = sums->rank};
+        times->items[times->count++] = (struct phase_time){.step = step, .tag = tag, .rank = sums->rank};
     }
     return &times->items[*number];
 }
@@ -117,18 +116,19 @@ static int divide_timeline(struct phase_sums *sums, const struct job_rank *rank)
     return sums->has_failed ? -1 : 0;
 }
 
-/* Finds which tags the operations of a rank have in each step, and when they were issued. -1: memory is out. */
+/* Finds which tags the operations of a rank have in each step, and when they were issued. -1: memory is out.
+ */
 static int find_issues(struct phase_sums *sums, const struct job_rank *rank)
 {
     const struct job *job = sums->job;
     map_release(&sums->used);
     map_init(&sums->used);
     for (int32_t step = 0; step < job->step_count; step++)
-        sums->issues[step] = (struct job_issues){TIME_UNKNOWN, TIME_UNKNOWN, step && job_is_break(job, step - 1)};
+        sums->issues[step] =
+            (struct job_issues){TIME_UNKNOWN, TIME_UNKNOWN, step && job_is_break(job, step - 1)};
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        int64_t at_ns =
-            operation->enqueued_ns == TIME_UNKNOWN ? operation->start_ns : operation->enqueued_ns;
+        int64_t at_ns = operation->enqueued_ns == TIME_UNKNOWN ? operation->start_ns : operation->enqueued_ns;
         if (operation->step < 0 || at_ns == TIME_UNKNOWN)
             continue;
         if (!map_put(&sums->used, place_of(operation->step, operation->tag), 1, NULL))
@@ -234,22 +234,17 @@ void phase_times_release(struct phase_times *times)
     *times = (struct phase_times){.items = NULL};
 }
 
-/*
- * Names in each step the phase that grew most, if by more than what is known: for all ranks as a mean, and for
- * a rank in the steps in which the others waited for it, because their waiting is no phase that became slower.
- */
-static int name_grown(struct step_summary *summaries, const struct job *job, int32_t whose,
-                      struct error *error)
+/* Names in some steps the phase that grew most, of all ranks as a mean, or of one rank. */
+static int name_grown(struct step_summary *summaries, const unsigned char *is_wanted, const struct job *job,
+                      int32_t whose, struct error *error)
 {
     struct phase_times times;
     int failed = phase_times_init(&times, job, whose, error);
     for (size_t i = 0; !failed && i < times.count; i++) {
         const struct phase_time *time = &times.items[i];
         struct step_summary *summary = &summaries[time->step];
-        if (time->step >= job->step_count || (whose >= 0 && summary->last_rank != whose))
-            continue;
         int64_t excess_ns = time->exposed_ns - time->usual_exposed_ns;
-        if (excess_ns > summary->phase_excess_ns) {
+        if (time->step < job->step_count && is_wanted[time->step] && excess_ns > summary->phase_excess_ns) {
             summary->phase_excess_ns = excess_ns;
             summary->tag = time->tag;
         }
@@ -258,20 +253,45 @@ static int name_grown(struct step_summary *summaries, const struct job *job, int
     return failed;
 }
 
-static int is_waited_for(const struct step_summary *summaries, const struct job *job, int32_t rank)
+/* Marks the steps in which the others waited for a rank; returns how many. */
+static int32_t mark_waited_for(const struct step_summary *summaries, const struct job *job, int32_t rank,
+                               unsigned char *is_wanted)
 {
+    int32_t count = 0;
     for (int32_t step = 0; step < job->step_count; step++)
-        if (summaries[step].last_rank == rank)
-            return 1;
-    return 0;
+        count += is_wanted[step] = summaries[step].last_rank == rank;
+    return count;
 }
 
-int step_summaries_find_phases(struct step_summary *summaries, const struct job *job, struct error *error)
+/* Marks the steps in which no phase grew by at least `least`, as a share of a step, and takes it back there.
+ */
+static void mark_unnamed(struct step_summary *summaries, const struct job *job, double least,
+                         unsigned char *is_wanted)
 {
-    int failed = name_grown(summaries, job, PHASES_OF_JOB, error);
+    for (int32_t step = 0; step < job->step_count; step++) {
+        struct step_summary *summary = &summaries[step];
+        is_wanted[step] = summary->usual_ns == TIME_UNKNOWN ||
+                          (double)summary->phase_excess_ns < least * (double)summary->usual_ns;
+        if (is_wanted[step]) {
+            summary->phase_excess_ns = 0;
+            summary->tag = -1;
+        }
+    }
+}
+
+int step_summaries_find_phases(struct step_summary *summaries, const struct job *job, double least,
+                               struct error *error)
+{
+    unsigned char *is_wanted = array_new((size_t)job->step_count + 1, 1);
+    int failed = is_wanted ? 0 : error_no_memory(error);
     for (int32_t rank = 0; !failed && rank < (int32_t)job->rank_count; rank++)
-        if (is_waited_for(summaries, job, rank))
-            failed = name_grown(summaries, job, rank, error);
+        if (mark_waited_for(summaries, job, rank, is_wanted))
+            failed = name_grown(summaries, is_wanted, job, rank, error);
+    if (!failed) {
+        mark_unnamed(summaries, job, least, is_wanted);
+        failed = name_grown(summaries, is_wanted, job, PHASES_OF_JOB, error);
+    }
+    free(is_wanted);
     return failed;
 }
 

@@ -185,7 +185,8 @@ enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE };
 
 static const struct analysis_option options[] = {
     {"by", 0, "KEY",
-     "step: one row per step; tag: one row per phase of each step; tag,rank: one row per phase, step and rank",
+     "step: one row per step; tag: one row per phase of each step; tag,rank: one row per phase, step and "
+     "rank",
      "step"},
     RUN_OPTION,
     {"map", 0, NULL, "draw two heat maps, rank by step: wait time and own delay", NULL},
@@ -262,15 +263,25 @@ static const struct column phase_columns[] = {
     {.name = "exposed_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "part of the duration that is part of the step: without operations, only the time in which "
-                    "the GPU waited for the host"},
+     .description =
+         "part of the duration that is part of the step: without operations, only the time in which "
+         "the GPU waited for the host"},
     JOB_COLUMN,
 };
 
 /* The last columns, if ranks have rows of their own. */
 static const struct column phase_rank_columns[] = {RANK_COLUMN, PROCESS_COLUMN};
 
-enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_EXPOSED, PHASE_RUN, PHASE_RANK, PHASE_PROCESS };
+enum {
+    PHASE_STEP,
+    PHASE_TAG,
+    PHASE_DURATION,
+    PHASE_LONGER,
+    PHASE_EXPOSED,
+    PHASE_RUN,
+    PHASE_RANK,
+    PHASE_PROCESS
+};
 enum { PHASE_COLUMNS = PHASE_RANK };
 
 struct settings {
@@ -377,7 +388,7 @@ static int add_steps(const struct job *job, const struct baseline *baseline, con
     int64_t usual_ns = job->step_count ? summaries[job->first_step].usual_ns : TIME_UNKNOWN;
     int failed = settings->as_map
                      ? steps_map_add(job, baseline, findings, usual_ns, table, error)
-                     : step_summaries_find_phases(summaries, job, error) ||
+                     : step_summaries_find_phases(summaries, job, settings->diagnose.min_gain, error) ||
                            add_rows(job, summaries, findings, settings->diagnose.min_gain, table, error);
     free(summaries);
     return failed;

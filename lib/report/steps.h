@@ -40,7 +40,7 @@ struct step_summary {
     int32_t last_rank;        /* job rank that the others waited for longest; -1: none */
     int64_t last_waited_ns;   /* their wait for it, summed */
     int32_t tag;              /* phase with the largest time above its baseline; -1: none */
-    int64_t phase_excess_ns;  /* that excess: of last_rank, or mean over ranks if that is more */
+    int64_t phase_excess_ns;  /* that excess: of last_rank, or mean over ranks */
 };
 
 /*
@@ -53,19 +53,23 @@ int step_usual_ns(const struct baseline *baseline, int64_t *usual_ns);
  */
 struct step_summary *step_summaries_new(const struct job *job, const struct baseline *baseline);
 
-/* Fills in the phase of each summary. Returns -1 on error. */
-int step_summaries_find_phases(struct step_summary *summaries, const struct job *job, struct error *error);
+/*
+ * Fills in the phase of each summary: that of last_rank, because the others only wait in theirs, if it grew
+ * by at least `least`, as a share of the baseline step; else that of all ranks. Returns -1 on error.
+ */
+int step_summaries_find_phases(struct step_summary *summaries, const struct job *job, double least,
+                               struct error *error);
 
 /*
  * Time of a phase in a step. A phase is a tag. Each operation adds the time from the end of the previous
- * operation, on any stream, to its own end, but a time in which the GPU waited for the host counts in the phase
- * in which the host was. A phase without operations in the step lasts from its mark to the next one, on the
- * host, and is exposed while the GPU waited for the host.
+ * operation, on any stream, to its own end, but a time in which the GPU waited for the host counts in the
+ * phase in which the host was. A phase without operations in the step lasts from its mark to the next one, on
+ * the host, and is exposed while the GPU waited for the host.
  */
 struct phase_time {
     int32_t step;
-    int32_t tag;      /* -1: operations without one */
-    int32_t rank;     /* job rank; -1: all of them */
+    int32_t tag;  /* -1: operations without one */
+    int32_t rank; /* job rank; -1: all of them */
     int32_t ranks;
     int64_t time_ns;    /* mean over ranks */
     int64_t usual_ns;   /* its baseline over steps (baseline_quantile) */

@@ -1,6 +1,6 @@
 /*
- * Phases in which a rank has no operation (data loading, a checkpoint, an evaluation), for the rows of report by
- * tag: how long they lasted on each rank, in each step.
+ * Phases in which a rank has no operation (data loading, a checkpoint, an evaluation), for the rows of report
+ * by tag: how long they lasted on each rank, in each step.
  */
 #include "base/base.h"
 #include "job/job.h"
@@ -15,7 +15,7 @@
 /* What is known of the operations of a run. Arrays are owned. */
 struct tagged_run {
     struct report_groups *report;
-    struct job job;                /* its names only */
+    struct job job;            /* its names only */
     struct job_issues *issues; /* [rank * steps + step] */
     struct map used;           /* ranks, steps and tags that have operations */
     size_t steps;
@@ -165,7 +165,8 @@ static int add_rank(struct tagged_run *run, struct job_marks *marks, int32_t num
     run->step = -1;
     run->has_failed = name < 0 || report_groups_number(report, name, rank->global_rank);
     if (!run->has_failed)
-        job_marks_each(marks, &run->issues[(size_t)number * run->steps], (int32_t)run->steps, take_phase, run);
+        job_marks_each(marks, &run->issues[(size_t)number * run->steps], (int32_t)run->steps, take_phase,
+                       run);
     add_step(run);
     return run->has_failed ? error_no_memory(error) : 0;
 }
@@ -183,7 +184,8 @@ static int init(struct tagged_run *run)
     for (size_t i = 0; i < run->job.rank_count * run->steps; i++)
         run->issues[i] = (struct job_issues){.first_ns = TIME_UNKNOWN, .last_ns = TIME_UNKNOWN};
     for (size_t i = 0; i < tags; i++)
-        if ((run->tag_names[i] = report_groups_text(run->report, intern_text(&run->job.tags, (int64_t)i))) < 0)
+        if ((run->tag_names[i] = report_groups_text(run->report, intern_text(&run->job.tags, (int64_t)i))) <
+            0)
             return -1;
     return 0;
 }

@@ -541,8 +541,8 @@ static int end_tags(const struct kineto_emitter *emitter, const int64_t *ends_ns
 }
 
 /*
- * Hands over the annotations of the thread that counts the steps as tags of the process, as tag_of takes them: a
- * phase need not have an operation. An annotation ends with the one around it.
+ * Hands over the annotations of the thread that counts the steps as tags of the process, as tag_of takes
+ * them: a phase need not have an operation. An annotation ends with the one around it.
  */
 static int emit_tags(const struct kineto_emitter *emitter, struct error *error)
 {
@@ -557,8 +557,10 @@ static int emit_tags(const struct kineto_emitter *emitter, struct error *error)
         failed = end_tags(emitter, ends_ns, &open, range->time.begin_ns, error);
         if (failed || open == TAG_DEPTH)
             continue;
-        failed = emit_tag(emitter, intern_text(&trace->texts, range->number), range->time.begin_ns, open, error);
-        ends_ns[open] = open && ends_ns[open - 1] < range->time.end_ns ? ends_ns[open - 1] : range->time.end_ns;
+        failed =
+            emit_tag(emitter, intern_text(&trace->texts, range->number), range->time.begin_ns, open, error);
+        ends_ns[open] =
+            open && ends_ns[open - 1] < range->time.end_ns ? ends_ns[open - 1] : range->time.end_ns;
         open++;
     }
     return failed || end_tags(emitter, ends_ns, &open, INT64_MAX, error) ? -1 : 0;

@@ -382,9 +382,9 @@ static void what_recurs_with_a_fault(void **state)
     (void)state;
     begin_named(&bench, ranks, 8);
     recur(add_of(&bench, FINDING_HOST, 3, 2, 400), 3, 2, 8);
-    recur(add_of(&bench, FINDING_NETWORK, 4, 2, 90), 3, 2, 9); /* its effect */
-    recur(add_of(&bench, FINDING_NETWORK, 5, 2, 90), 3, 1, 7); /* in the steps before */
-    recur(add_of(&bench, FINDING_NETWORK, 6, 2, 90), 2, 2, 8); /* with another period */
+    recur(add_of(&bench, FINDING_NETWORK, 4, 2, 90), 3, 2, 9);  /* its effect */
+    recur(add_of(&bench, FINDING_NETWORK, 5, 2, 90), 3, 1, 7);  /* in the steps before */
+    recur(add_of(&bench, FINDING_NETWORK, 6, 2, 90), 2, 2, 8);  /* with another period */
     recur(add_of(&bench, FINDING_NETWORK, 7, 2, 110), 3, 2, 8); /* costs too much */
     assert_int_equal(findings_unite(&bench.found, &bench.job), 0);
     assert_int_equal(bench.found.count, 4);

@@ -4,8 +4,8 @@
 #include "support/cmocka_all.h"
 
 /*
- * A rank sets the tags 0 at 0, 100, 200 ..., and 1 a tenth of that time later. Its operations are issued under
- * tag 1, at 50, 150, 250 ...
+ * A rank sets the tags 0 at 0, 100, 200 ..., and 1 a tenth of that time later. Its operations are issued
+ * under tag 1, at 50, 150, 250 ...
  */
 enum { MARKS = 10 };
 
@@ -31,7 +31,8 @@ static void a_phase_belongs_to_the_next_operation(void **state)
 {
     struct job_mark items[MARKS];
     const struct job_marks marks = {.items = items, .count = MARKS};
-    const struct job_issues issues[] = {{50, 50, 0}, {150, 150, 0}, {TIME_UNKNOWN, TIME_UNKNOWN, 0}, {250, 250, 0}};
+    const struct job_issues issues[] = {
+        {50, 50, 0}, {150, 150, 0}, {TIME_UNKNOWN, TIME_UNKNOWN, 0}, {250, 250, 0}};
     struct counted counted = {0};
     (void)state;
     make_marks(items);
