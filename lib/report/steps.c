@@ -184,7 +184,10 @@ static int steps_map_add(const struct job *job, const struct baseline *baseline,
 enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE };
 
 static const struct analysis_option options[] = {
-    {"by", 0, "KEY", "step: one row per step; tag: one row per phase of each step", "step"},
+    {"by", 0, "KEY",
+     "step: one row per step; tag: one row per phase of each step; tag,rank: one row per phase, step and "
+     "rank",
+     "step"},
     RUN_OPTION,
     {"map", 0, NULL, "draw two heat maps, rank by step: wait time and own delay", NULL},
     {"svg", 0, NULL, "write the heat maps as one SVG document", NULL},
@@ -226,7 +229,7 @@ static const struct column columns[] = {
     {.name = "grew_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "by how much the phase became slower, mean over ranks"},
+     .description = "by how much the phase became slower, on last_rank or as a mean over ranks"},
     {.name = "finding", .type = CELL_TEXT, .description = "finding of diagnose that covers the step"},
     JOB_COLUMN,
 };
@@ -250,21 +253,41 @@ enum {
 
 static const struct column phase_columns[] = {
     {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
-    {.name = "tag", .type = CELL_TEXT, .description = "phase: the operations with this tag"},
+    {.name = "tag", .type = CELL_TEXT, .description = "phase: the user tag that was set"},
     {.name = "duration_us",
      .type = CELL_REAL,
      .unit = "us",
      .description = "sum over its operations, each from the end of the previous operation to its own end; "
-                    "mean over ranks"},
+                    "without operations, from its tag to the next one; mean over ranks"},
     {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "duration minus baseline"},
+    {.name = "exposed_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description =
+         "part of the duration that is part of the step: without operations, only the time in which "
+         "the GPU waited for the host"},
     JOB_COLUMN,
 };
 
-enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_RUN, PHASE_COLUMNS };
+/* The last columns, if ranks have rows of their own. */
+static const struct column phase_rank_columns[] = {RANK_COLUMN, PROCESS_COLUMN};
+
+enum {
+    PHASE_STEP,
+    PHASE_TAG,
+    PHASE_DURATION,
+    PHASE_LONGER,
+    PHASE_EXPOSED,
+    PHASE_RUN,
+    PHASE_RANK,
+    PHASE_PROCESS
+};
+enum { PHASE_COLUMNS = PHASE_RANK };
 
 struct settings {
     struct diagnose_options diagnose;
     int by_tag;
+    int by_rank; /* with by_tag */
     int as_map;
 };
 
@@ -365,7 +388,8 @@ static int add_steps(const struct job *job, const struct baseline *baseline, con
     int64_t usual_ns = job->step_count ? summaries[job->first_step].usual_ns : TIME_UNKNOWN;
     int failed = settings->as_map
                      ? steps_map_add(job, baseline, findings, usual_ns, table, error)
-                     : add_rows(job, summaries, findings, settings->diagnose.min_gain, table, error);
+                     : step_summaries_find_phases(summaries, job, settings->diagnose.min_gain, error) ||
+                           add_rows(job, summaries, findings, settings->diagnose.min_gain, table, error);
     free(summaries);
     return failed;
 }
@@ -375,7 +399,17 @@ static int by_step(const void *a, const void *b)
     const struct phase_time *left = a, *right = b;
     if (left->step != right->step)
         return left->step < right->step ? -1 : 1;
-    return (left->tag > right->tag) - (left->tag < right->tag);
+    if (left->tag != right->tag)
+        return left->tag < right->tag ? -1 : 1;
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int set_phase_rank(const struct job *job, int32_t number, struct table *table, struct error *error)
+{
+    const struct job_rank *rank = &job->ranks[number];
+    if (rank->global_rank >= 0)
+        table_set_integer(table, PHASE_RANK, rank->global_rank);
+    return table_set_text(table, PHASE_PROCESS, rank->name, error);
 }
 
 static int add_phase(const struct job *job, const struct phase_time *time, struct table *table,
@@ -387,14 +421,18 @@ static int add_phase(const struct job *job, const struct phase_time *time, struc
     table_set_integer(table, PHASE_STEP, time->step);
     set_time(table, PHASE_DURATION, time->time_ns);
     set_time(table, PHASE_LONGER, time->time_ns - time->usual_ns);
+    set_time(table, PHASE_EXPOSED, time->exposed_ns);
     table_set_integer(table, PHASE_RUN, job->run_id);
-    return tag && table_set_text(table, PHASE_TAG, tag, error);
+    return (tag && table_set_text(table, PHASE_TAG, tag, error)) ||
+           (time->rank >= 0 && set_phase_rank(job, time->rank, table, error));
 }
 
-static int add_phases(const struct job *job, struct table *table, struct error *error)
+static int add_phases(const struct job *job, int by_rank, struct table *table, struct error *error)
 {
     struct phase_times times;
-    int failed = phase_times_init(&times, job) ? error_no_memory(error) : 0;
+    int failed = phase_times_init(&times, job, by_rank ? PHASES_OF_RANKS : PHASES_OF_JOB, error);
+    if (!failed && by_rank && !job->has_global_ranks)
+        table->columns[PHASE_PROCESS].hidden = 0;
     array_sort(times.items, times.count, sizeof *times.items, by_step);
     for (size_t i = 0; !failed && i < times.count; i++)
         failed = add_phase(job, &times.items[i], table, error);
@@ -422,7 +460,7 @@ static int add_run(struct job *job, const struct settings *settings, struct tabl
     int failed = warn(job, table, error) || caution_absent_ranks(job, table, error) ||
                  caution_inseparable_ranks(job, table, error);
     if (!failed && settings->by_tag)
-        return add_phases(job, table, error);
+        return add_phases(job, settings->by_rank, table, error);
     failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
              add_steps(job, &baseline, &findings, settings, table, error);
     if (!failed && !settings->as_map && !job->has_global_ranks)
@@ -437,10 +475,12 @@ static int read_settings(const struct analysis_request *request, struct settings
                          struct error *error)
 {
     const char *by = request->values[OPTION_BY];
-    *settings = (struct settings){.by_tag = strcmp(by, "tag") == 0,
+    int by_rank = strcmp(by, "tag,rank") == 0;
+    *settings = (struct settings){.by_tag = by_rank || strcmp(by, "tag") == 0,
+                                  .by_rank = by_rank,
                                   .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
     if (!settings->by_tag && strcmp(by, "step") != 0)
-        return error_set(error, "invalid --by '%s': expected step or tag", by);
+        return error_set(error, "invalid --by '%s': expected step, tag or tag,rank", by);
     if (settings->by_tag && settings->as_map)
         return error_set(error, "--by tag cannot be used with --map");
     if (!settings->as_map && option_is_given(request, options, OPTION_VALUE))
@@ -451,9 +491,13 @@ static int read_settings(const struct analysis_request *request, struct settings
 static int begin_table(const struct analysis_request *request, const struct settings *settings,
                        struct analysis_result *result, int *usage, struct error *error)
 {
+    if (settings->by_tag)
+        return table_add_columns(&result->table, phase_columns, PHASE_COLUMNS, error) ||
+                       (settings->by_rank && table_add_columns(&result->table, phase_rank_columns, 2, error))
+                   ? -1
+                   : 0;
     if (!settings->as_map)
-        return settings->by_tag ? table_add_columns(&result->table, phase_columns, PHASE_COLUMNS, error)
-                                : table_add_columns(&result->table, columns, COLUMN_COUNT, error);
+        return table_add_columns(&result->table, columns, COLUMN_COUNT, error);
     result->drawing.as_svg = request->values[OPTION_SVG] != NULL;
     *usage = steps_map_begin(request->values[OPTION_VALUE], result, error) != 0;
     return *usage ? -1 : 0;
@@ -494,7 +538,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 static const char *option_word(size_t option, size_t number)
 {
-    static const char *const keys[] = {"step", "tag"};
+    static const char *const keys[] = {"step", "tag", "tag,rank"};
     if (option == OPTION_VALUE)
         return steps_map_word(number);
     return option == OPTION_BY && number < sizeof keys / sizeof *keys ? keys[number] : NULL;
