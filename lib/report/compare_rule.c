@@ -64,19 +64,18 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
     [COMPARE_SPREAD] = {"spread", 0, STEPS | PHASES | TRANSFERS | EDGES, 1,
                         "times the spread of the fifths of a run",
                         "what makes one part of a run slower than another can make a whole run slower; "
-                        "recorded clean runs of "
-                        "one job differ by 0.2 to 1 times the spread of their fifths",
+                        "an assumption, not measured",
                         "runs of one job are assumed to differ by a standard deviation of this size; repeats "
                         "take the place of "
                         "the assumption"},
     [COMPARE_RUNS] = {"runs", 0, STEPS | PHASES | (OWNS & ~RANKS), 0.01, "of the mean of A and B",
-                      "steps of recorded clean runs of one job with calm steps differ by 0.5 to 2 %",
+                      "steps of the few recorded clean runs of one job differ by 0.5 to 2 %",
                       "the same, however little the steps of a run differ"},
     [COMPARE_RUNS_TRANSFER] = {"runs-transfer", 0, TRANSFERS | EDGES, 0.025, "of the mean of A and B",
                                "as runs, but short times differ by more; no measurement behind it",
                                "the same for transfers and links"},
     [COMPARE_RUNS_OWN] = {"runs-own", 0, OWNS, 0.003, "of a baseline step",
-                          "gap times of recorded clean runs differ by 0.1 to 0.6 % of a step",
+                          "gap times of the few recorded clean runs differ by 0.1 to 0.6 % of a step",
                           "the same for gap times, if this is more than by rule runs"},
     [COMPARE_REPEATS] = {"repeats", 0, FIGURES, 12, "degrees of freedom of what is assumed without repeats",
                          "the interval of single runs is then 13 % wider than if the assumption were exact; "
