@@ -53,6 +53,7 @@ struct context {
     const struct command *commands; /* all commands, in the order of help */
     size_t command_count;
     const char *store_path;
+    const char *given_store_path;  /* the store of the command line, also while store_path is a temporary one */
     int names_store;               /* --store was given */
     int is_default_store;          /* neither --store nor $NCCLPROF_STORE was given */
     struct store *store;           /* open as command_needs requires; otherwise NULL */
@@ -142,6 +143,14 @@ void temporary_store_close(void);
  * -1 with an error.
  */
 int open_store(struct context *context, int needs);
+
+/* -------------------- command_line.c -------------------- */
+
+/*
+ * Sets how suggested command lines begin and end (store_set_command): they read the given traces again, or, if
+ * `count` is 0, the store of the command line. Call it when context->store is joined. Returns -1 with an error.
+ */
+int command_line_remember(struct context *context, char *const *paths, size_t count);
 
 /* -------------------- opt.c -------------------- */
 

@@ -270,6 +270,12 @@ int text_json_integer(struct buffer *json, const char *name, int64_t value);
 enum { REAL_TEXT_BYTES = 40 };
 void real_text(double value, char text[REAL_TEXT_BYTES]);
 
+/*
+ * Appends a word so that a shell reads it as it is: unchanged, in quotes, or, where escape_terminal would change
+ * it, as the output of printf. Returns -1 when out of memory.
+ */
+int text_shell_word(struct buffer *text, const char *word);
+
 /* A time with three significant digits for people: "1.20 ms", "3.41 s". Returns -1 when out of memory. */
 int text_time(struct buffer *text, int64_t time_ns);
 
@@ -282,6 +288,9 @@ enum { LINE_WIDTH = 80 };
  * longer than a line is not broken and stands alone on its line. Returns -1 when out of memory.
  */
 int wrap_line(struct buffer *buffer, const char *text, size_t length, size_t width, size_t hang);
+
+/* The first byte of a line that wrap_text does not break, so that it can be copied. It is not written. */
+#define UNBROKEN_LINE "\x1f"
 
 /*
  * Wraps a text of several lines, each on its own. Continuation lines are indented by two columns more than

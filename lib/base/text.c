@@ -276,6 +276,54 @@ int text_time(struct buffer *text, int64_t time_ns)
     return buffer_printf(text, "%.*f %s", decimals, shown, units[i].unit);
 }
 
+/* Whether a shell reads a word as it is, and a command does not read it as an option. */
+static int is_plain_word(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:@%+=-";
+    return *word && *word != '-' && word[strspn(word, plain)] == '\0';
+}
+
+/* Whether a terminal can show the word as it is: 1 or 0; -1 when out of memory. */
+static int is_printable_word(const char *word)
+{
+    struct buffer shown = BUFFER_INIT;
+    int failed = escape_terminal(&shown, word, strlen(word));
+    int is_same = !failed && (!*word || strcmp(shown.data, word) == 0);
+    buffer_release(&shown);
+    return failed ? -1 : is_same;
+}
+
+/* Appends "$(printf '\057tmp\012x')", with an octal number for each byte that is not plain. */
+static int append_printed_word(struct buffer *text, const char *word)
+{
+    int failed = buffer_append_text(text, "\"$(printf '");
+    for (; *word && !failed; word++) {
+        const char letter[] = {*word, '\0'};
+        failed = *word != '%' && *word != '-' && is_plain_word(letter)
+                     ? buffer_append_byte(text, *word)
+                     : buffer_printf(text, "\\%03o", (unsigned)(unsigned char)*word);
+    }
+    return failed || buffer_append_text(text, "')\"") ? -1 : 0;
+}
+
+static int append_quoted_word(struct buffer *text, const char *word)
+{
+    int failed = buffer_append_byte(text, '\'');
+    for (; *word && !failed; word++)
+        failed = *word == '\'' ? buffer_append_text(text, "'\\''") : buffer_append_byte(text, *word);
+    return failed || buffer_append_byte(text, '\'') ? -1 : 0;
+}
+
+int text_shell_word(struct buffer *text, const char *word)
+{
+    int is_printable = is_printable_word(word);
+    if (is_plain_word(word))
+        return buffer_append_text(text, word);
+    return is_printable < 0 ? -1
+           : is_printable   ? append_quoted_word(text, word)
+                            : append_printed_word(text, word);
+}
+
 /* Continuation lines are indented, so that they differ from the next line. */
 enum { HANG = 2 };
 
@@ -317,12 +365,18 @@ int wrap_line(struct buffer *buffer, const char *text, size_t length, size_t wid
     return failed || buffer_append_byte(buffer, '\n') ? -1 : 0;
 }
 
+static int copy_line(struct buffer *buffer, const char *text, size_t length)
+{
+    return buffer_append(buffer, text, length) || buffer_append_byte(buffer, '\n');
+}
+
 int wrap_text(struct buffer *buffer, const char *text, size_t length, size_t width)
 {
     while (length) {
         const char *newline = memchr(text, '\n', length);
         size_t line = newline ? (size_t)(newline - text) : length, indent = blanks(text, line);
-        if (wrap_line(buffer, text, line, width, indent + HANG))
+        if (line && *text == *UNBROKEN_LINE ? copy_line(buffer, text + 1, line - 1)
+                                            : wrap_line(buffer, text, line, width, indent + HANG))
             return -1;
         text += line + (newline != NULL);
         length -= line + (newline != NULL);

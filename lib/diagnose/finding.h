@@ -339,8 +339,9 @@ int finding_append(const struct finding *finding, const struct job *job, struct 
 
 /*
  * Appends a finding as people read it: the headline, and below it the cost, the evidence and the next step,
- * one line each. `record` is where it shows first. `names_run`: there are several runs, so that commands name
- * theirs. `colours`: print the confidence in colour.
+ * one line each, the last one with the command, which is an UNBROKEN_LINE. `record` is where it shows first.
+ * `names_run`: there are several runs, so that the headline names its own. `colours`: print the confidence in
+ * colour.
  */
 int finding_add_paragraph(const struct finding *finding, const struct job *job,
                           const struct job_record *record, int names_run, int colours, struct buffer *out);
@@ -384,12 +385,18 @@ extern const struct finding_kind_text finding_kinds[FINDING_KINDS];
 
 const char *finding_kind_name(enum finding_kind kind);
 
+/* Appends what to look at next on the machine: one line without a full stop. -1 when memory runs out. */
+int finding_advise(const struct finding *finding, const struct job *job, struct buffer *text);
+
 /*
- * Appends what to look at next and the command that confirms the finding, with its ranks, steps and links:
- * one line without a full stop. Names out of a trace are put into a command only where a shell takes them
- * literally. `names_run`: there are several runs. -1 when memory runs out.
+ * Appends the command line that confirms the finding: it shows the ranks or links at fault among their peers.
+ * It runs as it is in any directory (store_append_command). Names out of a trace are quoted for a shell. -1 when
+ * memory runs out.
  */
-int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text);
+int finding_append_command(const struct finding *finding, const struct job *job, struct buffer *text);
+
+/* Appends both: "check .... Confirm with: ncclprof ...". -1 when memory runs out. */
+int finding_append_next(const struct finding *finding, const struct job *job, struct buffer *text);
 
 /*
  * For a hang in which the trace cannot tell which rank the others wait for: appends what is known, why that

@@ -376,17 +376,18 @@ int html_add_verdict(const struct html_run *run, struct error *error)
     return failed ? error_no_memory(error) : 0;
 }
 
-/* Adds the lines below the headline of a finding. The last one has the next action. */
+/* Adds the lines below the headline of a finding. The last two have the next action and its command. */
 static int put_lines(const struct html_run *run, const char *paragraph)
 {
-    static const char next[] = "    Next: ";
+    static const char next[] = "    Next: ", confirm[] = "    Confirm with: ";
     const char *line = strchr(paragraph, '\n');
     while (line && *++line) {
+        line += *line == *UNBROKEN_LINE;
         size_t length = strcspn(line, "\n");
         char *text = strndup(line, length);
-        int failed =
-            !text ||
-            html_lines(run->page, strncmp(line, next, sizeof next - 1) ? "p" : "p class=\"next\"", text);
+        int is_next =
+            !strncmp(line, next, sizeof next - 1) || !strncmp(line, confirm, sizeof confirm - 1);
+        int failed = !text || html_lines(run->page, is_next ? "p class=\"next\"" : "p", text);
         free(text);
         if (failed)
             return -1;

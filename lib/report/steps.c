@@ -181,16 +181,20 @@ static int steps_map_add(const struct job *job, const struct baseline *baseline,
     return failed ? -1 : 0;
 }
 
-enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE };
+enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE, OPTION_ALL };
 
 static const struct analysis_option options[] = {
-    {"by", 0, "KEY", "step: one row per step; tag: one row per phase of each step", "step"},
+    {"by", 0, "KEY",
+     "step: one row per step; tag: one row per phase of each step; rank: one row per rank, over the chosen "
+     "steps, those at fault first",
+     "step"},
     RUN_OPTION,
     {"map", 0, NULL, "draw two heat maps, rank by step: wait time and own delay", NULL},
     {"svg", 0, NULL, "write the heat maps as one SVG document", NULL},
     {"value", 0, "VALUE,...",
      "values to draw: length (step time above baseline), waiting (wait time), own (own delay)",
      "waiting,own"},
+    {"all", 'a', NULL, "with --by rank: also name low-confidence findings", NULL},
 };
 
 static const struct column columns[] = {
@@ -264,7 +268,9 @@ enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_RUN, PHASE_COL
 
 struct settings {
     struct diagnose_options diagnose;
+    struct rank_choice choice; /* for by_rank */
     int by_tag;
+    int by_rank;
     int as_map;
 };
 
@@ -359,6 +365,8 @@ static int add_rows(const struct job *job, const struct step_summary *summaries,
 static int add_steps(const struct job *job, const struct baseline *baseline, const struct findings *findings,
                      const struct settings *settings, struct table *table, struct error *error)
 {
+    if (settings->by_rank)
+        return steps_by_rank_add(&settings->choice, job, baseline, findings, table, error);
     struct step_summary *summaries = step_summaries_new(job, baseline);
     if (!summaries)
         return error_no_memory(error);
@@ -425,7 +433,7 @@ static int add_run(struct job *job, const struct settings *settings, struct tabl
         return add_phases(job, table, error);
     failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
              add_steps(job, &baseline, &findings, settings, table, error);
-    if (!failed && !settings->as_map && !job->has_global_ranks)
+    if (!failed && !settings->as_map && !settings->by_rank && !job->has_global_ranks)
         table->columns[AT_LAST_PROCESS].hidden = 0;
     free(transfers);
     baseline_release(&baseline);
@@ -437,12 +445,17 @@ static int read_settings(const struct analysis_request *request, struct settings
                          struct error *error)
 {
     const char *by = request->values[OPTION_BY];
-    *settings = (struct settings){.by_tag = strcmp(by, "tag") == 0,
-                                  .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
-    if (!settings->by_tag && strcmp(by, "step") != 0)
-        return error_set(error, "invalid --by '%s': expected step or tag", by);
-    if (settings->by_tag && settings->as_map)
-        return error_set(error, "--by tag cannot be used with --map");
+    *settings = (struct settings){
+        .choice = {.filter = request->filter, .shows_low = request->values[OPTION_ALL] != NULL},
+        .by_tag = strcmp(by, "tag") == 0,
+        .by_rank = strcmp(by, "rank") == 0,
+        .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
+    if (!settings->by_tag && !settings->by_rank && strcmp(by, "step") != 0)
+        return error_set(error, "invalid --by '%s': expected step, tag or rank", by);
+    if ((settings->by_tag || settings->by_rank) && settings->as_map)
+        return error_set(error, "--by %s cannot be used with --map", by);
+    if (!settings->by_rank && settings->choice.shows_low)
+        return error_set(error, "--all needs --by rank");
     if (!settings->as_map && option_is_given(request, options, OPTION_VALUE))
         return error_set(error, "--value needs --map or --svg");
     return 0;
@@ -451,6 +464,8 @@ static int read_settings(const struct analysis_request *request, struct settings
 static int begin_table(const struct analysis_request *request, const struct settings *settings,
                        struct analysis_result *result, int *usage, struct error *error)
 {
+    if (settings->by_rank)
+        return steps_by_rank_begin(&result->table, error);
     if (!settings->as_map)
         return settings->by_tag ? table_add_columns(&result->table, phase_columns, PHASE_COLUMNS, error)
                                 : table_add_columns(&result->table, columns, COLUMN_COUNT, error);
@@ -462,7 +477,9 @@ static int begin_table(const struct analysis_request *request, const struct sett
 /* The column with the run. */
 static int run_column(const struct settings *settings, const struct table *table)
 {
-    return settings->by_tag ? PHASE_RUN : settings->as_map ? table_find_column(table, "run") : AT_RUN;
+    return settings->by_tag                         ? PHASE_RUN
+           : settings->as_map || settings->by_rank ? table_find_column(table, "run")
+                                                   : AT_RUN;
 }
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
@@ -494,7 +511,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 static const char *option_word(size_t option, size_t number)
 {
-    static const char *const keys[] = {"step", "tag"};
+    static const char *const keys[] = {"step", "tag", "rank"};
     if (option == OPTION_VALUE)
         return steps_map_word(number);
     return option == OPTION_BY && number < sizeof keys / sizeof *keys ? keys[number] : NULL;
