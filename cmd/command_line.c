@@ -54,17 +54,19 @@ static int append_program(struct buffer *text)
     return access(path, X_OK) ? buffer_append_text(text, name) : text_shell_word(text, path);
 }
 
-/*
- * Appends a path that is valid in any directory. What is neither a file nor a directory, such as a pipe, cannot
- * be read twice: a placeholder takes its place.
- */
-static int append_path(const char *path, struct buffer *text)
+/* What is neither a file nor a directory, such as a pipe, cannot be read twice. */
+static int is_lasting(const char *path)
 {
     struct stat status;
-    int is_lasting =
-        strcmp(path, "-") != 0 && stat(path, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
-    char *whole = is_lasting ? realpath(path, NULL) : NULL;
-    int failed = text_shell_word(text, whole ? whole : "TRACE");
+    return strcmp(path, "-") != 0 && stat(path, &status) == 0 &&
+           (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
+}
+
+/* Appends a path that is valid in any directory, or a placeholder. */
+static int append_path(const char *path, struct buffer *text)
+{
+    char *whole = is_lasting(path) ? realpath(path, NULL) : NULL;
+    int failed = buffer_append_byte(text, ' ') || text_shell_word(text, whole ? whole : "TRACE");
     free(whole);
     return failed;
 }
@@ -76,6 +78,7 @@ enum { PATHS_LISTED = 3 };
 struct pattern {
     char *directory; /* owned */
     char *name;      /* owned: the first name */
+    char *latest;    /* owned: the name before; a shell sorts names, and the order numbers the runs */
     size_t begin;    /* number of bytes that all names begin with */
     size_t end;      /* number of bytes that they end with, apart from these */
 };
@@ -116,7 +119,7 @@ static int pattern_names(const struct pattern *pattern, size_t count)
     return found == count;
 }
 
-/* Adds a path to the pattern. Returns whether it is in the same directory. */
+/* Adds a path to the pattern. Returns whether it is in the same directory, and sorted. */
 static int pattern_add(struct pattern *pattern, const char *path)
 {
     char *whole = realpath(path, NULL), *slash = whole ? strrchr(whole, '/') : NULL;
@@ -130,8 +133,12 @@ static int pattern_add(struct pattern *pattern, const char *path)
         }
         fits = pattern->directory && pattern->name && strcmp(pattern->directory, whole) == 0;
     }
-    if (fits)
+    if (fits) {
         pattern_take(pattern, slash + 1);
+        fits = !pattern->latest || strcmp(pattern->latest, slash + 1) < 0;
+        free(pattern->latest);
+        pattern->latest = strdup(slash + 1);
+    }
     free(whole);
     return fits;
 }
@@ -159,6 +166,7 @@ static int append_pattern(char *const *paths, size_t count, struct buffer *text,
     int failed = *is_done ? pattern_append(&pattern, text) : 0;
     free(pattern.directory);
     free(pattern.name);
+    free(pattern.latest);
     return failed;
 }
 
@@ -167,10 +175,13 @@ static int append_paths(char *const *paths, size_t count, struct buffer *text)
     int is_done = 0;
     if (count > PATHS_LISTED && append_pattern(paths, count, text, &is_done))
         return -1;
-    for (size_t i = 0; !is_done && i < count; i++)
-        if (buffer_append_byte(text, ' ') || append_path(paths[i], text))
+    int lacks = 0;
+    for (size_t i = 0; !is_done && i < count; i++) {
+        lacks |= !is_lasting(paths[i]);
+        if (append_path(paths[i], text))
             return -1;
-    return 0;
+    }
+    return lacks ? buffer_append_text(text, " # save the input as TRACE first") : 0;
 }
 
 int command_line_remember(struct context *context, char *const *paths, size_t count)
@@ -178,7 +189,7 @@ int command_line_remember(struct context *context, char *const *paths, size_t co
     struct buffer program = BUFFER_INIT, input = BUFFER_INIT;
     int failed = append_program(&program) ||
                          (count ? append_paths(paths, count, &input)
-                                : buffer_append_text(&input, " --store ") ||
+                                : buffer_append_text(&input, " --store") ||
                                       append_path(context->given_store_path, &input))
                      ? error_no_memory(&context->error)
                      : store_set_command(context->store, program.data, input.data, &context->error);

@@ -48,7 +48,7 @@ struct finding {
     enum finding_kind kind;
     enum confidence confidence;
     int32_t rank; /* job rank */
-    int32_t tag;  /* -1: none */
+    int32_t tag;  /* the phase (finding_choose_phase); -1: none, or none that has most of it */
     int32_t first_step;
     int32_t last_step; /* first_step and last_step are -1 where the steps are not known */
     /* Number of gaps between these steps where the run is loaded in excerpts (struct job) */
@@ -200,8 +200,14 @@ int finding_add_candidate(struct finding *finding, int32_t rank);
  * out. */
 int finding_take_ranks(struct finding *finding, const unsigned char *has, size_t ranks);
 
-/* The greatest excess first. */
-void finding_sort_phases(struct finding *finding);
+/*
+ * Sorts the phases, the greatest excess first. `tag` is then the phase with more than half of the excess; -1 if no
+ * phase has that much, as of a GPU that is slow in all of them.
+ */
+void finding_choose_phase(struct finding *finding);
+
+/* Whether the finding is about a phase: it names the phase, or it names none and shows in this one, too. */
+int finding_is_in_phase(const struct finding *finding, int32_t tag);
 
 /*
  * Unites findings whose candidates cannot be told apart: those from index `from` on that have candidates and

@@ -351,14 +351,36 @@ static int64_t origin_of(const struct job *job, const struct step_summary *summa
     return origin_ns;
 }
 
+/*
+ * Whether the rank that was waited for, or the phase that became longer, is another one than that of the finding.
+ */
+static int differs_from_finding(const struct job *job, const struct step_summary *summary, int32_t step,
+                                const struct findings *findings, double min_gain)
+{
+    const struct finding *finding = covering(findings, step);
+    int has_grown = summary->usual_ns != TIME_UNKNOWN &&
+                    (double)summary->phase_excess_ns >= min_gain * (double)summary->usual_ns &&
+                    job_tag(job, summary->tag);
+    return finding && ((summary->last_rank >= 0 && !finding_has_rank(finding, summary->last_rank)) ||
+                       (has_grown && summary->tag != finding->tag));
+}
+
+static const char differing[] =
+    "Columns last_rank and tag differ from the finding in some steps. They name the rank that others waited for "
+    "and the phase that became longer over all ranks, waits included. The fault can be in an earlier phase, in "
+    "several phases, or in another rank that delayed the last one. 'steps --by rank' shows the ranks at fault.";
+
 static int add_rows(const struct job *job, const struct step_summary *summaries,
                     const struct findings *findings, double min_gain, struct table *table,
                     struct error *error)
 {
     int64_t origin_ns = origin_of(job, summaries);
     int failed = 0;
-    for (int32_t step = job->first_step; !failed && step < job->step_count; step++)
+    for (int32_t step = job->first_step; !failed && step < job->step_count; step++) {
         failed = add_step(job, step, &summaries[step], origin_ns, findings, min_gain, table, error);
+        if (differs_from_finding(job, &summaries[step], step, findings, min_gain))
+            table->legend = differing;
+    }
     return failed;
 }
 

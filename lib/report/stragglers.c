@@ -89,7 +89,7 @@ static const struct column columns[] = {
     {.name = "tag",
      .type = CELL_TEXT,
      .detail = 1,
-     .description = "phase with the largest part of the fault"},
+     .description = "phase with most of the fault; none if it is spread over phases"},
     {.name = "first_step", .type = CELL_INTEGER, .description = "first step of the fault"},
     {.name = "last_step", .type = CELL_INTEGER, .description = "last step of the fault"},
     {.name = "confidence",
