@@ -80,29 +80,40 @@ struct pattern {
     char *name;      /* owned: the first name */
     char *latest;    /* owned: the name before; a shell sorts names, and the order numbers the runs */
     size_t begin;    /* number of bytes that all names begin with */
-    size_t end;      /* number of bytes that they end with, apart from these */
+    size_t end;      /* number of bytes that they end with */
+    size_t shortest; /* bytes of the shortest name */
 };
+
+static size_t smaller(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
 
 /* Narrows the pattern so that it has one more name. */
 static void pattern_take(struct pattern *pattern, const char *name)
 {
     size_t own = strlen(pattern->name), other = strlen(name), begin = 0, end = 0;
-    while (begin < pattern->begin && pattern->name[begin] == name[begin])
+    pattern->shortest = smaller(pattern->shortest, other);
+    while (begin < smaller(pattern->begin, other) && pattern->name[begin] == name[begin])
         begin++;
-    while (end < pattern->end && end < other - begin && end < own - begin &&
-           pattern->name[own - 1 - end] == name[other - 1 - end])
+    while (end < smaller(pattern->end, other) && pattern->name[own - 1 - end] == name[other - 1 - end])
         end++;
     pattern->begin = begin;
     pattern->end = end;
 }
 
+/* The number of bytes after the asterisk. */
+static size_t pattern_end(const struct pattern *pattern)
+{
+    return smaller(pattern->end, pattern->shortest - pattern->begin);
+}
+
 /* Whether a shell replaces the pattern by this name, among others. */
 static int pattern_has(const struct pattern *pattern, const char *name)
 {
-    size_t own = strlen(pattern->name), other = strlen(name);
-    return other >= pattern->begin + pattern->end && strncmp(name, pattern->name, pattern->begin) == 0 &&
-           strcmp(name + other - pattern->end, pattern->name + own - pattern->end) == 0 &&
-           (*name != '.' || pattern->begin);
+    size_t own = strlen(pattern->name), other = strlen(name), end = pattern_end(pattern);
+    return other >= pattern->begin + end && strncmp(name, pattern->name, pattern->begin) == 0 &&
+           strcmp(name + other - end, pattern->name + own - end) == 0 && (*name != '.' || pattern->begin);
 }
 
 /* Whether a shell replaces the pattern by `count` names. */
@@ -129,7 +140,7 @@ static int pattern_add(struct pattern *pattern, const char *path)
         if (!pattern->directory) {
             pattern->directory = strdup(whole);
             pattern->name = strdup(slash + 1);
-            pattern->begin = pattern->end = strlen(slash + 1);
+            pattern->begin = pattern->end = pattern->shortest = strlen(slash + 1);
         }
         fits = pattern->directory && pattern->name && strcmp(pattern->directory, whole) == 0;
     }
@@ -147,7 +158,7 @@ static int pattern_add(struct pattern *pattern, const char *path)
 static int pattern_append(const struct pattern *pattern, struct buffer *text)
 {
     struct buffer begin = BUFFER_INIT;
-    const char *end = pattern->name + strlen(pattern->name) - pattern->end;
+    const char *end = pattern->name + strlen(pattern->name) - pattern_end(pattern);
     int failed = buffer_printf(&begin, " %s/%.*s", pattern->directory, (int)pattern->begin, pattern->name) ||
                  buffer_append_byte(text, ' ') || text_shell_word(text, begin.data + 1) ||
                  buffer_append_byte(text, '*') || (*end && text_shell_word(text, end));

@@ -214,8 +214,9 @@ static int list_others(struct verdict_cache *list, struct store *store, struct e
 
 static int note(struct finding_snapshot_list *list, const struct finding *finding, const struct job *job)
 {
-    struct buffer unit = BUFFER_INIT, text = BUFFER_INIT;
-    int failed = finding_name_unit(finding, job, &unit) || finding_append(finding, job, &text);
+    struct buffer unit = BUFFER_INIT, text = BUFFER_INIT, command = BUFFER_INIT;
+    int failed = finding_name_unit(finding, job, &unit) || finding_append(finding, job, &text) ||
+                 finding_append_command(finding, job, &command);
     const struct finding_snapshot snapshot = {.run = job->run_name,
                                               .kind = (char *)(uintptr_t)finding_kind_name(finding->kind),
                                               .unit = unit.data,
@@ -223,6 +224,7 @@ static int note(struct finding_snapshot_list *list, const struct finding *findin
                                               .confidence =
                                                   (char *)(uintptr_t)confidence_name(finding->confidence),
                                               .text = text.data,
+                                              .command = command.data,
                                               .first_step = finding->first_step,
                                               .last_step = finding->last_step,
                                               .period = finding->period,
@@ -232,6 +234,7 @@ static int note(struct finding_snapshot_list *list, const struct finding *findin
     failed = failed || finding_snapshot_list_add(list, &snapshot);
     buffer_release(&unit);
     buffer_release(&text);
+    buffer_release(&command);
     return failed;
 }
 

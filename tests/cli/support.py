@@ -92,6 +92,7 @@ class Case(unittest.TestCase):
         """
         environment = {key: value for key, value in os.environ.items() if not key.startswith("NCCLPROF")}
         environment["NCCLPROF_STORE"] = str(self.store)
+        environment["PATH"] = os.path.dirname(PROGRAM) + os.pathsep + environment["PATH"]  # suggested commands name it
         environment.update(env or {})
         result = subprocess.run(
             [self.program, *map(os.fsencode, map(str, words))],

@@ -12,6 +12,7 @@ static const struct finding_snapshot hostile = {.run = (char *)(uintptr_t) "nigh
                                                 .phase = (char *)(uintptr_t) "a\"b",
                                                 .confidence = (char *)(uintptr_t) "high",
                                                 .text = (char *)(uintptr_t) "GPU of rank 3\r\xff is slow",
+                                                .command = (char *)(uintptr_t) "ncclprof steps '/a b'",
                                                 .first_step = 4,
                                                 .last_step = 8,
                                                 .lost_ns = 130000500};
@@ -26,10 +27,17 @@ static void assert_text(int names_run, const char *expected)
 
 static void test_text(void **state)
 {
-    assert_text(0, "2026-11-25T10:12:04Z new: compute (high confidence): GPU of rank 3\\x0d\\xff is slow\n");
+    assert_text(0, "2026-11-25T10:12:04Z new: compute (high confidence): GPU of rank 3\\x0d\\xff is slow"
+                   "; confirm with: ncclprof steps '/a b'\n");
     assert_text(1,
                 "2026-11-25T10:12:04Z new: night\\x0a\\x1b[31m: compute (high confidence): GPU of rank "
-                "3\\x0d\\xff is slow\n");
+                "3\\x0d\\xff is slow; confirm with: ncclprof steps '/a b'\n");
+    struct buffer line = BUFFER_INIT;
+    assert_int_equal(change_line_text(CHANGE_OVER, &hostile, AT_NS, 0, &line), 0);
+    assert_string_equal(
+        line.data,
+        "2026-11-25T10:12:04Z ended: compute (high confidence): GPU of rank 3\\x0d\\xff is slow\n");
+    buffer_release(&line);
 }
 
 static void test_json(void **state)
@@ -48,14 +56,14 @@ static void test_json(void **state)
         "{\"time\":\"2026-11-25T10:12:04Z\",\"change\":\"over\",\"run\":\"night\\n\\u001b[31m\","
         "\"kind\":\"compute\",\"unit\":\"rank 3\",\"tag\":\"a\\\"b\",\"confidence\":\"high\","
         "\"first_step\":4,\"last_step\":8,\"lost_us\":130000.500,\"stopped\":false,"
-        "\"text\":\"GPU of rank 3\\u000d\xef\xbf\xbd is slow\"}\n");
+        "\"text\":\"GPU of rank 3\\u000d\xef\xbf\xbd is slow\",\"confirm\":\"ncclprof steps '/a b'\"}\n");
     buffer_clear(&line);
     assert_int_equal(change_line_json(CHANGE_WITHDRAWN, &unknown, 0, &line), 0);
     assert_string_equal(line.data,
                         "{\"time\":\"1970-01-01T00:00:00Z\",\"change\":\"withdrawn\",\"run\":null,"
                         "\"kind\":\"compute\",\"unit\":\"rank 3\",\"tag\":null,\"confidence\":\"high\","
                         "\"first_step\":null,\"last_step\":null,\"lost_us\":0.000,\"stopped\":true,"
-                        "\"text\":\"rank 3\"}\n");
+                        "\"text\":\"rank 3\",\"confirm\":null}\n");
     buffer_release(&line);
 }
 
