@@ -195,13 +195,20 @@ static int append_paths(char *const *paths, size_t count, struct buffer *text)
     return lacks ? buffer_append_text(text, " # save the input as TRACE first") : 0;
 }
 
+int command_line_append(const char *words, const char *path, struct buffer *text)
+{
+    return is_lasting(path) && (append_program(text) || buffer_append_byte(text, ' ') ||
+                                buffer_append_text(text, words) || append_path(path, text))
+               ? -1
+               : 0;
+}
+
 int command_line_remember(struct context *context, char *const *paths, size_t count)
 {
     struct buffer program = BUFFER_INIT, input = BUFFER_INIT;
-    int failed = append_program(&program) ||
-                         (count ? append_paths(paths, count, &input)
-                                : buffer_append_text(&input, " --store") ||
-                                      append_path(context->given_store_path, &input))
+    int failed = append_program(&program) || (count ? append_paths(paths, count, &input)
+                                                    : buffer_append_text(&input, " --store") ||
+                                                          append_path(context->given_store_path, &input))
                      ? error_no_memory(&context->error)
                      : store_set_command(context->store, program.data, input.data, &context->error);
     buffer_release(&program);

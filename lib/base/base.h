@@ -271,8 +271,8 @@ enum { REAL_TEXT_BYTES = 40 };
 void real_text(double value, char text[REAL_TEXT_BYTES]);
 
 /*
- * Appends a word so that a shell reads it as it is: unchanged, in quotes, or, where escape_terminal would change
- * it, as the output of printf. Returns -1 when out of memory.
+ * Appends a word so that a shell reads it as it is: unchanged, in quotes, or, where escape_terminal would
+ * change it, as the output of printf. Returns -1 when out of memory.
  */
 int text_shell_word(struct buffer *text, const char *word);
 

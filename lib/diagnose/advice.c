@@ -214,7 +214,8 @@ enum { ROWS_SHOWN = 16 };
 /* Appends " --top 16" if the table may have more rows. */
 static int append_top(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    size_t blamed = finding->rank_count > finding->candidate_count ? finding->rank_count : finding->candidate_count;
+    size_t blamed =
+        finding->rank_count > finding->candidate_count ? finding->rank_count : finding->candidate_count;
     return job->rank_count > ROWS_SHOWN && blamed < ROWS_SHOWN / 2
                ? buffer_printf(text, " --top %d", ROWS_SHOWN)
                : 0;

@@ -201,8 +201,8 @@ int finding_add_candidate(struct finding *finding, int32_t rank);
 int finding_take_ranks(struct finding *finding, const unsigned char *has, size_t ranks);
 
 /*
- * Sorts the phases, the greatest excess first. `tag` is then the phase with more than half of the excess; -1 if no
- * phase has that much, as of a GPU that is slow in all of them.
+ * Sorts the phases, the greatest excess first. `tag` is then the phase with more than half of the excess; -1
+ * if no phase has that much, as of a GPU that is slow in all of them.
  */
 void finding_choose_phase(struct finding *finding);
 
@@ -396,8 +396,8 @@ int finding_advise(const struct finding *finding, const struct job *job, struct 
 
 /*
  * Appends the command line that confirms the finding: it shows the ranks or links at fault among their peers.
- * It runs as it is in any directory (store_append_command). Names out of a trace are quoted for a shell. -1 when
- * memory runs out.
+ * It runs as it is in any directory (store_append_command). Names out of a trace are quoted for a shell. -1
+ * when memory runs out.
  */
 int finding_append_command(const struct finding *finding, const struct job *job, struct buffer *text);
 

@@ -39,7 +39,9 @@ static const struct column columns[] = {
     {.name = "kind", .type = CELL_TEXT, .description = FINDING_KIND_WORDS},
     {.name = "rank", .type = CELL_INTEGER, .description = "global rank at fault"},
     {.name = "process", .type = CELL_TEXT, .description = "name of the rank"},
-    {.name = "tag", .type = CELL_TEXT, .description = "phase with most of the fault; none if it is spread over phases"},
+    {.name = "tag",
+     .type = CELL_TEXT,
+     .description = "phase with most of the fault; none if it is spread over phases"},
     {.name = "first_step", .type = CELL_INTEGER, .description = "first step of the fault"},
     {.name = "last_step", .type = CELL_INTEGER, .description = "last step of the fault"},
     {.name = "lost_us",
@@ -114,7 +116,8 @@ static int has_asked_rank(const struct filter *filter, const struct job *job, co
     return has;
 }
 
-static int is_in_asked_phase(const struct filter *filter, const struct job *job, const struct finding *finding)
+static int is_in_asked_phase(const struct filter *filter, const struct job *job,
+                             const struct finding *finding)
 {
     int is_in = !filter->tag || filter_is_text(filter->tag, job_tag(job, finding->tag));
     for (size_t i = 0; !is_in && i < finding->phase_count; i++)

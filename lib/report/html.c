@@ -82,13 +82,13 @@ static int put_edges(const struct html_run *run, const struct stalls *stalls, st
     static const struct html_table how = {.caption = "Links, longest stall first",
                                           .bars = "send_wait_us_p50",
                                           .most_rows = MOST_EDGES_LISTED,
-                                          .rest_command = "ncclprof stalls"};
+                                          .rest_command = "stalls"};
     table->columns[AT_COMMUNICATOR].hidden = 1;
     return html_run_section(run, "edges", "Network links") || put_matrix(run, stalls) ||
                    buffer_printf(run->page, "<details%s><summary>Each link</summary>\n",
                                  has_trouble(stalls) ? " open" : "") ||
-                   html_add_table(run->page, table, &how) || buffer_append_text(run->page, "</details>\n") ||
-                   html_section_end(run->whole)
+                   html_add_table_of(run->job->store, run->job->run_id, run->page, table, &how) ||
+                   buffer_append_text(run->page, "</details>\n") || html_section_end(run->whole)
                ? -1
                : 0;
 }

@@ -10,6 +10,7 @@ struct error;
 struct filter;
 struct findings;
 struct html_page;
+struct html_table;
 struct job;
 struct judgement;
 struct store;
@@ -40,6 +41,13 @@ struct html_run {
  * the name of the run and only the section with the summary is linked. Returns -1 when memory is out.
  */
 int html_run_section(const struct html_run *run, const char *key, const char *heading);
+
+/*
+ * Like html_add_table, but how->rest_command has only the words of the command: it becomes a command line for
+ * the store (store_append_command), and for a run unless `run_id` is 0.
+ */
+int html_add_table_of(const struct store *store, int64_t run_id, struct buffer *page,
+                      const struct table *table, const struct html_table *how);
 
 /* Number of findings that are shown as findings, that is, those that diagnose shows by default. */
 size_t html_run_finding_count(const struct html_run *run);

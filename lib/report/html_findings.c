@@ -201,8 +201,8 @@ static int add_counts(const struct html_run *run, const struct finding *finding)
     const struct html_table how = {.caption = caption.data,
                                    .bars = "finished",
                                    .most_rows = MOST_COUNTED,
-                                   .rest_command = "ncclprof report --by rank,function"};
-    failed = failed || html_add_table(run->page, &table, &how);
+                                   .rest_command = "steps --by rank"};
+    failed = failed || html_add_table_of(run->job->store, run->job->run_id, run->page, &table, &how);
     table_release(&table);
     buffer_release(&caption);
     return failed ? -1 : 0;
@@ -385,8 +385,7 @@ static int put_lines(const struct html_run *run, const char *paragraph)
         line += *line == *UNBROKEN_LINE;
         size_t length = strcspn(line, "\n");
         char *text = strndup(line, length);
-        int is_next =
-            !strncmp(line, next, sizeof next - 1) || !strncmp(line, confirm, sizeof confirm - 1);
+        int is_next = !strncmp(line, next, sizeof next - 1) || !strncmp(line, confirm, sizeof confirm - 1);
         int failed = !text || html_lines(run->page, is_next ? "p class=\"next\"" : "p", text);
         free(text);
         if (failed)

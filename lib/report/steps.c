@@ -352,7 +352,8 @@ static int64_t origin_of(const struct job *job, const struct step_summary *summa
 }
 
 /*
- * Whether the rank that was waited for, or the phase that became longer, is another one than that of the finding.
+ * Whether the rank that was waited for, or the phase that became longer, is another one than that of the
+ * finding.
  */
 static int differs_from_finding(const struct job *job, const struct step_summary *summary, int32_t step,
                                 const struct findings *findings, double min_gain)
@@ -366,9 +367,12 @@ static int differs_from_finding(const struct job *job, const struct step_summary
 }
 
 static const char differing[] =
-    "Columns last_rank and tag differ from the finding in some steps. They name the rank that others waited for "
-    "and the phase that became longer over all ranks, waits included. The fault can be in an earlier phase, in "
-    "several phases, or in another rank that delayed the last one. 'steps --by rank' shows the ranks at fault.";
+    "Columns last_rank and tag differ from the finding in some steps. They name the rank that others waited "
+    "for "
+    "and the phase that became longer over all ranks, waits included. The fault can be in an earlier phase, "
+    "in "
+    "several phases, or in another rank that delayed the last one. 'steps --by rank' shows the ranks at "
+    "fault.";
 
 static int add_rows(const struct job *job, const struct step_summary *summaries,
                     const struct findings *findings, double min_gain, struct table *table,
@@ -499,7 +503,7 @@ static int begin_table(const struct analysis_request *request, const struct sett
 /* The column with the run. */
 static int run_column(const struct settings *settings, const struct table *table)
 {
-    return settings->by_tag                         ? PHASE_RUN
+    return settings->by_tag                        ? PHASE_RUN
            : settings->as_map || settings->by_rank ? table_find_column(table, "run")
                                                    : AT_RUN;
 }

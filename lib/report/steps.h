@@ -23,8 +23,9 @@ struct rank_choice {
 int steps_by_rank_begin(struct table *table, struct error *error);
 
 /* Adds a row for each rank of the job, after findings_find. Returns -1 on error. */
-int steps_by_rank_add(const struct rank_choice *choice, const struct job *job, const struct baseline *baseline,
-                      const struct findings *findings, struct table *table, struct error *error);
+int steps_by_rank_add(const struct rank_choice *choice, const struct job *job,
+                      const struct baseline *baseline, const struct findings *findings, struct table *table,
+                      struct error *error);
 
 /* -------------------- rank_steps.c -------------------- */
 

@@ -1,7 +1,7 @@
 /*
  * The table of `steps --by rank`: a row for each rank, over the selected steps, with its own delay, what it
- * started and finished, and the findings of diagnose that blame it. The ranks at fault come first, so that they
- * stand beside their peers.
+ * started and finished, and the findings of diagnose that blame it. The ranks at fault come first, so that
+ * they stand beside their peers.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -18,7 +18,10 @@ static const struct column columns[] = {
     RANK_COLUMN,
     PROCESS_COLUMN,
     {.name = "host", .type = CELL_TEXT, .detail = 1, .description = "host of the rank, if known"},
-    {.name = "first_step", .type = CELL_INTEGER, .detail = 1, .description = "first step that the row covers"},
+    {.name = "first_step",
+     .type = CELL_INTEGER,
+     .detail = 1,
+     .description = "first step that the row covers"},
     {.name = "last_step", .type = CELL_INTEGER, .detail = 1, .description = "last step that the row covers"},
     {.name = "own_us",
      .type = CELL_REAL,
@@ -28,7 +31,10 @@ static const struct column columns[] = {
      .type = CELL_REAL,
      .unit = "us",
      .description = "wait for the last rank to arrive, sum over the steps"},
-    {.name = "started", .type = CELL_INTEGER, .hidden = 1, .description = "operations that it started in these steps"},
+    {.name = "started",
+     .type = CELL_INTEGER,
+     .hidden = 1,
+     .description = "operations that it started in these steps"},
     {.name = "finished", .type = CELL_INTEGER, .hidden = 1, .description = "those of them that finished"},
     {.name = "last",
      .type = CELL_TEXT,
@@ -70,7 +76,8 @@ int steps_by_rank_begin(struct table *table, struct error *error)
     return table_add_columns(table, columns, COLUMN_COUNT, error);
 }
 
-/* The selected steps of a job; those of all its operations, also of those in no step, if none are selected. */
+/* The selected steps of a job; those of all its operations, also of those in no step, if none are selected.
+ */
 struct selected_steps {
     int32_t first;
     int32_t last;

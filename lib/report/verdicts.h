@@ -212,6 +212,13 @@ int caution_settings(struct store *store, int64_t run_id, struct table *table, s
 int warnings_append(const struct table *table, struct buffer *text);
 
 /*
+ * Ends the latest warning with a command line, "ncclprof WORDS --store FILE" (store_append_command). Returns
+ * -1 on error.
+ */
+int warning_add_command(struct table *table, const struct store *store, int64_t run_id, const char *words,
+                        struct error *error);
+
+/*
  * Warns about ranks of the job that left no trace or whose recorder stopped before they did, and about
  * incomplete communicators. Adds nothing for a trace of a single rank: a user who records one rank knows
  * that the others are missing. Needs what job_load or waits_measure fill in.

@@ -184,8 +184,9 @@ size_t store_threads(const struct store *store);
 int store_set_command(struct store *store, const char *program, const char *input, struct error *error);
 
 /*
- * Appends a command line that a user can copy: "ncclprof WORDS --run 2 --store FILE". `run_id`: 0 for all runs;
- * the run is named only if the store has several. `store`: NULL if there is none. Returns -1 when memory is out.
+ * Appends a command line that a user can copy: "ncclprof WORDS --run 2 --store FILE". `run_id`: 0 for all
+ * runs; the run is named only if the store has several. `store`: NULL if there is none. Returns -1 when
+ * memory is out.
  */
 int store_append_command(const struct store *store, const char *words, int64_t run_id, struct buffer *text);
 

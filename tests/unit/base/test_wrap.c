@@ -47,7 +47,8 @@ static void test_colours_have_no_width(void **state)
 /* A line to be copied stays whole; its mark is not shown. */
 static void test_a_marked_line_stays_whole(void **state)
 {
-    check("one two three\n" UNBROKEN_LINE "  one two three\none\n", 7, "one two\n  three\n  one two three\none\n");
+    check("one two three\n" UNBROKEN_LINE "  one two three\none\n", 7,
+          "one two\n  three\n  one two three\none\n");
     check(UNBROKEN_LINE, 7, "\n");
 }
 
@@ -78,8 +79,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_break_at_blanks),   cmocka_unit_test(test_what_follows_hangs),
         cmocka_unit_test(test_a_long_word_stays_whole), cmocka_unit_test(test_width_is_in_letters),
-        cmocka_unit_test(test_colours_have_no_width),
-        cmocka_unit_test(test_a_marked_line_stays_whole), cmocka_unit_test(test_words_for_a_shell),
+        cmocka_unit_test(test_colours_have_no_width),   cmocka_unit_test(test_a_marked_line_stays_whole),
+        cmocka_unit_test(test_words_for_a_shell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

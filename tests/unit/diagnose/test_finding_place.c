@@ -96,9 +96,10 @@ static void what_to_look_at(void **state)
                               .first_step = 4,
                               .last_step = 8,
                               .instance = -1};
-    check(&place, &finding, finding_append_next,
-          "check nvidia-smi -q of CUDA device 1 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3). "
-          "Confirm with: ncclprof steps --by rank --step 4-8");
+    check(
+        &place, &finding, finding_append_next,
+        "check nvidia-smi -q of CUDA device 1 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3). "
+        "Confirm with: ncclprof steps --by rank --step 4-8");
     place.ranks[3].facts.gpu_bus_id = (char[]){"0000:1b:00.0"};
     check(&place, &finding, finding_advise,
           "check nvidia-smi -q -i 0000:1b:00.0 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3)");

@@ -27,8 +27,9 @@ static void assert_text(int names_run, const char *expected)
 
 static void test_text(void **state)
 {
-    assert_text(0, "2026-11-25T10:12:04Z new: compute (high confidence): GPU of rank 3\\x0d\\xff is slow"
-                   "; confirm with: ncclprof steps '/a b'\n");
+    assert_text(0,
+                "2026-11-25T10:12:04Z new: compute (high confidence): GPU of rank 3\\x0d\\xff is slow"
+                "; confirm with: ncclprof steps '/a b'\n");
     assert_text(1,
                 "2026-11-25T10:12:04Z new: night\\x0a\\x1b[31m: compute (high confidence): GPU of rank "
                 "3\\x0d\\xff is slow; confirm with: ncclprof steps '/a b'\n");
