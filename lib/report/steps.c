@@ -458,6 +458,7 @@ static int add_run(struct job *job, const struct settings *settings, struct tabl
     if (!failed && settings->by_tag)
         return add_phases(job, table, error);
     failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
+             findings_add_later_costs(&findings, job, &baseline, &settings->diagnose, error) ||
              add_steps(job, &baseline, &findings, settings, table, error);
     if (!failed && !settings->as_map && !settings->by_rank && !job->has_global_ranks)
         table->columns[AT_LAST_PROCESS].hidden = 0;

@@ -275,7 +275,8 @@ static int explain(const struct job *job, const struct delay *waits, const struc
     struct baseline baseline = {0};
     struct transfer_excess *transfers = NULL;
     struct delay *delays = NULL;
-    int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error);
+    int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error) ||
+                 findings_add_later_costs(&findings, job, &baseline, diagnose, error);
     if (!failed && !waits)
         waits = delays = delays_measure(job, &baseline, transfers, error);
     failed = failed || !waits || show(job, &findings, waits, table, error) ||
