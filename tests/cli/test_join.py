@@ -1,8 +1,8 @@
 """The join repeats only the parts that changed, with the same result as a complete join."""
 
 import os
-import re
 import random
+import re
 import shutil
 import sqlite3
 
