@@ -141,6 +141,8 @@ static void add_times(const struct job *job, const struct rank_step *times,
                       const struct selected_steps *steps, struct rank_row *row)
 {
     row->own_ns = row->waiting_ns = TIME_UNKNOWN;
+    if (!job->timed_operations)
+        return;
     for (int32_t step = job->first_step; step < job->step_count; step++) {
         const struct rank_step *of = &times[(size_t)row->rank * (size_t)job->step_count + (size_t)step];
         if (!is_selected(steps, step))
@@ -270,18 +272,18 @@ static int add_row(const struct rank_choice *choice, const struct job *job, cons
                : 0;
 }
 
-/* Progress is shown where ranks differ in it, or something never finished. */
-static int differ_in_progress(const struct rank_row *rows, size_t count)
+/* Whether something never finished, or a finding says why the job stopped. */
+static int has_stopped(const struct rank_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (rows[i].started != rows[0].started || rows[i].finished != rows[i].started)
+        if (rows[i].finished != rows[i].started || (rows[i].finding && !finding_is_of_steps(rows[i].finding)))
             return 1;
     return 0;
 }
 
 static void choose_columns(const struct job *job, const struct rank_row *rows, struct table *table)
 {
-    int hides = !differ_in_progress(rows, job->rank_count);
+    int hides = !has_stopped(rows, job->rank_count);
     if (!job->has_global_ranks)
         table->columns[AT_PROCESS].hidden = 0;
     table->columns[AT_STARTED].hidden &= hides;
