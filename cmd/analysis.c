@@ -125,14 +125,13 @@ static int run(const struct analysis *analysis, struct analysis_request *request
  */
 enum { LARGE_ARRAY_BYTES = 1 << 20 };
 
-/* For a comparison, sets the threads of both stores. */
+/* For a comparison, sets the threads of all stores. */
 static void set_store_threads(struct context *context)
 {
     if (context->jobs > 1)
         mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY_BYTES);
-    for (size_t i = 0; i < 2; i++)
-        if (context->sides[i].store)
-            store_set_threads(context->sides[i].store, (size_t)context->jobs);
+    for (size_t i = 0; i < context->side_count; i++)
+        store_set_threads(context->sides[i].store, (size_t)context->jobs);
     store_set_threads(context->store, (size_t)context->jobs);
 }
 
@@ -142,7 +141,8 @@ int command_run_analysis(struct context *context, const struct arguments *argume
     struct analysis_request request = {.store = context->store,
                                        .values = arguments->values,
                                        .colour = context->colour,
-                                       .sides = context->sides[0].store ? context->sides : NULL};
+                                       .sides = context->sides,
+                                       .side_count = context->side_count};
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
     struct filter filter = {.ranks = NULL};
     table_init(&result.table, analysis->name);
@@ -366,26 +366,57 @@ static int open_run(struct context *context, struct analysis_side *side, char *o
     return open_side(context, side, context->store_path);
 }
 
+/* Sets the side of each operand: A and B, or the option before it. Returns an exit_status. */
+static int assign_sides(struct context *context, const struct arguments *arguments)
+{
+    size_t count = arguments->operand_count, of_side[2] = {0};
+    int has_options = 0;
+    for (size_t i = 0; i < count; i++)
+        has_options |= arguments->owners[i] != NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct option *owner = arguments->owners[i];
+        if ((has_options && !owner) || (!has_options && i > 1)) {
+            error_set(&context->error, "unexpected argument '%s'", arguments->operands[i]);
+            return EXIT_USAGE;
+        }
+        context->sides[i].is_candidate = owner ? owner == option_at(arguments->table, 1) : i == 1;
+        of_side[context->sides[i].is_candidate]++;
+    }
+    if (of_side[0] && of_side[1])
+        return EXIT_DONE;
+    error_set(&context->error, "%s needs a run", of_side[0] ? "--candidate" : "--baseline");
+    return EXIT_USAGE;
+}
+
 int sides_open(struct context *context, const struct arguments *arguments)
 {
-    int status = EXIT_DONE;
-    for (size_t i = 0; status == EXIT_DONE && i < 2; i++) {
+    context->sides = array_new(arguments->operand_count + 1, sizeof *context->sides);
+    if (!context->sides) {
+        error_no_memory(&context->error);
+        return EXIT_NOT_DONE;
+    }
+    int status = assign_sides(context, arguments);
+    for (size_t i = 0; status == EXIT_DONE && i < arguments->operand_count; i++) {
         struct analysis_side *side = &context->sides[i];
         char *operand = arguments->operands[i];
+        context->side_count++;
         status = access(operand, F_OK)       ? open_run(context, side, operand)
                  : store_is_stamped(operand) ? open_side(context, side, operand)
                                              : make_side(context, side, &arguments->operands[i]);
     }
-    context->store = context->sides[1].store;
+    if (context->side_count)
+        context->store = context->sides[context->side_count - 1].store;
     return status;
 }
 
 void sides_close(struct context *context)
 {
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < context->side_count; i++) {
         if (context->store == context->sides[i].store)
             context->store = NULL;
         store_close(context->sides[i].store);
-        context->sides[i].store = NULL;
     }
+    free(context->sides);
+    context->sides = NULL;
+    context->side_count = 0;
 }

@@ -48,7 +48,7 @@ static int ends_with(const char *text, const char *end)
 static enum completion_value completion_value(const struct command *command, size_t number)
 {
     const struct option *option = option_at(command->options, number);
-    if (!option || (!option->argument && !option->choice))
+    if (!option || option->takes_operands || (!option->argument && !option->choice))
         return COMPLETE_NOTHING;
     if (completion_word(command, number, 0))
         return option->argument && ends_with(option->argument, ",...") ? COMPLETE_LIST : COMPLETE_WORD;
@@ -63,7 +63,7 @@ static enum completion_value completion_value(const struct command *command, siz
 static int completion_takes_files(const struct command *command)
 {
     const char *operands = command->options->operands;
-    return operands && strstr(operands, "PATH") != NULL;
+    return command->needs & TAKES_SIDES || (operands && strstr(operands, "PATH") != NULL);
 }
 
 /* File names are left to readline, which knows how to quote them. */

@@ -36,7 +36,7 @@ enum command_needs {
     NEEDS_STORE_READ = 1 << 2,   /* an existing store is open, read-only */
     NEEDS_JOINED = 1 << 3,       /* the derived tables match the files; they are rebuilt if not */
     TAKES_TRACES = 1 << 4, /* operands are traces; a temporary store made from them replaces the store */
-    TAKES_SIDES = 1 << 5   /* the two operands are runs, each in a store or as traces */
+    TAKES_SIDES = 1 << 5   /* the operands are runs of two sides, each in a store or as traces */
 };
 
 enum exit_status {
@@ -53,17 +53,17 @@ struct context {
     const struct command *commands; /* all commands, in the order of help */
     size_t command_count;
     const char *store_path;
-    const char
-        *given_store_path; /* the store of the command line, also while store_path is a temporary one */
-    int names_store;       /* --store was given */
-    int is_default_store;  /* neither --store nor $NCCLPROF_STORE was given */
-    struct store *store;   /* open as command_needs requires; otherwise NULL */
-    struct analysis_side sides[2]; /* for TAKES_SIDES; `store` is the store of the second */
-    int lacks_traces;              /* part of the given traces could not be read */
-    int jobs;                      /* number of threads */
-    int quiet;                     /* -q: no progress line */
-    int colour;                    /* standard output accepts ANSI colours */
-    int width;                     /* width of the terminal on standard output; 0: no terminal */
+    const char *given_store_path; /* that of the command line, also while store_path is a temporary one */
+    int names_store;              /* --store was given */
+    int is_default_store;         /* neither --store nor $NCCLPROF_STORE was given */
+    struct store *store;          /* open as command_needs requires; otherwise NULL */
+    struct analysis_side *sides;  /* owned, for TAKES_SIDES; `store` is the store of the last */
+    size_t side_count;
+    int lacks_traces;   /* part of the given traces could not be read */
+    int jobs;           /* number of threads */
+    int quiet;          /* -q: no progress line */
+    int colour;         /* standard output accepts ANSI colours */
+    int width;          /* width of the terminal on standard output; 0: no terminal */
     struct error error; /* main prints it as a chain when the command returns EXIT_NOT_DONE or EXIT_USAGE */
 };
 
@@ -107,9 +107,10 @@ int registry_jobs(const struct command *command, const struct arguments *argumen
 /* -------------------- analysis.c -------------------- */
 
 /*
- * Opens the two operands of a command as context->sides. An operand is a store, a run in a store (STORE:RUN),
- * traces from which a temporary store is made, or a run in the store of the command line. Returns an
- * exit_status; context->lacks_traces is set if something could not be read.
+ * Opens the operands of a command as context->sides: A and B, or those after --baseline and --candidate. An
+ * operand is a store, a run in a store (STORE:RUN), traces from which a temporary store is made, or a run in
+ * the store of the command line. Returns an exit_status; context->lacks_traces is set if something could not
+ * be read.
  */
 int sides_open(struct context *context, const struct arguments *arguments);
 
@@ -179,7 +180,8 @@ struct option {
     const char *fallback;                 /* value if the option is not given; NULL: none */
     const char *(*choice)(size_t number); /* the words that it accepts, NULL after the last; NULL: any text */
     int is_unlisted;                      /* it has no effect; help omits it */
-    int is_number;                        /* an integer from `least` to `most` */
+    int takes_operands; /* the operands after it, up to the next such option, belong to it */
+    int is_number;      /* an integer from `least` to `most` */
     int64_t least;
     int64_t most;
 };
@@ -201,6 +203,7 @@ struct arguments {
     const char **values; /* one per option, numbered as by option_at; owned array, borrowed texts */
     char **operands;     /* owned array with a final NULL; borrowed texts */
     size_t operand_count;
+    const struct option **owners;    /* owned: per operand, the option that takes it; NULL: none */
     const struct renderer *renderer; /* the default renderer if --format was not given */
 };
 

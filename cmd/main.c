@@ -129,8 +129,13 @@ static void put_common_options(FILE *stream)
 static void help_command(const struct command *command, FILE *stream)
 {
     const struct option_table *table = command->options;
-    fprintf(stream, "usage: ncclprof [--store FILE] %s [OPTIONS]%s%s\n\n", command->name,
+    fprintf(stream, "usage: ncclprof [--store FILE] %s [OPTIONS]%s%s\n", command->name,
             table->operands ? " " : "", table->operands ? table->operands : "");
+    if (command->needs & TAKES_SIDES)
+        fprintf(stream, "       ncclprof [--store FILE] %s [OPTIONS] --%s %s\n                --%s %s\n",
+                command->name, table->options[0].name, table->options[0].argument, table->options[1].name,
+                table->options[1].argument);
+    fputc('\n', stream);
     put_wrapped(stream, command->summary, 0);
     if (table->description) {
         fputc('\n', stream);
@@ -147,7 +152,8 @@ static void help_command(const struct command *command, FILE *stream)
         fputc('\n', stream);
         put_wrapped(stream,
                     "A and B are each a store, STORE:RUN, a trace, or a directory of traces. If no file has "
-                    "that name, it is the name or number of a run in --store.",
+                    "that name, it is the name or number of a run in --store. All runs of a store or a "
+                    "directory are repeats, and so are all runs after --baseline, and after --candidate.",
                     0);
     }
     fputs("\noptions:\n", stream);
@@ -379,9 +385,20 @@ static const char *command_name(const void *list, size_t number)
     return number < count ? commands[number].name : NULL;
 }
 
+/* Names that other tools have for what a command does. */
+static const char *const names_elsewhere[][2] = {{"diff", "compare"}, {"top", "watch"}};
+
+static const char *command_meant(const char *name)
+{
+    for (size_t i = 0; i < sizeof names_elsewhere / sizeof *names_elsewhere; i++)
+        if (strcmp(name, names_elsewhere[i][0]) == 0)
+            return names_elsewhere[i][1];
+    return similar_find(name, command_name, NULL);
+}
+
 static int refuse_command(const char *name)
 {
-    const char *meant = similar_find(name, command_name, NULL);
+    const char *meant = command_meant(name);
     if (meant)
         print_line("unknown command '%s'; did you mean '%s'? See 'ncclprof --help'", name, meant);
     else

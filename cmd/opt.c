@@ -132,7 +132,7 @@ void option_argument(const struct option *option, char text[OPTION_ARGUMENT_BYTE
 
 static int takes_value(const struct option *option)
 {
-    return option->argument || option->choice;
+    return (option->argument || option->choice) && !option->takes_operands;
 }
 
 /* State of the parser. */
@@ -141,6 +141,7 @@ struct parser {
     int argc;
     char **argv;
     int at;
+    const struct option *owner; /* of the next operands; NULL: none */
     struct error *error;
 };
 
@@ -186,6 +187,7 @@ static int set(struct parser *parser, size_t which, const char *value)
         (option->choice && check_choice(option, value, parser->error)))
         return -1;
     parser->arguments->values[which] = value;
+    parser->owner = option->takes_operands ? option : parser->owner;
     return 0;
 }
 
@@ -288,6 +290,7 @@ static int parse_words(struct parser *parser)
     for (parser->at = 0; parser->at < parser->argc; parser->at++) {
         char *word = parser->argv[parser->at];
         if (only_operands || *word != '-' || !word[1]) {
+            arguments->owners[arguments->operand_count] = parser->owner;
             arguments->operands[arguments->operand_count++] = word;
             only_operands |= arguments->table->command_as_operand;
         } else if (strcmp(word, "--") == 0) {
@@ -318,7 +321,8 @@ static int begin(struct arguments *arguments, const struct option_table *table, 
     *arguments = (struct arguments){.table = table, .renderer = renderer_registry[0]};
     arguments->values = array_new(table->count + COMMON_OPTIONS, sizeof *arguments->values);
     arguments->operands = array_new((size_t)argc + 1, sizeof *arguments->operands);
-    return arguments->values && arguments->operands ? 0 : error_no_memory(error);
+    arguments->owners = array_new((size_t)argc + 1, sizeof *arguments->owners);
+    return arguments->values && arguments->operands && arguments->owners ? 0 : error_no_memory(error);
 }
 
 int arguments_begin(struct arguments *arguments, int argc, struct error *error)
@@ -355,6 +359,7 @@ void arguments_release(struct arguments *arguments)
 {
     free(arguments->values);
     free(arguments->operands);
+    free(arguments->owners);
     *arguments = (struct arguments){.values = NULL};
 }
 

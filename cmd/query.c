@@ -45,6 +45,15 @@ static int read_input(struct buffer *sql, struct error *error)
     return sql->length ? 0 : error_set(error, "no SQL statement on standard input");
 }
 
+/* The statement names the columns, so all are shown. */
+static int show_rows(struct context *context, const struct arguments *arguments, struct query *query)
+{
+    struct table *head = query_head(query);
+    for (size_t i = 0; i < head->column_count; i++)
+        head->columns[i].is_asked_for = 1;
+    return rows_show(context, arguments, query);
+}
+
 /* Shows one result after the other, with an empty line in between in text for people. */
 static int show_statements(struct context *context, const struct arguments *arguments, const char *sql,
                            const struct query_limits *limits)
@@ -56,7 +65,7 @@ static int show_statements(struct context *context, const struct arguments *argu
             return is_end ? EXIT_DONE : EXIT_NOT_DONE;
         if (shown && arguments->renderer->is_for_people)
             putchar('\n');
-        status = rows_show(context, arguments, query);
+        status = show_rows(context, arguments, query);
         query_close(query);
     }
     return status;
@@ -76,7 +85,7 @@ static int show_operand(struct context *context, const struct arguments *argumen
                         const struct query_limits *limits)
 {
     struct query *query = query_open(context->store, arguments->operands[0], limits, &context->error);
-    int status = query ? rows_show(context, arguments, query) : EXIT_NOT_DONE;
+    int status = query ? show_rows(context, arguments, query) : EXIT_NOT_DONE;
     query_close(query);
     return status;
 }

@@ -69,6 +69,7 @@ static int make_table(const struct analysis *analysis, struct option_table *tabl
                             .argument = from->argument,
                             .help = from->help,
                             .fallback = from->fallback,
+                            .takes_operands = analysis->compares && i < 2,
                             .is_unlisted = i >= own && analysis->unlisted_filters & FILTER_BIT(i - own)};
     }
     options[own + FILTER_OPTIONS] = jobs_option;
@@ -77,7 +78,7 @@ static int make_table(const struct analysis *analysis, struct option_table *tabl
                                    .count = own + FILTER_OPTIONS + 1,
                                    .operands = analysis->compares ? "A B" : "[PATH...]",
                                    .operands_least = analysis->compares ? 2 : 0,
-                                   .operands_most = analysis->compares ? 2 : SIZE_MAX,
+                                   .operands_most = SIZE_MAX,
                                    .has_format = 1};
     return 0;
 }

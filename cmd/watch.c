@@ -66,6 +66,7 @@ struct watching {
     struct verdict_cache verdict_cache;
     struct difference difference;
     struct intern complaints; /* already reported */
+    int has_said_waiting;
 };
 
 static int tell(void *context, enum change change, const struct finding_snapshot *snapshot,
@@ -118,6 +119,25 @@ static int complain(struct watching *watching, const struct walk *walk, const st
             report_print_problem(&report->results[i]);
     }
     return 0;
+}
+
+/* Says once that there are no traces yet, and where they are expected. */
+static void say_waiting(struct watching *watching)
+{
+    const struct arguments *arguments = watching->arguments;
+    const char *path = arguments->operands[0];
+    size_t others = arguments->operand_count - 1;
+    char more[48] = "";
+    if (watching->has_said_waiting || watching->context->quiet)
+        return;
+    watching->has_said_waiting = 1;
+    if (others)
+        snprintf(more, sizeof more, " and %zu other path%s", others, others == 1 ? "" : "s");
+    if (arguments->values[OPTION_ONCE])
+        print_line("no traces in %s%s", path, more);
+    else
+        print_line("no traces in %s%s yet; waiting for trace files, polling every %s s (Ctrl-C ends it)",
+                   path, more, arguments->values[OPTION_INTERVAL]);
 }
 
 /* Ingests the files that have grown. Sets *has_new_data if there were any. */
@@ -208,6 +228,8 @@ static int settle(struct watching *watching)
 static int look(struct watching *watching, int *has_new_data)
 {
     int status = bring_in(watching, has_new_data);
+    if (status == EXIT_DONE && (!watching->context->store || !watching->growth.count))
+        say_waiting(watching);
     if (status != EXIT_DONE || !watching->context->store)
         return status;
     return *has_new_data ? judge(watching, 0) : settle(watching);

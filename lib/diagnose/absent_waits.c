@@ -354,11 +354,14 @@ static int is_same_place(const struct past *a, const struct past *b)
     return a->communicator == b->communicator && a->position == b->position && a->bytes == b->bytes;
 }
 
-/* Whether the start of each other member is recorded: an assumed one may come before the wait. */
-static int are_starts_known(const struct absent_waits *waits, const struct job_instance *instance)
+/*
+ * Whether the stay of each other member is recorded, by its start or its duration: an assumed start may come
+ * before the wait.
+ */
+static int are_stays_known(const struct absent_waits *waits, const struct job_instance *instance)
 {
     for (int32_t i = 0; i < instance->members; i++)
-        if (job_member(waits->job, instance, i)->inferred)
+        if (job_member(waits->job, instance, i)->inferred && !job_member(waits->job, instance, i)->stamped)
             return 0;
     return 1;
 }
@@ -374,7 +377,7 @@ static size_t list_past(const struct absent_waits *waits, struct past *list)
         int32_t at = job_member_at(job, instance, 0), position = waits->baseline->positions[at],
                 role = waits->baseline->role_of_rank[job->operations[at].rank];
         if (wait->stay_ns != TIME_UNKNOWN && wait->transfer_ns == TIME_UNKNOWN && !is_pair(instance) &&
-            position >= 0 && role >= 0 && is_whole(job, instance) && are_starts_known(waits, instance))
+            position >= 0 && role >= 0 && is_whole(job, instance) && are_stays_known(waits, instance))
             list[count++] = (struct past){i, wait->stay_ns, job->operations[at].bytes, instance->communicator,
                                           position_in_step(&waits->baseline->roles[role], position)};
     }

@@ -6,6 +6,7 @@
  * A new kind, FINDING_FOO, takes a line in enum finding_kind (lib/diagnose/rule.h), a row in finding_kinds
  * below, and the following:
  * - lib/hang/ or lib/diagnose/: code that finds it
+ * - lib/diagnose/finding_place.c: the part to look at, in part_to_look_at
  * - tests/unit/: an input on which it is found, and one on which it is not
  * - man/ncclprof-diagnose.1: an item under "Kinds of findings"
  * - README.md: a row under "What to do with a finding"

@@ -2,6 +2,7 @@
 #define NCCLPROF_DIAGNOSE_DIAGNOSE_H
 
 #include "diagnose/finding.h"
+#include "diagnose/finding_place.h"
 
 #include <stddef.h>
 #include <stdint.h>

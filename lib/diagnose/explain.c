@@ -333,6 +333,24 @@ static int try_unit(struct explanation_search *it, struct explanation *tried, in
     return 0;
 }
 
+/* Takes the host of a rank if the others of the host waited for that rank: their waits are part of its cost.
+ */
+static int take_waits(const struct explanation_search *it, struct explanation *tried, size_t count,
+                      size_t *best)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!tried[i].partition->is_host || tried[i].gain_ns < tried[*best].gain_ns ||
+            unit_size(tried[i].partition, tried[i].unit) < 2)
+            continue;
+        const struct fault at = fault_of(it, &tried[i]);
+        if (explanation_find_alone(it, &at, &tried[i]))
+            return -1;
+        if (tried[i].is_alone)
+            *best = i;
+    }
+    return 0;
+}
+
 /*
  * Chooses the unit of a fault among those that contain the slowest rank: the smallest unit that is certain
  * and whose gain is nearly the largest. A single rank of a slow host gains nothing alone, and the other ranks
@@ -366,6 +384,8 @@ static int explaining_fit(struct explanation_search *it, struct explanation *fau
         if (tried[i].partition->is_host && tried[i].gain_ns != INT64_MIN &&
             explanation_search_are_all_slow(it, &tried[i], &tried[best]))
             best = i;
+    if (best < count && take_waits(it, tried, count, &best))
+        return -1;
     if (best < count)
         *fault = tried[best];
     return 0;
@@ -738,8 +758,12 @@ static int explain(struct explanation_search *it, struct error *error)
         explaining_measure(it, &best);
         if (explaining_locate(it, &best))
             return error_no_memory(error);
+        const struct fault at = fault_of(it, &best);
+        int waits = explanation_waits(it, &at, &best);
+        if (waits < 0)
+            return error_no_memory(error);
         best.is_on_trial = best.gain_ns < explaining_least_gain(it, &best) || !is_worth(it, &best);
-        if ((best.is_on_trial && !may_be_hidden(it, &best)) || !has_reference(it, &best))
+        if ((best.is_on_trial && !may_be_hidden(it, &best)) || !has_reference(it, &best) || waits)
             leave_idle(it, &proposed);
         else if (believe(it, &best))
             return error_no_memory(error);

@@ -156,7 +156,7 @@ static void ask(const struct findings *findings, struct finding *finding,
 static int add_ranks(struct finding *finding, const struct explanation *explanation)
 {
     size_t count = unit_size(explanation->partition, explanation->unit);
-    if (count < 2)
+    if (count < 2 || explanation->is_alone)
         return 0;
     finding->ranks = array_new(count, sizeof *finding->ranks);
     if (!finding->ranks)
@@ -166,6 +166,37 @@ static int add_ranks(struct finding *finding, const struct explanation *explanat
     finding->rank_count = count;
     finding->rank = finding->ranks[0];
     return 0;
+}
+
+/*
+ * Whether several ranks could seem to be late because they wait for one of them, where no call times show
+ * when each of them got there: in operations of fewer than all ranks that are too small to be recorded, or if
+ * they vary together.
+ */
+static int may_wait_unrecorded(const struct explanation *explanation, const struct job *job)
+{
+    return unit_size(explanation->partition, explanation->unit) > 1 &&
+           !job_records_calls(job, explanation->rank) &&
+           (job->left_out > job->left_out_by_all || explanation->common_part > limit_of(LIMIT_HALF));
+}
+
+/* Makes the ranks of a finding candidates. */
+static int take_as_candidates(struct finding *finding, const struct job *job)
+{
+    for (size_t i = 0; i < finding->rank_count; i++)
+        if (finding_add_candidate(finding, finding->ranks[i]))
+            return -1;
+    free(finding->ranks);
+    finding->ranks = NULL;
+    finding->rank_count = 0;
+    return buffer_append_text(
+               &finding->evidence,
+               ". Either all of these ranks are late, or one of them, and the others wait for it") ||
+                   (job->left_out > job->left_out_by_all &&
+                    buffer_append_text(&finding->evidence,
+                                       " in operations that are too small to be recorded"))
+               ? -1
+               : 0;
 }
 
 static int add_steps(struct finding *finding, const struct explanation *explanation)
@@ -201,7 +232,8 @@ static int take(struct findings *findings, const int64_t *cost_ns, const struct 
 {
     struct finding *finding = findings_add(findings);
     if (!finding || fill(finding, explanation) ||
-        evidence_of_explanation(explanation, job, baseline, finding))
+        evidence_of_explanation(explanation, job, baseline, finding) ||
+        (may_wait_unrecorded(explanation, job) && take_as_candidates(finding, job)))
         return -1;
     ask(findings, finding, explanation, job, baseline, options);
     int failed = ask_steps(findings, finding, cost_ns, explanation, job, baseline);

@@ -283,6 +283,27 @@ static int measure(struct explaining_network *it, const struct slow_network *fou
 
 /* -------------------- rules -------------------- */
 
+/*
+ * Whether durations are all that is known of the operations: when they were called, and so which rank was
+ * late by a little, is not.
+ */
+static int has_durations_only(const struct explaining_network *it, const struct slow_network *found)
+{
+    const struct job_instance *instance = &it->job->instances[it->groups.items[found->group].instance];
+    return !found->slow_links && instance->members > 0 && job_member(it->job, instance, 0)->stamped &&
+           !job_records_calls(it->job, job_member(it->job, instance, 0)->rank);
+}
+
+/*
+ * Whether it leaves all ranks as candidates, and not because what lies between hosts is slow: nothing tells
+ * the network from GPUs or CPU cores that are busy, which slow down transfers as well.
+ */
+static int leaves_all(const struct explaining_network *it, const struct slow_network *found)
+{
+    return !found->is_unit && found->count == it->job->rank_count && found->unit != NETWORK_HOSTS &&
+           found->unit != NETWORK_ALL;
+}
+
 /* Whether a group has one of the slow links, which explains why it is slow, too. */
 static int has_slow_link(const struct explaining_network *it, const struct slow_network *found,
                          const struct transfer_group *group)
@@ -364,6 +385,7 @@ static void ask(const struct explaining_network *it, const struct slow_network *
     finding_ask(findings, finding, RULE_CERTAINTY, found->is_moment ? NOT_ASKED : certainty);
     finding_ask(findings, finding, RULE_CERTAINTY_SURE, found->is_moment ? NOT_ASKED : certainty);
     finding_ask(findings, finding, RULE_ONE_OF_SEVERAL, (double)(found->is_unit ? 1 : found->count));
+    finding_ask(findings, finding, RULE_ESTIMATED, has_durations_only(it, found));
     finding_ask(findings, finding, RULE_BY_DESIGN, measure_way(it, found));
     finding_ask_record(findings, finding, it->job, it->baseline);
     ask_slower(it, found, measured, longer, finding);
@@ -422,6 +444,19 @@ static int append_groups(const struct explaining_network *it, const struct slow_
         return -1;
     if (others && buffer_printf(text, " and of %zu other group%s of ranks", others, others == 1 ? "" : "s"))
         return -1;
+    if (found->later_ns)
+        return buffer_printf(text, ". In these steps, rank %s joins operations ",
+                             job->ranks[first_rank(found)].name) ||
+               text_time(text, found->later_ns) ||
+               buffer_append_text(
+                   text,
+                   " later per step than in other steps, compared with the other ranks. A slow "
+                   "link does not cause that; a busy GPU or CPU does, and slows down transfers, "
+                   "too");
+    if (has_durations_only(it, found))
+        return buffer_append_text(text,
+                                  ". Durations do not show which link is slow, or whether a busy GPU or "
+                                  "CPU slows the transfers down");
     return found->is_unit || found->count < job->rank_count
                ? 0
                : buffer_append_text(text,
@@ -540,17 +575,6 @@ static int carries_more(const struct explaining_network *it, const struct slow_n
                times_of(measured->slowness.transfer_ns, measured->cut_ns);
 }
 
-/*
- * Whether durations are all that is known of the operations: contended cores slow the transfers of a host,
- * too, and neither network steps nor late notices would show it.
- */
-static int has_durations_only(const struct explaining_network *it, const struct slow_network *found)
-{
-    const struct job_instance *instance = &it->job->instances[it->groups.items[found->group].instance];
-    return !found->slow_links && instance->members > 0 && job_member(it->job, instance, 0)->stamped &&
-           !job_records_calls(it->job, job_member(it->job, instance, 0)->rank);
-}
-
 /* Whether a finding has one of the ranks, in most of the steps. */
 static int is_of(const struct finding *finding, const struct slow_network *found, size_t ranks)
 {
@@ -595,16 +619,41 @@ static int is_told(const struct explaining_network *it, const struct slow_networ
     return 0;
 }
 
+/* Whether the steps in which one of its candidates joined operations later may tell which of them it is. */
+static int may_be_member(const struct explaining_network *it, const struct slow_network *found)
+{
+    return !found->is_steady && !found->is_moment && !found->is_unit && found->count > 1 &&
+           has_durations_only(it, found);
+}
+
+/* Keeps what no rank can be named for, if it costs more than what is kept. */
+static void note_slow_for_all(const struct explaining_network *it, const struct slow_network *found,
+                              const struct measured *measured)
+{
+    const struct slowness *slowness = &measured->slowness;
+    struct slow_for_all *slow = &it->findings->slow_for_all;
+    if (!slowness->operations || (slow->steps.period && slow->gain_ns >= measured->gain_ns))
+        return;
+    *slow =
+        (struct slow_for_all){.steps = found->steps,
+                              .transfer_ns = slowness->transfer_ns / slowness->operations,
+                              .usual_ns = (slowness->transfer_ns - measured->cut_ns) / slowness->operations,
+                              .gain_ns = measured->gain_ns};
+    slow->steps.marks = NULL;
+}
+
 /*
  * A unit of low confidence does not replace a finding, and adds nothing to it. Returns 1 if it became a
  * finding, 0 if not, -1 when memory runs out.
  */
-static int take(struct explaining_network *it, const struct slow_network *found)
+static int take(struct explaining_network *it, struct slow_network *found)
 {
     struct measured measured;
-    if (!found->count || may_connect(it, found) || has_durations_only(it, found) ||
-        may_have_waited(it, found))
+    if (!found->count || may_connect(it, found) || may_have_waited(it, found))
         return 0;
+    if (may_be_member(it, found) &&
+        slow_member_find(it->job, it->baseline, limit_of(LIMIT_CERTAINTY_SURE), found))
+        return -1;
     if (measure(it, found, &measured))
         return -1;
     if (measured.own_ns * 2 > measured.slowness.slow_ns || carries_more(it, found, &measured) ||
@@ -614,11 +663,17 @@ static int take(struct explaining_network *it, const struct slow_network *found)
     if (!finding || fill(it, found, &measured, finding))
         return -1;
     ask(it, found, &measured, finding);
-    if (finding->confidence == CONFIDENCE_LOW) {
+    int is_of_all =
+        finding->confidence > CONFIDENCE_LOW && has_durations_only(it, found) && leaves_all(it, found);
+    if (is_of_all)
+        note_slow_for_all(it, found, &measured);
+    if (is_of_all || finding->confidence == CONFIDENCE_LOW) {
         findings_remove(it->findings, it->findings->count - 1);
         it->doubted += found->is_steady;
         return 0;
     }
+    /* The rules were those of its network. */
+    finding->kind = found->later_ns ? FINDING_LATE : FINDING_NETWORK;
     transfers_note_culprit(it->transfers, it->cuts, it->job->instance_count, finding->rank);
     return 1;
 }

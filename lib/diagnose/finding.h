@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "diagnose/rule.h"
+#include "diagnose/scan.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -158,13 +159,25 @@ struct uncompared {
     int64_t next_ns;     /* of the host with the next greatest median, a tenth of a step less at least */
 };
 
+/*
+ * Transfers of all ranks that were slow together, where only durations are known: no rank can be named for
+ * them (explained_network.c). Those that cost most.
+ */
+struct slow_for_all {
+    struct step_set steps; /* period 0: there are none */
+    int64_t transfer_ns;   /* means of one operation: what they took, and their baseline */
+    int64_t usual_ns;
+    int64_t gain_ns; /* of the job without the slowness */
+};
+
 struct findings {
     struct finding *items; /* owned */
     size_t count;
     size_t capacity;
     struct unexplained_hang unexplained_hang;
-    struct hidden_wait hidden_wait; /* findings_take_absent */
-    struct uncompared uncompared;   /* findings_measure_uncompared */
+    struct hidden_wait hidden_wait;   /* findings_take_absent */
+    struct uncompared uncompared;     /* findings_measure_uncompared */
+    struct slow_for_all slow_for_all; /* findings_take_network */
     int is_snapshot;        /* the dumps show a running job, so that who waits for whom proves nothing */
     int64_t three_steps_ns; /* the score is certain of a rank that is late by as much in three steps; 0: not
                                known */
@@ -469,7 +482,10 @@ struct longer_row {
     int64_t lost_ns; /* the total by which they were longer */
     /* Findings of medium or high confidence, or of a job that stopped, explain half of lost_ns */
     int explained;
-    int became; /* it lasts too long to be a hiccup */
+    int became; /* it lasts too long to be a hiccup, or is of struct slow_for_all */
+    /* Of struct slow_for_all: the mean transfer time of the slow operations, and its baseline; else 0 */
+    int64_t transfer_ns;
+    int64_t usual_transfer_ns;
 };
 
 /* Why a part of the time lost has no finding. */

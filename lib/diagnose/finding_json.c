@@ -1,6 +1,7 @@
 /* A finding as a JSON object, for `--format json`. The keys are documented in ncclprof-diagnose(1). */
 #include "base/base.h"
 #include "diagnose/finding.h"
+#include "diagnose/finding_place.h"
 #include "job/job.h"
 #include "model/model.h"
 #include "store/store.h"
@@ -106,6 +107,33 @@ static int add_whereabouts(const struct finding *finding, const struct job *job,
            text_json_string(json, "source", finding_source(finding, job));
 }
 
+/* Each rank at fault, or each candidate, with its host and GPU. */
+static int add_accused(const struct finding *finding, const struct job *job, struct buffer *json)
+{
+    struct rank_span ranks = finding_accused(finding);
+    int failed = text_json_key(json, "accused") || buffer_append_byte(json, '[');
+    for (size_t i = 0; !failed && i < ranks.count; i++) {
+        const struct job_rank *rank = &job->ranks[ranks.items[i]];
+        struct buffer gpu = BUFFER_INIT;
+        failed = buffer_append_text(json, i ? ",{" : "{") || text_json_key(json, "rank") ||
+                 add_rank(job, ranks.items[i], json) || text_json_string(json, "process", rank->name) ||
+                 text_json_string(json, "host", rank->facts.host) ||
+                 rank_append_gpu(job, ranks.items[i], &gpu) || text_json_string(json, "gpu", gpu.data) ||
+                 buffer_append_byte(json, '}');
+        buffer_release(&gpu);
+    }
+    return failed || buffer_append_byte(json, ']');
+}
+
+static int add_action(const struct finding *finding, const struct job *job, struct buffer *json)
+{
+    struct buffer action = BUFFER_INIT;
+    int failed =
+        finding_append_action(finding, job, &action) || text_json_string(json, "action", action.data);
+    buffer_release(&action);
+    return failed;
+}
+
 /* null where it is not known */
 static int add_time(struct buffer *json, int64_t wall_ns)
 {
@@ -181,7 +209,8 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
                  add_unit(finding, job, json) ||
                  add_ranks(job, "candidates", finding->candidates, finding->candidate_count, json) ||
                  add_ranks(job, "peers", finding->peers, finding->peer_count, json) ||
-                 add_whereabouts(finding, job, json) || add_edges(finding, job, json) ||
+                 add_accused(finding, job, json) || add_whereabouts(finding, job, json) ||
+                 add_edges(finding, job, json) ||
                  add_ranks(job, "waiting_ranks", finding->waiting, finding->waiting_count, json) ||
                  text_json_string(json, "tag", job_tag(job, finding->tag));
     static const char *const keys[] = {"first_step", "last_step"};
@@ -193,7 +222,7 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
            text_json_string(json, "confidence", confidence_name(finding->confidence)) ||
            text_json_string(json, "text", text) ||
            text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
-           figures_add_json(&finding->figures, json) || add_advice(finding, job, json) ||
-           rule_results_add_json(&finding->rule_results, json) ||
+           figures_add_json(&finding->figures, json) || add_action(finding, job, json) ||
+           add_advice(finding, job, json) || rule_results_add_json(&finding->rule_results, json) ||
            text_json_integer(json, "run", job->run_id) || buffer_append_byte(json, '}');
 }

@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "diagnose/finding.h"
+#include "diagnose/finding_place.h"
 #include "job/job.h"
 #include "model/model.h"
 
@@ -76,7 +77,7 @@ static int append_link(const struct finding *finding, const struct job *job, str
 {
     int is_one = !finding->candidate_count && !finding->rank_count;
     return buffer_append_text(text, "transfers between ") ||
-           (is_one && (finding_name_ranks(finding, job, text) || buffer_append_text(text, " on "))) ||
+           (is_one && (finding_name_accused(finding, job, text) || buffer_append_text(text, " on "))) ||
            buffer_printf(text, "host %s and host %s failed", finding->link[0], finding->link[1]);
 }
 
@@ -90,7 +91,7 @@ static int is_absent_from_known(const struct finding *finding)
 static int append_absence(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct job_instance *instance = &job->instances[finding->instance];
-    return finding_name_ranks(finding, job, text) || buffer_append_text(text, " never joined ") ||
+    return finding_name_accused(finding, job, text) || buffer_append_text(text, " never joined ") ||
            text_operation(text, job, instance, instance->function);
 }
 
@@ -106,9 +107,7 @@ static int append_what(const struct finding *finding, const struct job *job, str
         return buffer_printf(text, "transfers between the %zu ranks are slow", job->rank_count);
     if (is_absent_from_known(finding))
         return append_absence(finding, job, text);
-    return buffer_append_text(text, phrase->before[several]) ||
-           (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
-                                          : finding_name_ranks(finding, job, text)) ||
+    return buffer_append_text(text, phrase->before[several]) || finding_name_accused(finding, job, text) ||
            buffer_append_text(text, phrase->after[several]) ||
            (finding->kind == FINDING_ERROR && buffer_append_text(text, finding->error)) ||
            (finding->pause_ns > 0 &&
@@ -239,13 +238,27 @@ static int append_cost(const struct finding *finding, const struct job *job, str
            buffer_append_text(text, finding->breaks ? " in total in the analyzed steps" : " in total");
 }
 
+/* Appends "; rank 7 is waiting in it". */
+static int append_waiting(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    struct unfinished in;
+    int failed = instance_unfinished(job, &job->instances[finding->instance], finding, &in);
+    if (!failed && !in.waiting_count)
+        failed = buffer_append_text(text, "; other ranks are waiting in it");
+    else if (!failed)
+        failed = buffer_append_text(text, "; ") ||
+                 ranks_append_list(job, in.waiting, in.waiting_count, text) ||
+                 buffer_append_text(text, in.waiting_count == 1 ? " is waiting in it" : " are waiting in it");
+    unfinished_release(&in);
+    return failed;
+}
+
 int finding_append_headline(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const char *tag = job_tag(job, finding->tag);
     return append_what(finding, job, text) || finding_append_steps(finding, job, text) ||
                    (tag && (buffer_append_text(text, ", phase ") || buffer_append_text(text, tag))) ||
-                   (is_absent_from_known(finding) &&
-                    buffer_append_text(text, "; other ranks are waiting in it"))
+                   (is_absent_from_known(finding) && append_waiting(finding, job, text))
                ? -1
                : 0;
 }
@@ -402,6 +415,7 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
                    buffer_printf(out, "%s (", finding_kind_name(finding->kind)) ||
                    colour_text(out, colours ? confidence_colour(confidence) : COLOUR_NONE, confidence) ||
                    buffer_append_text(out, " confidence): ") || add_headline(finding, job, out) ||
+                   add_made(finding, job, "Action", finding_append_action, out) ||
                    add_made(finding, job, "Cost", append_cost, out) ||
                    add_line("Evidence", &finding->evidence, ".\n", out) || add_place(finding, record, out) ||
                    add_made(finding, job, has_tags(finding) ? "Excess by phase" : "Excess", append_breakdown,

@@ -283,6 +283,19 @@ static int is_whole_row(const struct longer_row *row, const struct baseline *bas
            row->steps * PART_AFTER_WARM_UP >= baseline->step_count - baseline->first_step;
 }
 
+/* Notes in a row how slow the transfers of all ranks were, if that was in more than half of its steps. */
+static void note_slow_for_all(struct longer_row *row, const struct slow_for_all *slow)
+{
+    int32_t slow_steps = 0;
+    for (int32_t step = row->first; slow->steps.period && step <= row->last; step++)
+        slow_steps += step_set_has(&slow->steps, step);
+    if (slow_steps * 2 <= row->steps)
+        return;
+    row->became = 1;
+    row->transfer_ns = slow->transfer_ns;
+    row->usual_transfer_ns = slow->usual_ns;
+}
+
 static int find_rows(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                      const struct findings *findings, const int64_t *over_ns)
 {
@@ -297,6 +310,7 @@ static int find_rows(struct longer_steps *longer, const struct job *job, const s
         row.usual_ns /= row.steps;
         row.took_ns /= row.steps;
         row.became = is_whole_row(&row, baseline, first);
+        note_slow_for_all(&row, &findings->slow_for_all);
         if (row.first == first && !row.became && !row.explained)
             longer->started_step = row.last + 1;
         if (!row.became && (row.first == first || (row.steps < 2 && row.lost_ns < row.usual_ns)))
@@ -424,6 +438,21 @@ static int add_lasting(const struct longer_steps *longer, const struct baseline 
     return 0;
 }
 
+/*
+ * Adds the steps in which the transfers of all ranks were slow: these are certain to be slow together,
+ * although a step may not be longer than the noise by itself.
+ */
+static void add_slow_for_all(const struct longer_steps *longer, const struct baseline *baseline,
+                             const struct step_set *steps, int64_t *over_ns)
+{
+    for (int32_t step = baseline->first_step; steps->period && step <= steps->last; step++) {
+        int64_t ns = step_set_has(steps, step) && is_compared(longer, baseline, step)
+                         ? baseline->step_ns[step] - longer->usual.usual_ns[step]
+                         : 0;
+        over_ns[step] = ns > over_ns[step] ? ns : over_ns[step];
+    }
+}
+
 static int find_longer(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                        const struct findings *findings, const struct diagnose_options *options)
 {
@@ -435,7 +464,10 @@ static int find_longer(struct longer_steps *longer, const struct job *job, const
     }
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         over_ns[step] = longer_ns(longer, baseline, step, options);
-    longer->period = period_of(job, over_ns, baseline->step_count);
+    const struct step_set *slow = &findings->slow_for_all.steps;
+    add_slow_for_all(longer, baseline, slow, over_ns);
+    /* Slow transfers are no checkpoint. */
+    longer->period = slow->period ? 0 : period_of(job, over_ns, baseline->step_count);
     int failed = add_lasting(longer, baseline, findings, over_ns) ||
                  find_rows(longer, job, baseline, findings, over_ns);
     free(over_ns);

@@ -266,6 +266,13 @@ static int append_steps(const struct longer_steps *longer, const struct longer_r
             "; this repeats every %d steps, which suggests a checkpoint or evaluation, not a "
             "slow rank",
             (int)longer->period);
+    if (!failed && row->transfer_ns)
+        return buffer_printf(
+            text,
+            "; the transfers themselves took longer (%.2f ms on average, baseline %.2f ms), on "
+            "all ranks; this trace does not show which link is slow, or whether a busy GPU or "
+            "CPU slows them down",
+            (double)row->transfer_ns / 1e6, (double)row->usual_transfer_ns / 1e6);
     return failed || buffer_append_text(text, "; the cause cannot be determined from this trace");
 }
 

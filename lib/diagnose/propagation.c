@@ -75,6 +75,17 @@ static int32_t last_to_arrive(const struct job *job, const struct job_instance *
     return arrival_last(job, instance);
 }
 
+/* Whether another member arrived at the same time as the last one, so that none of them was last. */
+static int is_tied(const struct job *job, const struct job_instance *instance, int32_t last)
+{
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        if (at != last && arrival_stay_ns(job, at) == arrival_stay_ns(job, last))
+            return 1;
+    }
+    return 0;
+}
+
 /* The other rank of a send or receive; -1: none. */
 static int32_t peer_of(const struct job *job, const struct job_operation *operation)
 {
@@ -229,7 +240,7 @@ static int meet(struct delays *delays, int32_t number)
         if (members[i] != last && wait_for(delays, members[i], last))
             return -1;
     }
-    if (last >= 0)
+    if (last >= 0 && !is_tied(job, instance, last))
         delays->items[job->operations[last].rank].times_last++;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *operation = &job->operations[members[i]];
@@ -347,6 +358,7 @@ struct meeting {
     int64_t id;
     int64_t shortest_ns;
     int32_t last; /* job rank; -1: cannot be determined */
+    int is_tied;  /* another rank arrived at the same time as `last` */
 };
 
 struct waits {
@@ -360,7 +372,7 @@ struct waits {
 
 static int add_meetings(struct waits *waits, struct block_scan *scan, struct error *error)
 {
-    static const int columns[] = {INSTANCE_ORDINAL, INSTANCE_TRANSFER, INSTANCE_LAST_MEMBER};
+    static const int columns[] = {INSTANCE_ORDINAL, INSTANCE_TRANSFER, INSTANCE_LAST_MEMBER, INSTANCE_MARGIN};
     const struct block_reader *rows = &scan->rows;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
         return -1;
@@ -371,10 +383,11 @@ static int add_meetings(struct waits *waits, struct block_scan *scan, struct err
         int64_t last = rows->absent[INSTANCE_LAST_MEMBER][row]
                            ? -1
                            : loader_member(&waits->loader, rows->values[INSTANCE_LAST_MEMBER][row]);
-        waits->meetings[waits->count++] =
-            (struct meeting){.id = scan->block_id + rows->values[INSTANCE_ORDINAL][row],
-                             .shortest_ns = rows->values[INSTANCE_TRANSFER][row],
-                             .last = last < 0 ? -1 : (int32_t)(last >> 32)};
+        waits->meetings[waits->count++] = (struct meeting){
+            .id = scan->block_id + rows->values[INSTANCE_ORDINAL][row],
+            .shortest_ns = rows->values[INSTANCE_TRANSFER][row],
+            .last = last < 0 ? -1 : (int32_t)(last >> 32),
+            .is_tied = !rows->absent[INSTANCE_MARGIN][row] && rows->values[INSTANCE_MARGIN][row] == 0};
     }
     return 0;
 }
@@ -393,7 +406,7 @@ static void take_operation(struct waits *waits, int32_t rank, int64_t duration_n
 {
     waits->delays[rank].instances++;
     if (meeting->last == rank) {
-        waits->delays[rank].times_last++;
+        waits->delays[rank].times_last += !meeting->is_tied;
         return;
     }
     waits->delays[meeting->last].unexplained_ns += duration_ns - meeting->shortest_ns;

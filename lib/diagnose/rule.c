@@ -178,11 +178,12 @@ const struct rule rules[RULE_COUNT] = {
                              "findings by the score of the network",
                              "the number of ranks of which one may be at fault; 1 for a host",
                              "the trace cannot tell which of several ranks is at fault"},
-    [RULE_ESTIMATED] =
-        {"estimated", OF_RANK, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE, NULL,
-         "1 if most of the excess is gap time after estimated end times, or if the record of the rank has "
-         "durations and the times of dumps but no times of calls, else 0",
-         "times are estimated or only bounded"},
+    [RULE_ESTIMATED] = {"estimated", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE, NULL,
+                        "1 if most of the excess is gap time after estimated end times, or if the record of "
+                        "the rank, or for "
+                        "a network of the operations, has "
+                        "durations and the times of dumps but no times of calls, else 0",
+                        "times are estimated or only bounded"},
     [RULE_CERTAINTY_SURE] = {"certainty-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
                              "findings by a score", "the same log odds",
                              "the fault may be noise, though that is unlikely"},

@@ -55,6 +55,7 @@ struct explanation {
     int64_t more_ns; /* same, only places with an excess above 0 */
     int64_t host_ns; /* part of more_ns before operations that its hosts enqueued late */
     int32_t rank;    /* the slowest of its ranks */
+    int is_alone; /* only that rank was late: the others of its host waited for it where dumps do not show */
     int32_t position; /* place where that rank was slowest; -1: none */
     int32_t tag;      /* phase with the largest part of the excess; -1: none */
 };
@@ -471,6 +472,22 @@ int32_t explanation_search_slowest(const struct explanation_search *it, const st
 int explanation_search_are_all_slow(const struct explanation_search *it, const struct explanation *fault,
                                     const struct explanation *part);
 
+/* -------------------- explain_waits.c -------------------- */
+
+/*
+ * Sets is_alone and rank of an explanation of a host: whether only that rank was late, and the others of the
+ * host waited for it where their records do not show that. -1: out of memory.
+ */
+int explanation_find_alone(const struct explanation_search *it, const struct fault *at,
+                           struct explanation *explanation);
+
+/*
+ * Whether the rank of an explanation may only have waited for another one of its host, which was found to be
+ * late in some of its steps. -1: out of memory.
+ */
+int explanation_waits(const struct explanation_search *it, const struct fault *at,
+                      const struct explanation *explanation);
+
 /* -------------------- explain_steady.c -------------------- */
 
 /* Whether a hypothesis is one that was certain but did not gain enough, in steps that overlap. */
@@ -696,6 +713,7 @@ struct slow_network {
     unsigned char *may; /* owned: [rank], one of these is at fault, or all of them together if `is_unit` */
     size_t count;       /* ranks in `may`; 0: the trace cannot tell anything about the ranks */
     int is_unit;
+    int64_t later_ns;  /* by how much its only candidate joined operations later, per step; 0: not known */
     int receives;      /* what is sent to these ranks is slow, not what they send */
     size_t slow_links; /* of the unit */
 };
@@ -716,6 +734,16 @@ int slow_groups_next(struct transfer_groups *groups, const struct network_limits
  */
 double slow_groups_excess(const struct transfer_groups *groups, const struct slow_network *found,
                           size_t instance);
+
+/* -------------------- slow_members.c -------------------- */
+
+/*
+ * If one of the candidates joined operations later in the steps in which transfers were slow, leaves only
+ * that one and fills in later_ns. `least` is the certainty that it needs, in log odds. Returns -1 when memory
+ * runs out.
+ */
+int slow_member_find(const struct job *job, const struct baseline *baseline, double least,
+                     struct slow_network *found);
 
 /* -------------------- slow_units.c -------------------- */
 

@@ -351,6 +351,20 @@ const char *unsupported_describe(const char *bytes, size_t length, const char *p
  */
 const char *packer_find(const char *bytes, size_t length);
 
+/* -------------------- archive.c -------------------- */
+
+/* Whether the name of a file says that it is an archive, compressed or not. */
+int archive_is_named(const char *path);
+
+/* Whether the content is an archive whose files can be traces: tar or zip. */
+int archive_is_content(const char *bytes, size_t length);
+
+/*
+ * Appends the commands that unpack it and diagnose what is in it: "run: mkdir a && tar -xf a.tar.xz -C a &&
+ * ncclprof diagnose a". Without a known ending: "unpack it and pass the directory". -1 when memory runs out.
+ */
+int archive_append_command(const char *path, struct buffer *text);
+
 /* -------------------- objects.c -------------------- */
 
 /*

@@ -104,6 +104,27 @@ const char *unsupported_file(struct input *input)
     return length > 0 ? unsupported_find(bytes, (size_t)length, input_path(input)) : NULL;
 }
 
+/* Says what a file without a format is, and what to type so that it is read. */
+static void refuse(const char *path, const char *bytes, size_t length, struct error *error)
+{
+    const char *packer = packer_find(bytes, length);
+    struct buffer command = BUFFER_INIT;
+    int is_archive = packer ? archive_is_named(path) : archive_is_content(bytes, length);
+    if (is_archive ? archive_append_command(path, &command) : text_shell_word(&command, path))
+        error_no_memory(error);
+    else if (is_archive && packer)
+        error_set(error, "%s: an archive compressed with %s; %s", path, packer, command.data);
+    else if (packer)
+        error_set(error, "%s: compressed with %s; run: %s -dc %s | ncclprof ingest -", path, packer, packer,
+                  command.data);
+    else if (is_archive)
+        error_set(error, "%s: not a supported trace (looks like a %s archive; %s)", path,
+                  *bytes == 'P' ? "zip" : "tar", command.data);
+    else
+        error_set(error, "%s: not a supported trace (%s)", path, unsupported_describe(bytes, length, path));
+    buffer_release(&command);
+}
+
 const struct format *format_detect(struct input *input, struct error *error)
 {
     const char *bytes;
@@ -120,15 +141,10 @@ const struct format *format_detect(struct input *input, struct error *error)
             best = *format;
         }
     }
-    const char *packer = best ? NULL : packer_find(bytes, (size_t)length);
     const char *empty = length == 0 ? why_empty(input_path(input)) : NULL;
     if (empty)
         error_set(error, "%s: empty file: %s", input_path(input), empty);
-    else if (packer)
-        error_set(error, "%s: compressed with %s; run: %s -dc %s | ncclprof ingest -", input_path(input),
-                  packer, packer, input_path(input));
     else if (!best)
-        error_set(error, "%s: not a supported trace (%s)", input_path(input),
-                  unsupported_describe(bytes, (size_t)length, input_path(input)));
+        refuse(input_path(input), bytes, (size_t)length, error);
     return best;
 }

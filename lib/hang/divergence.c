@@ -150,12 +150,26 @@ static enum call_pattern pattern_of(const struct majority_vote *vote, int32_t ca
     return call_pattern_at(vote->job, vote->positions, vote->calls[call]);
 }
 
-/* Where no party has a majority: whether some ranks made the call that is usual for them and others did not.
+/* Whether all made the same call, with different sizes. */
+static int differ_in_size(const struct majority_vote *vote)
+{
+    const struct job_operation *first = &vote->job->operations[vote->calls[0]];
+    for (int32_t i = 1; i < vote->count; i++) {
+        const struct job_operation *other = &vote->job->operations[vote->calls[i]];
+        if (other->function != first->function || other->datatype != first->datatype)
+            return 0;
+    }
+    return 1;
+}
+
+/*
+ * Where no party has a majority: whether some ranks made the call that is usual for them and others did not.
+ * Sizes change in many jobs, and the ranks that kept theirs may have missed that.
  */
 static void weigh_habits(struct majority_vote *vote)
 {
     int kept = 0, broken = 0;
-    for (int32_t i = 0; vote->winner < 0 && i < vote->count; i++) {
+    for (int32_t i = 0; vote->winner < 0 && !differ_in_size(vote) && i < vote->count; i++) {
         enum call_pattern pattern = pattern_of(vote, i);
         kept |= pattern == CALL_PATTERN_KEPT;
         broken |= pattern == CALL_PATTERN_BROKEN;

@@ -316,6 +316,18 @@ int64_t arrival_transfer_ns(const struct job *job, const struct job_instance *in
 /* Marks the instances that are synced. */
 void job_find_synced(struct job *job);
 
+/* -------------------- program_order.c -------------------- */
+
+/* Records that one dump writes have stamps some microseconds apart. No dump follows another this soon. */
+enum { JOB_ONE_DUMP_NS = 50000 };
+
+/*
+ * Of ranks of whose operations only the times of their dumps are known, puts `order`, the numbers of their
+ * operations in the order of these times, rank by rank, into one order of calls if that differs from step to
+ * step. Other ranks are left as they are. Returns -1 when out of memory.
+ */
+int job_order_programs(const struct job *job, int32_t *order);
+
 /* -------------------- issue_order.c -------------------- */
 
 /*

@@ -53,6 +53,7 @@ struct laid {
     int64_t issued_ns;
     int64_t initial_sync_ns;
     int64_t gpu_busy_ns;
+    int64_t gpu_overlap_ns;
     int64_t duration_ns;
     int64_t stamp_ns;
     int64_t number;
@@ -69,6 +70,7 @@ static struct laid take(const struct job *job, size_t at)
                          job->drafts.issued_ns[at],
                          job->initial_sync_ns ? job->initial_sync_ns[at] : 0,
                          job->gpu_busy_ns ? job->gpu_busy_ns[at] : 0,
+                         job->gpu_overlap_ns ? job->gpu_overlap_ns[at] : 0,
                          job->drafts.durations_ns ? job->drafts.durations_ns[at] : 0,
                          job->drafts.stamps_ns ? job->drafts.stamps_ns[at] : 0,
                          job->drafts.numbers ? job->drafts.numbers[at] : 0,
@@ -87,6 +89,8 @@ static void put(struct job *job, size_t at, const struct laid *laid)
         job->initial_sync_ns[at] = laid->initial_sync_ns;
     if (job->gpu_busy_ns)
         job->gpu_busy_ns[at] = laid->gpu_busy_ns;
+    if (job->gpu_overlap_ns)
+        job->gpu_overlap_ns[at] = laid->gpu_overlap_ns;
     if (job->drafts.durations_ns)
         job->drafts.durations_ns[at] = laid->duration_ns;
     if (job->drafts.stamps_ns)
@@ -278,7 +282,7 @@ static int find_order(const struct job *job, int32_t *order)
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         sort_rank(job, &sorting, order + job->ranks[i].first, job->ranks[i].count);
     sorting_release(&sorting);
-    return failed;
+    return failed || job_order_programs(job, order) ? -1 : 0;
 }
 
 int job_sort_operations(struct job *job)

@@ -179,6 +179,7 @@ void job_release(struct job *job)
     job_drafts_release(&job->drafts);
     free(job->initial_sync_ns);
     free(job->gpu_busy_ns);
+    free(job->gpu_overlap_ns);
     free(job->sources);
     free(job->described);
     free(job->calls);

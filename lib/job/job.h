@@ -287,6 +287,7 @@ struct job {
     int32_t *sources;             /* calling place of each operation: number in job.tags; -1: unknown; NULL */
     int32_t *described;   /* the same, from descriptions of calls, which not all ranks record; NULL: none */
     int64_t *gpu_busy_ns; /* GPU compute time since the end of the previous operation; NULL: unknown */
+    int64_t *gpu_overlap_ns; /* GPU compute time while the operation ran; NULL: none, or unknown */
     size_t operation_count;
     struct job_hold *holds; /* sorted by operation */
     size_t hold_count;
@@ -510,8 +511,7 @@ struct loader {
     size_t instance_capacity;
     size_t operation_capacity;
     size_t issued_capacity;
-    size_t sync_capacity;
-    size_t busy_capacity;
+    size_t sync_capacity, busy_capacity, overlap_capacity;
     size_t source_capacity;
     size_t duration_capacity;
     size_t stamp_capacity, number_capacity;

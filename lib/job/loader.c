@@ -238,6 +238,14 @@ static int take_busy(struct loader *loader, size_t at, int64_t busy_ns)
                : 0;
 }
 
+static int take_overlap(struct loader *loader, size_t at, int64_t overlap_ns)
+{
+    struct job *job = loader->job;
+    return job->gpu_overlap_ns || overlap_ns > 0
+               ? store_optional_time(&job->gpu_overlap_ns, &loader->overlap_capacity, at, overlap_ns, 0)
+               : 0;
+}
+
 static int take_duration(struct loader *loader, size_t at, const struct operation *recorded)
 {
     struct job_drafts *drafts = &loader->job->drafts;
@@ -360,10 +368,10 @@ static int take_more(struct loader *loader, size_t at, const struct stored_opera
     if (loader->has_traffic)
         loader->channels[at] = (uint8_t)kernel->channels;
     if (take_initial_sync(loader, at, recorded) || take_call(loader, at, stored) ||
-        take_busy(loader, at, recorded->gpu_busy_ns) || take_duration(loader, at, recorded) ||
-        take_stamp(loader, at, recorded) || take_own_number(loader, at, recorded) ||
-        take_noticed(loader, at, kernel->noticed_late_ns) || take_notice(loader, at, kernel->notice) ||
-        take_stream(loader, at, recorded->stream))
+        take_busy(loader, at, recorded->gpu_busy_ns) || take_overlap(loader, at, recorded->gpu_overlap_ns) ||
+        take_duration(loader, at, recorded) || take_stamp(loader, at, recorded) ||
+        take_own_number(loader, at, recorded) || take_noticed(loader, at, kernel->noticed_late_ns) ||
+        take_notice(loader, at, kernel->notice) || take_stream(loader, at, recorded->stream))
         return error_no_memory(error);
     return take_source(loader, at, recorded->source, error);
 }

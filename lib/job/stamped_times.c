@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records that one dump writes have stamps some microseconds apart. No dump follows another this soon. */
-static const int64_t ONE_DUMP_NS = 50000;
 /* The usual distance of dumps while a process is busy is this quantile: it is longer if nothing ended. */
 static const double BUSY = 0.1;
 /* A step must span this many dumps. Otherwise its operations share a stamp, and their gaps are not known. */
@@ -37,7 +35,7 @@ static size_t list_distances(const struct job *job, const struct job_rank *rank,
         int64_t stamp_ns = stamp_of(job, i);
         if (stamp_ns == TIME_UNKNOWN)
             continue;
-        if (last_ns != TIME_UNKNOWN && stamp_ns - last_ns > ONE_DUMP_NS)
+        if (last_ns != TIME_UNKNOWN && stamp_ns - last_ns > JOB_ONE_DUMP_NS)
             distances[count++] = stamp_ns - last_ns;
         if (last_ns == TIME_UNKNOWN || stamp_ns > last_ns)
             last_ns = stamp_ns;
@@ -80,19 +78,57 @@ static int64_t stamp_beside(const struct job *job, const struct job_rank *rank, 
     return TIME_UNKNOWN;
 }
 
-/*
- * Two members of a collective on one host end it at nearly the same time, and each is dumped at most one
- * interval later. Lists the differences of their stamps. Returns their number.
- */
-static size_t list_differences(const struct job *job, const struct job_rank *rank, int64_t *differences)
+/* The difference of the stamps of two members of a collective on one host, by what they called. */
+struct difference {
+    uint64_t call;
+    int64_t ns;
+};
+
+static int by_call(const void *a, const void *b)
+{
+    const struct difference *one = a, *other = b;
+    return one->call != other->call ? (one->call > other->call) - (one->call < other->call)
+                                    : (one->ns > other->ns) - (one->ns < other->ns);
+}
+
+static size_t gather_differences(const struct job *job, const struct job_rank *rank,
+                                 struct difference *differences)
 {
     size_t count = 0;
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
         int64_t other_ns = stamp_of(job, i) == TIME_UNKNOWN ? TIME_UNKNOWN : stamp_beside(job, rank, i);
-        if (other_ns != TIME_UNKNOWN)
-            differences[count++] = llabs(stamp_of(job, i) - other_ns);
+        if (other_ns == TIME_UNKNOWN)
+            continue;
+        uint64_t call = hash_mix((uint64_t)operation->communicator, operation->function);
+        differences[count++] =
+            (struct difference){hash_mix(call, (uint64_t)operation->bytes), stamp_of(job, i) - other_ns};
     }
     return count;
+}
+
+/*
+ * Two members of a collective on one host end it at nearly the same time, and each is dumped at most one
+ * interval later. Lists the differences of their stamps. Returns their number; -1: out of memory.
+ *
+ * A leaf of a tree ends earlier, by about the same each time. `by_usual` lists by how much the differences
+ * differ from the usual one of the same call. That is too little if both dump at the same distance always.
+ */
+static int64_t list_differences(const struct job *job, const struct job_rank *rank, int by_usual,
+                                int64_t *list)
+{
+    struct difference *differences = array_new(rank->count, sizeof *differences);
+    size_t count = differences ? gather_differences(job, rank, differences) : 0;
+    array_sort(differences, count, sizeof *differences, by_call);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i; end < count && differences[end].call == differences[i].call; end++)
+            ;
+        int64_t usual_ns = by_usual ? differences[i + (end - i) / 2].ns : 0;
+        for (size_t at = i; at < end; at++)
+            list[at] = llabs(differences[at].ns - usual_ns);
+    }
+    free(differences);
+    return differences ? (int64_t)count : -1;
 }
 
 /*
@@ -102,25 +138,38 @@ static size_t list_differences(const struct job *job, const struct job_rank *ran
 static const double NEARLY_ALL = 0.89, PART_OF_INTERVAL = 2.0 / 3;
 enum { FEWEST = 20 };
 
-static int64_t dump_interval(const struct job *job, const struct job_rank *rank, int64_t *list)
+static int64_t dump_interval(const struct job *job, const struct job_rank *rank, int by_usual, int64_t *list)
 {
     size_t count = list_distances(job, rank, list);
     int64_t interval_ns = count ? pick_quantile(list, count, BUSY) : 0;
-    count = list_differences(job, rank, list);
-    if (count < FEWEST)
-        return interval_ns;
-    int64_t by_members_ns = (int64_t)((double)pick_quantile(list, count, NEARLY_ALL) / PART_OF_INTERVAL);
+    int64_t known = list_differences(job, rank, by_usual, list);
+    if (known < FEWEST)
+        return known < 0 ? -1 : interval_ns;
+    int64_t by_members_ns =
+        (int64_t)((double)pick_quantile(list, (size_t)known, NEARLY_ALL) / PART_OF_INTERVAL);
     return by_members_ns < interval_ns ? by_members_ns : interval_ns;
+}
+
+/* The dump interval of a rank, if it is short enough; 0: none. -1: out of memory. */
+static int64_t short_interval(const struct job *job, const struct job_rank *rank, int64_t *list)
+{
+    double longest_ns = step_length(job, rank) / DUMPS_OF_STEP;
+    int64_t interval_ns = dump_interval(job, rank, 0, list);
+    if ((double)interval_ns > longest_ns)
+        interval_ns = dump_interval(job, rank, 1, list);
+    return (double)interval_ns > longest_ns ? 0 : interval_ns;
 }
 
 int job_measure_dumps(const struct job *job, struct job_rank *rank)
 {
-    int64_t *distances = job->drafts.stamps_ns ? array_new(rank->count, sizeof *distances) : NULL;
-    rank->dump_interval_ns = distances ? dump_interval(job, rank, distances) : 0;
-    if ((double)rank->dump_interval_ns * DUMPS_OF_STEP > step_length(job, rank))
-        rank->dump_interval_ns = 0;
-    free(distances);
-    return distances || !job->drafts.stamps_ns ? 0 : -1;
+    rank->dump_interval_ns = 0;
+    if (!job->drafts.stamps_ns)
+        return 0;
+    int64_t *list = array_new(rank->count, sizeof *list);
+    int64_t interval_ns = list ? short_interval(job, rank, list) : -1;
+    rank->dump_interval_ns = interval_ns < 0 ? 0 : interval_ns;
+    free(list);
+    return interval_ns < 0 ? -1 : 0;
 }
 
 int64_t job_stamped_end(const struct job *job, size_t at)
@@ -227,7 +276,7 @@ struct dumps {
 
 static void dumps_add(struct dumps *dumps, int64_t stamp_ns)
 {
-    if (dumps->last_ns != TIME_UNKNOWN && stamp_ns <= dumps->last_ns + ONE_DUMP_NS)
+    if (dumps->last_ns != TIME_UNKNOWN && stamp_ns <= dumps->last_ns + JOB_ONE_DUMP_NS)
         return;
     dumps->before_ns = dumps->last_ns;
     dumps->last_ns = stamp_ns;

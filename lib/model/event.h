@@ -227,6 +227,7 @@ struct operation {
     int tag_is_number;   /* the tag is a 64-bit decimal number, which may have a name (struct tag_name) */
     int unfinished;      /* the record has no end: the file ends, or the operation was pending */
     int64_t gpu_busy_ns; /* time that its GPU computed since the previous operation there ended; 0: unknown */
+    int64_t gpu_overlap_ns; /* time that its GPU computed while the operation ran; 0: none, or unknown */
     /*
      * How long after the start of the first channel, and after the stop of the last one, the host noticed it.
      * 0 also if the recorder does not convert GPU times to the host's clock: then the host times of the
@@ -285,7 +286,8 @@ struct operation {
     KNOWN(SEND_BUFFER, send_buffer, send_buffer, 0)                                   \
     NEAR(RECEIVE_BUFFER, receive_buffer, receive_buffer, 0, SEND_BUFFER)              \
     KNOWN(START_NOTICE, start_notice_ns, start_notice_ns, 0)                          \
-    KNOWN(STOP_NOTICE, stop_notice_ns, stop_notice_ns, 0)
+    KNOWN(STOP_NOTICE, stop_notice_ns, stop_notice_ns, 0)                             \
+    KNOWN(GPU_OVERLAP, gpu_overlap_ns, gpu_overlap_ns, 0)
 
 /* An operation without any facts. */
 #define OPERATION_UNKNOWN                                        \

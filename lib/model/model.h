@@ -34,6 +34,7 @@ struct column {
     int decimals;            /* digits of a real after the point, in text tables */
     int hidden;              /* not shown in text tables, only in JSON and CSV */
     int detail;              /* not shown in a text table that would be wider than the terminal */
+    int is_asked_for;        /* the user named it: shown in a text table even without values */
     enum colour (*colour_of)(const char *text); /* colour of a text on a terminal; NULL: none */
 };
 

@@ -126,6 +126,29 @@ int heat_map_fold_rows(struct heat_map *map, size_t most)
     return 0;
 }
 
+int heat_map_pick_rows(struct heat_map *map, const size_t *rows, size_t count)
+{
+    struct heat_map picked;
+    if (heat_map_init(&picked, count, map->columns, map->scale)) {
+        heat_map_release(&picked);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t from = rows[i] * map->columns, to = i * map->columns;
+        picked.rows[i] = map->rows[rows[i]];
+        memcpy(picked.values + to, map->values + from, map->columns * sizeof *map->values);
+        memcpy(picked.marked + to, map->marked + from, map->columns);
+    }
+    free(map->rows);
+    free(map->values);
+    free(map->marked);
+    map->rows = picked.rows;
+    map->values = picked.values;
+    map->marked = picked.marked;
+    map->row_count = count;
+    return 0;
+}
+
 /*
  * Works in ascending order. Merged columns get lower indexes, so nothing is overwritten that is still needed.
  */
@@ -163,7 +186,7 @@ int64_t heat_map_step(const struct heat_map *map, size_t column)
  */
 const struct heat_scale heat_share_of_step = {.least = {0, 0.03, 0.1, 0.3, 1}, .factor = 100, .sign = "%"};
 
-const struct heat_scale heat_times_median = {.least = {0, 1.5, 2, 4, 8}, .factor = 1, .sign = "times"};
+const struct heat_scale heat_times_baseline = {.least = {0, 1.5, 2, 4, 8}, .factor = 1, .sign = "times"};
 
 double heat_scale_bound(const struct heat_scale *scale, int level)
 {

@@ -13,8 +13,6 @@ struct heat_scale;
  * Building blocks of a page. Texts are hostile and are escaped on output. All return -1 when out of memory.
  */
 
-int html_text(struct buffer *page, const char *text);
-
 /* Appends ` name="VALUE"`, with the value escaped. */
 int html_attribute(struct buffer *page, const char *name, const char *value);
 
@@ -50,7 +48,8 @@ int html_add_cells(struct buffer *data, const double *values, size_t rows, size_
  */
 int html_add_levels(struct buffer *page, const struct heat_map *map);
 
-/* Appends the legend of the colours and finally of the frame, to the end of a paragraph of class "keys". */
+/* Appends the legend of the colours and finally of the frame (NULL: none), to the end of a paragraph of class
+ * "keys". */
 int html_add_level_keys(struct buffer *page, const struct heat_scale *scale, const char *frame);
 
 #endif

@@ -13,14 +13,15 @@
 /* In pixels. */
 enum {
     WIDTH = 720,
-    HEIGHT = 210,
+    HEIGHT = 200,
     LEFT = 62,
     RIGHT = 12,
     TOP = 14,
-    BOTTOM = 34,
+    BOTTOM = 24,
     MOST_DOTS = 360,
     TICKS = 4,
     STEP_WIDTH = 44,
+    ARROW_TEXT = 64,
     LINE = 16
 };
 
@@ -41,6 +42,7 @@ struct plot {
     size_t count;
     double top_ns; /* top of the axis */
     double tick_ns;
+    int is_cut; /* some dots are beyond the top */
 };
 
 static int64_t greater(int64_t a, int64_t b)
@@ -68,13 +70,42 @@ static void add_step(struct dot *dot, const struct html_chart *chart, size_t ste
     dot->marked |= chart->marked && chart->marked[step];
 }
 
-/* Chooses ticks of 1, 2 or 5 times a power of ten, so that several fit below the largest value. */
-static void choose_axis(struct plot *plot)
+static int64_t height_of(const struct dot *dot)
 {
-    int64_t most_ns = 1;
+    return greater(dot->mine_ns, greater(dot->high_ns, dot->peers_ns));
+}
+
+/*
+ * The largest value that the axis has to show. If few dots, at most a tenth, are more than CUT times as high
+ * as all others, the axis ends above the others: a single step of 10 s would hide all others.
+ */
+static int64_t axis_end(struct plot *plot, int64_t *heights)
+{
+    enum { CUT = 4, FEWEST = 6, TENTH = 10 };
+    size_t known = 0;
     for (size_t i = 0; i < plot->count; i++)
-        most_ns = greater(greater(most_ns, plot->dots[i].mine_ns),
-                          greater(plot->dots[i].high_ns, plot->dots[i].peers_ns));
+        if (height_of(&plot->dots[i]) != TIME_UNKNOWN)
+            heights[known++] = height_of(&plot->dots[i]);
+    if (!known)
+        return 1;
+    sort_integers(heights, known);
+    size_t few = known / TENTH > 1 ? known / TENTH : 1;
+    int64_t most_ns = heights[known - 1] > 1 ? heights[known - 1] : 1;
+    if (known < FEWEST || heights[known - 1 - few] <= 0 || most_ns / CUT <= heights[known - 1 - few])
+        return most_ns;
+    /* Of the few, those that fit are shown whole. */
+    size_t shown = known - 1 - few;
+    while (shown + 1 < known && heights[shown + 1] / CUT <= heights[known - 1 - few])
+        shown++;
+    if (heights[shown] > INT64_MAX / CUT)
+        return most_ns;
+    plot->is_cut = 1;
+    return heights[shown] + heights[shown] / CUT;
+}
+
+/* Chooses ticks of 1, 2 or 5 times a power of ten, so that several fit below the largest value. */
+static void choose_axis(struct plot *plot, int64_t most_ns)
+{
     int64_t least_ns = most_ns / TICKS + (most_ns % TICKS != 0), power = 1;
     while (power <= least_ns / 10)
         power *= 10;
@@ -86,9 +117,12 @@ static void choose_axis(struct plot *plot)
 static int plot_init(struct plot *plot, const struct html_chart *chart)
 {
     size_t together = (chart->steps + MOST_DOTS - 1) / MOST_DOTS;
+    int64_t *heights = array_new(MOST_DOTS + 1, sizeof *heights);
     *plot = (struct plot){.chart = chart, .dots = array_new(MOST_DOTS + 1, sizeof *plot->dots)};
-    if (!plot->dots)
+    if (!plot->dots || !heights) {
+        free(heights);
         return -1;
+    }
     for (size_t step = 0; step < chart->steps; step++) {
         if (step % together == 0)
             plot->dots[plot->count++] = (struct dot){.first_step = chart->first_step + (int64_t)step,
@@ -98,7 +132,8 @@ static int plot_init(struct plot *plot, const struct html_chart *chart)
                                                      .high_ns = TIME_UNKNOWN};
         add_step(&plot->dots[plot->count - 1], chart, step);
     }
-    choose_axis(plot);
+    choose_axis(plot, axis_end(plot, heights));
+    free(heights);
     return 0;
 }
 
@@ -114,7 +149,7 @@ static double x_of(const struct plot *plot, size_t dot)
 
 static double y_of(const struct plot *plot, double time_ns)
 {
-    double part = fmax(time_ns / plot->top_ns, 0);
+    double part = fmin(fmax(time_ns / plot->top_ns, 0), 1);
     return HEIGHT - BOTTOM - part * (HEIGHT - BOTTOM - TOP);
 }
 
@@ -232,6 +267,38 @@ static int append_dot(struct buffer *text, const struct plot *plot, const struct
     return failed ? -1 : 0;
 }
 
+/* Draws a dot that is beyond the top as an arrow with its value. */
+static int put_arrow(struct buffer *page, const struct plot *plot, size_t i)
+{
+    const struct dot *dot = &plot->dots[i];
+    struct buffer text = BUFFER_INIT;
+    double x = x_of(plot, i);
+    int is_right = x > WIDTH - RIGHT - ARROW_TEXT;
+    int failed = text_time(&text, dot->mine_ns) ||
+                 buffer_printf(page,
+                               "<path class=\"%s\" d=\"M%.1f %dl-5 9h10z\"/><text x=\"%.1f\" y=\"%d\" "
+                               "text-anchor=\"%s\">",
+                               dot->marked ? "arrow out" : "arrow", x, TOP - 4, x + (is_right ? -9 : 9),
+                               TOP + 6, is_right ? "end" : "start") ||
+                 html_put(page, "tspan", &text) || buffer_append_text(page, "</text>\n");
+    buffer_release(&text);
+    return failed ? -1 : 0;
+}
+
+static int put_arrows(struct buffer *page, const struct plot *plot)
+{
+    double free_from = 0;
+    for (size_t i = 0; plot->is_cut && i < plot->count; i++) {
+        const struct dot *dot = &plot->dots[i];
+        if (dot->mine_ns == TIME_UNKNOWN || (double)dot->mine_ns <= plot->top_ns || x_of(plot, i) < free_from)
+            continue;
+        free_from = x_of(plot, i) + ARROW_TEXT;
+        if (put_arrow(page, plot, i))
+            return -1;
+    }
+    return 0;
+}
+
 static int put_dots(struct buffer *page, const struct plot *plot)
 {
     struct buffer text = BUFFER_INIT;
@@ -280,6 +347,7 @@ static int put_caption(struct buffer *page, const struct plot *plot)
                                             "<path class=\"peers\" d=\"M0 6H24\"/>"
                                           : "<path class=\"peers\" d=\"M0 6H24\"/>",
                             chart->peers_name)) ||
+                   (plot->is_cut && buffer_append_text(page, "arrow: beyond the axis")) ||
                    buffer_append_text(page, "</p>\n")
                ? -1
                : 0;
@@ -296,7 +364,7 @@ static int put_plot(struct buffer *page, const struct plot *plot)
                    put_steps(page, plot) || put_range(page, plot) ||
                    put_line(page, plot, "peers", offsetof(struct dot, peers_ns)) ||
                    put_line(page, plot, "mine", offsetof(struct dot, mine_ns)) || put_dots(page, plot) ||
-                   buffer_append_text(page, "</svg></div></figure>\n")
+                   put_arrows(page, plot) || buffer_append_text(page, "</svg></div></figure>\n")
                ? -1
                : 0;
 }
@@ -320,7 +388,7 @@ int html_add_chart(struct buffer *page, const struct html_chart *chart)
 }
 
 /* In pixels. */
-enum { LANES_WIDTH = 640, LABEL = 76, HEAD = 18, LANE = 20, BAR = 14, LANES_TICKS = 5 };
+enum { LANES_WIDTH = 640, LABEL = 140, HEAD = 18, LANE = 20, BAR = 14, STRIP = 4, LANES_TICKS = 5 };
 
 static double lanes_x_of(const struct html_lanes *lanes, int64_t time_ns)
 {
@@ -329,14 +397,24 @@ static double lanes_x_of(const struct html_lanes *lanes, int64_t time_ns)
     return LANES_WIDTH * (part < 0 ? 0 : part > 1 ? 1 : part);
 }
 
-static int put_piece(struct buffer *page, double from, double to, size_t lane)
+/* Draws the lowest pixels of a bar, `height` of them. */
+static int put_piece(struct buffer *page, double from, double to, size_t lane, int height)
 {
     double width = to - from < 0.3 ? 0.3 : to - from;
-    return buffer_printf(page, "M%.1f %zuh%.1fv%dh-%.1fz", from, HEAD + lane * LANE + (LANE - BAR) / 2, width,
-                         (int)BAR, width);
+    return buffer_printf(page, "M%.1f %zuh%.1fv%dh-%.1fz", from,
+                         HEAD + lane * LANE + (LANE - BAR) / 2 + (size_t)(BAR - height), width, height,
+                         width);
 }
 
-enum part { MOVING, WAITING, OPEN };
+enum part { MOVING, WAITING, OPEN, SLOW };
+
+static int has_part(const struct html_lane_bar *bar, enum part part)
+{
+    return part == OPEN   ? bar->is_open
+           : bar->is_open ? 0
+           : part == SLOW ? bar->slow_ns > 0
+                          : part == MOVING || bar->waiting_ns > 0;
+}
 
 /* Draws one kind of part of all bars as a single path. */
 static int put_part(struct buffer *page, const struct html_lanes *lanes, enum part part, const char *name)
@@ -347,10 +425,10 @@ static int put_part(struct buffer *page, const struct html_lanes *lanes, enum pa
         for (size_t j = 0; j < lanes->lanes[i].count; j++) {
             const struct html_lane_bar *bar = &lanes->lanes[i].bars[j];
             int64_t waited_ns = bar->begin_ns + bar->waiting_ns;
-            int is_it =
-                part == OPEN ? bar->is_open : !bar->is_open && (part == MOVING || bar->waiting_ns > 0);
-            if (is_it && put_piece(page, lanes_x_of(lanes, part == MOVING ? waited_ns : bar->begin_ns),
-                                   lanes_x_of(lanes, part == WAITING ? waited_ns : bar->end_ns), i))
+            int is_late = part == MOVING || part == SLOW;
+            if (has_part(bar, part) && put_piece(page, lanes_x_of(lanes, is_late ? waited_ns : bar->begin_ns),
+                                                 lanes_x_of(lanes, part == WAITING ? waited_ns : bar->end_ns),
+                                                 i, part == SLOW ? STRIP : BAR))
                 return -1;
         }
     return buffer_append_text(page, "\"/>\n");
@@ -363,7 +441,9 @@ static int put_labels(struct buffer *page, const struct html_lanes *lanes)
         size_t y = HEAD + i * LANE + LANE - 6;
         if (buffer_printf(page, "<text x=\"-6\" y=\"%zu\" text-anchor=\"end\"%s>", y,
                           lane->is_accused ? " class=\"accused\"" : "") ||
-            html_text(page, lane->name) || buffer_append_text(page, "</text>\n") ||
+            html_text(page, lane->name) ||
+            (lane->reason && (buffer_append_text(page, ", ") || html_text(page, lane->reason))) ||
+            buffer_append_text(page, "</text>\n") ||
             (lane->missing && (buffer_printf(page, "<text x=\"4\" y=\"%zu\" class=\"axis\">", y) ||
                                html_text(page, lane->missing) || buffer_append_text(page, "</text>\n"))))
             return -1;
@@ -400,14 +480,16 @@ static int put_still(struct buffer *page, const struct html_lanes *lanes)
                    html_attribute(page, "aria-label", lanes->title) || buffer_append_text(page, ">\n") ||
                    put_axis(page, lanes) || put_part(page, lanes, MOVING, "moving") ||
                    put_part(page, lanes, WAITING, "waiting") || put_part(page, lanes, OPEN, "open") ||
-                   put_labels(page, lanes) || buffer_append_text(page, "</svg></div>\n")
+                   put_part(page, lanes, SLOW, "slow") || put_labels(page, lanes) ||
+                   buffer_append_text(page, "</svg></div>\n")
                ? -1
                : 0;
 }
 
 /*
  * Appends the bars of a lane. Each beginning is relative to the previous one; lengths and waits are absolute;
- * the unit is 100 ns. The last number is 1 if the operation never ended, 2 if its end is unknown.
+ * the unit is 100 ns. The sixth number is 1 if the operation never ended, 2 if its end is unknown; the last
+ * one is the mean wait of its slow network steps.
  */
 static int add_bars(struct buffer *data, const struct html_lanes *lanes, const struct html_lane *lane)
 {
@@ -416,12 +498,13 @@ static int add_bars(struct buffer *data, const struct html_lanes *lanes, const s
     for (size_t i = 0; i < lane->count; i++) {
         const struct html_lane_bar *bar = &lane->bars[i];
         int64_t begin = (bar->begin_ns - lanes->begin_ns) / UNIT_NS;
-        if (buffer_printf(data, "%s%lld,%lld,%lld,%d,%d,%d", i ? "," : "", (long long)(begin - before),
+        if (buffer_printf(data, "%s%lld,%lld,%lld,%d,%d,%d,%lld", i ? "," : "", (long long)(begin - before),
                           (long long)((bar->end_ns - bar->begin_ns) / UNIT_NS),
                           (long long)(bar->waiting_ns / UNIT_NS), (int)bar->name, (int)bar->group,
                           bar->is_open      ? 1
                           : bar->is_endless ? 2
-                                            : 0))
+                                            : 0,
+                          (long long)(bar->slow_ns / UNIT_NS)))
             return -1;
         before = begin;
     }
@@ -441,6 +524,7 @@ static int add_data(struct buffer *data, const struct html_lanes *lanes)
     for (size_t i = 0; !failed && i < lanes->count; i++) {
         const struct html_lane *lane = &lanes->lanes[i];
         failed = buffer_append_text(data, i ? ",{" : "{") || text_json_string(data, "name", lane->name) ||
+                 text_json_string(data, "reason", lane->reason) ||
                  text_json_integer(data, "accused", lane->is_accused) ||
                  text_json_string(data, "missing", lane->missing) ||
                  buffer_append_text(data, ",\"bars\":[") || add_bars(data, lanes, lane) ||

@@ -79,19 +79,36 @@ enum {
     STILL_COLUMNS = 200,
     ROW = 14,
     LABEL = 96,
+    REASON = 66,
     PICTURE = 620,
     HEAD = 18,
     MOST_ROWS = 8192
 };
 
-static int put_labels(struct buffer *page, const struct heat_map *map)
+/* The static picture of a layer. */
+struct still {
+    struct heat_map map;
+    const char *const *reasons; /* per row; NULL: its rows were not chosen */
+    int label;                  /* width of the labels of rows */
+};
+
+/* Appends a label, and the reason for a row that was chosen. */
+static int append_row(const struct still *still, size_t row, struct buffer *text)
 {
+    const char *reason = still->reasons ? still->reasons[row] : NULL;
+    return heat_row_label(&still->map, &still->map.rows[row], text) ||
+           (reason && buffer_printf(text, ", %s", reason));
+}
+
+static int put_labels(struct buffer *page, const struct still *still)
+{
+    const struct heat_map *map = &still->map;
     struct buffer text = BUFFER_INIT;
     int failed = 0;
     for (size_t row = 0; !failed && row < map->row_count; row++)
-        failed = buffer_printf(page, "<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">", LABEL - 6,
+        failed = buffer_printf(page, "<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">", still->label - 6,
                                HEAD + row * ROW + ROW - 3) ||
-                 heat_row_label(map, &map->rows[row], &text) || html_put(page, "tspan", &text) ||
+                 append_row(still, row, &text) || html_put(page, "tspan", &text) ||
                  buffer_append_text(page, "</text>\n");
     double width = (double)PICTURE / (double)map->columns;
     size_t each = 1;
@@ -99,40 +116,43 @@ static int put_labels(struct buffer *page, const struct heat_map *map)
         each++;
     for (size_t column = 0; !failed && column < map->columns; column += each)
         failed = buffer_printf(page, "<text x=\"%.1f\" y=\"12\" text-anchor=\"middle\">%lld</text>\n",
-                               LABEL + ((double)column + 0.5) * width, (long long)heat_map_step(map, column));
+                               still->label + ((double)column + 0.5) * width,
+                               (long long)heat_map_step(map, column));
     buffer_release(&text);
     return failed ? -1 : 0;
 }
 
 /* Draws frames around the cells that findings cover. */
-static int put_frames(struct buffer *page, const struct heat_map *map)
+static int put_frames(struct buffer *page, const struct still *still)
 {
+    const struct heat_map *map = &still->map;
     double width = (double)PICTURE / (double)map->columns;
     for (size_t row = 0; row < map->row_count; row++)
         for (struct heat_span span = {0}; heat_map_next_marked(map, row, &span);)
             if (buffer_printf(page,
                               "<rect class=\"frame\" x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"%d\"/>\n",
-                              LABEL + (double)span.first * width, HEAD + row * ROW,
+                              still->label + (double)span.first * width, HEAD + row * ROW,
                               (double)(span.end - span.first) * width, (int)ROW))
                 return -1;
     return 0;
 }
 
-static int put_picture(struct buffer *page, const struct heat_map *map, const char *title)
+static int put_picture(struct buffer *page, const struct still *still, const char *title)
 {
+    const struct heat_map *map = &still->map;
     size_t height = HEAD + map->row_count * ROW + 4;
     return buffer_append_text(page, "<figure class=\"heat\">\n") || html_element(page, "figcaption", title) ||
                    buffer_printf(page, "<div class=\"scroll\"><svg viewBox=\"0 0 %d %zu\" role=\"img\"",
-                                 LABEL + PICTURE + 4, height) ||
+                                 still->label + PICTURE + 4, height) ||
                    html_attribute(page, "aria-label", title) ||
                    buffer_printf(page,
                                  ">\n<text x=\"%d\" y=\"12\" text-anchor=\"end\" class=\"axis\">step</text>\n"
                                  "<svg x=\"%d\" y=\"%d\" width=\"%d\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" "
                                  "preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">\n",
-                                 LABEL - 6, (int)LABEL, (int)HEAD, (int)PICTURE, map->row_count * ROW,
-                                 map->columns, map->row_count) ||
+                                 still->label - 6, still->label, (int)HEAD, (int)PICTURE,
+                                 map->row_count * ROW, map->columns, map->row_count) ||
                    html_add_levels(page, map) || buffer_append_text(page, "</svg>\n") ||
-                   put_labels(page, map) || put_frames(page, map) ||
+                   put_labels(page, still) || put_frames(page, still) ||
                    buffer_append_text(page, "</svg></div></figure>\n")
                ? -1
                : 0;
@@ -140,14 +160,32 @@ static int put_picture(struct buffer *page, const struct heat_map *map, const ch
 
 static int put_still(struct buffer *page, const struct html_heat *heat, size_t layer)
 {
-    struct heat_map map;
-    int failed = heat->make(&map, heat->context, layer, 0) || heat_map_fold_rows(&map, STILL_ROWS);
-    if (!failed) {
-        heat_map_fold_steps(&map, STILL_COLUMNS);
-        failed = put_picture(page, &map, heat->layers[layer].title);
+    struct still still = {.label = LABEL};
+    int failed = heat->make(&still.map, heat->context, layer, 0);
+    if (!failed && heat->chosen_count && still.map.row_count > STILL_ROWS) {
+        failed = heat_map_pick_rows(&still.map, heat->chosen, heat->chosen_count);
+        still.reasons = heat->reasons;
+        still.label = LABEL + REASON;
     }
-    heat_map_release(&map);
+    failed = failed || heat_map_fold_rows(&still.map, STILL_ROWS);
+    if (!failed) {
+        heat_map_fold_steps(&still.map, STILL_COLUMNS);
+        failed = put_picture(page, &still, heat->layers[layer].title);
+    }
+    heat_map_release(&still.map);
     return failed ? -1 : 0;
+}
+
+/* Draws the meaning of the colours of layers that are multiples of a baseline, if there are any. */
+static int put_legend_of_multiples(struct buffer *page, const struct html_heat *heat)
+{
+    size_t layer = 0;
+    while (layer < heat->layer_count && heat->layers[layer].scale != &heat_times_baseline)
+        layer++;
+    return layer < heat->layer_count &&
+           (buffer_append_text(page,
+                               "<p class=\"keys\">Network wait, relative to the baseline of the link: ") ||
+            html_add_level_keys(page, &heat_times_baseline, NULL));
 }
 
 /* Draws the meaning of the colours. */
@@ -155,12 +193,13 @@ static int put_legend(struct buffer *page, const struct html_heat *heat)
 {
     struct buffer text = BUFFER_INIT;
     int is_usual = heat->usual_ns != TIME_UNKNOWN;
-    int failed =
-        buffer_append_text(page, "<p class=\"keys\">In % of ") ||
-        buffer_append_text(page, is_usual ? "the baseline step (" : "the largest value") ||
-        (is_usual &&
-         (text_time(&text, heat->usual_ns) || html_text(page, text.data) || buffer_append_byte(page, ')'))) ||
-        buffer_append_text(page, ": ") || html_add_level_keys(page, &heat_share_of_step, "part of a finding");
+    int failed = buffer_append_text(page, "<p class=\"keys\">In % of ") ||
+                 buffer_append_text(page, is_usual ? "the baseline step (" : "the largest value") ||
+                 (is_usual && (text_time(&text, heat->usual_ns) || html_text(page, text.data) ||
+                               buffer_append_byte(page, ')'))) ||
+                 buffer_append_text(page, ": ") ||
+                 html_add_level_keys(page, &heat_share_of_step, "part of a finding") ||
+                 put_legend_of_multiples(page, heat);
     buffer_release(&text);
     return failed ? -1 : 0;
 }
@@ -174,9 +213,12 @@ static int add_layer(struct buffer *data, const struct html_heat *heat, size_t l
     size_t most = heat->most_cells / map->row_count;
     heat_map_fold_steps(map, most ? most : 1);
     scale = html_scale_of(map->values, map->row_count * map->columns);
+    const double *levels = map->scale->least;
     return buffer_append_text(data, layer ? ",{" : "{") ||
                    text_json_string(data, "key", heat->layers[layer].key) ||
                    text_json_string(data, "title", heat->layers[layer].title) ||
+                   buffer_printf(data, ",\"unit\":%.3f,\"levels\":[%g,%g,%g,%g,%g]", map->unit_us, levels[0],
+                                 levels[1], levels[2], levels[3], levels[4]) ||
                    buffer_printf(data, ",\"least\":%.9g,\"most\":%.9g,\"cells\":\"", scale.least,
                                  scale.most) ||
                    html_add_cells(data, map->values, map->row_count, map->columns, &scale) ||
@@ -227,6 +269,17 @@ static int add_marks(struct buffer *data, const struct html_heat *heat)
     return buffer_append_byte(data, ']');
 }
 
+/* The chosen rows as pairs of a rank and a reason. */
+static int add_chosen(struct buffer *data, const struct html_heat *heat)
+{
+    int failed = buffer_append_text(data, ",\"chosen\":[");
+    for (size_t i = 0; !failed && i < heat->chosen_count; i++)
+        failed = buffer_printf(data, "%s[%zu,", i ? "," : "", heat->chosen[i]) ||
+                 text_json_quote(data, heat->reasons[i] ? heat->reasons[i] : "") ||
+                 buffer_append_byte(data, ']');
+    return failed || buffer_append_byte(data, ']') ? -1 : 0;
+}
+
 static int add_data(struct buffer *data, const struct html_heat *heat)
 {
     struct heat_map map = {.rows = NULL};
@@ -236,13 +289,15 @@ static int add_data(struct buffer *data, const struct html_heat *heat)
                  (heat->usual_ns != TIME_UNKNOWN &&
                   buffer_printf(data, ",\"usual\":%.3f", (double)heat->usual_ns / 1e3)) ||
                  buffer_append_text(data, ",\"layers\":[");
-    for (size_t layer = 0; !failed && layer < HTML_HEAT_LAYERS; layer++) {
+    for (size_t layer = 0; !failed && layer < heat->layer_count; layer++) {
         heat_map_release(&map);
         failed = add_layer(data, heat, layer, &map);
     }
     failed = failed || buffer_append_byte(data, ']') ||
-             text_json_integer(data, "fold", map.steps_in_column) || add_rows(data, &map) ||
-             (map.row_count == heat->rank_count && add_marks(data, heat)) || buffer_append_byte(data, '}');
+             text_json_integer(data, "fold", map.steps_in_column) ||
+             text_json_integer(data, "shown", (int64_t)heat->shown) || add_rows(data, &map) ||
+             (map.row_count == heat->rank_count && (add_marks(data, heat) || add_chosen(data, heat))) ||
+             buffer_append_byte(data, '}');
     heat_map_release(&map);
     return failed ? -1 : 0;
 }
@@ -252,7 +307,7 @@ static int put_figure(struct buffer *page, const struct html_heat *heat)
     if (buffer_printf(page, "<div class=\"live\" id=\"heat-%lld\"></div>\n<div class=\"still\">\n",
                       (long long)heat->run))
         return -1;
-    for (size_t layer = 0; layer < HTML_HEAT_LAYERS; layer++)
+    for (size_t layer = 0; layer < heat->layer_count; layer++)
         if (put_still(page, heat, layer))
             return -1;
     return buffer_append_text(page, "</div>\n");

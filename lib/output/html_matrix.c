@@ -49,10 +49,14 @@ int html_add_level_keys(struct buffer *page, const struct heat_scale *scale, con
                           "class=\"l%d\" width=\"24\" height=\"12\"/></svg> %s %g %s</span> ",
                           level, level ? "from" : "below", heat_scale_bound(scale, level), scale->sign))
             return -1;
-    return buffer_printf(page,
-                         "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect "
-                         "class=\"frame\" x=\"1\" y=\"1\" width=\"22\" height=\"10\"/></svg> %s</span></p>\n",
-                         frame);
+    return (frame &&
+            buffer_printf(page,
+                          "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect "
+                          "class=\"frame\" x=\"1\" y=\"1\" width=\"22\" height=\"10\"/></svg> %s</span>",
+                          frame)) ||
+                   buffer_append_text(page, "</p>\n")
+               ? -1
+               : 0;
 }
 
 /* In pixels. Up to MOST_TITLES cells get a tooltip. */
@@ -73,9 +77,13 @@ static int is_worse(const struct html_edge *a, const struct html_edge *b)
     return a->is_blamed != b->is_blamed ? a->is_blamed : a->wait_us > b->wait_us;
 }
 
-static int find_median(struct grid *grid)
+/* Finds the unit of the colours. */
+static int find_unit(struct grid *grid)
 {
     const struct html_matrix *matrix = grid->matrix;
+    grid->map.unit_us = 1;
+    if (matrix->is_relative)
+        return 0;
     double *waits = array_new(matrix->edge_count + 1, sizeof *waits);
     size_t count = 0;
     if (!waits)
@@ -89,6 +97,13 @@ static int find_median(struct grid *grid)
     return 0;
 }
 
+static double value_of(const struct html_matrix *matrix, const struct html_edge *edge)
+{
+    if (!matrix->is_relative)
+        return edge->wait_us < 0 ? (double)NAN : edge->wait_us;
+    return edge->wait_us < 0 || edge->usual_us <= 0 ? (double)NAN : edge->wait_us / edge->usual_us;
+}
+
 /* If several links share a cell, it keeps the worst one. */
 static void place_edges(struct grid *grid)
 {
@@ -100,7 +115,7 @@ static void place_edges(struct grid *grid)
         if (grid->worst[cell] && !is_worse(edge, grid->worst[cell]))
             continue;
         grid->worst[cell] = edge;
-        grid->map.values[cell] = edge->wait_us < 0 ? (double)NAN : edge->wait_us;
+        grid->map.values[cell] = value_of(matrix, edge);
         grid->map.marked[cell] = edge->is_blamed != 0;
     }
 }
@@ -114,7 +129,7 @@ static int grid_init(struct grid *grid, const struct html_matrix *matrix)
                           .side = side,
                           .together = together,
                           .pixels = side * MOST_CELL <= WIDEST ? MOST_CELL : WIDEST / side};
-    if (heat_map_init(&grid->map, side, side, &heat_times_median) || !grid->worst || find_median(grid))
+    if (heat_map_init(&grid->map, side, side, &heat_times_baseline) || !grid->worst || find_unit(grid))
         return -1;
     place_edges(grid);
     return 0;
@@ -125,7 +140,9 @@ static int append_edge(struct buffer *text, const struct html_matrix *matrix, co
     return buffer_printf(text, "%s to %s: ", matrix->ends[edge->sender], matrix->ends[edge->receiver]) ||
                    (edge->wait_us < 0 ? buffer_append_text(text, "wait unknown")
                                       : text_time(text, (int64_t)(edge->wait_us * 1e3))) ||
-                   buffer_printf(text, ", %s", edge->verdict)
+                   (edge->usual_us > 0 && (buffer_append_text(text, ", baseline ") ||
+                                           text_time(text, (int64_t)(edge->usual_us * 1e3)))) ||
+                   (edge->verdict && buffer_printf(text, ", %s", edge->verdict))
                ? -1
                : 0;
 }
@@ -172,9 +189,13 @@ static int put_legend(struct buffer *page, const struct grid *grid)
 {
     struct buffer text = BUFFER_INIT;
     int failed =
-        buffer_append_text(
-            page, "<p class=\"keys\">Baseline wait (SendWait) relative to the median of all links, ") ||
-        text_time(&text, (int64_t)(grid->map.unit_us * 1e3)) || html_text(page, text.data) ||
+        buffer_append_text(page,
+                           "<p class=\"keys\">Senders from top to bottom, receivers from left to right. "
+                           "Relative to the ") ||
+        (grid->matrix->is_relative
+             ? buffer_append_text(page, "baseline of the link")
+             : buffer_append_text(page, "median of all links, ") ||
+                   text_time(&text, (int64_t)(grid->map.unit_us * 1e3)) || html_text(page, text.data)) ||
         buffer_append_text(page, ": ") || html_add_level_keys(page, grid->map.scale, "part of a finding");
     buffer_release(&text);
     return failed ? -1 : 0;
@@ -182,7 +203,7 @@ static int put_legend(struct buffer *page, const struct grid *grid)
 
 static int put_caption(struct buffer *page, const struct grid *grid)
 {
-    return buffer_append_text(page, "<figcaption>Senders from top to bottom, receivers from left to right") ||
+    return buffer_append_text(page, "<figcaption>") || html_text(page, grid->matrix->caption) ||
                    (grid->together > 1 &&
                     buffer_printf(page, "; each cell stands for %zu by %zu of them and shows the worst link",
                                   grid->together, grid->together)) ||

@@ -96,15 +96,17 @@ static int put_head(struct buffer *page, const char *title)
                : 0;
 }
 
-static int put_header(struct buffer *page, const struct html_page *of, const char *title, const char *lead)
+static int put_header(struct buffer *page, const struct html_page *of, const char *title)
 {
     return put_head(page, title) ||
                    buffer_append_text(
                        page, "<a class=\"skip\" href=\"#main\">Skip to the report</a>\n<header>\n") ||
-                   html_element(page, "h1", title) || html_element(page, "p class=\"note\"", lead) ||
+                   html_element(page, "h1", title) ||
+                   (of->lead.length && html_element(page, "p class=\"note\"", of->lead.data)) ||
                    buffer_append_text(page, "<nav aria-label=\"Sections\"><ul>\n") ||
                    buffer_append(page, of->contents.data, of->contents.length) ||
-                   buffer_append_text(page, "</ul></nav>\n</header>\n<main id=\"main\">\n")
+                   buffer_append_text(page, "</ul></nav>\n</header>\n<main id=\"main\">\n") ||
+                   buffer_append(page, of->overview.data, of->overview.length)
                ? -1
                : 0;
 }
@@ -159,11 +161,11 @@ static int put_end(struct buffer *page, const struct buffer *data)
                : 0;
 }
 
-int html_page_write(const struct html_page *page, const char *title, const char *lead, struct output *output,
+int html_page_write(const struct html_page *page, const char *title, struct output *output,
                     struct error *error)
 {
     struct buffer head = BUFFER_INIT, end = BUFFER_INIT;
-    int failed = put_header(&head, page, title, lead) || put_end(&end, &page->data)
+    int failed = put_header(&head, page, title) || put_end(&end, &page->data)
                      ? error_no_memory(error)
                      : output_write(output, head.data, head.length, error) ||
                            output_write(output, page->body.data, page->body.length, error) ||
@@ -175,6 +177,8 @@ int html_page_write(const struct html_page *page, const char *title, const char 
 
 void html_page_release(struct html_page *page)
 {
+    buffer_release(&page->lead);
+    buffer_release(&page->overview);
     buffer_release(&page->body);
     buffer_release(&page->contents);
     buffer_release(&page->data);
@@ -241,34 +245,119 @@ static int put_cell(struct buffer *page, const struct cell *cell, const struct c
     return failed;
 }
 
+/* The intervals that a table is drawn with. */
+struct intervals {
+    int low; /* columns; -1: none */
+    int middle;
+    int high;
+    double end; /* largest value that is drawn */
+};
+
+/* Nine of ten intervals are drawn whole, so that a few wide ones do not hide the others. */
+static int measure_intervals(struct intervals *intervals, const struct table *table,
+                             const struct html_table *how)
+{
+    static const double WHOLE = 0.9;
+    size_t count = 0;
+    double *ends = array_new(table->row_count + 1, sizeof *ends);
+    *intervals = (struct intervals){-1, -1, -1, 0};
+    if (!ends)
+        return -1;
+    if (how->low && how->middle && how->high) {
+        intervals->low = table_find_column(table, how->low);
+        intervals->middle = table_find_column(table, how->middle);
+        intervals->high = table_find_column(table, how->high);
+    }
+    int is_known = intervals->low >= 0 && intervals->middle >= 0 && intervals->high >= 0;
+    for (size_t row = 0; is_known && row < table->row_count && row < how->most_rows; row++) {
+        double low = fabs(number_of(table_cell(table, row, (size_t)intervals->low)));
+        double high = fabs(number_of(table_cell(table, row, (size_t)intervals->high)));
+        if (isfinite(low) && isfinite(high) && (low > 0 || high > 0))
+            ends[count++] = fmax(low, high);
+    }
+    sort_reals(ends, count);
+    intervals->end = count ? ends[(size_t)(WHOLE * (double)(count - 1))] : 0;
+    free(ends);
+    return 0;
+}
+
+enum { INTERVAL_WIDTH = 160, INTERVAL_HEIGHT = 12 };
+
+static double interval_x(const struct intervals *intervals, const struct cell *cell)
+{
+    double part = number_of(cell) / intervals->end;
+    return INTERVAL_WIDTH / 2.0 * (1 + (part < -1 ? -1 : part > 1 ? 1 : part));
+}
+
+static int put_interval(struct buffer *page, const struct intervals *intervals, const struct table *table,
+                        size_t row)
+{
+    const struct cell *low = table_cell(table, row, (size_t)intervals->low),
+                      *middle = table_cell(table, row, (size_t)intervals->middle),
+                      *high = table_cell(table, row, (size_t)intervals->high);
+    if (low->type == CELL_NULL || middle->type == CELL_NULL || high->type == CELL_NULL)
+        return buffer_append_text(page, "<td></td>");
+    double from = interval_x(intervals, low), to = interval_x(intervals, high);
+    return buffer_printf(page,
+                         "<td><svg class=\"interval\" viewBox=\"-4 0 %d %d\" aria-hidden=\"true\">"
+                         "<path class=\"grid\" d=\"M%d 0v%d\"/><rect class=\"range\" x=\"%.1f\" y=\"3\" "
+                         "width=\"%.1f\" height=\"6\"/><circle class=\"mine\" cx=\"%.1f\" cy=\"6\" r=\"3\"/>"
+                         "</svg></td>",
+                         INTERVAL_WIDTH + 8, (int)INTERVAL_HEIGHT, INTERVAL_WIDTH / 2, (int)INTERVAL_HEIGHT,
+                         from, fmax(to - from, 1), interval_x(intervals, middle));
+}
+
+static int is_marked(const struct table *table, size_t row, int column)
+{
+    const struct cell *cell = column >= 0 ? table_cell(table, row, (size_t)column) : NULL;
+    return cell && cell->type == CELL_INTEGER && cell->integer == 1;
+}
+
+static int put_row(struct buffer *page, const struct table *table, size_t row,
+                   const struct table_layout *layout, int barred)
+{
+    for (size_t i = 0; i < layout->count; i++)
+        if (is_shown(layout, i) && put_cell(page, table_cell(table, row, i), &layout->columns[i],
+                                            (int)i == barred ? layout->columns[i].greatest : 0))
+            return -1;
+    return 0;
+}
+
 static int put_rows(struct buffer *page, const struct table *table, const struct table_layout *layout,
-                    const struct html_table *how)
+                    const struct html_table *how, const struct intervals *intervals)
 {
     int barred = how->bars ? table_find_column(table, how->bars) : -1;
-    for (size_t row = 0; row < table->row_count && row < how->most_rows; row++) {
-        if (buffer_append_text(page, "<tr>"))
+    int marking = how->marks ? table_find_column(table, how->marks) : -1;
+    for (size_t row = 0; row < table->row_count && row < how->most_rows; row++)
+        if (buffer_append_text(page, is_marked(table, row, marking) ? "<tr class=\"stands\">" : "<tr>") ||
+            put_row(page, table, row, layout, barred) ||
+            (intervals->end > 0 && put_interval(page, intervals, table, row)) ||
+            buffer_append_text(page, "</tr>\n"))
             return -1;
-        for (size_t i = 0; i < layout->count; i++)
-            if (is_shown(layout, i) && put_cell(page, table_cell(table, row, i), &layout->columns[i],
-                                                (int)i == barred ? layout->columns[i].greatest : 0))
-                return -1;
-        if (buffer_append_text(page, "</tr>\n"))
-            return -1;
-    }
     return 0;
+}
+
+static int put_heads(struct buffer *page, const struct table_layout *layout,
+                     const struct intervals *intervals)
+{
+    for (size_t i = 0; i < layout->count; i++)
+        if (is_shown(layout, i) && table_put_head(page, &layout->columns[i]))
+            return -1;
+    return intervals->end > 0 &&
+           buffer_printf(page, "<th scope=\"col\">interval <span class=\"unit\">-%.3g to %.3g %%</span></th>",
+                         intervals->end, intervals->end);
 }
 
 static int put_table(struct buffer *page, const struct table *table, const struct table_layout *layout,
                      const struct html_table *how)
 {
-    if (buffer_append_text(page, "<div class=\"scroll\" role=\"region\" tabindex=\"0\"") ||
+    struct intervals intervals;
+    if (measure_intervals(&intervals, table, how) ||
+        buffer_append_text(page, "<div class=\"scroll\" role=\"region\" tabindex=\"0\"") ||
         html_attribute(page, "aria-label", how->caption) || buffer_append_text(page, "><table>\n") ||
-        html_element(page, "caption", how->caption) || buffer_append_text(page, "<thead><tr>"))
-        return -1;
-    for (size_t i = 0; i < layout->count; i++)
-        if (is_shown(layout, i) && table_put_head(page, &layout->columns[i]))
-            return -1;
-    if (buffer_append_text(page, "</tr></thead>\n<tbody>\n") || put_rows(page, table, layout, how) ||
+        html_element(page, "caption", how->caption) || buffer_append_text(page, "<thead><tr>") ||
+        put_heads(page, layout, &intervals) || buffer_append_text(page, "</tr></thead>\n<tbody>\n") ||
+        put_rows(page, table, layout, how, &intervals) ||
         buffer_append_text(page, "</tbody></table></div>\n"))
         return -1;
     return table->row_count > how->most_rows &&

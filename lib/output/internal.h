@@ -73,11 +73,12 @@ int table_layout_init(struct table_layout *layout, const struct table *head);
 void table_layout_release(struct table_layout *layout);
 
 /*
- * Fits the columns into `width` characters if possible. The steps, until it fits: columns without values are
- * dropped; headings are broken into several lines; if `cuts` is set (a terminal), the widest text columns
- * become narrower and their cells are truncated; the gap between columns shrinks; detail columns are dropped.
+ * Fits the columns into `width` characters if possible; 0: no limit, and all columns stay, so that programs
+ * find them. The steps, until it fits: columns without values are dropped; headings are broken into several
+ * lines; the widest text columns become narrower and their cells are truncated; the gap between columns
+ * shrinks; detail columns are dropped.
  */
-void table_layout_fit(struct table_layout *layout, size_t width, int cuts);
+void table_layout_fit(struct table_layout *layout, size_t width);
 
 /*
  * Line `line` of a column's heading, with *length bytes; "" if the heading has no such line. Headings are
@@ -86,8 +87,6 @@ void table_layout_fit(struct table_layout *layout, size_t width, int cuts);
 const char *table_layout_name(const struct table_layout *layout, size_t column, size_t line, size_t *length);
 
 /* -------------------- heat_map.c -------------------- */
-
-extern const struct heat_scale heat_times_median; /* unit: the median of all values */
 
 void heat_map_release(struct heat_map *map);
 

@@ -19,6 +19,8 @@ struct output;
  * own, which is identified by its digest. Initialize with zeros; release it with html_page_release.
  */
 struct html_page {
+    struct buffer lead;     /* text below the title; not escaped yet */
+    struct buffer overview; /* sections before those of `body` */
     struct buffer body;     /* the sections */
     struct buffer contents; /* links to the sections */
     struct buffer data;     /* data of the script (page.js): elements of the array "runs" */
@@ -31,8 +33,7 @@ struct html_page {
 int html_section_begin(struct html_page *page, const char *id, const char *heading, const char *link);
 int html_section_end(struct html_page *page);
 
-/* Writes the document. `lead` is shown below the title. */
-int html_page_write(const struct html_page *page, const char *title, const char *lead, struct output *output,
+int html_page_write(const struct html_page *page, const char *title, struct output *output,
                     struct error *error);
 void html_page_release(struct html_page *page);
 
@@ -284,7 +285,8 @@ struct heat_scale {
     const char *sign;
 };
 
-extern const struct heat_scale heat_share_of_step; /* unit: a baseline step */
+extern const struct heat_scale heat_share_of_step;  /* unit: a baseline step */
+extern const struct heat_scale heat_times_baseline; /* unit: the baseline, or the median of all values */
 
 /* A row of a map: one rank, or several merged ones. */
 struct heat_row {
@@ -334,6 +336,12 @@ void heat_maps_release(struct heat_maps *maps);
 /* Makes the largest value the unit. */
 void heat_map_measure(struct heat_map *map);
 
+/*
+ * Keeps only some rows, in the order of `rows`, which has the index of each once. Returns -1 when out of
+ * memory, with the map unchanged.
+ */
+int heat_map_pick_rows(struct heat_map *map, const size_t *rows, size_t count);
+
 /* -------------------- heat_map_svg.c -------------------- */
 
 /* Draws the maps as one SVG document. Returns -1 when out of memory. */
@@ -358,6 +366,9 @@ int heat_maps_init(struct heat_maps *maps, const struct table *table, const char
 
 /* -------------------- html_page.c -------------------- */
 
+/* Appends text, escaped. Like the next three, returns -1 when out of memory. */
+int html_text(struct buffer *page, const char *text);
+
 /*
  * Appends an element with `text` as content. `open` is the tag with its attributes, which is not escaped: "p
  * class=\"x\"".
@@ -372,8 +383,12 @@ int html_lines(struct buffer *page, const char *open, const char *text);
 
 /* How to show a table. */
 struct html_table {
-    const char *caption;      /* not from the trace */
-    const char *bars;         /* name of a column to draw with bars, relative to its maximum; NULL: none */
+    const char *caption; /* not from the trace */
+    const char *bars;    /* name of a column to draw with bars, relative to its maximum; NULL: none */
+    const char *marks;   /* name of a column: rows in which it is 1 are highlighted; NULL: none */
+    const char *low;     /* names of columns with the ends and the middle of an interval around 0, which */
+    const char *middle;  /* is drawn for each row if the table has such columns; NULL: none */
+    const char *high;
     size_t most_rows;         /* only this many rows are shown, with a note that gives the total */
     const char *rest_command; /* command that shows the other rows */
 };
@@ -416,6 +431,7 @@ struct html_lane_bar {
     int64_t begin_ns;
     int64_t end_ns;
     int64_t waiting_ns; /* time from its beginning until the last rank arrived; 0: unknown */
+    int64_t slow_ns;    /* mean wait of its network steps, if they are slow and part of a finding; else 0 */
     int32_t name;       /* index in texts */
     int32_t group;      /* index in texts of its tag; -1: none */
     int is_open;        /* it never ended; end_ns is the end of the picture */
@@ -425,6 +441,7 @@ struct html_lane_bar {
 /* The lane of one rank. */
 struct html_lane {
     const char *name;
+    const char *reason; /* why the rank is shown; NULL */
     int is_accused;
     const char *missing;        /* why there are no bars; NULL */
     struct html_lane_bar *bars; /* in the order of begin_ns */
@@ -451,7 +468,7 @@ int html_add_lanes(struct buffer *page, struct buffer *data, const struct html_l
  * search. Texts are hostile. Times are in nanoseconds; TIME_UNKNOWN if there is none.
  */
 
-enum { HTML_HEAT_LAYERS = 3 };
+enum { HTML_HEAT_LAYERS_MOST = 5 };
 
 /* A finding about a rank in the steps from the first to the last. */
 struct html_heat_mark {
@@ -469,12 +486,19 @@ struct html_heat {
     struct {
         const char *key;
         const char *title;
-    } layers[HTML_HEAT_LAYERS];
+        const struct heat_scale *scale;
+    } layers[HTML_HEAT_LAYERS_MOST];
+    size_t layer_count;
+    size_t shown; /* the layer that is shown first */
+    /* The rows to show first if there are too many, and why (NULL: no reason); chosen_count 0: all rows */
+    const size_t *chosen;
+    const char *const *reasons;
+    size_t chosen_count;
     const struct html_heat_mark *marks;
     size_t mark_count;
     int64_t usual_ns;  /* time of a baseline step; TIME_UNKNOWN */
-    size_t most_cells; /* neighbouring steps are merged, keeping the largest value, so that there are at most
-                          this many cells */
+    size_t most_cells; /* of a layer: neighbouring steps are merged, keeping the largest value, so that there
+                          are at most this many cells */
     /*
      * Makes the map of one layer, with one row per rank and one column per step. If `is_whole`, the values
      * are those that the script needs, else those that the colours show. Returns -1 when out of memory. The
@@ -497,12 +521,16 @@ int html_add_heat(struct buffer *page, struct buffer *data, const struct html_he
 struct html_edge {
     size_t sender; /* indexes in ends */
     size_t receiver;
-    double wait_us; /* baseline wait of a network step; negative: unknown */
+    double wait_us;  /* wait of a network step; negative: unknown */
+    double usual_us; /* its baseline; 0 or negative: unknown */
     int is_blamed;
-    const char *verdict; /* hostile, like the names */
+    const char *verdict; /* hostile, like the names; NULL: none */
 };
 
 struct html_matrix {
+    const char *caption; /* hostile */
+    int is_relative;     /* colours show the wait relative to the baseline of the link, not to the median of
+                            all links */
     const char *const *ends; /* names of the ranks */
     size_t end_count;
     const struct html_edge *edges;

@@ -1,7 +1,7 @@
 'use strict';
 /* Draws the data of the page: rank by step, and operations on one clock. Text from the data is never used as HTML. */
 (() => {
-  const SCALE_NOTHING = 1, SCALE_FIRST = 2, SCALE_LAST = 255, LEAST = [0, 0.03, 0.1, 0.3, 1];
+  const SCALE_NOTHING = 1, SCALE_FIRST = 2, SCALE_LAST = 255;
 
   const element = (name, attributes = {}, ...children) => {
     const made = document.createElement(name);
@@ -226,15 +226,11 @@
       this.heat = heat;
       this.columns = Math.ceil(heat.steps / heat.fold);
       this.layers = heat.layers.map(layer => ({...layer, cells: decode(layer.cells, heat.ranks.length, this.columns)}));
-      this.usual = heat.usual || Math.max(...this.layers.map(layer => layer.most));
       this.hint = 'Nothing selected: click a cell, or focus the picture and press an arrow key.';
       for (const layer of this.layers) layer.levels = this.find_levels(layer);
       this.marks = new Map();
       for (const mark of heat.marks || []) this.marks.set(mark[0], [...(this.marks.get(mark[0]) || []), mark]);
-      /* Shows own delay if it stands out, else wait time, else the step time. */
-      const stands_out = layer => layer.key !== 'length' && layer.most >= LEAST[1] * this.usual;
-      this.layer = [...this.layers].reverse().find(stands_out) || this.layers[0];
-      this.group('rank');
+      this.layer = this.layers[heat.shown] || this.layers[0];
       this.build();
       this.fit();
       this.say(null);
@@ -245,22 +241,24 @@
       const levels = new Uint8Array(256);
       for (let byte = 1; byte < 256; byte++) {
         const value = value_of(layer, byte) - (layer.key === 'length' && this.heat.usual ? this.heat.usual : 0);
-        let level = LEAST.length - 1;
-        while (level > 0 && value < LEAST[level] * this.usual) level--;
+        let level = layer.levels.length - 1;
+        while (level > 0 && !(layer.unit > 0 && value >= layer.levels[level] * layer.unit)) level--;
         levels[byte] = level + 1;
       }
       return levels;
     }
 
-    /* One row of the picture per rank, or per host with its ranks. */
+    /* One row of the picture per chosen rank, per rank, or per host with its ranks. */
     group(by) {
       const heat = this.heat, rows = new Map();
-      heat.ranks.forEach((name, rank) => {
+      if (by === 'finding') for (const [rank, reason] of heat.chosen) rows.set(rank, {name: heat.ranks[rank], ranks: [rank], reason});
+      else heat.ranks.forEach((name, rank) => {
         const key = by === 'host' ? heat.host[rank] : rank;
         if (!rows.has(key)) rows.set(key, {name: by === 'host' ? heat.hosts[key] || 'unknown host' : name, ranks: []});
         rows.get(key).ranks.push(rank);
       });
       this.by = by;
+      this.choice.value = by;
       this.first_row = 0;
       this.rows = [...rows.values()];
       this.selected = null;
@@ -268,7 +266,8 @@
     }
 
     row_name(row) {
-      return row.ranks.length > 1 ? `${row.name} (${row.ranks.length} ranks)` : this.by === 'host' ? row.name : 'rank ' + row.name;
+      if (this.by === 'host') return row.ranks.length > 1 ? `${row.name} (${row.ranks.length} ranks)` : row.name;
+      return 'rank ' + row.name + (row.reason ? ', ' + row.reason : '');
     }
 
     build() {
@@ -276,16 +275,19 @@
       for (const layer of this.layers) {
         const radio = element('input', {type: 'radio', name: this.host.id + '-value', value: layer.key, checked: layer === this.layer,
           onchange: () => { this.layer = layer; this.draw(); this.say(this.selected); }});
-        choice.append(element('label', {}, radio, ' ' + layer.title.toLowerCase()));
+        choice.append(element('label', {}, radio, ' ' + layer.title.charAt(0).toLowerCase() + layer.title.slice(1)));
       }
       const search = element('input', {type: 'search', placeholder: 'rank or host', 'aria-label': 'Search for a rank or host',
         onkeydown: event => { if (event.key === 'Enter') this.search(search.value); }, onchange: () => this.search(search.value)});
-      const tools = element('div', {class: 'tools'}, choice);
-      if (this.heat.hosts.length > 1 && this.heat.hosts.length < this.heat.ranks.length)
-        tools.append(element('label', {}, element('input', {type: 'checkbox',
-          onchange: event => { this.group(event.target.checked ? 'host' : 'rank'); this.fit(); this.say(null); }}), ' group by host'));
+      const tools = element('div', {class: 'tools'}, choice), {hosts, ranks, chosen = []} = this.heat;
+      this.choice = element('select', {onchange: event => { this.group(event.target.value); this.fit(); this.say(null); }});
+      if (chosen.length) this.choice.append(element('option', {value: 'finding'}, `${chosen.length} ranks of the findings`));
+      this.choice.append(element('option', {value: 'rank'}, `all ${ranks.length} ranks`));
+      if (hosts.length > 1 && hosts.length < ranks.length) this.choice.append(element('option', {value: 'host'}, `${hosts.length} hosts`));
+      if (this.choice.length > 1) tools.append(element('label', {}, 'Rows ', this.choice));
       tools.append(search, this.buttons());
       this.host.append(tools, this.canvas, this.said, this.help());
+      this.group(chosen.length ? 'finding' : 'rank');
     }
 
     /* The next row below the selection with that rank name, or whose name or host contains the text. */
@@ -295,6 +297,10 @@
       const fits = row => row.ranks.some(rank => this.heat.ranks[rank].toLowerCase() === wanted);
       const holds = row => row.name.toLowerCase().includes(wanted) ||
         row.ranks.some(rank => (this.heat.hosts[this.heat.host[rank]] || '').toLowerCase().includes(wanted));
+      if (this.by === 'finding' && !this.rows.some(fits) && this.heat.ranks.some(name => name.toLowerCase() === wanted)) {
+        this.group('rank');
+        this.fit();
+      }
       const from = this.selected ? this.selected.row + 1 : 0, count = this.rows.length;
       for (const test of [fits, holds])
         for (let i = 0; i < count; i++) {
@@ -303,6 +309,12 @@
           this.select({row, column: this.selected ? this.selected.column : Math.floor(this.from)});
           return;
         }
+      if (this.by === 'finding') {
+        this.group('rank');
+        this.fit();
+        this.search(text);
+        return;
+      }
       this.said.textContent = `No rank or host name contains “${text.slice(0, 80)}”.`;
     }
 
@@ -347,7 +359,7 @@
 
     words(what) {
       const heat = this.heat, row = this.rows[what.row], first = heat.first + what.column * heat.fold;
-      const host = this.by === 'rank' ? heat.hosts[heat.host[row.ranks[0]]] : '';
+      const host = this.by !== 'host' ? heat.hosts[heat.host[row.ranks[0]]] : '';
       const steps = heat.fold > 1 ? `steps ${first}-${Math.min(first + heat.fold, heat.first + heat.steps) - 1}` : `step ${first}`;
       const parts = [];
       for (const layer of this.layers) {
@@ -357,7 +369,10 @@
           parts.push('took ' + say_time(value) + (isNaN(more) ? '' : ` (baseline ${say_time(heat.usual)})`));
         } else if (layer.key === 'waiting') parts.push(isNaN(value) ? 'wait time unknown' : 'waited ' + say_time(value));
         else if (layer.key === 'own') parts.push(isNaN(value) ? 'own delay unknown' : 'own delay ' + say_time(value));
-        else parts.push('step time unknown');
+        else if (layer.key === 'sent' || layer.key === 'received') {
+          const about = layer.key === 'sent' ? 'network wait of what it sends ' : 'of what is sent to it ';
+          if (!isNaN(value)) parts.push(`${about}${value.toPrecision(2)} times the baseline`);
+        } else parts.push('step time unknown');
       }
       const mark = this.said_of(what.row, what.column);
       const most = row.ranks.length > 1 || heat.fold > 1 ? ' (largest values)' : '';
@@ -436,7 +451,7 @@
       const soft = colour('--soft'), scale = (width - this.left) / (this.to - this.from);
       const down = Math.max(1, Math.ceil(13 / pixels));
       for (let row = 0; row < shown; row += down)
-        this.label(context, this.row_name(this.rows[this.first_row + row * each]), this.top + Math.max(6, row * pixels + pixels / 2), colour('--text'));
+        this.label(context, this.row_name(this.rows[this.first_row + row * each]), this.top + row * pixels + pixels / 2, colour('--text'));
       let across = 1;
       while (across * scale < 44) across *= across.toString().startsWith('2') ? 2.5 : 2;
       context.fillStyle = soft;
@@ -479,17 +494,21 @@
       this.bars = lanes.lanes.map(lane => {
         const bars = [];
         let begin = 0;
-        for (let i = 0; i < lane.bars.length; i += 6) {
+        for (let i = 0; i < lane.bars.length; i += 7) {
           begin += lane.bars[i];
           bars.push({begin: begin / 10, length: lane.bars[i + 1] / 10, waiting: lane.bars[i + 2] / 10, name: lane.bars[i + 3],
-            group: lane.bars[i + 4], open: lane.bars[i + 5]});
+            group: lane.bars[i + 4], open: lane.bars[i + 5], slow: lane.bars[i + 6] / 10});
         }
         return bars;
       });
-      this.measure_labels(lanes.lanes.map(lane => lane.name));
+      this.measure_labels(lanes.lanes.map(lane => this.row_name(lane)));
       this.host.append(element('div', {class: 'tools'}, this.buttons()), this.canvas, this.said, this.help());
       this.fit();
       this.say(null);
+    }
+
+    row_name(lane) {
+      return lane.name + (lane.reason ? ', ' + lane.reason : '');
     }
 
     width_of_all() { return Math.max(this.lanes.length, 0.001); }
@@ -533,7 +552,7 @@
       if (bar.open === 1) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, never finished.`;
       if (bar.open === 2) return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}; its end is unknown.`;
       const waited = bar.waiting > 0 ? `, including ${say_time(bar.waiting)} waiting for the last rank` : '';
-      return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, took ${say_time(bar.length)}${waited}.`;
+      return `rank ${this.lanes.lanes[what.row].name}: ${texts[bar.name]}${tag}, ${when}, took ${say_time(bar.length)}${waited}${bar.slow > 0 ? `; its network steps waited ${say_time(bar.slow)} on average` : ''}.`;
     }
 
     draw() {
@@ -544,7 +563,7 @@
       const colours = ['--moving', '--waiting', '--open', '--text', '--accent', '--soft'].map(colour);
       for (let i = 0; i < shown; i++) {
         const lane = this.lanes.lanes[this.first_row + i], y = this.top + i * this.row_height;
-        this.label(context, lane.name, y + this.row_height / 2, lane.accused ? colours[4] : colours[3]);
+        this.label(context, this.row_name(lane), y + this.row_height / 2, lane.accused ? colours[4] : colours[3]);
         context.save();
         context.beginPath();
         context.rect(this.left, 0, room, this.canvas.clientHeight);
@@ -569,6 +588,11 @@
         if (bar.waiting > 0) {
           context.fillStyle = colours[1];
           context.fillRect(x, y, Math.min(length, Math.max(0.6, bar.waiting * scale)), height);
+        }
+        if (bar.slow > 0) {
+          const waited = Math.min(length, bar.waiting * scale);
+          context.fillStyle = colours[2];
+          context.fillRect(x + waited, y + height - 4, length - waited, 4);
         }
         if (this.selected && this.selected.row === row && this.selected.bar === number) {
           context.strokeStyle = colours[3];

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { METRIC_LABELS = 6 };
+enum { METRIC_LABELS = 9 };
 
 static const struct {
     const char *name;

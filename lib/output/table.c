@@ -207,8 +207,7 @@ static int lay_out(struct people *people, struct error *error)
         if (escape_width(held->text) > at->text_width)
             at->text_width = escape_width(held->text);
     }
-    table_layout_fit(layout, people->target.width ? (size_t)people->target.width : LINE_WIDTH,
-                     people->target.width > 0);
+    table_layout_fit(layout, (size_t)people->target.width);
     return 0;
 }
 

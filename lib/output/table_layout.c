@@ -160,7 +160,7 @@ static void count_lines(struct table_layout *layout)
 static void drop_empty(struct table_layout *layout)
 {
     for (size_t i = 0; i < layout->count; i++)
-        layout->columns[i].shown &= layout->columns[i].has_values;
+        layout->columns[i].shown &= layout->columns[i].has_values || layout->columns[i].column->is_asked_for;
 }
 
 /* Drops detail columns from right to left until the table fits. */
@@ -192,18 +192,18 @@ static void narrow(struct table_layout *layout, size_t width)
     }
 }
 
-void table_layout_fit(struct table_layout *layout, size_t width, int cuts)
+void table_layout_fit(struct table_layout *layout, size_t width)
 {
     measure(layout, 0);
-    if (total_width(layout) > width)
+    if (width && total_width(layout) > width)
         drop_empty(layout);
-    if (total_width(layout) > width)
+    if (width && total_width(layout) > width)
         measure(layout, 1);
-    if (cuts)
+    if (width && total_width(layout) > width)
         narrow(layout, width);
-    if (total_width(layout) > width)
+    if (width && total_width(layout) > width)
         layout->gap = NARROW_GAP;
-    if (total_width(layout) > width)
+    if (width && total_width(layout) > width)
         drop_detail(layout, width);
     count_lines(layout);
 }

@@ -7,6 +7,7 @@
 #include "job/job.h"
 #include "model/model.h"
 #include "report/comparison.h"
+#include "report/html.h"
 #include "report/internal.h"
 #include "report/report.h"
 #include "report/verdicts.h"
@@ -16,30 +17,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL };
+enum { OPTION_BASELINE, OPTION_CANDIDATE, OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL, OPTION_HTML };
 
 #define NETWORK_NOISE "50"
 
 static const struct analysis_option options[] = {
+    {"baseline", 0, "A...", "repeats of the run to compare with; several runs show how much runs differ",
+     NULL},
+    {"candidate", 0, "B...", "repeats of the run to compare", NULL},
     {"fail-over", 0, "PERCENT",
      "exit with 3 if, beyond noise, steps, a phase, gap time or a finding cost over PERCENT more in B than "
-     "in A; with 4 if that cannot be determined",
+     "in A; with 4 if the interval of the step time does not exclude that",
      NULL},
     {"network-noise", 0, "PERCENT",
-     "expected difference of network transfer times between clean runs of the same job", NETWORK_NOISE},
+     "without repeats: expected difference of network transfer times between clean runs of the same job",
+     NETWORK_NOISE},
     {"all", 'a', NULL, "show every comparison in a table (JSON and CSV always do)", NULL},
+    {"html", 0, "FILE",
+     "also write a page with every comparison and the findings of each run; - for standard output", NULL},
 };
 
 static const struct column columns[] = {
     {.name = "what",
      .type = CELL_TEXT,
-     .description =
-         "step, communication, waiting, phase, transfer, bandwidth, edge, own, own_phase or finding"},
+     .description = "step, communication, waiting, overlap, phase, transfer, bandwidth, edge, own, own_phase "
+                    "or finding"},
     {.name = "key",
      .type = CELL_TEXT,
      .description = "the phase, the function or the ranks that are compared"},
     {.name = "unit", .type = CELL_TEXT, .description = "unit of a, b and change: us, % or GB/s"},
-    {.name = "a", .type = CELL_REAL, .decimals = 1, .description = "in A: median of the baseline steps"},
+    {.name = "a",
+     .type = CELL_REAL,
+     .decimals = 1,
+     .description = "in A: median of the baseline steps, mean over repeats"},
     {.name = "b", .type = CELL_REAL, .decimals = 1, .description = "in B"},
     {.name = "change",
      .type = CELL_REAL,
@@ -56,6 +66,21 @@ static const struct column columns[] = {
      .unit = "%",
      .decimals = 1,
      .description = "largest change that noise explains, corrected for the number of comparisons"},
+    {.name = "low",
+     .type = CELL_REAL,
+     .unit = "%",
+     .decimals = 1,
+     .description = "the true change is at least this, in % like change_percent"},
+    {.name = "high",
+     .type = CELL_REAL,
+     .unit = "%",
+     .decimals = 1,
+     .description = "the true change is at most this"},
+    {.name = "detection_limit_percent",
+     .type = CELL_REAL,
+     .unit = "%",
+     .decimals = 1,
+     .description = "a true change of this size is beyond noise in nine of ten comparisons"},
     {.name = "significant",
      .type = CELL_INTEGER,
      .description = "1: the change is beyond noise; 0: it is not; null: not compared"},
@@ -82,6 +107,9 @@ enum {
     AT_CHANGE,
     AT_CHANGE_PERCENT,
     AT_NOISE_PERCENT,
+    AT_LOW,
+    AT_HIGH,
+    AT_DETECTION_LIMIT,
     AT_SIGNIFICANT,
     AT_RULE,
     AT_PLACE,
@@ -107,15 +135,14 @@ static void set_number(struct table *table, size_t column, int64_t value)
 
 static const char *unit_of(int kind)
 {
-    return kind == SERIES_COMMUNICATION || kind == SERIES_WAITING ? "%" : "us";
+    return kind >= SERIES_COMMUNICATION && kind <= SERIES_OVERLAP ? "%" : "us";
 }
 
 static void set_who(const struct comparison *of, struct table *table)
 {
     const struct step_series *series = of->series[0] ? of->series[0] : of->series[1];
-    const struct measured_finding *found = of->found[1] ? of->found[1] : of->found[0];
-    if (found)
-        set_number(table, AT_RANK, found->rank);
+    if (of->finding)
+        set_number(table, AT_RANK, of->finding->rank);
     else if (series->kind == SERIES_RANK)
         set_number(table, AT_RANK, series->rank);
     else {
@@ -134,7 +161,9 @@ static int set_verdict(const struct comparison *of, struct table *table, struct 
 /* Sets the text columns of rows of ranks and of findings. */
 static int set_words(const struct comparison *of, struct table *table, struct error *error)
 {
-    const struct measured_finding *found = of->found[1] ? of->found[1] : of->found[0];
+    const struct measured_finding *found = of->found[1]   ? of->found[1]
+                                           : of->found[0] ? of->found[0]
+                                                          : of->finding;
     struct buffer place = BUFFER_INIT;
     int failed = of->kind == SERIES_RANK && comparison_append_place(of, &place) ? error_no_memory(error) : 0;
     failed = failed || (place.length && table_set_text(table, AT_PLACE, place.data, error)) ||
@@ -153,8 +182,11 @@ static int add_row(const struct comparison *of, struct table *table, struct erro
     set_real(table, AT_A, of->values[0]);
     set_real(table, AT_B, of->values[1]);
     set_real(table, AT_CHANGE, of->change);
-    set_real(table, AT_CHANGE_PERCENT, comparison_change_percent(of));
-    set_real(table, AT_NOISE_PERCENT, comparison_noise_percent(of));
+    set_real(table, AT_CHANGE_PERCENT, comparison_percent(of, of->change));
+    set_real(table, AT_NOISE_PERCENT, comparison_percent(of, of->noise));
+    set_real(table, AT_LOW, comparison_percent(of, of->change - of->reach));
+    set_real(table, AT_HIGH, comparison_percent(of, of->change + of->reach));
+    set_real(table, AT_DETECTION_LIMIT, comparison_percent(of, of->detectable));
     set_who(of, table);
     return set_verdict(of, table, error) || set_words(of, table, error);
 }
@@ -167,13 +199,19 @@ static double bandwidth_of(const struct comparison *of, int side)
 }
 
 /*
- * The change of a bandwidth in percent when the transfer time changes by the fraction `noise` in the
- * direction of the row; NAN if the time would become 0 or less.
+ * The change of a bandwidth in percent when the transfer time changes by that percentage; NAN if the time
+ * would become 0 or less.
  */
-static double bandwidth_noise(const struct comparison *of, double noise)
+static double bandwidth_change(double percent)
 {
-    double parts = of->change > 0 ? 1 + noise : 1 - noise;
-    return parts > 0 ? 100 * noise / parts : (double)NAN;
+    return percent > -100 ? 100 * (100 / (100 + percent) - 1) : (double)NAN;
+}
+
+/* The size of the change of a bandwidth when the transfer time changes by `percent` in the row's direction.
+ */
+static double bandwidth_noise(const struct comparison *of, double percent)
+{
+    return fabs(bandwidth_change(of->change > 0 ? percent : -percent));
 }
 
 /* Adds a row for the bandwidth. It restates the transfer row above it and is not tested separately. */
@@ -189,7 +227,10 @@ static int add_bandwidth(const struct comparison *of, struct table *table, struc
     set_real(table, AT_B, b);
     set_real(table, AT_CHANGE, b - a);
     set_real(table, AT_CHANGE_PERCENT, 100 * (b - a) / a);
-    set_real(table, AT_NOISE_PERCENT, bandwidth_noise(of, comparison_noise_percent(of) / 100));
+    set_real(table, AT_NOISE_PERCENT, bandwidth_noise(of, comparison_percent(of, of->noise)));
+    set_real(table, AT_LOW, bandwidth_change(comparison_percent(of, of->change + of->reach)));
+    set_real(table, AT_HIGH, bandwidth_change(comparison_percent(of, of->change - of->reach)));
+    set_real(table, AT_DETECTION_LIMIT, bandwidth_noise(of, comparison_percent(of, of->detectable)));
     return set_verdict(of, table, error);
 }
 
@@ -237,45 +278,144 @@ static int measure_run(struct measured_run *run, struct store *store, int64_t ru
     return failed;
 }
 
-/*
- * Sets *run_id to the run of a side; 0 if its store has no run. If the store has several, one must be named,
- * unless `takes_any` is set.
- */
-static int choose_run(const struct analysis_side *side, int number, int takes_any, int64_t *run_id,
-                      struct error *error)
+/* Says what is assumed if no run is repeated. */
+static int caution_single_runs(const struct comparisons *all, struct table *table, struct error *error)
 {
-    int64_t *ids;
+    const struct comparison *steps = comparisons_steps(all);
+    if (!steps || steps->verdict == COMPARED_NOT || all->sides[0].count + all->sides[1].count > 2)
+        return 0;
+    return table_add_warning(
+        table, error,
+        "one run of each side does not show how much runs of the same job differ; a standard deviation of at "
+        "least %g %% of the step time is assumed. To measure it, repeat the runs: compare --baseline A1 A2 "
+        "--candidate B1 B2",
+        100 * compare_limit(COMPARE_RUNS));
+}
+
+/* A run to measure. */
+struct chosen_run {
+    struct store *store;
+    int64_t id;
+    int is_candidate;
+};
+
+/* The runs of both sides, measured; first those of A. */
+struct measured_sides {
+    struct chosen_run *chosen; /* owned */
+    struct measured_run *runs; /* owned */
+    size_t count[2];           /* of A and of B */
+    size_t capacity;
+    int has_stores[2]; /* a store or traces with several runs are on this side */
+};
+
+static void measured_sides_release(struct measured_sides *sides)
+{
+    for (size_t i = 0; sides->runs && i < sides->count[0] + sides->count[1]; i++)
+        measured_run_release(&sides->runs[i]);
+    free(sides->runs);
+    free(sides->chosen);
+}
+
+static int add_run(struct measured_sides *sides, struct store *store, int64_t id, int is_candidate,
+                   struct error *error)
+{
+    size_t count = sides->count[0] + sides->count[1];
+    if (array_reserve((void **)&sides->chosen, &sides->capacity, count + 1, sizeof *sides->chosen))
+        return error_no_memory(error);
+    sides->chosen[count] = (struct chosen_run){store, id, is_candidate};
+    sides->count[is_candidate]++;
+    return 0;
+}
+
+/* Adds the run that a side names, or all runs of its store. A store without runs is warned about. */
+static int choose_runs(struct measured_sides *sides, const struct analysis_side *side, struct table *table,
+                       struct error *error)
+{
+    int64_t *ids, id;
     size_t count;
-    int failed = 0;
     if (side->run)
-        return run_find(side->store, side->run, run_id, error);
+        return run_find(side->store, side->run, &id, error) ||
+               add_run(sides, side->store, id, side->is_candidate, error);
     if (job_list(side->store, &ids, &count, error))
         return -1;
-    *run_id = !count ? 0 : ids[takes_any && number ? count - 1 : 0];
-    if (count > 1 && !takes_any)
-        failed = error_set(error, "%s contains %zu runs; name one as STORE:RUN (see: ncclprof info --runs)",
-                           number ? "B" : "A", count);
+    int failed =
+        count ? 0
+              : table_add_warning(table, error, "%s contains no operations", side->is_candidate ? "B" : "A");
+    for (size_t i = 0; !failed && i < count; i++)
+        failed = add_run(sides, side->store, ids[i], side->is_candidate, error);
+    sides->has_stores[side->is_candidate] |= count > 1;
     free(ids);
     return failed;
 }
 
-static int measure_sides(struct measured_run *runs, const struct analysis_request *request,
-                         struct table *table, struct error *error)
+/* Adds the first and the last run of a store. */
+static int choose_first_and_last(struct measured_sides *sides, struct store *store, struct table *table,
+                                 struct error *error)
 {
-    const struct analysis_side own = {.store = request->store};
-    for (int i = 0; i < 2; i++) {
-        const struct analysis_side *side = request->sides ? &request->sides[i] : &own;
-        int64_t run_id = 0;
-        if (choose_run(side, i, !request->sides, &run_id, error))
-            return -1;
-        if (!run_id) {
-            if (table_add_warning(table, error, "%s contains no operations", i ? "B" : "A"))
-                return -1;
-        } else if (measure_run(&runs[i], side->store, run_id, table, error)) {
-            return error_wrap(error, "cannot measure %s", i ? "B" : "A");
+    int64_t *ids;
+    size_t count;
+    if (job_list(store, &ids, &count, error))
+        return -1;
+    int failed =
+        count ? add_run(sides, store, ids[0], 0, error) || add_run(sides, store, ids[count - 1], 1, error)
+              : table_add_warning(table, error, "the store contains no operations");
+    free(ids);
+    return failed;
+}
+
+/* Runs of A come first; otherwise they keep their order. A side without runs gets one without operations. */
+static int begin_runs(struct measured_sides *sides, struct error *error)
+{
+    size_t count = sides->count[0] + sides->count[1], kept = 0;
+    struct chosen_run *ordered = array_new(count + 2, sizeof *ordered);
+    sides->runs = array_new(count + 2, sizeof *sides->runs);
+    if (!ordered || !sides->runs) {
+        free(ordered);
+        return error_no_memory(error);
+    }
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < count; i++)
+            if (sides->chosen[i].is_candidate == side)
+                ordered[kept++] = sides->chosen[i];
+        if (!sides->count[side]) {
+            ordered[kept++] = (struct chosen_run){.is_candidate = side};
+            sides->count[side] = 1;
         }
     }
+    free(sides->chosen);
+    sides->chosen = ordered;
+    for (size_t i = 0; i < kept; i++)
+        measured_run_init(&sides->runs[i]);
     return 0;
+}
+
+/* All runs of a store are repeats only if they are runs of the same job. */
+static int check_repeats(const struct measured_sides *sides, int side, struct error *error)
+{
+    const struct measured_run *runs = &sides->runs[side ? sides->count[0] : 0];
+    for (size_t i = 1; sides->has_stores[side] && i < sides->count[side]; i++)
+        if (comparison_is_blocked(&runs[0], &runs[i], COMPARE_RANKS) ||
+            comparison_is_blocked(&runs[0], &runs[i], COMPARE_PROGRAMME))
+            return error_set(
+                error,
+                "%s contains %zu runs of different jobs; name one as STORE:RUN (see: ncclprof info --runs)",
+                side ? "B" : "A", sides->count[side]);
+    return 0;
+}
+
+static int measure_sides(struct measured_sides *sides, const struct analysis_request *request,
+                         struct table *table, struct error *error)
+{
+    int failed = request->sides ? 0 : choose_first_and_last(sides, request->store, table, error);
+    for (size_t i = 0; !failed && request->sides && i < request->side_count; i++)
+        failed = choose_runs(sides, &request->sides[i], table, error);
+    if (failed || begin_runs(sides, error))
+        return -1;
+    for (size_t i = 0; i < sides->count[0] + sides->count[1]; i++)
+        if (sides->chosen[i].store &&
+            measure_run(&sides->runs[i], sides->chosen[i].store, sides->chosen[i].id, table, error))
+            return error_wrap(error, "cannot measure %s", sides->chosen[i].is_candidate ? "B" : "A");
+    return check_repeats(sides, 0, error) || check_repeats(sides, 1, error);
 }
 
 /* Filters and --all select the table. */
@@ -297,13 +437,16 @@ static int append_notes(const struct table *table, struct buffer *text)
     return 0;
 }
 
+/* Appends the differences in sentences to `words`, which the text output and the page have in common. */
 static int show(const struct comparisons *all, const struct analysis_request *request,
-                struct analysis_result *result, struct error *error)
+                struct analysis_result *result, struct buffer *words, struct error *error)
 {
-    if (add_rows(all, &result->table, error) || caution_bars(all, &result->table, error))
+    if (add_rows(all, &result->table, error) || caution_bars(all, &result->table, error) ||
+        caution_single_runs(all, &result->table, error))
         return -1;
-    if (!wants_table(request) &&
-        (comparisons_append(all, &result->text) || append_notes(&result->table, &result->text)))
+    if (comparisons_append(all, words) ||
+        (!wants_table(request) && (buffer_append(&result->text, words->data, words->length) ||
+                                   append_notes(&result->table, &result->text))))
         return error_no_memory(error);
     return 0;
 }
@@ -321,20 +464,50 @@ static int read_percent(const char *text, const char *name, double *percent, str
     return option_real(text, name, 0, 1000000, percent, error);
 }
 
-static int compare(const struct analysis_request *request, struct measured_run *runs, double percent,
-                   double network, struct analysis_result *result, struct error *error)
+static int is_without_operations(const struct measured_side *side)
+{
+    for (size_t i = 0; i < side->count; i++)
+        if (side->runs[i].run_name)
+            return 0;
+    return 1;
+}
+
+static int compare(const struct analysis_request *request, const struct measured_sides *sides, double percent,
+                   double network, struct analysis_result *result, struct buffer *words, struct error *error)
 {
     struct comparisons all;
-    int failed = comparisons_make(&all, &runs[0], &runs[1], network / 100)
-                     ? error_no_memory(error)
-                     : show(&all, request, result, error);
+    const struct measured_side a = {sides->runs, sides->count[0]},
+                               b = {sides->runs + sides->count[0], sides->count[1]};
+    int failed = comparisons_make(&all, a, b, network / 100) ? error_no_memory(error)
+                                                             : show(&all, request, result, words, error);
     if (!failed && !isnan(percent)) {
         enum comparison_answer answer = comparisons_answer(&all, percent);
         result->alarm = answer == ANSWER_SLOWER;
         result->undecided = answer == ANSWER_UNDECIDED;
     }
-    result->unjudged = !runs[0].run_name || !runs[1].run_name;
+    result->unjudged = is_without_operations(&a) || is_without_operations(&b);
     comparisons_release(&all);
+    return failed;
+}
+
+/* Writes the page of --html, with the verdicts of all runs. */
+static int write_page(const struct analysis_request *request, const struct measured_sides *sides,
+                      const struct buffer *words, struct analysis_result *result, struct error *error)
+{
+    const char *path = request->values[OPTION_HTML];
+    size_t count = sides->count[0] + sides->count[1];
+    if (!path)
+        return 0;
+    struct html_compared *compared = array_new(count, sizeof *compared);
+    if (!compared)
+        return error_no_memory(error);
+    for (size_t i = 0; i < count; i++)
+        compared[i] = (struct html_compared){sides->chosen[i].store, sides->chosen[i].id,
+                                             sides->chosen[i].is_candidate ? "B" : "A"};
+    result->wrote_output = strcmp(path, "-") == 0;
+    int failed =
+        html_write_comparison(path, compared, count, &result->table, words->data ? words->data : "", error);
+    free(compared);
     return failed;
 }
 
@@ -342,20 +515,20 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                struct error *error)
 {
     const char *fail_over = request->values[OPTION_FAIL_OVER];
-    struct measured_run runs[2];
+    struct measured_sides sides = {.runs = NULL};
+    struct buffer words = BUFFER_INIT;
     double percent = (double)NAN, network;
     if (read_percent(request->values[OPTION_NETWORK_NOISE], "network-noise", &network, error) ||
         (fail_over && read_percent(fail_over, "fail-over", &percent, error))) {
         *usage = 1;
         return -1;
     }
-    measured_run_init(&runs[0]);
-    measured_run_init(&runs[1]);
     int failed = table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-                 measure_sides(runs, request, &result->table, error) ||
-                 compare(request, runs, percent, network, result, error);
-    measured_run_release(&runs[0]);
-    measured_run_release(&runs[1]);
+                 measure_sides(&sides, request, &result->table, error) ||
+                 compare(request, &sides, percent, network, result, &words, error) ||
+                 write_page(request, &sides, &words, result, error);
+    buffer_release(&words);
+    measured_sides_release(&sides);
     return failed ? -1 : 0;
 }
 

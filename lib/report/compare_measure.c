@@ -70,7 +70,7 @@ static double of_step(const struct observations *seen, size_t at, int is_sum, st
         seen->list[count++] = seen->items[*next].ns;
         sum_ns += seen->items[*next].ns;
         if (seen->items[*next].is_over_network)
-            series->network = INFINITY;
+            series->is_over_network = 1;
     }
     return (double)(is_sum ? sum_ns : median_of(seen->list, count)) / 1e3;
 }
@@ -306,20 +306,8 @@ static double share_of(int64_t part_ns, int64_t whole_ns)
     return part_ns == TIME_UNKNOWN || whole_ns <= 0 ? (double)NAN : 100 * (double)part_ns / (double)whole_ns;
 }
 
-/* The part of a figure of steps that comes from the network, in the units of the figure. */
-static double network_of(const struct step_series *steps, enum series_kind kind,
-                         const struct network_parts *parts)
-{
-    double sum = 0;
-    for (size_t i = 0; i < steps->count; i++)
-        sum += steps->values[i];
-    return kind == SERIES_STEP ? parts->all_us
-           : sum > 0           ? 100 * parts->all_us * (double)steps->count / sum
-                               : 0;
-}
-
 static int add_steps(struct measured_run *run, const struct job *job, const struct baseline *baseline,
-                     const struct usual *usual, const struct network_parts *parts)
+                     const struct usual *usual)
 {
     struct step_summary *summaries = step_summaries_new(job, baseline);
     int failed = !summaries;
@@ -333,16 +321,39 @@ static int add_steps(struct measured_run *run, const struct job *job, const stru
                                    : share_of(kind == SERIES_WAITING ? of->waiting_ns : of->communication_ns,
                                               of->duration_ns));
         }
-        if (!failed)
-            series->network = network_of(&run->items[0], kind, parts);
     }
     free(summaries);
     return failed ? -1 : 0;
 }
 
+/*
+ * Adds the overlap of computation and communication, which is known where recorders know when GPUs computed.
+ * Of operations that run at the same time each counts.
+ */
+static int add_overlap(struct measured_run *run, const struct job *job, const struct usual *usual)
+{
+    double *ran_ns = array_new(usual->count + 1, sizeof *ran_ns);
+    double *computed_ns = array_new(usual->count + 1, sizeof *computed_ns);
+    struct step_series *series =
+        ran_ns && computed_ns ? measured_add(run, SERIES_OVERLAP, "", usual->count) : NULL;
+    for (size_t i = 0; series && i < job->operation_count; i++) {
+        const struct job_operation *of = &job->operations[i];
+        int32_t place = of->step < 0 || of->step >= job->step_count ? -1 : usual->places[of->step];
+        if (place < 0 || of->start_ns == TIME_UNKNOWN || of->end_ns == TIME_UNKNOWN)
+            continue;
+        ran_ns[place] += (double)(of->end_ns - of->start_ns);
+        computed_ns[place] += job->gpu_overlap_ns ? (double)job->gpu_overlap_ns[i] : 0;
+    }
+    for (size_t i = 0; series && i < usual->count; i++)
+        if (ran_ns[i] > 0)
+            series_add(series, 100 * fmin(1, computed_ns[i] / ran_ns[i]));
+    free(ran_ns);
+    free(computed_ns);
+    return series ? 0 : -1;
+}
+
 /* Adds the phases. Operations without tag are what is left over, and no phase. */
-static int add_phases(struct measured_run *run, const struct job *job, const struct usual *usual,
-                      const struct network_parts *parts)
+static int add_phases(struct measured_run *run, const struct job *job, const struct usual *usual)
 {
     struct phase_times times;
     struct step_series *series = NULL;
@@ -357,8 +368,6 @@ static int add_phases(struct measured_run *run, const struct job *job, const str
             failed = !series;
             if (!failed)
                 series->tag = series->key;
-            if (!failed)
-                series->network = parts->by_tag[time->tag];
         }
         if (!failed)
             series_add(series, us_of(time->time_ns));
@@ -411,16 +420,20 @@ static int name_run(struct measured_run *run, const struct job *job)
 static int measure_all(struct measured_run *run, const struct job *job, const struct baseline *baseline,
                        const struct findings *findings, const struct usual *usual)
 {
-    struct network_parts parts;
+    unsigned char *is_over = array_new(job->communicator_count + 1, sizeof *is_over);
+    if (!is_over)
+        return -1;
+    network_communicators(job, is_over);
     run->steps = usual->after_warm_up;
     run->usual = (int32_t)usual->count;
     run->measured_by_calls = baseline->steps_are_measured_by_calls;
-    int failed = network_parts_init(&parts, job, usual) || name_run(run, job) ||
-                 add_findings(run, job, findings) || add_steps(run, job, baseline, usual, &parts) ||
-                 add_phases(run, job, usual, &parts) || measure_transfers(run, job, usual, parts.is_over) ||
-                 measure_edges(run, job, usual) || measure_ranks(run, job, baseline, usual, &parts) ||
+    int failed = name_run(run, job) || add_findings(run, job, findings) ||
+                 add_steps(run, job, baseline, usual) ||
+                 ((job->gpu_busy_ns || job->gpu_overlap_ns) && add_overlap(run, job, usual)) ||
+                 add_phases(run, job, usual) || measure_transfers(run, job, usual, is_over) ||
+                 measure_edges(run, job, usual) || measure_ranks(run, job, baseline, usual) ||
                  shape_measure(run, job, usual);
-    network_parts_release(&parts);
+    free(is_over);
     measured_sort(run);
     return failed ? -1 : 0;
 }

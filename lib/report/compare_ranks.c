@@ -1,6 +1,6 @@
 /*
- * Measures the gap time of ranks for the command compare, and how it depends on transfers over the network.
- * The figures of a run (struct measured_run) are kept here as well.
+ * Measures the gap time of ranks for the command compare. The figures of a run (struct measured_run) are kept
+ * here as well.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -97,88 +97,18 @@ static int share_a_host(const struct job *job, const struct job_communicator *co
     return host && (int64_t)communicator->member_list_count == communicator->size;
 }
 
-static void find_communicators(struct network_parts *parts, const struct job *job)
+void network_communicators(const struct job *job, unsigned char *is_over)
 {
     for (size_t i = 0; i < job->communicator_count; i++)
-        parts->is_over[i] = !job->traffic_count && !share_a_host(job, &job->communicators[i]);
+        is_over[i] = !job->traffic_count && !share_a_host(job, &job->communicators[i]);
     for (size_t i = 0; i < job->traffic_count; i++)
-        parts->is_over[job->operations[job->traffic[i].operation].communicator] = 1;
-}
-
-/* Sums transfer times. A transfer keeps each of its members busy for the same time. */
-static void sum_transfers(struct network_parts *parts, const struct job *job, const struct usual *usual)
-{
-    size_t ranks = job_recorded_ranks(job);
-    double each = 1e3 * (double)(ranks ? ranks : 1), steps = (double)(usual->count ? usual->count : 1);
-    for (size_t i = 0; i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        int is_usual =
-            instance->step >= 0 && instance->step < job->step_count && usual->places[instance->step] >= 0;
-        if (!is_usual || instance->transfer_ns == TIME_UNKNOWN || !parts->is_over[instance->communicator])
-            continue;
-        double us = (double)instance->transfer_ns * instance->members / each;
-        parts->all_us += us / steps;
-        parts->by_step[usual->places[instance->step]] += us;
-        parts->by_tag[instance->tag < 0 ? job->tags.count : (size_t)instance->tag] += us / steps;
-    }
-}
-
-int network_parts_init(struct network_parts *parts, const struct job *job, const struct usual *usual)
-{
-    *parts = (struct network_parts){.is_over = array_new(job->communicator_count + 1, sizeof *parts->is_over),
-                                    .by_step = array_new(usual->count + 1, sizeof *parts->by_step),
-                                    .by_tag = array_new(job->tags.count + 1, sizeof *parts->by_tag)};
-    if (!parts->is_over || !parts->by_step || !parts->by_tag)
-        return -1;
-    find_communicators(parts, job);
-    sum_transfers(parts, job, usual);
-    return 0;
-}
-
-void network_parts_release(struct network_parts *parts)
-{
-    free(parts->is_over);
-    free(parts->by_step);
-    free(parts->by_tag);
-}
-
-static double mean_of(const double *values, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
-    return sum / (double)count;
-}
-
-/* Least-squares slope and its standard error. */
-double network_parts_overlap(const struct network_parts *parts, const double *own_us, size_t count)
-{
-    double squares = 0, products = 0, rest = 0;
-    if (parts->all_us <= 0)
-        return 0;
-    if (count < 3)
-        return 1;
-    double middle = mean_of(parts->by_step, count), own = mean_of(own_us, count);
-    for (size_t i = 0; i < count; i++) {
-        squares += (parts->by_step[i] - middle) * (parts->by_step[i] - middle);
-        products += (parts->by_step[i] - middle) * (own_us[i] - own);
-    }
-    if (!(squares > 0))
-        return 1;
-    double slope = products / squares;
-    for (size_t i = 0; i < count; i++) {
-        double left = own_us[i] - own - slope * (parts->by_step[i] - middle);
-        rest += left * left;
-    }
-    double error = sqrt(rest / (double)(count - 2) / squares);
-    return fmax(0, fmin(1, 2 * error - slope));
+        is_over[job->operations[job->traffic[i].operation].communicator] = 1;
 }
 
 struct owns {
     const struct job *job;
     const struct baseline *baseline;
     const struct usual *usual;
-    const struct network_parts *parts;
     int64_t *ns;    /* owned: gap times, [rank * baseline steps + step]; TIME_UNKNOWN */
     int64_t *peers; /* owned, with the same index: the median of the rank's peers */
     int64_t *list;  /* owned: scratch memory for as many values as ranks or steps */
@@ -376,11 +306,6 @@ static int add_all(const struct owns *owns, enum series_kind kind, const char *k
         }
         series_add(series, sum_us / ranks);
     }
-    if (series)
-        series->network =
-            owns->parts->all_us * (series->count == owns->usual->count
-                                       ? network_parts_overlap(owns->parts, series->values, series->count)
-                                       : 1);
     return series ? 0 : -1;
 }
 
@@ -400,13 +325,12 @@ static int add_phases(const struct owns *owns, struct measured_run *run)
 }
 
 int measure_ranks(struct measured_run *run, const struct job *job, const struct baseline *baseline,
-                  const struct usual *usual, const struct network_parts *parts)
+                  const struct usual *usual)
 {
     size_t most = job->rank_count > usual->count ? job->rank_count : usual->count;
     struct owns owns = {.job = job,
                         .baseline = baseline,
                         .usual = usual,
-                        .parts = parts,
                         .ns = array_new(job->rank_count * usual->count + 1, sizeof *owns.ns),
                         .peers = array_new(job->rank_count * usual->count + 1, sizeof *owns.peers),
                         .list = array_new(most + 1, sizeof *owns.list)};

@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-    STEPS = 1 << SERIES_STEP | 1 << SERIES_COMMUNICATION | 1 << SERIES_WAITING,
+    STEPS = 1 << SERIES_STEP | 1 << SERIES_COMMUNICATION | 1 << SERIES_WAITING | 1 << SERIES_OVERLAP,
     LENGTHS = 1 << SERIES_STEP,
     PHASES = 1 << SERIES_PHASE,
     TRANSFERS = 1 << SERIES_TRANSFER,
@@ -51,36 +51,49 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
                            "a spread takes at least three batches of two steps",
                            "a run has fewer baseline steps after the warm-up"},
     [COMPARE_CHANCE] =
-        {"chance", 0, FIGURES, 0.01, "of the comparisons of equal runs",
-         "one false alarm in 100 nights, divided into a quarter each for step times, transfers, links and "
-         "gap times; phases and shares, which are compared only where steps differ, have a budget of their "
-         "own",
-         "the share of comparisons in which noise alone makes a difference of this size in any row that "
-         "shares "
-         "the budget (Welch's t on medians of batches of steps; Holm's correction)"},
-    [COMPARE_DRIFT] = {"drift", 0, FIGURES, 1, "times the drift of a run",
-                       "a difference that occurs within a run can also occur between runs",
-                       "the medians of the thirds of one of the runs differ by as much"},
-    [COMPARE_SMALLEST] =
-        {"smallest", 0, STEPS | PHASES, 0.02, "of A",
-         "gap times of recorded clean runs differ by 0.2 %; the difference between ranks of several "
-         "hosts has not been measured",
-         "two clean runs of the same job differ by this much because of clocks and placement, "
-         "which a single run does not show"},
-    [COMPARE_SMALLEST_TRANSFER] = {"smallest-transfer", 0, TRANSFERS, 0.05, "of A",
-                                   "as smallest, but short times differ by more; no measurement behind it",
-                                   "transfers of two clean runs differ by this much"},
+        {"chance", 0, FIGURES, 0.05, "of the comparisons of equal runs",
+         "the usual level of a test; 60 % of it for step time, 15 % for gap times, 10 % each for transfers "
+         "and "
+         "links, and 5 % left to findings; phases and shares, which are compared only where steps differ, "
+         "have "
+         "a budget of their own",
+         "the share of comparisons in which noise alone makes a difference of this size in any row "
+         "(Student's t, "
+         "Holm's correction); decides where the largest part of the noise is the error of the levels of the "
+         "runs, by medians of batches of steps"},
+    [COMPARE_SPREAD] = {"spread", 0, STEPS | PHASES | TRANSFERS | EDGES, 1,
+                        "times the spread of the fifths of a run",
+                        "what makes one part of a run slower than another can make a whole run slower; "
+                        "recorded clean runs of "
+                        "one job differ by 0.2 to 1 times the spread of their fifths",
+                        "runs of one job are assumed to differ by a standard deviation of this size; repeats "
+                        "take the place of "
+                        "the assumption"},
+    [COMPARE_RUNS] = {"runs", 0, STEPS | PHASES | (OWNS & ~RANKS), 0.01, "of the mean of A and B",
+                      "steps of recorded clean runs of one job with calm steps differ by 0.5 to 2 %",
+                      "the same, however little the steps of a run differ"},
+    [COMPARE_RUNS_TRANSFER] = {"runs-transfer", 0, TRANSFERS | EDGES, 0.025, "of the mean of A and B",
+                               "as runs, but short times differ by more; no measurement behind it",
+                               "the same for transfers and links"},
+    [COMPARE_RUNS_OWN] = {"runs-own", 0, OWNS, 0.003, "of a baseline step",
+                          "gap times of recorded clean runs differ by 0.1 to 0.6 % of a step",
+                          "the same for gap times, if this is more than by rule runs"},
+    [COMPARE_REPEATS] = {"repeats", 0, FIGURES, 12, "degrees of freedom of what is assumed without repeats",
+                         "the interval of single runs is then 13 % wider than if the assumption were exact; "
+                         "divided by 1 + n for "
+                         "n repeats, which show more than it",
+                         "decides where the n runs beyond the first of each side differ by more than is "
+                         "assumed without them"},
     [COMPARE_NETWORK] =
-        {"network", 0, STEPS | PHASES | TRANSFERS | EDGES | (OWNS & ~RANKS), 0.5, "of the network time in A",
+        {"network", 0, TRANSFERS | EDGES, 0.5, "of the mean of A and B",
          "recorded clean runs of one job over sockets: transfers took from 612 to 865 us; "
          "--network-noise sets another limit",
          "transfers between hosts differ by this much between two clean runs of the same job, because of "
-         "placement and of other jobs on the machines and links; for a step, a phase or a share, this is "
-         "applied to the part that such transfers take, for gap time to the part that overlaps with them"},
-    [COMPARE_WORTH] = {"worth", 0, FIGURES & ~RANKS, 0.01, "of a baseline step of A",
+         "placement and of other jobs on the machines and links; not used if both sides have repeats"},
+    [COMPARE_WORTH] = {"worth", 0, FIGURES & ~RANKS, 0.01, "of a baseline step",
                        "a difference that does not show in the step time is not worth looking at",
                        "a difference of this size hardly shows in the step time"},
-    [COMPARE_WORTH_RANK] = {"worth-rank", 0, RANKS, 0.015, "of a baseline step of A",
+    [COMPARE_WORTH_RANK] = {"worth-rank", 0, RANKS, 0.015, "of a baseline step",
                             "half of the --min-gain of diagnose",
                             "ranks of healthy jobs differ by this much"},
     [COMPARE_SHOWN] =
@@ -90,7 +103,11 @@ const struct compare_rule_text compare_rules[COMPARE_RULES] = {
          "the step time did not change beyond noise; nothing is compared where steps were not"},
     [COMPARE_RESIZED] = {"resized", 0, FINDINGS, 1.67, "times the smaller cost",
                          "the cost of a finding is right within 25 %: 1.25 to 0.75",
-                         "both runs have the finding, and its costs differ by less than this factor"},
+                         "both sides have the finding, and its costs differ by less than this factor"},
+    [COMPARE_SELDOM] = {"seldom", 0, FINDINGS, 0.5, "of the runs of a side",
+                        "what one of several repeats has need not be a difference between the sides",
+                        "no more than this share of the repeats of a side have the finding, and it does not "
+                        "stop a job"},
 };
 
 static int differ(uint64_t a, uint64_t b)
@@ -98,48 +115,42 @@ static int differ(uint64_t a, uint64_t b)
     return a && b && a != b;
 }
 
-static int differ_in_ranks(const struct measured_run *const runs[2])
+static int differ_in_call_sequence(const struct measured_run *a, const struct measured_run *b)
 {
-    return runs[0]->ranks != runs[1]->ranks;
+    return differ(a->calls, b->calls) || differ(a->sizes, b->sizes);
 }
 
-static int differ_in_call_sequence(const struct measured_run *const runs[2])
-{
-    return differ(runs[0]->calls, runs[1]->calls) || differ(runs[0]->sizes, runs[1]->sizes);
-}
-
-size_t count_moved_communicators(const struct measured_run *const runs[2])
+size_t count_moved_communicators(const struct measured_run *a, const struct measured_run *b)
 {
     size_t moved = 0;
-    if (!runs[0]->has_network || !runs[1]->has_network)
+    if (!a->has_network || !b->has_network)
         return 0;
-    for (size_t i = 0, k = 0; i < runs[0]->way_count && k < runs[1]->way_count;) {
-        const struct communicator_network_use *a = &runs[0]->ways[i], *b = &runs[1]->ways[k];
-        moved += a->members == b->members && a->over_network != b->over_network;
-        i += a->members <= b->members;
-        k += b->members <= a->members;
+    for (size_t i = 0, k = 0; i < a->way_count && k < b->way_count;) {
+        const struct communicator_network_use *left = &a->ways[i], *right = &b->ways[k];
+        moved += left->members == right->members && left->over_network != right->over_network;
+        i += left->members <= right->members;
+        k += right->members <= left->members;
     }
     return moved;
 }
 
-static int differ_in_hosts(const struct measured_run *const runs[2])
+static int differ_in_hosts(const struct measured_run *a, const struct measured_run *b)
 {
-    const int64_t *a = runs[0]->hosts, *b = runs[1]->hosts;
-    return a && b && runs[0]->ranks == runs[1]->ranks &&
-           memcmp(a, b, (size_t)runs[0]->ranks * sizeof *a) != 0;
+    return a->hosts && b->hosts && a->ranks == b->ranks &&
+           memcmp(a->hosts, b->hosts, (size_t)a->ranks * sizeof *a->hosts) != 0;
 }
 
-int comparison_is_blocked(const struct measured_run *const runs[2], enum compare_rule rule)
+int comparison_is_blocked(const struct measured_run *a, const struct measured_run *b, enum compare_rule rule)
 {
     switch (rule) {
     case COMPARE_RANKS:
-        return differ_in_ranks(runs);
+        return a->ranks != b->ranks;
     case COMPARE_PROGRAMME:
-        return differ_in_call_sequence(runs);
+        return differ_in_call_sequence(a, b);
     case COMPARE_PLACEMENT:
-        return count_moved_communicators(runs) || differ_in_hosts(runs);
+        return count_moved_communicators(a, b) || differ_in_hosts(a, b);
     case COMPARE_CALLED:
-        return runs[0]->measured_by_calls || runs[1]->measured_by_calls;
+        return a->measured_by_calls || b->measured_by_calls;
     default:
         return 0;
     }

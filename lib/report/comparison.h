@@ -10,7 +10,7 @@ struct baseline;
 struct findings;
 struct job;
 
-/* -------------------- comparison.c -------------------- */
+/* -------------------- compare_noise.c -------------------- */
 
 /*
  * The level of a figure in a run, with its uncertainty. Consecutive steps are correlated, because
@@ -21,22 +21,49 @@ struct job;
  */
 struct step_level {
     double median;
-    double error;   /* standard error */
-    double freedom; /* degrees of freedom of the error; 0: the error is not known */
-    double drift;   /* difference between the greatest and the smallest median of the run's thirds */
+    double error;  /* standard error, as far as the steps show it; 0: fewer than two batches */
+    double spread; /* standard deviation of the medians of the run's fifths */
     size_t steps;
 };
 
 /* Measures values that are in the order of steps. Returns -1 when memory is out. */
 int level_measure(struct step_level *level, const double *values, size_t count);
 
+/* The level of a figure in the repeats of one side. Starts as zeros. */
+struct side_level {
+    double mean;    /* mean of the medians of the runs */
+    double squares; /* sum of the squares of their distances from that mean */
+    double errors;  /* sum of the squares of the runs' errors */
+    double spreads; /* sum of the squares of the runs' spreads */
+    size_t runs;
+    size_t fewest_steps; /* of a run */
+};
+
+void side_level_add(struct side_level *side, const struct step_level *level);
+
+/* The noise of the difference between the levels of two sides. */
+struct level_noise {
+    double error;      /* standard error of the difference */
+    double freedom;    /* its degrees of freedom */
+    int is_of_steps;   /* the largest part of it: the error of the runs' own levels */
+    int is_of_spread;  /* or what the spread of the steps lets runs differ by */
+    int is_of_repeats; /* or by how much the repeats differ. None of the three: `least` */
+};
+
 /*
- * levels_limit: the difference between two levels that noise alone exceeds with probability `part`, by
- * Welch's t-test. levels_chance: the probability that noise exceeds `difference`. Both are 0 if the errors of
- * both sides are 0.
+ * How much runs differ from each other shows in repeats only. Without repeats their standard deviation is
+ * assumed: `part` times that of the fifths of a run (all runs pooled), at least `least`. This assumption
+ * counts as if it were measured with `freedom` degrees of freedom. It is averaged with what n repeats beyond
+ * the first run of each side show (moderated t-statistic: Smyth, 2004), with a weight that falls as 1 / (1 +
+ * n). Symmetric in both sides.
  */
-double levels_limit(const struct step_level *a, const struct step_level *b, double part);
-double levels_chance(const struct step_level *a, const struct step_level *b, double difference);
+struct level_noise levels_noise(const struct side_level *a, const struct side_level *b, double least,
+                                double part, double freedom);
+
+/* noise_limit: the difference that noise alone exceeds with probability `part`. noise_chance: the probability
+   that noise exceeds `difference`. */
+double noise_limit(const struct level_noise *noise, double part);
+double noise_chance(const struct level_noise *noise, double difference);
 
 /* -------------------- compare_ranks.c -------------------- */
 
@@ -50,6 +77,7 @@ enum series_kind {
     SERIES_STEP = 0,      /* step time, us */
     SERIES_COMMUNICATION, /* share of a step with an operation running, % */
     SERIES_WAITING,       /* share of a step in which ranks waited for others, % */
+    SERIES_OVERLAP,       /* share of the operations' time in a step in which their GPUs computed, % */
     SERIES_PHASE,         /* time of a phase in a step, us */
     SERIES_TRANSFER,      /* transfer time for one function, size and number of ranks: median in a step, us */
     SERIES_EDGE,          /* time that a sender waited for the network on one edge, us per step */
@@ -77,9 +105,8 @@ struct step_series {
     size_t count;
     double itself;             /* for a rank: gap time without subtracting its peers'; median, us */
     double transfers_per_step; /* for a transfer: number per rank and step; else 1 */
-    double gbs_us;  /* for a transfer: bus bandwidth in GB/s times transfer time in us; 0: not known */
-    double network; /* the part of the level that comes from transfers over the network, in its units;
-                       INFINITY: all of it */
+    double gbs_us;       /* for a transfer: bus bandwidth in GB/s times transfer time in us; 0: not known */
+    int is_over_network; /* for a transfer or an edge: its data goes over the network */
     struct measured_place *places; /* owned: for a rank */
     size_t place_count;
 };
@@ -165,14 +192,17 @@ enum compare_rule {
     COMPARE_FEW_STEPS,
     /* Noise: a smaller change does not count. */
     COMPARE_CHANCE,
-    COMPARE_DRIFT,
-    COMPARE_SMALLEST,
-    COMPARE_SMALLEST_TRANSFER,
+    COMPARE_SPREAD,
+    COMPARE_RUNS,
+    COMPARE_RUNS_TRANSFER,
+    COMPARE_RUNS_OWN,
+    COMPARE_REPEATS,
     COMPARE_NETWORK,
     COMPARE_WORTH,
     COMPARE_WORTH_RANK,
     COMPARE_SHOWN,
     COMPARE_RESIZED,
+    COMPARE_SELDOM,
     COMPARE_RULES
 };
 
@@ -204,7 +234,12 @@ static inline int compare_asks(enum compare_rule rule, int kind)
 
 /* -------------------- comparison.c -------------------- */
 
-/* A comparison of two runs, figure by figure. */
+/* A comparison of two sides, each of them a run or several repeats of it, figure by figure. */
+
+struct measured_side {
+    const struct measured_run *runs; /* borrowed */
+    size_t count;                    /* at least 1 */
+};
 
 enum comparison_verdict { COMPARED_NOT = 0, COMPARED_WITHIN, COMPARED_BEYOND };
 
@@ -212,39 +247,47 @@ struct comparison {
     int kind;                                /* enum series_kind or COMPARED_FINDING */
     const char *key;                         /* borrowed from the measured runs, like the next four */
     const char *tag;                         /* NULL: none */
-    const struct step_series *series[2];     /* of A and B; NULL: none */
-    const struct measured_finding *found[2]; /* of A and B, if diagnose shows it; NULL: none */
-    struct step_level levels[2];
-    double values[2]; /* of A and B; NAN: none */
+    const struct step_series *series[2];     /* of the first run of A and of B that has it; NULL: none */
+    const struct measured_finding *found[2]; /* of A and B, if diagnose shows it in most runs; NULL: not */
+    struct side_level levels[2];
+    double values[2]; /* of A and B, mean over the runs; NAN: none */
     double change; /* B minus A; for the gap time of a rank, beyond the change of its peers; NAN: not known */
-    double noise;  /* a smaller change is explained by noise; NAN if nothing is compared */
-    double within; /* the same without the variation of networks between runs */
-    double whole;  /* 100 % for change and noise; NAN: none */
+    double reach; /* the true change is within `change` plus or minus this much; NAN if nothing is compared */
+    double noise; /* a smaller change does not count; NAN if nothing is compared, INFINITY: none counts */
+    double detectable; /* a change of this size exceeds the noise in nine of ten comparisons */
+    double whole;      /* 100 % for all of them; NAN: none */
     enum comparison_verdict verdict;
     enum compare_rule rule; /* the bar that applies, or the rule with the greatest noise */
-    double chance;          /* probability that the noise of steps causes such a change; NAN: not known */
+    double chance;          /* probability that noise causes such a change; NAN: not known */
+    struct level_noise error;
+    enum compare_rule noise_rule;           /* which rule sets the greatest part of `error` */
+    int is_over_network;                    /* the network takes part in the figure, in any run */
+    const struct measured_finding *finding; /* any of its findings, also if `found` has none; NULL: none */
 };
 
 struct comparisons {
-    const struct measured_run *runs[2]; /* A and B; borrowed */
-    struct comparison *items;           /* owned; first what became worse beyond noise, worst first */
+    struct measured_side sides[2]; /* A and B */
+    struct comparison *items;      /* owned; first what became worse beyond noise, worst first */
     size_t count;
     size_t capacity;
-    unsigned barred; /* bit set of the bars that apply to both runs as a whole */
+    unsigned blocked; /* bit set of the bars that apply to two of the runs as a whole */
+    unsigned barred;  /* bit set of the bars that kept rows from being compared */
 };
 
 /*
- * Compares two runs. `network` is the fraction by which transfers over the network vary between runs: the
- * limit of COMPARE_NETWORK unless the user sets another. Returns -1 when memory is out. Release `comparisons`
- * in any case.
+ * Compares two sides. `network` is the fraction by which transfers over the network vary between runs, for a
+ * side without repeats: the limit of COMPARE_NETWORK unless the user sets another. Returns -1 when memory is
+ * out. Release `comparisons` in any case.
  */
-int comparisons_make(struct comparisons *comparisons, const struct measured_run *a,
-                     const struct measured_run *b, double network);
+int comparisons_make(struct comparisons *comparisons, struct measured_side a, struct measured_side b,
+                     double network);
 void comparisons_release(struct comparisons *comparisons);
 
-/* Change and noise in percent; NAN if there is no 100 %. */
-double comparison_change_percent(const struct comparison *comparison);
-double comparison_noise_percent(const struct comparison *comparison);
+/* Whether both sides have repeats, so that the runs show how much they differ. */
+int comparisons_have_repeats(const struct comparisons *comparisons);
+
+/* A figure of the row in percent; NAN if there is no 100 %. */
+double comparison_percent(const struct comparison *comparison, double figure);
 
 /* Whether the row became worse beyond noise. */
 int comparison_is_worse(const struct comparison *comparison);
@@ -257,8 +300,8 @@ enum comparison_answer { ANSWER_FINE, ANSWER_SLOWER, ANSWER_UNDECIDED };
 /*
  * The result for scripts. ANSWER_SLOWER: step time, a phase or gap time became longer beyond noise by more
  * than `percent`; or a finding is new or grew and costs more than that share of a step; or a finding stops
- * the job. Otherwise ANSWER_UNDECIDED if step times could not be compared, or if their noise, without the
- * network's variation between runs, hides changes larger than `percent`.
+ * the job. Otherwise ANSWER_UNDECIDED if step times could not be compared, or if their interval does not
+ * exclude that they became longer by more than `percent`.
  */
 enum comparison_answer comparisons_answer(const struct comparisons *comparisons, double percent);
 
@@ -307,32 +350,11 @@ int run_measure(struct measured_run *run, const struct job *job, const struct ba
 /* -------------------- compare_ranks.c -------------------- */
 
 /*
- * Time of a baseline step that goes to transfers over the network, mean over ranks. This part varies most
- * between runs.
+ * Sets, per communicator, whether its data may go over a network. If the recorders record the network, then
+ * it does if they recorded it for this communicator; otherwise unless its members are known to share a host.
+ * `is_over` has room for all communicators of the job.
  */
-struct network_parts {
-    /*
-     * Owned: per communicator, whether its data may go over a network. If the recorders record the
-     * network, then it does if they recorded it for this communicator, or if they recorded it for none
-     * and its members are not known to share a host.
-     */
-    unsigned char *is_over;
-    double all_us;
-    double *by_step; /* owned: the same time in each baseline step */
-    double *by_tag;  /* owned: per tag of the job, then for operations without tag */
-};
-
-/* Returns -1 when memory is out. Release `parts` in any case. */
-int network_parts_init(struct network_parts *parts, const struct job *job, const struct usual *usual);
-void network_parts_release(struct network_parts *parts);
-
-/*
- * How gap time depends on transfer time. If computation overlaps with a transfer, a longer transfer leaves
- * less computation after it. Returns the fraction of extra transfer time by which gap time shrinks, from 0
- * (no overlap) to 1, estimated as the slope of gap time against transfer time over `count` baseline steps. If
- * the estimate is rough, returns the upper bound (two standard errors).
- */
-double network_parts_overlap(const struct network_parts *parts, const double *own_us, size_t count);
+void network_communicators(const struct job *job, unsigned char *is_over);
 
 /*
  * Measures the gap time of each rank in a step: relative to the median of the other ranks of its role in the
@@ -341,15 +363,15 @@ double network_parts_overlap(const struct network_parts *parts, const double *ow
  * the rank runs. Returns -1 when memory is out.
  */
 int measure_ranks(struct measured_run *run, const struct job *job, const struct baseline *baseline,
-                  const struct usual *usual, const struct network_parts *parts);
+                  const struct usual *usual);
 
 /* -------------------- compare_rule.c -------------------- */
 
 /* Whether a bar (COMPARE_RANKS to COMPARE_CALLED) applies to two runs. */
-int comparison_is_blocked(const struct measured_run *const runs[2], enum compare_rule rule);
+int comparison_is_blocked(const struct measured_run *a, const struct measured_run *b, enum compare_rule rule);
 
 /* Number of communicators, among those of both runs, whose data goes over the network in one run only. */
-size_t count_moved_communicators(const struct measured_run *const runs[2]);
+size_t count_moved_communicators(const struct measured_run *a, const struct measured_run *b);
 
 /*
  * Measures the shape of a run: its ranks, the operations of a step, which communicators use the network, and

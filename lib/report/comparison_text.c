@@ -15,9 +15,9 @@ enum { MOST_TOLD = 5 };
 
 const char *comparison_name(int kind)
 {
-    static const char *const names[COMPARED_KINDS] = {"step",     "communication", "waiting", "phase",
-                                                      "transfer", "edge",          "own",     "own_phase",
-                                                      "own",      "finding"};
+    static const char *const names[COMPARED_KINDS] = {"step",      "communication", "waiting", "overlap",
+                                                      "phase",     "transfer",      "edge",    "own",
+                                                      "own_phase", "own",           "finding"};
     return names[kind];
 }
 
@@ -41,20 +41,34 @@ static int append_percent(struct buffer *text, double percent)
 static int append_longer(const struct comparison *of, struct buffer *text)
 {
     return append_us(text, of->values[1]) || buffer_append_text(text, ", ") || append_us(text, of->change) ||
-           append_percent(text, comparison_change_percent(of)) ||
+           append_percent(text, comparison_percent(of, of->change)) ||
            buffer_append_text(text, of->change > 0 ? " longer" : " shorter");
+}
+
+/* ", interval -0.4 to +3.1 %" */
+static int append_interval(const struct comparison *of, struct buffer *text)
+{
+    return buffer_printf(text, ", interval %+.2g to %+.2g %%", comparison_percent(of, of->change - of->reach),
+                         comparison_percent(of, of->change + of->reach));
 }
 
 static int append_steps(const struct comparison *of, struct buffer *text)
 {
     return buffer_append_text(text, "A step took ") || append_longer(of, text) ||
-           buffer_append_text(text, " than in A.\n");
+           buffer_append_text(text, " than in A") || append_interval(of, text) ||
+           buffer_append_text(text, ".\n");
 }
 
 static int append_share(const struct comparison *of, const char *what, struct buffer *text)
 {
     return buffer_printf(text, "%s %.*f %% of the time (%.*f %% in A).\n", what, of->values[1] < 9.95,
                          of->values[1], of->values[0] < 9.95, of->values[0]);
+}
+
+static int append_overlap(const struct comparison *of, struct buffer *text)
+{
+    return buffer_printf(text, "GPUs computed in %.*f %% of the communication time (%.*f %% in A).\n",
+                         of->values[1] < 9.95, of->values[1], of->values[0] < 9.95, of->values[0]);
 }
 
 static int append_phase(const struct comparison *of, struct buffer *text)
@@ -79,7 +93,8 @@ static int append_edge(const struct comparison *of, struct buffer *text)
     return buffer_append_text(text, "Sends from ") || append_quoted(text, of->key) ||
            buffer_append_text(text, " waited ") || append_us(text, of->change) ||
            buffer_printf(text, " %s per step for the network", of->change > 0 ? "longer" : "less") ||
-           append_percent(text, comparison_change_percent(of)) || buffer_append_text(text, " than in A.\n");
+           append_percent(text, comparison_percent(of, of->change)) ||
+           buffer_append_text(text, " than in A.\n");
 }
 
 /* The position whose gap time changed most in the direction of the whole change; NULL: none. */
@@ -124,7 +139,7 @@ static int append_rank(const struct comparison *of, struct buffer *text)
         append_quoted(text, of->key + 1) || buffer_append_text(text, " spends ") ||
         append_us(text, of->change) ||
         buffer_printf(text, " %s per step between operations than in A", of->change > 0 ? "more" : "less") ||
-        append_percent(text, comparison_change_percent(of)) || comparison_append_place(of, &place) ||
+        append_percent(text, comparison_percent(of, of->change)) || comparison_append_place(of, &place) ||
         (place.length &&
          (buffer_append_text(text, ", most of it ") || escape_terminal(text, place.data, place.length))) ||
         buffer_append_text(text, ".\n");
@@ -138,8 +153,8 @@ static int append_all(const struct comparison *of, struct buffer *text)
     return buffer_append_text(text, "All ranks spend ") || append_us(text, of->change) ||
            buffer_printf(text, " %s per step between operations", of->change > 0 ? "more" : "less") ||
            (of->tag && (buffer_append_text(text, " in phase ") || append_quoted(text, of->tag))) ||
-           buffer_append_text(text, " than in A") || append_percent(text, comparison_change_percent(of)) ||
-           buffer_append_text(text, ".\n");
+           buffer_append_text(text, " than in A") ||
+           append_percent(text, comparison_percent(of, of->change)) || buffer_append_text(text, ".\n");
 }
 
 static int append_finding(const struct comparison *of, struct buffer *text)
@@ -168,6 +183,8 @@ static int say(const struct comparison *of, struct buffer *text)
         return append_share(of, "Communication took", text);
     case SERIES_WAITING:
         return append_share(of, "Ranks waited for others", text);
+    case SERIES_OVERLAP:
+        return append_overlap(of, text);
     case SERIES_PHASE:
         return append_phase(of, text);
     case SERIES_TRANSFER:
@@ -248,9 +265,9 @@ static int append_own(const struct comparisons *all, struct buffer *text)
     const struct comparison *own = own_of_all(all);
     if (!own || own->verdict != COMPARED_WITHIN || isnan(own->whole))
         return buffer_append_byte(text, '\n');
-    return buffer_printf(text,
-                         " Time between operations changed by %.2g %% of a step (detection limit %.2g %%).\n",
-                         fabs(comparison_change_percent(own)), comparison_noise_percent(own));
+    return buffer_printf(
+        text, " Time between operations changed by %.2g %% of a step (detection limit %.2g %%).\n",
+        fabs(comparison_percent(own, own->change)), comparison_percent(own, own->detectable));
 }
 
 /* Appends the result for step time if it does not differ. */
@@ -261,30 +278,45 @@ static int append_silence(const struct comparisons *all, size_t told, struct buf
         return append_untold(steps, text);
     if (steps->verdict == COMPARED_BEYOND)
         return 0;
-    return buffer_printf(text, "%s: step time changed by %.2g %% (detection limit %.2g %%%s).",
+    return buffer_printf(text, "%s: step time changed by %+.2g %%",
                          told ? "No difference in step time beyond noise" : "No difference beyond noise",
-                         fabs(comparison_change_percent(steps)), comparison_noise_percent(steps),
-                         steps->rule == COMPARE_NETWORK
-                             ? ", because network transfers differ between runs (--network-noise)"
-                             : "") ||
+                         comparison_percent(steps, steps->change)) ||
+           append_interval(steps, text) ||
+           buffer_printf(text, " (detection limit %.2g %%).", comparison_percent(steps, steps->detectable)) ||
            append_own(all, text);
 }
 
-static int append_run_of(const struct measured_run *run, const char *side, struct buffer *text)
+static int append_run_name(const struct measured_run *run, struct buffer *text)
 {
-    if (!run->run_name)
-        return buffer_printf(text, "%s: no operations\n", side);
-    return buffer_printf(text, "%s: ", side) || append_quoted(text, run->run_name) ||
-           buffer_printf(text, " (run %lld), %lld rank%s, %d baseline step%s of %d\n", (long long)run->run_id,
-                         (long long)run->ranks, run->ranks == 1 ? "" : "s", (int)run->usual,
-                         run->usual == 1 ? "" : "s", (int)run->steps);
+    return append_quoted(text, run->run_name ? run->run_name : "no operations") ||
+           (run->run_name && buffer_printf(text, " (run %lld)", (long long)run->run_id));
+}
+
+/* "A: job (run 1), 8 ranks, 40 baseline steps of 41"; of repeats, the names and the sums of steps. */
+static int append_side(const struct measured_side *side, const char *name, struct buffer *text)
+{
+    int64_t usual = 0, steps = 0;
+    if (side->count == 1 && !side->runs[0].run_name)
+        return buffer_printf(text, "%s: no operations\n", name);
+    if (buffer_printf(text, "%s: ", name))
+        return -1;
+    for (size_t i = 0; i < side->count; i++) {
+        if ((i && buffer_append_text(text, ", ")) || append_run_name(&side->runs[i], text))
+            return -1;
+        usual += side->runs[i].usual;
+        steps += side->runs[i].steps;
+    }
+    return (side->count > 1 && buffer_printf(text, ": %zu repeats", side->count)) ||
+           buffer_printf(text, ", %lld rank%s, %lld baseline step%s of %lld\n",
+                         (long long)side->runs[0].ranks, side->runs[0].ranks == 1 ? "" : "s",
+                         (long long)usual, usual == 1 ? "" : "s", (long long)steps);
 }
 
 int comparisons_append(const struct comparisons *all, struct buffer *text)
 {
     size_t told;
     struct buffer differences = BUFFER_INIT;
-    int failed = append_run_of(all->runs[0], "A", text) || append_run_of(all->runs[1], "B", text) ||
+    int failed = append_side(&all->sides[0], "A", text) || append_side(&all->sides[1], "B", text) ||
                  buffer_append_byte(text, '\n') || append_differences(all, &told, &differences) ||
                  (differences.length && buffer_append(text, differences.data, differences.length)) ||
                  append_silence(all, told, text);
@@ -292,19 +324,40 @@ int comparisons_append(const struct comparisons *all, struct buffer *text)
     return failed ? -1 : 0;
 }
 
+/* The fewest baseline steps of a run of that side. */
+static int fewest_steps(const struct measured_side *side)
+{
+    int fewest = (int)side->runs[0].usual;
+    for (size_t i = 1; i < side->count; i++)
+        fewest = side->runs[i].usual < fewest ? (int)side->runs[i].usual : fewest;
+    return fewest;
+}
+
 static int append_few(const struct comparisons *all, struct buffer *text)
 {
     double least = compare_limit(COMPARE_FEW_STEPS);
-    const struct measured_run *a = all->runs[0], *b = all->runs[1];
-    if (a->usual >= least && b->usual >= least)
+    int a = fewest_steps(&all->sides[0]), b = fewest_steps(&all->sides[1]);
+    if (a >= least && b >= least)
         return buffer_printf(text, "items present in fewer than %g steps of a run are not compared", least);
     return buffer_printf(text, "A has %d baseline step%s, B has %d; at least %g are needed to estimate noise",
-                         (int)a->usual, a->usual == 1 ? "" : "s", (int)b->usual, least);
+                         a, a == 1 ? "" : "s", b, least);
+}
+
+/* The most communicators whose data goes over the network in one of two runs only. */
+static size_t most_moved(const struct comparisons *all)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < all->sides[0].count; i++)
+        for (size_t k = 0; k < all->sides[1].count; k++) {
+            size_t moved = count_moved_communicators(&all->sides[0].runs[i], &all->sides[1].runs[k]);
+            most = moved > most ? moved : most;
+        }
+    return most;
 }
 
 static int append_placement(const struct comparisons *all, struct buffer *text)
 {
-    size_t moved = count_moved_communicators(all->runs);
+    size_t moved = most_moved(all);
     if (moved &&
         buffer_printf(text, "the data of %zu communicator%s goes over the network in only one run, because ",
                       moved, moved == 1 ? "" : "s"))
@@ -314,14 +367,22 @@ static int append_placement(const struct comparisons *all, struct buffer *text)
         "the ranks are placed on the hosts differently; steps, phases, transfers and links are not compared");
 }
 
+static int append_ranks(const struct comparisons *all, struct buffer *text)
+{
+    int64_t a = all->sides[0].runs[0].ranks, b = all->sides[1].runs[0].ranks;
+    if (a == b)
+        return buffer_append_text(text, "the repeats of a side differ in ranks: only findings are compared");
+    return buffer_printf(text, "A has %lld ranks, B has %lld: only findings are compared", (long long)a,
+                         (long long)b);
+}
+
 int comparisons_append_bar(const struct comparisons *all, enum compare_rule rule, struct buffer *text)
 {
     switch (rule) {
     case COMPARE_ONE_SIDE:
         return buffer_append_text(text, "items present in only one run are not compared; --all lists them");
     case COMPARE_RANKS:
-        return buffer_printf(text, "A has %lld ranks, B has %lld: only findings are compared",
-                             (long long)all->runs[0]->ranks, (long long)all->runs[1]->ranks);
+        return append_ranks(all, text);
     case COMPARE_PROGRAMME:
         return buffer_append_text(text,
                                   "the operations of a step differ (number, order, function, size or ranks): "

@@ -55,7 +55,16 @@ static const struct column columns[] = {
      .type = CELL_TEXT,
      .description = "names of the ranks at the other ends of slow links, or of the ranks that wait"},
     {.name = "run", .type = CELL_INTEGER, .description = "job"},
+    {.name = "host",
+     .type = CELL_TEXT,
+     .description = "hosts of the ranks at fault, or of all candidates; null if unknown"},
+    {.name = "gpu",
+     .type = CELL_TEXT,
+     .description = "their GPUs: the number on the host, or else the PCI bus ID; null if unknown"},
+    {.name = "action", .type = CELL_TEXT, .description = "what to do first"},
 };
+
+enum { AT_HOST = 12, AT_GPU, AT_ACTION };
 
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
@@ -68,6 +77,26 @@ static int set_peers(const struct finding *finding, const struct job *job, struc
                      : table_set_text(table, 10, names.data ? names.data : "", error);
     buffer_release(&names);
     return failed;
+}
+
+/* Sets a cell to the text that `append` makes; an empty text is null. */
+static int set_made(const struct finding *finding, const struct job *job, size_t column,
+                    int (*append)(const struct finding *, const struct job *, struct buffer *),
+                    struct table *table, struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    int failed = append(finding, job, &text) ? error_no_memory(error) : 0;
+    failed = failed || (text.length && table_set_text(table, column, text.data, error));
+    buffer_release(&text);
+    return failed;
+}
+
+static int set_places(const struct finding *finding, const struct job *job, struct table *table,
+                      struct error *error)
+{
+    return set_made(finding, job, AT_HOST, finding_list_hosts, table, error) ||
+           set_made(finding, job, AT_GPU, finding_list_gpus, table, error) ||
+           set_made(finding, job, AT_ACTION, finding_append_action, table, error);
 }
 
 static int add_row(const struct finding *finding, const struct job *job, const char *text,
@@ -90,7 +119,7 @@ static int add_row(const struct finding *finding, const struct job *job, const c
            table_set_text(table, 7, confidence_name(finding->confidence), error) ||
            table_set_text(table, 8, text, error) ||
            table_set_text(table, 9, finding->evidence.data ? finding->evidence.data : "", error) ||
-           set_peers(finding, job, table, error);
+           set_peers(finding, job, table, error) || set_places(finding, job, table, error);
 }
 
 /* Adds the columns of the table. */
@@ -196,7 +225,7 @@ static int name_small(struct told *told, const struct job *job, const struct fin
     return (told->small_count > 1 && buffer_append_text(text, "; ")) ||
            (told->names_runs && buffer_printf(text, "run %lld, ", (long long)job->run_id)) ||
            buffer_printf(text, "%s, ", finding_kind_name(finding->kind)) ||
-           finding_name_unit(finding, job, text) || finding_append_steps(finding, job, text) ||
+           finding_name_accused(finding, job, text) || finding_append_steps(finding, job, text) ||
            buffer_append_text(text, ", ") || text_time(text, finding->lost_ns);
 }
 
@@ -209,8 +238,8 @@ static int hide(struct told *told, const struct job *job, const struct finding *
         return 0;
     told->largest_ns = finding->lost_ns;
     buffer_clear(text);
-    return buffer_printf(text, "%s, rank %s, ", finding_kind_name(finding->kind),
-                         job->ranks[finding->rank].name) ||
+    return buffer_printf(text, "%s, ", finding_kind_name(finding->kind)) ||
+           finding_name_accused(finding, job, text) || buffer_append_text(text, ", ") ||
            (finding->first_step >= 0 &&
             buffer_printf(text, "step %d, ", (int)job_run_step(job, finding->first_step))) ||
            text_time(text, finding->lost_ns);
@@ -361,7 +390,8 @@ struct diagnosis {
     int named;         /* warnings that name a rank or process with fewer calls, without a run to judge */
     int lacks_shards;
     struct summary summary;
-    struct buffer coverage; /* JSON objects */
+    struct buffer coverage; /* JSON objects, as is `progress` */
+    struct buffer progress;
 };
 
 /* Notes which part of a run was loaded, if it does not fit in memory. */
@@ -415,7 +445,9 @@ static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct erro
     diagnosis->empty_runs += is_empty;
     if (is_empty)
         return failed;
-    if (!failed && !is_told && headline_append_verdict(judgement, told->names_runs, text))
+    if (!failed && ((!is_told && headline_append_verdict(judgement, told->names_runs, text)) ||
+                    progress_append_text(judgement, &run->findings, told->names_runs, text) ||
+                    progress_append_json(judgement, &run->findings, &diagnosis->progress)))
         failed = error_no_memory(error);
     return failed ||
            caution_run(judgement, &run->findings, run->transfers, is_told, &told->result->table, error);
@@ -444,6 +476,9 @@ static int close_result(struct diagnosis *diagnosis)
                  buffer_append_text(json, ",\"coverage\":[") ||
                  (diagnosis->coverage.length &&
                   buffer_append(json, diagnosis->coverage.data, diagnosis->coverage.length)) ||
+                 buffer_append_text(json, "],\"progress\":[") ||
+                 (diagnosis->progress.length &&
+                  buffer_append(json, diagnosis->progress.data, diagnosis->progress.length)) ||
                  buffer_append_text(json, "],\"warnings\":[");
     for (size_t i = 0; !failed && i < table->warning_count; i++)
         failed = (i && buffer_append_byte(json, ',')) || text_json_quote(json, table->warnings[i]);
@@ -504,6 +539,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     diagnosis.told.names_runs = runs.count > 1;
     int failed = diagnose_runs(&diagnosis, &runs, error);
     buffer_release(&diagnosis.coverage);
+    buffer_release(&diagnosis.progress);
     told_release(&diagnosis.told);
     summary_release(&diagnosis.summary);
     runs_release(&runs);

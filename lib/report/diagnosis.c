@@ -285,9 +285,13 @@ static int append_unexplained(const struct longer_steps *longer, struct buffer *
     return 0;
 }
 
-/* "coverage: 576 of 704 operations (128 without a duration)" */
-static int append_coverage(const struct scope *scope, struct buffer *text)
+/*
+ * "coverage: 576 of 704 operations (128 without a duration)". Coverage is of durations: a job that stopped is
+ * judged by its calls, too.
+ */
+static int append_coverage(const struct judgement *judgement, struct buffer *text)
 {
+    const struct scope *scope = &judgement->scope;
     struct buffer gaps = BUFFER_INIT;
     int failed =
         buffer_printf(text, "coverage: %lld of %lld operations", (long long)scope->judged,
@@ -295,6 +299,8 @@ static int append_coverage(const struct scope *scope, struct buffer *text)
         scope_name_gaps(scope, &gaps) ||
         (gaps.length && (buffer_append_text(text, " (") || buffer_append(text, gaps.data, gaps.length) ||
                          buffer_append_byte(text, ')'))) ||
+        (judgement->stopped_step >= 0 &&
+         buffer_append_text(text, "; the stop was found from calls, not from durations")) ||
         buffer_append_byte(text, '\n');
     buffer_release(&gaps);
     return failed;
@@ -309,11 +315,13 @@ static int append_lost(const struct judgement *judgement, struct buffer *text)
     const char *lost = judgement->stopped_step >= 0    ? "time lost before the job stopped: "
                        : judgement->job->excerpt_count ? "time lost in the loaded steps: "
                                                        : "time lost: ";
+    if (judgement->covers_little && judgement->longer.lost_ns <= 0)
+        return unjudged > 0 && append_coverage(judgement, text);
     return buffer_append_text(text, lost) || append_loss(&judgement->longer, text) ||
            (judgement->hidden_wait.step_ns &&
             buffer_append_text(text, ", not counting waits for ranks without a trace")) ||
            buffer_append_byte(text, '\n') || append_unexplained(&judgement->longer, text) ||
-           (unjudged > 0 && append_coverage(scope, text));
+           (unjudged > 0 && append_coverage(judgement, text));
 }
 
 /* "run 2 (traces-b): ", with the name that --run accepts. */

@@ -1,6 +1,6 @@
 /*
  * The command html: one self-contained HTML document with all that is known about the jobs of a store.
- * html_findings.c, html_lanes.c and html_tables.c write its sections.
+ * html_verdict.c and the other files html_*.c write its sections.
  */
 #include "report/html.h"
 #include "base/base.h"
@@ -9,117 +9,10 @@
 #include "output/output.h"
 #include "report/internal.h"
 #include "report/report.h"
-#include "report/stalls.h"
 #include "report/verdicts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_EDGES_LISTED = 40 };
-
-/* The defaults of the options of stalls. */
-static const struct stalls_options usual = {.sigmas = 6, .factor = 2, .min_stall = 0.03};
-
-/* Numbers the members that are an end of an edge, in their order. */
-static size_t number_ends(const struct stalls *stalls, const char **names, size_t *place_of)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < stalls->member_list_count; i++)
-        place_of[i] = SIZE_MAX;
-    for (size_t i = 0; i < stalls->edge_count; i++)
-        place_of[stalls->edges[i].sender] = place_of[stalls->edges[i].receiver] = 0;
-    for (size_t i = 0; i < stalls->member_list_count; i++)
-        if (place_of[i] == 0) {
-            names[count] = stalls->member_list[i].name;
-            place_of[i] = count++;
-        }
-    return count;
-}
-
-static void fill_edges(const struct stalls *stalls, const size_t *place_of, struct html_edge *edges)
-{
-    for (size_t i = 0; i < stalls->edge_count; i++) {
-        const struct stalls_edge *edge = &stalls->edges[i];
-        edges[i] = (struct html_edge){.sender = place_of[edge->sender],
-                                      .receiver = place_of[edge->receiver],
-                                      .wait_us = stalls_median_us(&edge->send),
-                                      .is_blamed = stalls_is_slow(edge->verdict),
-                                      .verdict = stalls_verdict_name(edge->verdict)};
-    }
-}
-
-static int put_matrix(const struct html_run *run, const struct stalls *stalls)
-{
-    const char **names = array_new(stalls->member_list_count + 1, sizeof *names);
-    size_t *place_of = array_new(stalls->member_list_count + 1, sizeof *place_of);
-    struct html_edge *edges = array_new(stalls->edge_count + 1, sizeof *edges);
-    int failed = !names || !place_of || !edges;
-    if (!failed) {
-        struct html_matrix matrix = {.ends = names,
-                                     .end_count = number_ends(stalls, names, place_of),
-                                     .edges = edges,
-                                     .edge_count = stalls->edge_count};
-        fill_edges(stalls, place_of, edges);
-        failed = html_add_matrix(run->page, &matrix);
-    }
-    free(names);
-    free(place_of);
-    free(edges);
-    return failed ? -1 : 0;
-}
-
-/* Whether an edge was slow, blamed or not; if so, the list of edges is shown open. */
-static int has_trouble(const struct stalls *stalls)
-{
-    for (size_t i = 0; i < stalls->edge_count; i++)
-        if (stalls_is_slow(stalls->edges[i].verdict) || stalls->edges[i].verdict == STALLS_NOT_CONFIRMED)
-            return 1;
-    return 0;
-}
-
-static int put_edges(const struct html_run *run, const struct stalls *stalls, struct table *table)
-{
-    static const struct html_table how = {.caption = "Links, longest stall first",
-                                          .bars = "send_wait_us_p50",
-                                          .most_rows = MOST_EDGES_LISTED,
-                                          .rest_command = "stalls"};
-    table->columns[AT_COMMUNICATOR].hidden = 1;
-    return html_run_section(run, "edges", "Network links") || put_matrix(run, stalls) ||
-                   buffer_printf(run->page, "<details%s><summary>Each link</summary>\n",
-                                 has_trouble(stalls) ? " open" : "") ||
-                   html_add_table_of(run->job->store, run->job->run_id, run->page, table, &how) ||
-                   buffer_append_text(run->page, "</details>\n") || html_section_end(run->whole)
-               ? -1
-               : 0;
-}
-
-static int judge(const struct html_run *run, struct stalls *stalls, struct error *error)
-{
-    return stalls_load_names(stalls, run->store, run->job->run_id, error) ||
-           stalls_load_steps(stalls, run->store, error) || stalls_learn(stalls, error) ||
-           (stalls->run_count &&
-            stalls_judge(stalls, 0, run->job, run->baseline, run->findings, &usual, error));
-}
-
-/* Adds the links: who sends to whom, and how long it waited. Only if network steps were recorded. */
-static int html_add_edges(const struct html_run *run, struct error *error)
-{
-    struct stalls stalls;
-    struct table table;
-    if (!run->job->traffic_count)
-        return 0;
-    stalls_init(&stalls);
-    table_init(&table, "stalls");
-    int failed = judge(run, &stalls, error);
-    if (!failed && stalls.edge_count) {
-        failed = stalls_show_edges(&stalls, &(struct only_edge){0}, &table, error);
-        if (!failed && put_edges(run, &stalls, &table))
-            failed = error_no_memory(error);
-    }
-    table_release(&table);
-    stalls_release(&stalls);
-    return failed ? -1 : 0;
-}
 
 enum { OPTION_OUTPUT, OPTION_RUN };
 
@@ -160,7 +53,7 @@ static int add_sections(const struct html_run *run, struct error *error)
         return -1;
     if (html_add_steps(run) || html_add_timeline(run))
         return error_no_memory(error);
-    return html_add_bandwidth(run, error) || html_add_edges(run, error) || html_add_clocks(run, error) ||
+    return html_add_bandwidth(run, error) || html_add_links(run, error) || html_add_clocks(run, error) ||
                    html_add_coverage(run, error)
                ? -1
                : 0;
@@ -171,11 +64,10 @@ static int add_judged(struct report *report, struct html_run *run, struct judged
                       struct error *error)
 {
     findings_sort(&judged->findings);
-    int failed =
-        buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "", (long long)run->job->run_id)
-            ? error_no_memory(error)
-            : caution_run(run->judgement, &judged->findings, run->transfers, html_run_finding_count(run) > 0,
-                          run->notes, error);
+    int failed = buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "", (long long)run->number)
+                     ? error_no_memory(error)
+                     : caution_run(run->judgement, &judged->findings, run->transfers,
+                                   html_run_finding_count(run) > 0, run->notes, error);
     failed = failed || add_sections(run, error);
     if (!failed && buffer_append_byte(run->data, '}'))
         failed = error_no_memory(error);
@@ -201,7 +93,9 @@ static int add_run(struct report *report, int64_t run_id, struct error *error)
                            .transfers = judged.transfers,
                            .judgement = &judged.judgement,
                            .notes = &notes,
+                           .number = judged.job.run_id,
                            .names_run = report->runs > 1,
+                           .list = report->runs > 1 ? &report->page.overview : NULL,
                            .runs = report->runs,
                            .whole = &report->page,
                            .page = &report->page.body,
@@ -240,6 +134,8 @@ static int add_runs(struct report *report, const struct runs *runs, struct table
                  caution_no_operations(store, runs, notes, error) || caution_rules_off(notes, error);
     for (size_t i = 0; !failed && i < runs->count; i++)
         failed = add_run(report, runs->ids[i], error);
+    if (!failed && report->page.overview.length && buffer_append_text(&report->page.overview, "</section>\n"))
+        failed = error_no_memory(error);
     if (!failed && add_notes(report, notes))
         failed = error_no_memory(error);
     return failed || html_add_ledger(store, &report->page, error) ? -1 : 0;
@@ -263,12 +159,8 @@ static int append_title(const struct report *report, struct buffer *title)
 static int write_page(const struct report *report, struct output *output, struct error *error)
 {
     struct buffer title = BUFFER_INIT;
-    int failed = append_title(report, &title)
-                     ? error_no_memory(error)
-                     : html_page_write(&report->page, title.data,
-                                       "NCCL communication of all ranks: which rank "
-                                       "delayed the job, since when, and what it cost.",
-                                       output, error);
+    int failed = append_title(report, &title) ? error_no_memory(error)
+                                              : html_page_write(&report->page, title.data, output, error);
     buffer_release(&title);
     return failed;
 }

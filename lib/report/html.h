@@ -8,6 +8,7 @@ struct baseline;
 struct buffer;
 struct error;
 struct filter;
+struct finding;
 struct findings;
 struct html_page;
 struct html_table;
@@ -28,17 +29,21 @@ struct html_run {
     const struct findings *findings; /* sorted, with their details */
     const struct transfer_excess *transfers;
     const struct judgement *judgement;
-    int names_run; /* the report has several runs */
-    size_t runs;   /* number of runs */
+    int64_t number;   /* in ids, unique in the report */
+    int names_run;    /* the report has several runs */
+    const char *side; /* of a comparison, "A" or "B"; else NULL */
+    size_t runs;      /* number of runs */
     struct html_page *whole;
     struct buffer *page; /* body of the page */
+    struct buffer *list; /* list of all runs; NULL: none */
     struct buffer *data; /* members of the run's object for the script */
     struct table *notes; /* warnings: what could not be analyzed */
 };
 
 /*
  * Begins a section with its heading and the id "run-1-KEY". If the report has several runs, the heading has
- * the name of the run and only the section with the summary is linked. Returns -1 when memory is out.
+ * the name of the run, and the list of all runs links to it instead of the top of the page. Returns -1 when
+ * memory is out.
  */
 int html_run_section(const struct html_run *run, const char *key, const char *heading);
 
@@ -48,6 +53,9 @@ int html_run_section(const struct html_run *run, const char *key, const char *he
  */
 int html_add_table_of(const struct store *store, int64_t run_id, struct buffer *page,
                       const struct table *table, const struct html_table *how);
+
+/* Appends "Run 2 (traces-b): ", or the side instead of the number. Returns -1 when memory is out. */
+int html_run_append_name(const struct html_run *run, struct buffer *text);
 
 /* Number of findings that are shown as findings, that is, those that diagnose shows by default. */
 size_t html_run_finding_count(const struct html_run *run);
@@ -66,22 +74,99 @@ int html_add_coverage(const struct html_run *run, struct error *error);
 /* Skipped input of all files, by reason. */
 int html_add_ledger(struct store *store, struct html_page *page, struct error *error);
 
-/*
- * Rank by step: step time, wait time, own delay. Gives the reason if there is nothing to draw. Returns -1
- * when memory is out.
- */
-int html_add_steps(const struct html_run *run);
-
-/* -------------------- html_findings.c -------------------- */
+/* -------------------- html_verdict.c -------------------- */
 
 /*
- * The verdict of a run in words: its findings, or the smallest fault that would have been detected. The first
- * section of a run.
+ * The first section of a run: its findings with what to do, or the smallest fault that would have been
+ * detected. In a report with several runs also adds the run to the list of all runs; else sets the lead of
+ * the report.
  */
 int html_add_verdict(const struct html_run *run, struct error *error);
 
+/*
+ * Puts the kind of a finding, its confidence, and the host and GPU if `headline` does not name them. Returns
+ * -1 when memory is out.
+ */
+int html_put_badges(const struct html_run *run, const struct finding *finding, const char *headline);
+
+/*
+ * Puts the lines of a paragraph (finding_add_paragraph) below its first one that begin with one of `names`,
+ * which ends with NULL; all of them if `names` is NULL. Returns -1 when memory is out.
+ */
+int html_put_paragraph(const struct html_run *run, const char *paragraph, const char *const *names);
+
+/* -------------------- html_compare.c -------------------- */
+
+/* A run that is compared. */
+struct html_compared {
+    struct store *store;
+    int64_t run_id;   /* 0: the side has no operations, and is left out */
+    const char *side; /* "A" or "B" */
+};
+
+/*
+ * Writes the page of a comparison: `words`, its differences in sentences, one per line; its rows and
+ * warnings; and the verdict and the findings of each run. Returns -1 with an error.
+ */
+int html_write_comparison(const char *path, const struct html_compared *runs, size_t count,
+                          const struct table *table, const char *words, struct error *error);
+
+/* -------------------- html_findings.c -------------------- */
+
 /* Each finding with its evidence, drawn where possible. */
 int html_add_findings(const struct html_run *run, struct error *error);
+
+/* -------------------- html_rows.c -------------------- */
+
+/* Why a rank is shown where there is no room for all ranks. */
+enum html_row_why {
+    HTML_ROW_NONE = 0, /* it is not shown */
+    HTML_ROW_ACCUSED,
+    HTML_ROW_OTHER_END, /* of a link of a network finding */
+    HTML_ROW_WAITING,
+    HTML_ROW_PEER, /* it does the same work as a rank at fault */
+    HTML_ROW_OTHER
+};
+
+enum { HTML_ROWS_MOST = 32 };
+
+/* The ranks that are shown: all of them, or those of the findings and some to compare them with. */
+struct html_rows {
+    int32_t *ranks; /* owned: job ranks in the order in which they are shown */
+    size_t count;
+    unsigned char *why; /* owned: per rank of the job, enum html_row_why */
+};
+
+/*
+ * Chooses at most HTML_ROWS_MOST ranks, of those that `filter` selects; NULL: no filter. Returns -1 when
+ * memory is out. Release the rows in any case.
+ */
+int html_rows_init(struct html_rows *rows, const struct html_run *run, const struct filter *filter);
+void html_rows_release(struct html_rows *rows);
+
+/* The reason in words; NULL: none to show. */
+const char *html_row_reason(unsigned char why);
+
+/* -------------------- html_steps.c -------------------- */
+
+/*
+ * Rank by step: step time, wait time, own delay, and waits for the network. Gives the reason if there is
+ * nothing to draw. Returns -1 when memory is out.
+ */
+int html_add_steps(const struct html_run *run);
+
+/* -------------------- html_links.c -------------------- */
+
+/*
+ * The mean wait for the network (SendWait) on the slowest link of each rank, of those on which it sends, or
+ * receives, in each step, [rank * step_count + step], as a multiple of the baseline: that of the link in
+ * steps without a finding about it, or the median baseline of all links where that is greater. NAN: not
+ * known. The caller frees it; NULL when memory is out.
+ */
+double *html_link_ratios_new(const struct html_run *run, int by_receiver);
+
+/* The links: who sends to whom, and how long it waited. Only if network steps were recorded. */
+int html_add_links(const struct html_run *run, struct error *error);
 
 /* -------------------- html_lanes.c -------------------- */
 
@@ -104,6 +189,7 @@ struct step_bars {
     struct step_bar *items; /* owned; sorted by begin */
     size_t count;
     int is_unclocked; /* the clock of the rank is not aligned with the others */
+    int is_empty;     /* the rank has no operation in the step */
     int is_untimed;   /* no operation has a timestamp */
 };
 

@@ -72,10 +72,15 @@ int step_bars_init(struct step_bars *bars, const struct job *job, int32_t rank, 
     *bars = (struct step_bars){.items = array_new(range.end - range.first + 1, sizeof *bars->items)};
     if (!bars->items)
         return -1;
-    for (size_t i = range.first; i < range.end; i++)
-        if (job->operations[i].step == step && begin_of(job, &job->operations[i]) != TIME_UNKNOWN)
+    bars->is_empty = 1;
+    for (size_t i = range.first; i < range.end; i++) {
+        if (job->operations[i].step != step)
+            continue;
+        bars->is_empty = 0;
+        if (begin_of(job, &job->operations[i]) != TIME_UNKNOWN)
             add_bar(bars, job, (int32_t)i);
-    bars->is_untimed = !bars->count && !bars->is_unclocked;
+    }
+    bars->is_untimed = !bars->is_empty && !bars->count && !bars->is_unclocked;
     array_sort(bars->items, bars->count, sizeof *bars->items, by_begin);
     return 0;
 }
@@ -86,8 +91,8 @@ void step_bars_release(struct step_bars *bars)
     *bars = (struct step_bars){.items = NULL};
 }
 
-/* Most steps and ranks that are drawn, and most operations over all steps and runs. */
-enum { MOST_STEPS = 4, MOST_RANKS = 32, MOST_BARS = 8000 };
+/* Most steps that are drawn, and most operations over all steps and runs. */
+enum { MOST_STEPS = 4, MOST_BARS = 8000 };
 
 struct choice {
     int32_t step;
@@ -180,46 +185,103 @@ static void choose_steps(const struct html_run *run, struct choices *choices)
     choose(choices, (struct choice){.step = usual_step(run), .is_usual = 1});
 }
 
-static int is_accused(const struct html_run *run, size_t rank)
+/* An operation whose network steps waited in a network finding. */
+struct slow_send {
+    int32_t operation;
+    int64_t wait_ns; /* mean per network step */
+};
+
+struct slow_sends {
+    struct slow_send *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+/* Least ratio of the mean wait to the median of all operations of that kind in the step: the first colour of
+ * heat_times_baseline beyond noise. */
+static const double SLOW_TIMES = 1.5;
+
+static int is_of_finding(const struct html_run *run, const struct job_traffic *traffic, int32_t step)
 {
-    for (size_t i = 0; i < run->findings->count; i++)
-        if (finding_is_reported(&run->findings->items[i]) &&
-            finding_has_rank(&run->findings->items[i], (int32_t)rank))
+    for (size_t i = 0; i < run->findings->count; i++) {
+        const struct finding *finding = &run->findings->items[i];
+        int32_t own = finding->receives ? traffic->receiver : traffic->sender;
+        if (finding->kind == FINDING_NETWORK && finding_is_reported(finding) && own >= 0 &&
+            finding_has_rank(finding, own) && finding_has_step(finding, step))
             return 1;
+    }
     return 0;
 }
 
-static int waits(const struct html_run *run, size_t rank)
+/* The mean wait of the network steps of an operation on one link. */
+struct link_wait {
+    const struct job_operation *of;
+    int64_t wait_ns;
+    int is_of_finding;
+};
+
+static int compare_kinds(const struct job_operation *a, const struct job_operation *b)
 {
-    for (size_t i = 0; i < run->findings->count; i++)
-        for (size_t j = 0; j < run->findings->items[i].waiting_count; j++)
-            if (finding_is_reported(&run->findings->items[i]) &&
-                run->findings->items[i].waiting[j] == (int32_t)rank)
-                return 1;
-    return 0;
+    int order = (a->function > b->function) - (a->function < b->function);
+    return order ? order : compare_integers(a->bytes, b->bytes);
 }
 
-static int is_wanted(const struct html_run *run, size_t rank)
+static int by_kind(const void *a, const void *b)
 {
-    return !run->filter || filter_has_rank(run->filter, run->job->ranks[rank].global_rank);
+    const struct link_wait *left = a, *right = b;
+    int order = compare_kinds(left->of, right->of);
+    return order ? order : compare_integers(left->wait_ns, right->wait_ns);
 }
 
-/*
- * Selects the ranks that findings blame, then those that wait for them, then the first others, up to the
- * limit. Returns their number.
- */
-static size_t choose_ranks(const struct html_run *run, unsigned char *is_chosen)
+/* Lists the waits of a step by kind of operation. `waits` has room for all traffic. Returns their number. */
+static size_t list_waits(const struct html_run *run, int32_t step, struct link_wait *waits)
 {
+    const struct job *job = run->job;
     size_t count = 0;
-    for (int round = 0; round < 3; round++)
-        for (size_t rank = 0; rank < run->job->rank_count && count < MOST_RANKS; rank++) {
-            int fits = round == 0 ? is_accused(run, rank) : round == 1 ? waits(run, rank) : 1;
-            if (fits && !is_chosen[rank] && is_wanted(run, rank)) {
-                is_chosen[rank] = 1;
-                count++;
-            }
-        }
+    for (size_t i = 0; i < job->traffic_count; i++) {
+        const struct job_traffic *traffic = &job->traffic[i];
+        const struct job_operation *operation = &job->operations[traffic->operation];
+        if (!traffic->by_receiver && traffic->steps && operation->step == step)
+            waits[count++] = (struct link_wait){operation, traffic->network_wait_ns / traffic->steps,
+                                                is_of_finding(run, traffic, step)};
+    }
+    array_sort(waits, count, sizeof *waits, by_kind);
     return count;
+}
+
+/* Finds the operations of a step in which a network finding shows. */
+static int find_slow_sends(const struct html_run *run, int32_t step, struct slow_sends *slow)
+{
+    const struct job *job = run->job;
+    struct link_wait *waits = array_new(job->traffic_count + 1, sizeof *waits);
+    size_t count = waits ? list_waits(run, step, waits) : 0;
+    int failed = !waits;
+    for (size_t i = 0, end; !failed && i < count; i = end) {
+        for (end = i + 1; end < count && compare_kinds(waits[i].of, waits[end].of) == 0; end++)
+            ;
+        size_t middle = i + (end - i - 1) / 2;
+        double least_ns = SLOW_TIMES * (double)waits[middle].wait_ns;
+        for (size_t j = i; !failed && j < end; j++) {
+            if (!waits[j].is_of_finding || (double)waits[j].wait_ns < least_ns)
+                continue;
+            failed =
+                array_reserve((void **)&slow->items, &slow->capacity, slow->count + 1, sizeof *slow->items);
+            if (!failed)
+                slow->items[slow->count++] =
+                    (struct slow_send){(int32_t)(waits[j].of - job->operations), waits[j].wait_ns};
+        }
+    }
+    free(waits);
+    return failed ? -1 : 0;
+}
+
+static int64_t slow_wait_ns(const struct slow_sends *slow, int32_t operation)
+{
+    int64_t wait_ns = 0;
+    for (size_t i = 0; i < slow->count; i++)
+        if (slow->items[i].operation == operation && slow->items[i].wait_ns > wait_ns)
+            wait_ns = slow->items[i].wait_ns;
+    return wait_ns;
 }
 
 /* The lanes of a step. Everything is owned except the names of ranks. */
@@ -229,6 +291,7 @@ struct step_lanes {
     size_t room; /* in operations */
     int64_t begin_ns;
     int64_t end_ns;
+    struct slow_sends slow;
 };
 
 static int take_bars(const struct html_run *run, const struct step_bars *from, struct intern *texts,
@@ -237,6 +300,7 @@ static int take_bars(const struct html_run *run, const struct step_bars *from, s
     lane->bars = array_new(from->count + 1, sizeof *lane->bars);
     int has_room = from->count <= of->room;
     lane->missing = from->is_unclocked ? "its clock is not aligned with the other clocks"
+                    : from->is_empty   ? "no operation recorded in this step"
                     : from->is_untimed ? "its operations have no timestamps"
                     : has_room         ? NULL
                                        : "too many operations to draw; choose fewer with --rank and --step";
@@ -258,6 +322,7 @@ static int take_bars(const struct html_run *run, const struct step_bars *from, s
             (struct html_lane_bar){.begin_ns = bar->begin_ns,
                                    .end_ns = bar->end_ns == TIME_UNKNOWN ? bar->begin_ns : bar->end_ns,
                                    .waiting_ns = bar->waiting_ns,
+                                   .slow_ns = slow_wait_ns(&of->slow, bar->operation),
                                    .name = (int32_t)number,
                                    .group = (int32_t)group,
                                    .is_open = bar->is_open,
@@ -275,15 +340,15 @@ static void release_lanes(struct step_lanes *of)
     for (size_t i = 0; i < of->count; i++)
         free(of->lanes[i].bars);
     free(of->lanes);
+    free(of->slow.items);
 }
 
 /* What the pictures of a run have in common. */
 struct pictures {
     const struct html_run *run;
-    unsigned char *is_chosen; /* owned: per rank */
-    size_t ranks;             /* number of selected ranks */
-    size_t room;              /* in operations, per picture */
-    int64_t length_ns;        /* least duration that each picture covers, so that steps can be compared */
+    struct html_rows rows;
+    size_t room;       /* in operations, per picture */
+    int64_t length_ns; /* duration of the longest picture */
     size_t drawn;
 };
 
@@ -292,19 +357,15 @@ static int fill_lanes(const struct pictures *pictures, int32_t step, int are_acc
                       struct step_lanes *of)
 {
     const struct html_run *run = pictures->run;
-    struct html_lane *lane = of->lanes;
-    for (size_t rank = 0; rank < run->job->rank_count; rank++) {
+    for (size_t i = 0; i < of->count; i++) {
         struct step_bars bars;
-        if (!pictures->is_chosen[rank])
+        if (of->lanes[i].is_accused != are_accused)
             continue;
-        if (lane->is_accused == are_accused) {
-            int failed = step_bars_init(&bars, run->job, (int32_t)rank, step) ||
-                         take_bars(run, &bars, texts, of, lane);
-            step_bars_release(&bars);
-            if (failed)
-                return -1;
-        }
-        lane++;
+        int failed = step_bars_init(&bars, run->job, pictures->rows.ranks[i], step) ||
+                     take_bars(run, &bars, texts, of, &of->lanes[i]);
+        step_bars_release(&bars);
+        if (failed)
+            return -1;
     }
     return 0;
 }
@@ -313,16 +374,19 @@ static int make_lanes(const struct pictures *pictures, int32_t step, struct inte
                       struct step_lanes *of)
 {
     const struct job *job = pictures->run->job;
-    *of = (struct step_lanes){.lanes = array_new(pictures->ranks + 1, sizeof *of->lanes),
+    const struct html_rows *rows = &pictures->rows;
+    *of = (struct step_lanes){.lanes = array_new(rows->count + 1, sizeof *of->lanes),
                               .room = pictures->room,
                               .begin_ns = TIME_UNKNOWN,
                               .end_ns = TIME_UNKNOWN};
-    if (!of->lanes)
+    if (!of->lanes || find_slow_sends(pictures->run, step, &of->slow))
         return -1;
-    for (size_t rank = 0; rank < job->rank_count; rank++)
-        if (pictures->is_chosen[rank])
-            of->lanes[of->count++] = (struct html_lane){.name = job->ranks[rank].name,
-                                                        .is_accused = is_accused(pictures->run, rank)};
+    for (size_t i = 0; i < rows->count; i++) {
+        unsigned char why = rows->why[rows->ranks[i]];
+        of->lanes[of->count++] = (struct html_lane){.name = job->ranks[rows->ranks[i]].name,
+                                                    .reason = html_row_reason(why),
+                                                    .is_accused = why == HTML_ROW_ACCUSED};
+    }
     return fill_lanes(pictures, step, 1, texts, of) || fill_lanes(pictures, step, 0, texts, of) ? -1 : 0;
 }
 
@@ -366,7 +430,7 @@ static int put_step(const struct html_run *run, const struct choice *choice, con
                                .texts = texts,
                                .begin_ns = of->begin_ns,
                                .end_ns = of->end_ns};
-    int failed = buffer_printf(&id, "lanes-%lld-%d", (long long)run->job->run_id, (int)choice->step) ||
+    int failed = buffer_printf(&id, "lanes-%lld-%d", (long long)run->number, (int)choice->step) ||
                  append_title(run, choice, &title) || (!is_first && buffer_append_byte(run->data, ','));
     lanes.id = id.data;
     lanes.title = title.data;
@@ -376,6 +440,14 @@ static int put_step(const struct html_run *run, const struct choice *choice, con
     return failed ? -1 : 0;
 }
 
+/* A step that is nearly as long as the one before is drawn at the same scale, so that both can be compared.
+ */
+static int64_t scale_for(const struct pictures *pictures, const struct step_lanes *of)
+{
+    enum { ALIKE = 2 };
+    return (of->end_ns - of->begin_ns) * ALIKE >= pictures->length_ns ? pictures->length_ns : 0;
+}
+
 static int add_step(struct pictures *pictures, const struct choice *choice)
 {
     struct step_lanes of;
@@ -383,13 +455,22 @@ static int add_step(struct pictures *pictures, const struct choice *choice)
     intern_init(&texts);
     int failed = make_lanes(pictures, choice->step, &texts, &of);
     if (!failed && of.begin_ns != TIME_UNKNOWN) {
-        end_open_bars(&of, pictures->length_ns);
-        pictures->length_ns = of.end_ns - of.begin_ns;
+        end_open_bars(&of, scale_for(pictures, &of));
+        if (of.end_ns - of.begin_ns > pictures->length_ns)
+            pictures->length_ns = of.end_ns - of.begin_ns;
         failed = put_step(pictures->run, choice, &of, &texts, pictures->drawn++ == 0);
     }
     release_lanes(&of);
     intern_release(&texts);
     return failed ? -1 : 0;
+}
+
+static int has_network_finding(const struct html_run *run)
+{
+    for (size_t i = 0; i < run->findings->count; i++)
+        if (finding_is_reported(&run->findings->items[i]) && run->findings->items[i].kind == FINDING_NETWORK)
+            return 1;
+    return 0;
 }
 
 static int put_legend(const struct html_run *run, const struct choices *choices, size_t ranks)
@@ -402,7 +483,16 @@ static int put_legend(const struct html_run *run, const struct choices *choices,
             "class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect class=\"waiting\" "
             "width=\"24\" height=\"12\"/></svg> part of it spent waiting for the last rank</span> <span "
             "class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect class=\"open\" width=\"24\" "
-            "height=\"12\"/></svg> operation that never ended</span> between operations: gap time</p>\n"))
+            "height=\"12\"/></svg> operation that never ended</span> ") ||
+        (has_network_finding(run) && run->job->traffic_count &&
+         buffer_append_text(
+             page,
+             "<span class=\"key\"><svg viewBox=\"0 0 24 12\" aria-hidden=\"true\"><rect "
+             "class=\"moving\" width=\"24\" height=\"12\"/><rect class=\"slow\" y=\"8\" "
+             "width=\"24\" height=\"4\"/></svg> its slow network transfers (finding)</span> ")) ||
+        buffer_append_text(page,
+                           "between operations: gap time. Steps of very different length have different "
+                           "time scales.</p>\n"))
         return -1;
     if (choices->left_out &&
         buffer_printf(page,
@@ -413,20 +503,19 @@ static int put_legend(const struct html_run *run, const struct choices *choices,
     return ranks < run->job->rank_count &&
            buffer_printf(
                page,
-               "<p class=\"note\">%zu of %zu ranks: those at fault, those that waited for them, and others. "
-               "--rank and --step choose.</p>\n",
+               "<p class=\"note\">%zu of %zu ranks: those at fault, the other ends of their slow links, some "
+               "that waited for them, and some that do the same work. Others: ncclprof html --rank LIST "
+               "--step "
+               "A-B.</p>\n",
                ranks, run->job->rank_count);
 }
 
 static int add_steps(const struct html_run *run, const struct choices *choices)
 {
-    struct pictures pictures = {.run = run,
-                                .is_chosen = array_new(run->job->rank_count + 1, 1),
-                                .room = MOST_BARS / run->runs / choices->count};
-    if (!pictures.is_chosen)
-        return -1;
-    pictures.ranks = choose_ranks(run, pictures.is_chosen);
-    int failed = put_legend(run, choices, pictures.ranks) || buffer_append_text(run->data, ",\"lanes\":[");
+    struct pictures pictures = {.run = run, .room = MOST_BARS / run->runs / choices->count};
+    int failed = html_rows_init(&pictures.rows, run, run->filter) ||
+                 put_legend(run, choices, pictures.rows.count) ||
+                 buffer_append_text(run->data, ",\"lanes\":[");
     for (size_t i = 0; !failed && i < choices->count; i++)
         failed = add_step(&pictures, &choices->items[i]);
     failed = failed || buffer_append_byte(run->data, ']') ||
@@ -434,7 +523,7 @@ static int add_steps(const struct html_run *run, const struct choices *choices)
               html_element(run->page, "p",
                            "No operation of these steps says when it ran on a clock that ranks share: "
                            "nothing to draw."));
-    free(pictures.is_chosen);
+    html_rows_release(&pictures.rows);
     return failed ? -1 : 0;
 }
 

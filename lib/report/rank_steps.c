@@ -383,6 +383,56 @@ int place_history_init(struct step_history *history, const struct job *job, cons
     return failed;
 }
 
+static int by_link(const void *a, const void *b)
+{
+    const struct link_step *left = a, *right = b;
+    const int32_t keys[][2] = {
+        {left->sender, right->sender}, {left->receiver, right->receiver}, {left->step, right->step}};
+    return compare_in_turn(keys, sizeof keys / sizeof *keys);
+}
+
+int link_steps_are_alike(const struct link_step *a, const struct link_step *b)
+{
+    return a->sender == b->sender && a->receiver == b->receiver;
+}
+
+/* Merges the items of a link in one step. */
+static void merge_link_steps(struct link_steps *steps)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < steps->count; i++)
+        if (kept && !by_link(&steps->items[kept - 1], &steps->items[i])) {
+            steps->items[kept - 1].steps += steps->items[i].steps;
+            steps->items[kept - 1].wait_ns += steps->items[i].wait_ns;
+        } else
+            steps->items[kept++] = steps->items[i];
+    steps->count = kept;
+}
+
+int link_steps_init(struct link_steps *steps, const struct job *job)
+{
+    *steps = (struct link_steps){.items = array_new(job->traffic_count + 1, sizeof *steps->items)};
+    if (!steps->items)
+        return -1;
+    for (size_t i = 0; i < job->traffic_count; i++) {
+        const struct job_traffic *traffic = &job->traffic[i];
+        int32_t step = job->operations[traffic->operation].step;
+        if (!traffic->by_receiver && traffic->sender >= 0 && traffic->receiver >= 0 && traffic->steps &&
+            step >= 0 && step < job->step_count)
+            steps->items[steps->count++] = (struct link_step){traffic->sender, traffic->receiver, step,
+                                                              traffic->steps, traffic->network_wait_ns};
+    }
+    array_sort(steps->items, steps->count, sizeof *steps->items, by_link);
+    merge_link_steps(steps);
+    return 0;
+}
+
+void link_steps_release(struct link_steps *steps)
+{
+    free(steps->items);
+    *steps = (struct link_steps){.items = NULL};
+}
+
 /* The waits of a rank in a step. */
 struct waited {
     int64_t wait_ns;
@@ -391,20 +441,32 @@ struct waited {
 
 struct waits {
     const struct job *job;
+    const struct wait_ends *ends;
     struct waited *sums;    /* owned: [rank * step_count + step] */
     unsigned char *is_mine; /* owned, like the lists below: per rank */
     int64_t *mine;
     int64_t *peers;
 };
 
-static void add_traffic(struct waits *waits, int by_receiver)
+static int is_other(const struct wait_ends *ends, int32_t rank)
+{
+    for (size_t i = 0; i < ends->other_count; i++)
+        if (ends->others[i] == rank)
+            return 1;
+    return !ends->other_count;
+}
+
+static void add_traffic(struct waits *waits)
 {
     const struct job *job = waits->job;
     for (size_t i = 0; i < job->traffic_count; i++) {
         const struct job_traffic *traffic = &job->traffic[i];
+        int by_receiver = waits->ends->by_receiver;
         int32_t rank = by_receiver ? traffic->receiver : traffic->sender;
+        int32_t other = by_receiver ? traffic->sender : traffic->receiver;
         int32_t step = job->operations[traffic->operation].step;
-        if (traffic->by_receiver || rank < 0 || step < 0 || step >= job->step_count)
+        if (traffic->by_receiver || rank < 0 || step < 0 || step >= job->step_count ||
+            (waits->is_mine[rank] && !is_other(waits->ends, other)))
             continue;
         struct waited *sum = &waits->sums[(size_t)rank * (size_t)job->step_count + (size_t)step];
         sum->wait_ns += traffic->network_wait_ns;
@@ -428,21 +490,21 @@ static void set_step(const struct waits *waits, struct step_history *history, in
     step_history_set(history, step, waits->mine, mine, waits->peers, peers);
 }
 
-int wait_history_init(struct step_history *history, const struct job *job, const int32_t *ranks,
-                      size_t rank_count, int by_receiver)
+int wait_history_init(struct step_history *history, const struct job *job, const struct wait_ends *ends)
 {
     struct waits waits = {
         .job = job,
+        .ends = ends,
         .sums = array_new(job->rank_count + 1, ((size_t)job->step_count + 1) * sizeof *waits.sums),
         .is_mine = array_new(job->rank_count + 1, 1),
         .mine = array_new(job->rank_count + 1, sizeof *waits.mine),
         .peers = array_new(job->rank_count + 1, sizeof *waits.peers)};
     int failed = step_history_init(history, job->first_step, job->step_count) || !waits.sums ||
                  !waits.is_mine || !waits.mine || !waits.peers;
-    for (size_t i = 0; !failed && i < rank_count; i++)
-        waits.is_mine[ranks[i]] = 1;
+    for (size_t i = 0; !failed && i < ends->count; i++)
+        waits.is_mine[ends->ranks[i]] = 1;
     if (!failed)
-        add_traffic(&waits, by_receiver);
+        add_traffic(&waits);
     for (int32_t step = history->first_step; !failed && step < job->step_count; step++)
         set_step(&waits, history, step);
     free(waits.sums);

@@ -29,10 +29,11 @@ struct analysis_option {
     const char *fallback; /* default value; NULL: none */
 };
 
-/* One of the two runs that an analysis compares. */
+/* Runs that an analysis compares with those of the other side. A side may have several of these. */
 struct analysis_side {
     struct store *store;
-    const char *run; /* name or number of the run; NULL: the only run of the store */
+    const char *run;  /* name or number of the run; NULL: all runs of the store, which are repeats */
+    int is_candidate; /* belongs to side B; 0: to side A, the baseline */
 };
 
 struct analysis_request {
@@ -41,8 +42,9 @@ struct analysis_request {
     int colour;                  /* the text of the result is for a terminal with colours */
     const char *const *values; /* one per option, in the order of the option table: text, "1" for a flag that
                                   is given, NULL */
-    const struct analysis_side *sides; /* only for an analysis that compares: A and B; `store` is the store of
-                                          A. NULL: compare the first and the last run of the store */
+    const struct analysis_side *sides; /* only for an analysis that compares: `store` is the store of the
+                                          last. NULL: compare the first and the last run of the store */
+    size_t side_count;
 };
 
 /*
@@ -86,7 +88,8 @@ struct analysis {
      * an option that accepts any text. NULL: no option has a list of words.
      */
     const char *(*word)(size_t option, size_t number);
-    int compares; /* takes two operands, each of them a run: request->sides */
+    int compares; /* takes runs of two sides as operands (request->sides): A and B, or those after its first
+                     two options, which are flags in `values` */
     unsigned
         unlisted_filters; /* FILTER_BIT of the filters that never apply (filter.c); help does not list them */
     int filters_itself; /* applies request->filter itself; 0: the caller removes rows from the finished table
@@ -175,6 +178,9 @@ struct finding_snapshot {
     char *run; /* owned, like all texts; NULL: none */
     char *kind;
     char *unit; /* "rank 3", "host node1" */
+    char *host; /* hosts and GPUs of the ranks at fault; NULL: not known */
+    char *gpu;
+    char *action; /* what to do first; NULL: unknown */
     char *phase;
     char *confidence;
     char *text;    /* a sentence without its full stop */

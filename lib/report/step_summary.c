@@ -162,11 +162,19 @@ static int64_t add_waits(const struct job *job, const struct job_instance *insta
         return TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++)
         sum += arrival_stay_ns(job, job_member_at(job, instance, i)) - arrival_stay_ns(job, last);
-    waited[job->operations[last].rank] += sum;
+    /* Of several that arrived last together, the others waited for each. */
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        if (arrival_stay_ns(job, at) == arrival_stay_ns(job, last))
+            waited[job->operations[at].rank] += sum;
+    }
     return sum;
 }
 
-/* Finds the rank that was waited for longest in a step. Returns whether that can be determined. */
+/*
+ * Finds the rank that was waited for longest in a step; none where several were waited for equally long.
+ * Returns whether that can be determined.
+ */
 static int find_last(const struct job *job, int32_t step, int64_t *waited, struct step_summary *summary)
 {
     struct job_range range = job_instances_in(job, step, step);
@@ -179,7 +187,8 @@ static int find_last(const struct job *job, int32_t step, int64_t *waited, struc
         if (waited[rank] > summary->last_waited_ns) {
             summary->last_waited_ns = waited[rank];
             summary->last_rank = (int32_t)rank;
-        }
+        } else if (waited[rank] == summary->last_waited_ns)
+            summary->last_rank = -1;
     return is_told;
 }
 

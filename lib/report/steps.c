@@ -293,10 +293,10 @@ static int set_finding(const struct job *job, const struct finding *finding, str
     struct buffer text = BUFFER_INIT;
     if (!finding)
         return 0;
-    int failed =
-        buffer_printf(&text, "%s, rank %s", finding_kind_name(finding->kind), job->ranks[finding->rank].name)
-            ? error_no_memory(error)
-            : table_set_text(table, AT_FINDING, text.data, error);
+    int failed = buffer_printf(&text, "%s, ", finding_kind_name(finding->kind)) ||
+                         finding_name_accused(finding, job, &text)
+                     ? error_no_memory(error)
+                     : table_set_text(table, AT_FINDING, text.data, error);
     buffer_release(&text);
     return failed;
 }

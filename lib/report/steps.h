@@ -176,11 +176,40 @@ enum place_time {
 int place_history_init(struct step_history *history, const struct job *job, const struct baseline *baseline,
                        const int32_t *ranks, size_t rank_count, int32_t position, enum place_time what);
 
+/* The waits for the network (SendWait) on a link in one step. */
+struct link_step {
+    int32_t sender; /* job ranks */
+    int32_t receiver;
+    int32_t step;
+    int64_t steps; /* network steps */
+    int64_t wait_ns;
+};
+
+struct link_steps {
+    struct link_step *items; /* owned; sorted by their first three members */
+    size_t count;
+};
+
+/* Reads the waits that senders recorded. Returns -1 when memory is out. Release them in any case. */
+int link_steps_init(struct link_steps *steps, const struct job *job);
+void link_steps_release(struct link_steps *steps);
+
+/* Whether both are of one link. */
+int link_steps_are_alike(const struct link_step *a, const struct link_step *b);
+
+/* The ranks whose network steps a history is about. */
+struct wait_ends {
+    const int32_t *ranks;
+    size_t count;
+    const int32_t *others; /* their links to these ranks only */
+    size_t other_count;    /* 0: all links */
+    int by_receiver;       /* network steps that are sent to the ranks, not those that they send */
+};
+
 /*
- * The mean wait for the network (SendWait) of the network steps that some ranks send, or that are sent to
- * them, beside that of each other rank. Returns -1 when memory is out. Release the history in any case.
+ * The mean wait for the network (SendWait) of the network steps of some ranks beside that of each other rank.
+ * Returns -1 when memory is out. Release the history in any case.
  */
-int wait_history_init(struct step_history *history, const struct job *job, const int32_t *ranks,
-                      size_t rank_count, int by_receiver);
+int wait_history_init(struct step_history *history, const struct job *job, const struct wait_ends *ends);
 
 #endif

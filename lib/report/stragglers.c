@@ -85,6 +85,11 @@ static const struct analysis_option options[] = {
 static const struct column columns[] = {
     RANK_COLUMN,
     PROCESS_COLUMN,
+    {.name = "host", .type = CELL_TEXT, .description = "host of the rank"},
+    {.name = "gpu",
+     .type = CELL_TEXT,
+     .detail = 1,
+     .description = "its GPU: the number on the host, or else the PCI bus ID"},
     {.name = "kind", .type = CELL_TEXT, .description = "verdict of diagnose: " FINDING_KIND_WORDS},
     {.name = "tag",
      .type = CELL_TEXT,
@@ -108,7 +113,7 @@ static const struct column columns[] = {
     {.name = "times_last",
      .type = CELL_INTEGER,
      .detail = 1,
-     .description = "number of times it arrived last"},
+     .description = "number of times it arrived last, and no other rank at the same time"},
     {.name = "instances",
      .type = CELL_INTEGER,
      .detail = 1,
@@ -135,6 +140,8 @@ static const struct column columns[] = {
 enum {
     AT_RANK,
     AT_PROCESS,
+    AT_HOST,
+    AT_GPU,
     AT_KIND,
     AT_TAG,
     AT_FIRST_STEP,
@@ -197,6 +204,18 @@ static int set_finding(const struct job *job, const struct finding *finding, str
            table_set_text(table, AT_CONFIDENCE, confidence_name(finding->confidence), error);
 }
 
+/* Sets the host and the GPU, as far as they are known. */
+static int set_place(const struct job *job, int32_t rank, struct table *table, struct error *error)
+{
+    const char *host = job->ranks[rank].facts.host;
+    struct buffer gpu = BUFFER_INIT;
+    int failed = rank_append_gpu(job, rank, &gpu) ? error_no_memory(error) : 0;
+    failed = failed || (host && table_set_text(table, AT_HOST, host, error)) ||
+             (gpu.length && table_set_text(table, AT_GPU, gpu.data, error));
+    buffer_release(&gpu);
+    return failed;
+}
+
 static int add_row(const struct job *job, const struct straggler *straggler, struct table *table,
                    struct error *error)
 {
@@ -215,6 +234,7 @@ static int add_row(const struct job *job, const struct straggler *straggler, str
     table_set_real(table, AT_UNEXPLAINED, (double)delay->unexplained_ns / 1e3);
     table_set_integer(table, AT_RUN, job->run_id);
     if (table_set_text(table, AT_PROCESS, rank->name, error) ||
+        set_place(job, straggler->rank, table, error) ||
         (delay->inherited_from >= 0 &&
          table_set_text(table, AT_INHERITED_FROM, job->ranks[delay->inherited_from].name, error)))
         return -1;

@@ -83,6 +83,23 @@ static int has_reported(const struct findings *findings)
     return 0;
 }
 
+/*
+ * Forgets the shares and the baseline step of a run that could not be analyzed, if its steps cover less than
+ * half of the time of the ranks: they are not the steps of the job. The last step, whose duration is not
+ * known, counts as a usual one.
+ */
+static void drop_shares_of_little(struct judgement *judgement)
+{
+    const struct scope *scope = &judgement->scope;
+    struct time_shares *shares = &judgement->shares;
+    double covered_ns = (double)(shares->steps_ns + shares->usual_step_ns) * (double)scope->recorded_ranks;
+    judgement->covers_little =
+        scope->blindness != BLIND_NOT && shares->steps_ns > 0 && covered_ns < (double)scope->time_ns / 2;
+    if (judgement->covers_little)
+        *shares = (struct time_shares){
+            .communication_ns = TIME_UNKNOWN, .waiting_ns = TIME_UNKNOWN, .usual_step_ns = TIME_UNKNOWN};
+}
+
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
                    struct findings *findings, const struct diagnose_options *options)
 {
@@ -103,13 +120,14 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
     if (judgement->scope.blindness == BLIND_NOT && !judgement->unexplained_hang.is_known &&
         !judgement->hidden_wait.step_ns && !has_reported(findings))
         judgement->uncompared = findings->uncompared;
-    return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
-                   longer_steps_account(&judgement->longer, job, baseline, findings, options) ||
-                   smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
-                   time_shares_measure(&judgement->shares, job, baseline) ||
-                   job_count_hosts(job, &judgement->hosts)
-               ? -1
-               : 0;
+    int failed = longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
+                 longer_steps_account(&judgement->longer, job, baseline, findings, options) ||
+                 smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
+                 time_shares_measure(&judgement->shares, job, baseline) ||
+                 job_count_hosts(job, &judgement->hosts);
+    if (!failed)
+        drop_shares_of_little(judgement);
+    return failed ? -1 : 0;
 }
 
 void judgement_release(struct judgement *judgement)
@@ -410,14 +428,23 @@ static int add_counts(struct metrics *metrics, const struct judged_run *run)
     return failed;
 }
 
-/* Findings with the same kind, unit, phase and confidence, which are one time series in Prometheus. */
+/* Findings with the same kind, unit, phase, confidence and action, which are one time series in Prometheus.
+ */
 struct told_finding {
     const struct finding *finding;
-    struct buffer unit;
+    struct buffer unit, hosts, gpus, action;
     int64_t lost_ns;
     int32_t first_step; /* -1: not known */
     int32_t last_step;
 };
+
+static void told_finding_release(struct told_finding *told)
+{
+    buffer_release(&told->unit);
+    buffer_release(&told->hosts);
+    buffer_release(&told->gpus);
+    buffer_release(&told->action);
+}
 
 static struct told_finding *find_alike(struct told_finding *told, size_t count,
                                        const struct told_finding *wanted)
@@ -425,7 +452,8 @@ static struct told_finding *find_alike(struct told_finding *told, size_t count,
     for (size_t i = 0; i < count; i++)
         if (told[i].finding->kind == wanted->finding->kind && told[i].finding->tag == wanted->finding->tag &&
             told[i].finding->confidence == wanted->finding->confidence &&
-            strcmp(told[i].unit.data, wanted->unit.data) == 0)
+            strcmp(told[i].unit.data, wanted->unit.data) == 0 &&
+            strcmp(told[i].action.data, wanted->action.data) == 0)
             return &told[i];
     return NULL;
 }
@@ -450,13 +478,16 @@ static int collect(const struct judged_run *run, struct told_finding *told, size
         if (!finding_is_reported(finding))
             continue;
         *next = (struct told_finding){.finding = finding, .first_step = -1, .last_step = -1};
-        if (finding_name_unit(finding, &run->job, &next->unit)) {
-            buffer_release(&next->unit);
+        if (finding_name_unit(finding, &run->job, &next->unit) ||
+            finding_list_hosts(finding, &run->job, &next->hosts) ||
+            finding_list_gpus(finding, &run->job, &next->gpus) ||
+            finding_append_action(finding, &run->job, &next->action)) {
+            told_finding_release(next);
             return -1;
         }
         struct told_finding *alike = find_alike(told, *count, next);
         if (alike)
-            buffer_release(&next->unit);
+            told_finding_release(next);
         else
             ++*count;
         unite(alike ? alike : next, finding);
@@ -469,8 +500,11 @@ static int add_finding(struct metrics *metrics, const struct job *job, const str
     const struct metric_label labels[] = {{"run", job->run_name},
                                           {"kind", finding_kind_name(told->finding->kind)},
                                           {"unit", told->unit.data},
+                                          {"host", told->hosts.data},
+                                          {"gpu", told->gpus.data},
                                           {"phase", job_tag(job, told->finding->tag)},
                                           {"confidence", confidence_name(told->finding->confidence)},
+                                          {"action", told->action.data},
                                           {NULL, NULL}};
     return metrics_add(metrics, METRIC_FINDING_LOST, labels, seconds(told->lost_ns)) ||
            (told->first_step >= 0 &&
@@ -485,7 +519,7 @@ static int add_findings(struct metrics *metrics, const struct judged_run *run)
     int failed = !told || collect(run, told, &count);
     for (size_t i = 0; i < count; i++) {
         failed = failed || add_finding(metrics, &run->job, &told[i]);
-        buffer_release(&told[i].unit);
+        told_finding_release(&told[i]);
     }
     free(told);
     return failed;

@@ -67,6 +67,7 @@ struct judgement {
     struct longer_steps longer;
     struct smallest_fault smallest;
     struct time_shares shares;
+    int covers_little;                        /* less than half of the time is in steps of known duration */
     size_t hosts;                             /* 0: not known */
     int32_t stopped_step;                     /* step in which the job hangs; -1: none */
     struct unexplained_hang unexplained_hang; /* not known if a finding names the culprit */
@@ -107,6 +108,20 @@ int summary_is_doubtful(const struct summary *summary);
 
 /* Appends "summary": {...}. Returns -1 when memory is out. */
 int summary_add_json(const struct summary *summary, struct buffer *json);
+
+/* -------------------- rank_progress.c -------------------- */
+
+/*
+ * If a job stopped, appends the operations that never finished, with the ranks that wait in them, and how far
+ * each rank came. Ranks that are alike share a line, so that the text is short for any number of ranks.
+ * Nothing where the run was loaded in several rounds.
+ */
+int progress_append_text(const struct judgement *judgement, const struct findings *findings, int names_run,
+                         struct buffer *text);
+
+/* Appends the same as JSON objects, one for ranks that are alike, separated by commas. */
+int progress_append_json(const struct judgement *judgement, const struct findings *findings,
+                         struct buffer *json);
 
 /* -------------------- diagnose_notes.c -------------------- */
 

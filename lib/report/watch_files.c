@@ -214,12 +214,18 @@ static int list_others(struct verdict_cache *list, struct store *store, struct e
 
 static int note(struct finding_snapshot_list *list, const struct finding *finding, const struct job *job)
 {
-    struct buffer unit = BUFFER_INIT, text = BUFFER_INIT, command = BUFFER_INIT;
+    struct buffer unit = BUFFER_INIT, text = BUFFER_INIT, hosts = BUFFER_INIT, gpus = BUFFER_INIT,
+                  action = BUFFER_INIT, command = BUFFER_INIT;
     int failed = finding_name_unit(finding, job, &unit) || finding_append(finding, job, &text) ||
+                 finding_list_hosts(finding, job, &hosts) || finding_list_gpus(finding, job, &gpus) ||
+                 finding_append_action(finding, job, &action) ||
                  finding_append_command(finding, job, &command);
     const struct finding_snapshot snapshot = {.run = job->run_name,
                                               .kind = (char *)(uintptr_t)finding_kind_name(finding->kind),
                                               .unit = unit.data,
+                                              .host = hosts.data,
+                                              .gpu = gpus.data,
+                                              .action = action.data,
                                               .phase = (char *)(uintptr_t)job_tag(job, finding->tag),
                                               .confidence =
                                                   (char *)(uintptr_t)confidence_name(finding->confidence),
@@ -234,6 +240,9 @@ static int note(struct finding_snapshot_list *list, const struct finding *findin
     failed = failed || finding_snapshot_list_add(list, &snapshot);
     buffer_release(&unit);
     buffer_release(&text);
+    buffer_release(&hosts);
+    buffer_release(&gpus);
+    buffer_release(&action);
     buffer_release(&command);
     return failed;
 }

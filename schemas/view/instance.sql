@@ -30,7 +30,7 @@ SELECT i.instance_id, -- integer: number of the instance
        i.transfer_ns / 1e3 AS transfer_us, -- real us: transfer time: shortest duration over its ranks
        i.effective_ns / 1e3 AS effective_us, -- real us: longest duration over its ranks, including wait time
        i.margin_ns / 1e3 AS margin_us, -- real us: time between the arrivals of the last rank and the last but one
-       r.name AS last_rank, -- text: name of the rank that arrived last
+       CASE WHEN i.margin_ns > 0 THEN r.name END AS last_rank, -- text: name of the rank that arrived last; NULL if several did at the same time
        1.0 * i.size_bytes / nullif(i.transfer_ns, 0) AS transfer_algbw_gbs, -- real GB/s: size / transfer_us, 1e9 bytes per second
        1.0 * i.size_bytes / nullif(i.transfer_ns, 0) * CASE
            WHEN f.name = 'AllReduce' THEN 2.0 * (cj.size - 1) / cj.size

@@ -104,18 +104,18 @@ class Page:
         return cells
 
     def lanes(self, step, run=0):
-        """{rank: [(begin us, length us, waiting us, text, tag, 0, 1 if it never finished, 2 if its end is unknown)]} of the
-        picture of a step.
+        """{rank: [(begin us, length us, waiting us, text, tag, 0, 1 if it never finished, 2 if its end is unknown, mean
+        wait of its slow network steps)]} of the picture of a step.
         """
         picture = next(one for one in self.data["runs"][run]["lanes"] if one["id"].endswith(f"-{step}"))
         found = {}
         for lane in picture["lanes"]:
             begin, bars = 0, lane["bars"]
-            for at in range(0, len(bars), 6):
+            for at in range(0, len(bars), 7):
                 begin += bars[at]
                 name, tag = picture["texts"][bars[at + 3]], picture["texts"][bars[at + 4]] if bars[at + 4] >= 0 else None
                 found.setdefault(lane["name"], []).append(
-                    (begin / 10, bars[at + 1] / 10, bars[at + 2] / 10, name, tag, bars[at + 5]))
+                    (begin / 10, bars[at + 1] / 10, bars[at + 2] / 10, name, tag, bars[at + 5], bars[at + 6] / 10))
         return found
 
     @staticmethod

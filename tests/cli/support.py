@@ -6,6 +6,7 @@ $NCCLPROF is the program. The traces have the lines of NCCL's example profiler p
 import functools
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -111,6 +112,16 @@ class Case(unittest.TestCase):
             return result
         self.assertEqual(result.returncode, status, f"{words}\n{result.out}\n{result.err}")
         return result
+
+    def run_on_terminal(self, *words, **env):
+        """The text that the program writes to a terminal."""
+        reader, writer = pty.openpty()
+        path = os.path.dirname(PROGRAM) + os.pathsep + os.environ["PATH"]
+        program = subprocess.Popen([PROGRAM, "--store", self.store, *words], stdout=writer,
+                                   env={**os.environ, "PATH": path, "TERM": "xterm", "PAGER": "cat", "NCCLPROF_PAGER": "", **env})
+        said = shown_on(reader, writer, program)
+        self.assertEqual(program.wait(), 0)
+        return said.decode().replace("\r\n", "\n")
 
     def program_for_others(self):
         """A copy of the program where another user may run it."""

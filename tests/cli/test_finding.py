@@ -4,12 +4,10 @@ import datetime
 import gzip
 import json
 import os
-import pty
 import re
 import shlex
-import subprocess
 
-from tests.cli.support import PROGRAM, TOP, Case, shown_on
+from tests.cli.support import TOP, Case
 
 STOPPED = ("tp2dp2pp2-hang", "tp2dp2pp2-kill")
 FAULTY = ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender", *STOPPED)
@@ -133,23 +131,13 @@ class Finding(Case):
                 if not line.startswith("    Confirm with: "):  # it is for copying
                     self.assertLessEqual(len(line), 80, line)
 
-    def on_a_terminal(self, *words, **env):
-        """The text that the program writes to a terminal."""
-        reader, writer = pty.openpty()
-        path = os.path.dirname(PROGRAM) + os.pathsep + os.environ["PATH"]
-        program = subprocess.Popen([PROGRAM, "--store", self.store, *words], stdout=writer,
-                                   env={**os.environ, "PATH": path, "TERM": "xterm", "PAGER": "cat", "NCCLPROF_PAGER": "", **env})
-        said = shown_on(reader, writer, program)
-        self.assertEqual(program.wait(), 0)
-        return said.decode().replace("\r\n", "\n")
-
     def test_confidence_has_a_colour_on_a_terminal(self):
         self.ingest_fixture("tp2dp2pp2-slow-rank")
         for command in ("diagnose", "stragglers"):
             plain = self.run_program(command).out
             self.assertNotIn("\033", plain)
-            coloured = self.on_a_terminal(command)
+            coloured = self.run_on_terminal(command)
             self.assertIn("\033[1;31mhigh\033[0m", coloured)
-            self.assertNotIn("\033", self.on_a_terminal(command, NO_COLOR="1"))
+            self.assertNotIn("\033", self.run_on_terminal(command, NO_COLOR="1"))
         # No line is broken elsewhere because of it.
-        self.assertEqual(re.sub(r"\033\[[\d;]*m", "", self.on_a_terminal("diagnose")), self.run_program("diagnose").out)
+        self.assertEqual(re.sub(r"\033\[[\d;]*m", "", self.run_on_terminal("diagnose")), self.run_program("diagnose").out)

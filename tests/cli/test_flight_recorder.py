@@ -367,6 +367,17 @@ class StandstillTest(Dumps):
         self.assertEqual(self.pair_that_differs("all_reduce", "all_gather", earlier=varied),
                          [((0, 1), "mismatch", "low")])
 
+    def test_of_a_pair_that_differs_in_size_either_may_be_wrong(self):
+        """The rank that kept its usual size may have missed a change, such as a smaller last batch."""
+        job = Job(2, {"0": [0, 1]})
+        for _ in range(3):
+            job.call("0", count=1 << 22)
+            job.call("0", count=2048, line=13)
+        job.call("0", count=1 << 22)
+        job.entry(0, "0", "all_reduce", "scheduled", 13, count=2048)
+        job.entry(1, "0", "all_reduce", "scheduled", 13, count=2049)
+        self.assertEqual([row[:3] for row in self.accused_of(job)], [((0, 1), "mismatch", "low")])
+
     def test_an_all_to_all_has_the_size_of_what_one_rank_gets(self):
         job = Job(4, {"0": [0, 1, 2, 3]})
         job.call("0", name="all_to_all", shape=[8, 16])

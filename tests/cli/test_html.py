@@ -5,12 +5,12 @@ import re
 import statistics
 
 from tests.cli import reader
-from tests.cli.page import HOSTILE, Page, hostile_job
+from tests.cli.page import HOSTILE, Page, hostile_job, us_of
 from tests.cli.support import TOP, Case, inspector_trace, output_formats, tag
 
 SLOW = TOP / "fixtures/tp2dp2pp2-slow-rank"
 NAMES = {"html", "head", "meta", "title", "style", "body", "a", "header", "h1", "h2", "h3", "p", "nav", "ul", "li", "main", "section",
-         "div", "dl", "dt", "dd", "figure", "figcaption", "span", "svg", "rect", "circle", "path", "text", "tspan", "article",
+         "div", "dl", "dt", "dd", "figure", "figcaption", "span", "ol", "svg", "rect", "circle", "path", "text", "tspan", "article",
          "table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary", "code", "footer", "script"}
 class Html(Case):
     def page(self, *words, status=0):
@@ -68,6 +68,71 @@ class Html(Case):
         for us, is_out, peers in dots.values():
             self.assertEqual(us > 2 * peers, is_out, dots)
 
+    def test_network_fault_is_visible(self):
+        """TRUTH: sends of rank 1 were delayed by 150 us in steps 6 to 8. The heat map, the lanes and the matrix show it, and
+        no other rank or step like it.
+        """
+        page = self.page(TOP / "fixtures/tp2dp2pp2-slow-sender")
+        heat = page.data["runs"][0]["heat"]
+        self.assertEqual(heat["layers"][heat["shown"]]["key"], "sent")
+        faulty = [cell["sent"] for (rank, step), cell in page.heat().items() if rank == "1" and step >= 6]
+        others = [cell["sent"] for (rank, step), cell in page.heat().items() if (rank != "1" or step < 6) and step]
+        self.assertGreater(min(faulty), 1.3 * max(others))
+        self.assertGreater(min(faulty), 2 * statistics.median(others))
+        # In a step of the finding, only operations of rank 1 have slow network steps; in the baseline step none.
+        titles = [one["title"] for one in page.data["runs"][0]["lanes"]]
+        self.assertIn("network, rank 1", titles[0])
+        step, usual = (int(title.split()[1].rstrip(",")) for title in titles)
+        self.assertEqual({rank for rank, bars in page.lanes(step).items() if any(bar[6] for bar in bars)}, {"1"})
+        self.assertFalse(any(bar[6] for bars in page.lanes(usual).values() for bar in bars))
+        reasons = {lane["name"]: lane["reason"] for lane in page.data["runs"][0]["lanes"][0]["lanes"]}
+        self.assertEqual(reasons["1"], "at fault")
+        receivers = {row["receiver"] for row in self.json("stalls", TOP / "fixtures/tp2dp2pp2-slow-sender")["rows"] if row["sender"] == 1}
+        self.assertEqual({int(name) for name, reason in reasons.items() if reason == "other end"}, receivers)
+        matrix = page.section("Network links").first("figure")
+        self.assertIn("steps 6-8", matrix.first("figcaption").text)
+        links = {}
+        for one in matrix.every("rect"):
+            if one.first("title"):
+                ends, wait, usual = re.fullmatch(r"(\d+ to \d+): ([\d.]+ \w+), baseline ([\d.]+ \w+)", one.first("title").text).groups()
+                links[ends] = us_of(wait) / us_of(usual), "frame" in one.attributes["class"]
+        self.assertEqual({ends for ends, (_, is_framed) in links.items() if is_framed}, {f"1 to {one}" for one in receivers})
+        self.assertGreater(min(ratio for ratio, is_framed in links.values() if is_framed), 2)
+        self.assertLess(max(ratio for ratio, is_framed in links.values() if not is_framed), 2)
+
+    def test_first_screen(self):
+        """The section before all others names the rank, its host and GPU, the confidence, the cost and what to do."""
+        self.run_program("ingest", *self.simulate(
+            "--shape ddp --dialect inspector-2.30 --ranks 16 --per-node 8 --layers 1 --steps 12 --seed 3 --fault compute:9:5:9:4000")[0])
+        finding, page = self.json("diagnose")["findings"][0], self.page()
+        verdict = page.section("Summary").first("div", class_="verdict")
+        told = verdict.first("li").text
+        for part in (finding["text"].partition("; costs ")[0], finding["next"].partition(". Confirm with: ")[0], finding["confirm"], f"{finding['confidence']} confidence", finding["host"]):
+            self.assertIn(part, told)
+        self.assertIn(finding["text"].partition("; costs ")[2], told)
+        self.assertTrue(finding["next"].endswith(verdict.first("code").text), (finding["next"], verdict.first("code").text))
+        link = verdict.first("a").attributes["href"][1:]
+        self.assertEqual(next(page.root.every("article")).attributes["id"], link)
+        self.assertIn("Recorder: inspector-2.30.", page.root.first("header").text)
+        self.assertRegex(page.root.first("header").text, r"Recorded \d{4}-\d\d-\d\d \d\d:\d\d UTC\.")
+        self.assertRegex(page.root.first("footer").text, r"ncclprof \d+\.\d+")
+
+    def test_versions_and_gpus(self):
+        """Of NCCL's log: two GPUs on each of the hosts, and NCCL's version."""
+        self.run_program("ingest", TOP / "fixtures/nccl-log-hang", status=None)
+        header = self.page(status=None).root.first("header").text
+        self.assertIn("NCCL 2.28.9+cuda13.0.", header)
+        gpus = {(row["host"], row["gpu_bus_id"]) for row in self.json("info", "--processes")["rows"]}
+        self.assertIn(f" {len(gpus)} GPUs.", header)
+
+    def test_each_step_has_its_scale(self):
+        """A pause of a second: the step with it, and the baseline step, both fill their pictures."""
+        files, _ = self.simulate("--shape ddp --dialect chrome-v7 --ranks 8 --per-node 4 --layers 1 --steps 12 --seed 3 --fault pause:3:6:6:1000")
+        long, usual = self.page(*files).data["runs"][0]["lanes"]
+        self.assertTrue(long["title"].startswith("Step 6,"), long["title"])
+        self.assertGreater(long["length"], 1e6)
+        self.assertLess(usual["length"], 1e5)
+
     def test_a_job_that_stopped(self):
         page = self.page(TOP / "fixtures/tp2dp2pp2-hang")
         rows = [[cell.text for cell in row.every("td")] for row in page.root.first("article").every("tr")][1:]
@@ -99,7 +164,7 @@ class Html(Case):
                     self.assertAlmostEqual(cell[key], row[name], delta=0.025 * row[name] + 0.5, msg=(row, name))
         marks = page.data["runs"][0]["heat"]["marks"]
         self.assertEqual(marks, [[1, 4, 8, "compute"]])
-        self.assertEqual(len(list(page.section("Rank by step").every("rect", class_="frame"))), 1 + 3)
+        self.assertEqual(len(list(page.section("Rank by step").every("rect", class_="frame"))), 1 + len(page.data["runs"][0]["heat"]["layers"]))
 
     def test_lanes_are_the_operations(self):
         job = reader.Job(SLOW)
@@ -207,23 +272,79 @@ class Html(Case):
         self.check_markup(page)
         self.assertIn("2 runs: 1 finding", page.root.first("h1").text)
         self.assertEqual(len(page.data["runs"]), 2)
-        links = [one.text for one in page.root.first("nav").every("a")]
-        self.assertEqual(links[:2], ["Run 1 (tp2dp2pp2-slow-rank): 1 finding", "Run 2 (tp2dp2pp2-clean): no problem found"])
+        self.assertEqual(next(page.root.first("nav").every("a")).text, "All runs")
+        first = next(page.root.first("main").every("section"))
+        links = [one.text for one in first.every("a")]
+        self.assertEqual(links, ["Run 1 (tp2dp2pp2-slow-rank): 1 finding", "Run 2 (tp2dp2pp2-clean): no problem found"])
+        self.assertIn("compute, high confidence: GPU of rank 1", first.text)
+        self.assertEqual([one.attributes["class"] for one in first.every("div")], ["verdict run bad", "verdict run"])
         for run, name in ((1, "slow-rank"), (2, "clean")):
             self.assertIn("Analyzed", page.section(f"Run {run} (tp2dp2pp2-{name}): Coverage").text)
         alone = self.page("--run", "tp2dp2pp2-clean")
         self.assertEqual([run["id"] for run in alone.data["runs"]], [2])
 
+    def test_page_of_a_comparison(self):
+        """compare --html: the rows of the table, the sentences of the text, and the verdicts and findings of both runs."""
+        sides = TOP / "fixtures/tp2dp2pp2-clean", SLOW
+        words = self.run_program("compare", *sides, "--html", "compare.html").out
+        page = Page((self.folder / "compare.html").read_text())
+        self.check_markup(page)
+        answer = self.json("compare", *sides)
+        # The first section has the sentences and the notes of the text, the second the verdicts of the runs.
+        first, second = list(page.root.first("main").every("section"))[:2]
+        self.assertEqual(first.first("h2").text, "Comparison")
+        for line in re.sub(r"\n  ", " ", words).splitlines():
+            self.assertIn(re.sub("^note: ", "", line), first.text)
+        self.assertEqual([one.text for one in second.every("a")],
+                         ["A (tp2dp2pp2-clean): no problem found", "B (tp2dp2pp2-slow-rank): 1 finding"])
+        rows = [[cell.text for cell in row.every("td")] for row in page.section("All comparisons").every("tr")][1:]
+        self.assertEqual([row[:2] for row in rows], [[row["what"], row["key"]] for row in answer["rows"]])
+        marked = [row.first("td").text for row in page.root.every("tr", class_="stands")]
+        self.assertEqual(marked, [row["what"] for row in answer["rows"] if row["significant"]])
+        self.assertTrue(marked)
+        self.assertIn(f"{len(marked)} difference", page.root.first("h1").text)
+        finding = self.json("diagnose", SLOW)["findings"][0]
+        section = page.section("B (tp2dp2pp2-slow-rank): Findings")
+        self.assertEqual([one.first("h3").text for one in section.every("article")], [finding["text"].partition("; costs ")[0]])
+        self.assertEqual(len(list(page.root.every("article"))), 1)
+        # On standard output the page is alone, whatever the format.
+        for form in output_formats():
+            self.assertEqual(self.run_program("compare", *sides, "--html", "-", "--format", form).stdout,
+                             (self.folder / "compare.html").read_bytes())
+        self.run_program("compare", SLOW, SLOW, "--html", "compare.html")
+        page = Page((self.folder / "compare.html").read_text())
+        self.assertEqual(list(page.root.every("tr", class_="stands")), [])
+        self.assertIn("no difference beyond noise", page.root.first("h1").text)
+        self.assertIn("nowhere/x.html", self.run_program("compare", *sides, "--html", "nowhere/x.html", status=1).err)
+
     def test_a_large_job_is_folded(self):
         """Neighbouring ranks and the ranks of a host share rows in the static picture; the data has all ranks."""
         files, _ = self.simulate("--shape ddp --dialect inspector-2.30 --ranks 80 --per-node 8 --layers 1 --steps 12 --seed 3 --fault compute:70:5:9:4000")
         page = self.page(*files)
-        still = next(one for one in page.section("Rank by step").every("figure"))
-        labels = [one.text for one in still.every("tspan")]
-        self.assertEqual(len(labels), 10)
-        self.assertTrue(all("(8 ranks)" in label for label in labels), labels)
         heat = page.data["runs"][0]["heat"]
         self.assertEqual((len(heat["ranks"]), len(heat["hosts"])), (80, 10))
+        self.assertEqual(heat["layers"][heat["shown"]]["key"], "own")
+        # The rank at fault, then ranks that wait for it and ranks for comparison, from the whole job.
+        chosen = [(heat["ranks"][rank], reason) for rank, reason in heat["chosen"]]
+        self.assertEqual([name for name, reason in chosen if reason == "at fault"], ["70"])
+        self.assertEqual(chosen[0], ("70", "at fault"))
+        self.assertEqual({reason for _, reason in chosen[1:]}, {"waits for it", "comparison"})
+        self.assertLessEqual(len(chosen), 32)
+        self.assertGreater(max(int(name) for name, _ in chosen) - min(int(name) for name, _ in chosen), 60)
+        still = next(one for one in page.section("Rank by step").every("figure"))
+        self.assertEqual([one.text for one in still.every("tspan")], [f"{name}, {reason}" for name, reason in chosen])
         lanes = page.data["runs"][0]["lanes"][0]["lanes"]
-        self.assertEqual(len(lanes), 32)
+        self.assertEqual([(lane["name"], lane["reason"]) for lane in lanes], chosen)
         self.assertEqual([lane["name"] for lane in lanes if lane["accused"]], ["70"])
+        # Ranks that a user asks for are shown, up to the limit.
+        asked = self.page(*files, "--rank", "0-20,70").data["runs"][0]["lanes"][0]["lanes"]
+        self.assertEqual(sorted(int(lane["name"]) for lane in asked), [*range(21), 70])
+        # A healthy job has no such ranks: hosts share rows.
+        files, _ = self.simulate("--shape ddp --dialect inspector-2.30 --ranks 80 --per-node 8 --layers 1 --steps 12 --seed 3")
+        self.store.unlink(missing_ok=True)
+        page = self.page(*files)
+        labels = [one.text for one in next(page.section("Rank by step").every("figure")).every("tspan")]
+        self.assertEqual(len(labels), 10)
+        self.assertTrue(all("(8 ranks)" in label for label in labels), labels)
+        self.assertNotIn("chosen", [key for key, value in page.data["runs"][0]["heat"].items() if value])
+        self.assertEqual(len(page.data["runs"][0]["lanes"][0]["lanes"]), 32)

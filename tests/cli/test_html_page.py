@@ -123,12 +123,12 @@ class HtmlPage(Case):
                  "one.getBoundingClientRect().height > 50)")
         # The script of the page is off, that of the tests is not.
         self.assertEqual(page.run("document.querySelectorAll('canvas').length"), 0)
-        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [True] * 5)
+        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [True] * 7)
         page.call("Emulation.setScriptExecutionDisabled", value=False)
         page = self.page(SLOW)
-        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [False] * 5)
+        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [False] * 7)
         page.call("Emulation.setEmulatedMedia", media="print")
-        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [True] * 5)
+        self.assertEqual(page.run(shown % ".still > figure, .lanes .still"), [True] * 7)
         self.assertEqual(page.run("[...document.querySelectorAll('canvas')].filter(one => one.offsetParent).length"), 0)
         self.check_quiet(page)
 
@@ -149,6 +149,19 @@ class HtmlPage(Case):
             self.assertGreater(contrast[0], 4.5, contrast)  # WCAG 2, AA
             self.assertEqual(page.run("getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)'"), scheme == "light")
             self.check_quiet(page)
+
+    def test_uses_the_width_of_the_window(self):
+        """The pictures are as wide as the window; in a wide one, the evidence is beside the text of a finding."""
+        for width, beside in ((1000, False), (1600, True)):
+            for fixture in ("tp2dp2pp2-slow-sender", "tp2dp2pp2-hang"):
+                page = self.page(TOP / "fixtures" / fixture, width=width)
+                self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+                self.assertGreater(page.run("document.querySelector('canvas').clientWidth"), 0.9 * width)
+                text, evidence = page.run("[...document.querySelector('article').children].map(one => one.getBoundingClientRect().top)")
+                self.assertEqual(abs(text - evidence) < 5, beside, (text, evidence))
+                # The first screen has the verdict with what to do.
+                self.assertLess(page.run("document.querySelector('.verdict .next').getBoundingClientRect().bottom"), 900)
+                self.check_quiet(page)
 
     def test_tables_fit_a_screen(self):
         page = self.page(TOP / "fixtures/tp2dp2pp2-slow-sender", width=1200)
@@ -175,16 +188,32 @@ class HtmlPage(Case):
             page.press("Tab")
         self.check_quiet(page)
 
+    def choose(self, page, rows):
+        page.run(f"(() => {{ const one = document.querySelector('.tools select'); one.value = '{rows}'; "
+                 "one.dispatchEvent(new Event('change')); })()")
+
     def test_a_large_job_is_fluent(self):
         """Grouped hosts, and rows that zoom in; every rank can be found and selected."""
         files, _ = self.simulate("--shape ddp --dialect inspector-2.30 --ranks 80 --per-node 8 --layers 1 --steps 12 --seed 3 "
                                  "--fault compute:70:5:9:4000")
         page = self.page(*files)
-        page.click(".tools input[type=checkbox]")
+        page.focus("canvas")
+        page.press("ArrowDown")
+        self.assertRegex(page.text("output"), r"^rank 70, at fault on node\d+, step 0: ")
+        self.choose(page, "host")
         page.focus("canvas")
         page.press("ArrowDown")
         self.assertRegex(page.text("output"), r"^node\d+ \(8 ranks\), step 0: .* \(largest values\)\.")
-        page.click(".tools input[type=checkbox]")
+        # A rank that is not among the rows of the finding is searched for among all.
+        self.choose(page, "finding")
+        wanted = page.run("JSON.parse(document.getElementById('data').textContent).runs[0].heat").get("chosen")
+        hidden = next(rank for rank in range(80) if rank not in [row[0] for row in wanted])
+        page.focus("input[type=search]")
+        page.call("Input.insertText", text=str(hidden))
+        page.press("Enter")
+        self.assertRegex(page.text("output"), rf"^rank {hidden} on node\d+, step 0: ")
+        self.assertEqual(page.run("document.querySelector('.tools select').value"), "rank")
+        page.run("document.querySelector('input[type=search]').value = ''")
         page.focus("input[type=search]")
         page.call("Input.insertText", text="70")
         page.press("Enter")

@@ -312,6 +312,22 @@ class Ingest(Case):
         self.write("a.json.xz", lzma.compress(trace().encode()))
         self.assertIn("compressed with xz", self.run_program("ingest", "a.json.xz", status=1).err)
 
+    def test_archives_are_named_with_what_to_type(self):
+        """The commands of the message, typed as they are, diagnose what is in the archive."""
+        path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin/ncclprof").symlink_to(Path(PROGRAM).resolve())
+        for name, mode in (("some traces.tar.xz", "w:xz"), ("b.tgz", "w:gz"), ("c.tar", "w"), ("d.tar.bz2", "w:bz2")):
+            with tarfile.open(self.folder / name, mode) as archive:
+                archive.add(TOP / "fixtures/tp2dp2pp2-hang", "hang")
+            with self.subTest(name=name):
+                said = self.run_program("diagnose", name, status=1).err.splitlines()[0]
+                command = said.partition("run: ")[2].removesuffix(")")
+                ran = subprocess.run(["sh", "-c", command], cwd=self.folder, capture_output=True, text=True, check=False,
+                                     env={**os.environ, "PATH": path})
+                self.assertEqual((ran.returncode, ran.stderr), (0, ""), command)
+                self.assertIn("rank 5 never joined ReduceScatter", ran.stdout)
+
     def test_directories_pass_strangers_by(self):
         self.write("traces/a.json", trace())
         self.write("traces/deep/er/b.json", trace(rank=1))

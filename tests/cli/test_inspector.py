@@ -1,6 +1,7 @@
 """Inspector's formats v4.0 to v4.4: all give the same job, and the losses of the recorder are reported."""
 
 import gzip
+import itertools
 import json
 import random
 
@@ -352,6 +353,94 @@ class Stamps(Case):
                     number += 1
             (folder / f"node0-pid{70 + rank}.log").write_text("\n".join(lines) + "\n")
         self.assertEqual(self.json("diagnose", folder)["summary"]["steps"], 30)
+
+    def trees(self, own_us):
+        """Per step, four AllReduces by a tree. Records of ranks 1 and 3, its leaves, and of rank 2 end before the operation. In
+        steps 12 to 19 the GPU of rank 2 is slow: it comes to the first operation 4 ms late, and ranks 2 and 3 have the result of
+        each 1.2 ms late. Rank 3 by itself comes `own_us` late to all but the first.
+        """
+        folder, varies, free, number = self.folder / "trees", random.Random(5), [1_790_000_000_000_000] * 4, 0
+        lines = [[] for _ in range(4)]
+        for step, place in itertools.product(range(32), range(4)):
+            is_slow = 12 <= step < 20
+            own = [0, 0, 0, own_us * is_slow] if place else [0, 0, (4000 + varies.randrange(1200)) * is_slow, 0]
+            begin = [at + (900 if place else 8000) + varies.randrange(80) + late for at, late in zip(free, own)]
+            over = max(begin) + 2000
+            ends = [over, over - 1500, over - 1400, over - 1870]
+            free = [over, over, over + 1200 * is_slow, over + 1200 * is_slow]
+            for rank in range(4):
+                record = inspector_lines.identity("v4.0", 0x51C0FFEE78, rank, 4, 100 + rank, f"node{rank // 2}",
+                                                  ends[rank] - (ends[rank] + 137 * rank) % 500 + 500)
+                record["coll_perf"] = {"coll": "AllReduce", "coll_sn": number, "coll_msg_size_bytes": 8388608 if place else 4194304,
+                                       "coll_exec_time_us": ends[rank] - begin[rank], "coll_timing_source": "kernel_gpu",
+                                       "coll_algobw_gbs": 1.0, "coll_busbw_gbs": 1.0}
+                lines[rank].append(inspector_lines.text(record))
+            number += 1
+        folder.mkdir(exist_ok=True)
+        for rank in range(4):
+            (folder / f"node{rank // 2}-pid{100 + rank}.log").write_text("".join(lines[rank]))
+        findings = self.json("diagnose", folder)["findings"]
+        return {rank for f in findings if f["confidence"] != "low" for rank in f.get("ranks") or [f["rank"]]}
+
+    def test_a_leaf_of_a_tree_waits_for_another_rank_of_its_host(self):
+        """After its record has ended. It comes late to the next operation, but never after the rank that is late."""
+        self.assertEqual(self.trees(own_us=0), {2})
+        self.assertEqual(self.trees(own_us=2000), {2, 3})
+
+    def slow(self, options):
+        """The findings, their candidates, the steps that became longer without one, and the notes about those."""
+        files, _ = self.simulate(f"{self.JOB} --dialect inspector-2.30-terse {options}")
+        answer = self.json("diagnose", *files)
+        strong = [f for f in answer["findings"] if f["confidence"] != "low"]
+        steps = [(row["first_step"], row["last_step"]) for row in answer["summary"]["longer_steps"] if not row["explained"]]
+        return [(f["kind"], f["candidates"] or f["rank"], f["confidence"]) for f in strong], steps, " ".join(answer["warnings"])
+
+    def test_a_slow_network_of_one_communicator(self):
+        """Its members are candidates; if all slow communicators have one rank in common, it is that one. Never with high confidence."""
+        self.assertEqual(self.slow("--shape hsdp --fault net:5:6:12:80%")[0], [("network", [1, 5], "medium")])
+        for shape in ("hsdp", "3d", "moe"):
+            self.assertEqual(self.slow(f"--shape {shape} --fault links:5:6:12:800")[0], [("network", 5, "medium")])
+            self.assertEqual(self.slow(f"--shape {shape}")[:2], ([], []))
+
+    def test_slow_transfers_of_all_ranks(self):
+        """No rank can be named, but the steps became longer, and the note says that the transfers did."""
+        for shape in ("ddp", "fsdp"):
+            findings, steps, notes = self.slow(f"--shape {shape} --fault links:5:6:12:800")
+            self.assertEqual((findings, steps), ([], [(6, 12)]))
+            self.assertIn("the transfers themselves took longer", notes)
+        # Single steps that are not longer than twice the others count as well, where all of their transfers are slow.
+        findings, steps, notes = self.slow("--shape fsdp --fault links:5:6:18/3:400")
+        self.assertEqual((findings, steps), ([], [(6, 6), (9, 9), (12, 12), (15, 15), (18, 18)]))
+        self.assertIn("the transfers themselves took longer", notes)
+
+    def test_operations_that_run_at_the_same_time(self):
+        """They end in another order in each step."""
+        self.assertEqual(self.slow("--shape interleaved --fault loader:5:6:12:60%")[0], [("late", 5, "medium")])
+        self.assertEqual(self.slow("--shape interleaved")[0], [])
+
+    def test_ranks_that_wait_in_operations_that_are_left_out(self):
+        """A tensor-parallel group is late as a whole if most of its own operations are too small to be recorded."""
+        files, _ = self.simulate("--ranks 16 --per-node 4 --layers 2 --steps 24 --seed 7 --shape 3d --tp 4 --dp 4 --pp 1 --dialect "
+                                 "inspector-2.30-terse --fault throttle:5:8:16:150")
+        for path in files:
+            lines = [(line, json.loads(line)) for line in path.read_text().splitlines(keepends=True)]
+            path.write_text("".join(line for line, record in lines if record["header"]["comm_name"][:2] != "tp"
+                                    or record["coll_perf"]["coll_sn"] % 4 == 0))
+        finding, = self.json("diagnose", *files)["findings"]
+        self.assertEqual((finding["kind"], finding["candidates"], finding["ranks"], finding["confidence"]), ("late", [4, 5, 6, 7], [], "medium"))
+        self.assertIn("in operations that are too small to be recorded", finding["evidence"])
+
+    def test_ranks_that_vary_together(self):
+        """The pipeline stage of a rank whose CPU is contended is late as a whole: ranks that compute would vary separately."""
+        files, _ = self.simulate("--ranks 32 --per-node 8 --layers 2 --steps 23 --seed 183522365 --shape 1f1b --tp 2 --dp 4 --pp 4 "
+                                 "--microbatches 6 --network-gbs 25 --nvlink-gbs 200 --compute 2 --dialect inspector-2.30-terse "
+                                 "--fault cpu-share:8:8:18:121.6")
+        finding, = (f for f in self.json("diagnose", *files)["findings"] if f["confidence"] != "low")
+        self.assertEqual((finding["kind"], finding["candidates"], finding["ranks"]), ("late", list(range(8, 16)), []))
+        self.assertEqual(self.slow("--shape fsdp --fault throttle:node1:6:12:60")[0], [("late", 4, "medium")])
+
+    def test_a_late_rank_without_a_trace(self):
+        self.assertEqual(self.slow("--shape fsdp --lose 3 --fault gpu-share:3:6:12:70")[0], [("late", 3, "medium")])
 
     def test_the_store_names_the_source(self):
         files, _ = self.simulate(f"{self.JOB} --shape context --cp 4 --dialect inspector-2.30")

@@ -79,7 +79,7 @@ class NcclErrors(Case):
         self.assertEqual((finding["host"], finding["figures"]["ranks_affected"]), ("trn1", 3))
         self.check_line(finding, 2, "Cuda failure 700")
         result = self.run_program("diagnose", "--exit-code", status=3)
-        self.assertRegex(result.flat, r"error \(high confidence\): rank 2 [a-z ]+ a CUDA error")
+        self.assertRegex(result.flat, r"error \(high confidence\): rank 2 \(trn1, GPU 0\) [a-z ]+ a CUDA error")
         self.assertIn("Reported in: ", result.flat)
         self.assertIn("ncclprof info --warnings", result.flat)
 
@@ -301,7 +301,7 @@ class NcclErrors(Case):
         finding = self.only_finding(job)
         self.assertEqual((finding["kind"], finding["candidates"], finding["confidence"]), ("missing", [1, 3, 5], "low"))
         self.assertEqual(finding["peers"], [0, 2, 4])
-        self.assertIn("ranks 1, 3 and 5 ", finding["text"])
+        self.assertIn("rank 1 (trn0), rank 3 (trn1) and rank 5 (trn2) ", finding["text"])
         self.assertIn("ncclprof startup", finding["next"])
 
     def test_a_rank_that_never_came_to_init(self):

@@ -28,11 +28,13 @@ class ProcessFacts(Case):
         self.assertEqual(self.ledger(), [("contradicting global rank", 0, 2)])
 
     def test_people_see_what_is_known(self):
-        """Columns without any value are not shown."""
+        """Columns without any value are not shown on a terminal; a pipe keeps them."""
         self.ingest(FIXTURE)
         self.assertIn("0000:3b:00.0", self.run_program("info", "--processes").out)
-        self.ingest(TOP / "fixtures/user-tags", "--store", "other.db")
-        self.assertNotIn("gpu", self.run_program("info", "--processes", "--store", "other.db").out)
+        self.store.unlink()
+        self.ingest(TOP / "fixtures/user-tags")
+        self.assertNotIn("gpu", self.run_on_terminal("info", "--processes"))
+        self.assertIn("gpu", self.run_program("info", "--processes").out)
 
     def test_facts_go_with_their_file(self):
         """If one process does not report its rank, the order of the communicator counts."""

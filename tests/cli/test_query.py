@@ -90,6 +90,14 @@ class Query(Case):
             self.assertNotRegex(result.out, "\033|\u202e", form)
         self.assertEqual(self.run_program("query", 'SELECT 1 AS "\033\n"').out, "\\x1b\\x0a\n       1\n")
 
+    def test_columns_without_values_are_shown(self):
+        """The statement names them, so they are shown on a narrow terminal, too."""
+        names = ["tag" + letter * 20 for letter in "abcde"]
+        sql = "SELECT " + ", ".join(f"NULL AS {name}" for name in names)
+        for out in (self.run_program("query", sql).out, self.run_on_terminal("query", sql)):
+            for name in names:
+                self.assertIn(name, out)
+
     def test_no_rows(self):
         self.assertEqual(self.json("query", "SELECT 1 AS one WHERE 0")["rows"], [])
         self.assertIn("(no rows)", self.run_program("query", "SELECT 1 AS one WHERE 0").out)

@@ -4,7 +4,7 @@ import collections
 import json
 
 from tests.cli import reader
-from tests.cli.support import TOP, Case
+from tests.cli.support import TOP, Case, kernel
 
 SHARES = ("own_us", "inherited_us", "network_us", "unexplained_us")
 
@@ -96,6 +96,26 @@ class Stragglers(Case):
             rows = self.json("stragglers")["rows"]
             self.assertAlmostEqual(sum(row["caused_us"] for row in rows),
                                    sum(row["own_us"] + row["inherited_us"] for row in rows), delta=0.1)
+
+    def test_pipes_keep_all_columns(self):
+        """A terminal of 80 columns has no room for all; a pipe has."""
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        names = [column["name"] for column in self.json("stragglers")["columns"] if column["name"] not in ("process", "run")]
+        heads = [name.removesuffix("_us") for name in names]
+        self.assertEqual(self.run_program("stragglers").out.splitlines()[0].split(), heads)
+        self.assertIn("Hidden columns", self.run_on_terminal("stragglers"))
+
+    def test_none_is_last_in_a_tie(self):
+        """Ranks 0 and 1 of three arrive last together, in each operation."""
+        for rank in range(3):
+            begin = {0: 50, 1: 50, 2: 0}[rank]
+            lines = [kernel(number, rank, 7, rank, "0x1", 1000 * number, 1000 * number + begin, 1000 * number + 100)
+                     for number in range(1, 4)]
+            self.write(f"tie/{rank}.json", "[\n" + "".join(lines) + "{}]\n")
+        self.ingest("tie")
+        self.assertEqual({row["rank"]: row["times_last"] for row in self.json("stragglers")["rows"]}, {0: 0, 1: 0, 2: 0})
+        self.assertEqual(set(self.rows("SELECT last_rank, margin_us FROM v_instance")), {(None, 0.0)})
+        self.assertEqual({(row["last_rank"], row["waited_for_us"]) for row in self.json("steps")["rows"]}, {(None, None)})
 
     def test_the_slow_rank_comes_first(self):
         rows, _ = self.check_conservation("tp2dp2pp2-slow-rank")

@@ -157,7 +157,7 @@ class Suggestions(Case):
         finding, = self.json("diagnose", fixture)["findings"]
         self.run_program("html", "-o", "report.html", fixture)
         page = (self.folder / "report.html").read_text()
-        self.assertIn(f"Confirm with: {finding['confirm']}", html.unescape(page))
+        self.assertIn(f"Confirm with: <code>{finding['confirm']}</code>", html.unescape(page))
         line, = self.run_program("watch", "--once", fixture).out.splitlines()
         self.assertTrue(line.endswith(f"; confirm with: {finding['confirm']}"), line)
         event = json.loads(self.run_program("watch", "--once", "--format", "json", fixture).out)

@@ -74,6 +74,8 @@ class Usage(Case):
             (["diganose"], "unknown command 'diganose'; did you mean 'diagnose'? See 'ncclprof --help'"),
             (["rep"], "unknown command 'rep'; did you mean 'report'? See 'ncclprof --help'"),
             (["help", "stragler"], "unknown command 'stragler'; did you mean 'stragglers'? See 'ncclprof --help'"),
+            (["diff", "a.db", "b.db"], "unknown command 'diff'; did you mean 'compare'? See 'ncclprof --help'"),
+            (["top"], "unknown command 'top'; did you mean 'watch'? See 'ncclprof --help'"),
             (["st"], "unknown command 'st'; see 'ncclprof --help'"),  # stragglers or stalls
             (["x" * 80], f"unknown command '{'x' * 80}'; see 'ncclprof --help'"),
             (["report", "--by-tags"], "report: unknown option --by-tags (did you mean --by-tag?); see 'ncclprof report -h'"),

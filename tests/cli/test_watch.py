@@ -70,6 +70,16 @@ class Watch(Case):
             lines, result = self.once("--store", "kept.db")
             self.assertEqual((lines, result.err), ([], ""))
 
+    def test_waits_for_traces(self):
+        """It says once that there are none yet, and where it expects them."""
+        (self.folder / "job").mkdir()
+        process, _ = self.start("--until-idle", "3")
+        out, errors = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual((process.returncode, out), (0, ""))
+        self.assertEqual(errors, "ncclprof: no traces in job yet; waiting for trace files, polling every 1 s (Ctrl-C ends it)\n")
+        self.assertEqual(self.run_program("watch", "--once", "job").err, "ncclprof: no traces in job\n")
+        self.assertEqual(self.run_program("watch", "-q", "--once", "job").err, "")
+
     def test_low_confidence_on_request(self):
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-hang")
         found = self.json("diagnose")["findings"]

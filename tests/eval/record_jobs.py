@@ -7,7 +7,10 @@ results.
 
 With --natural, faults have causes as in clusters, and only the profiler plugin records: another process uses the GPU of a rank
 (gpu_hog) or the processor cores of a rank or a node (cpu_hog), Python collects garbage (garbage), samples take long to load
-(loader). Ranks are pinned to cores of their own, and two of them share a node (UTS namespace). Needs root.
+(loader), work of the GPU grows with each step (ramp), a rank writes checkpoints (checkpoint). Ranks are pinned to cores of their
+own, and two of them share a node (UTS namespace). Needs root.
+
+With --inspector, PLUGIN is NVIDIA's Inspector, which dumps every 500 us and is not verbose.
 """
 
 import argparse
@@ -73,10 +76,13 @@ def draw_jobs(seed, ranks, steps):
     return jobs
 
 
-NATURAL = ["none"] * 5 + ["gpu_hog"] * 5 + ["cpu_hog"] * 5 + ["cpu_hog_node"] * 2 + ["garbage"] * 3 + ["loader"] * 4
+NATURAL = (["none"] * 5 + ["gpu_hog"] * 5 + ["cpu_hog"] * 4 + ["cpu_hog_node"] * 2 + ["garbage"] * 2 + ["loader"] * 2 +
+           ["ramp"] * 2 + ["checkpoint"] * 2)
 NATURAL_SHAPES = ["data", "sharded", "tensor", "pipeline"]
 RANKS_PER_NODE = 2
-FINDING_OF = {"gpu_hog": "compute", "cpu_hog": "host", "cpu_hog_node": "host", "garbage": "host", "loader": "host", "none": "none"}
+FINDING_OF = {"gpu_hog": "compute", "ramp": "compute", "cpu_hog": "host", "cpu_hog_node": "host", "garbage": "host",
+              "loader": "host", "checkpoint": "host", "none": "none"}
+PERIODS = {"garbage": (4, 9), "checkpoint": (6, 15)}
 
 
 def draw_natural_fault(rng, cause, ranks, steps):
@@ -91,8 +97,11 @@ def draw_natural_fault(rng, cause, ranks, steps):
     fault["first_step"], fault["last_step"] = draw_steps(rng, steps)
     if cause.startswith("cpu_hog"):
         fault["processes"] = rng.choice([1, 2, 3]) * CORES_PER_RANK
-    if cause == "garbage":
-        fault["period"] = rng.randrange(4, 9)
+    if cause == "ramp":
+        fault["first_step"], fault["last_step"] = rng.randrange(FIRST_FAULTY, steps - 12), steps - 1
+        fault["amount_us"] = rng.randrange(50, 400)
+    if cause in PERIODS:
+        fault["period"] = rng.randrange(*PERIODS[cause])
         fault["first_step"], fault["last_step"] = rng.randrange(FIRST_FAULTY), steps - 1
     return fault
 
@@ -137,13 +146,19 @@ def start_disturbers(job, folder):
     return started
 
 
-def environment(job, folder, plugin, rank, port):
+def recorders(folder, plugin, is_inspector):
+    if is_inspector:
+        return {"NCCL_PROFILER_PLUGIN": plugin, "NCCL_INSPECTOR_ENABLE": 1, "NCCL_INSPECTOR_DUMP_DIR": f"{folder}/plugin",
+                "NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS": 500}
+    return {"NCCL_PROFILER_PLUGIN": plugin, "NVTX_INJECTION64_PATH": plugin, "NCCLPROF_DIR": f"{folder}/plugin",
+            "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,COLL,P2P,NET,REG,TUNING,ENV,CALL,BOOTSTRAP",
+            "NCCL_DEBUG_FILE": f"{folder}/nccl.%h.%p.log", "TORCH_FR_DUMP_TEMP_FILE": f"{folder}/nccl_trace_rank_"}
+
+
+def environment(job, folder, options, rank, port):
     """The environment of a job, as its script would export it. Ranks that use the network pretend to be on different hosts."""
-    values = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "NCCLPROF_DIR": f"{folder}/plugin",
-              "NCCL_PROFILER_PLUGIN": plugin, "NVTX_INJECTION64_PATH": plugin,
-              "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,COLL,P2P,NET,REG,TUNING,ENV,CALL,BOOTSTRAP",
-              "NCCL_DEBUG_FILE": f"{folder}/nccl.%h.%p.log", "TORCH_FR_DUMP_TEMP_FILE": f"{folder}/nccl_trace_rank_",
-              "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": 1, "NCCL_NVLS_ENABLE": 0}
+    values = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": 1,
+              "NCCL_NVLS_ENABLE": 0, **recorders(folder, options.plugin.resolve(), options.inspector)}
     if job["transport"] in ("socket", "nodes"):
         values |= {"NCCL_HOSTID": f"host{rank // job['host_ranks']}"}
         if job["host_ranks"] == 1:
@@ -151,9 +166,9 @@ def environment(job, folder, plugin, rank, port):
     return {key: str(value) for key, value in values.items()}
 
 
-def start(job, folder, plugin, library, rank, port):
+def start(job, folder, options, library, rank, port):
     """Starts a rank. `library` is preloaded if sends are to be slow."""
-    values = environment(job, folder, plugin, rank, port)
+    values = environment(job, folder, options, rank, port)
     if job["fault"]["kind"] == "network" and job["fault"]["rank"] == rank:
         values["LD_PRELOAD"] = library
     with open(f"{folder}/stdout.{rank}", "wb") as out, open(f"{folder}/stderr.{rank}", "wb") as errors:
@@ -185,7 +200,7 @@ def record(job, folder, options, library):
     for rank in range(job["ranks"]):
         (folder / f"step.{rank}").write_bytes(bytes(8))
     disturbers = start_disturbers(job, folder)
-    wait([start(job, folder, options.plugin.resolve(), library, rank, port) for rank in range(job["ranks"])])
+    wait([start(job, folder, options, library, rank, port) for rank in range(job["ranks"])])
     for process in disturbers:
         process.kill()
         process.wait()
@@ -200,6 +215,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the first job to run")
     parser.add_argument("--natural", action="store_true", help="faults by natural causes")
+    parser.add_argument("--inspector", action="store_true", help="PLUGIN is NVIDIA's Inspector")
     parser.add_argument("--end", type=int, default=len(KINDS), help="the first job that is not run")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job after this time")
     options = parser.parse_args()

@@ -26,16 +26,18 @@ from torch.profiler import ProfilerActivity, profile, schedule
 
 WARM_UP_STEPS = 3
 TIMEOUT_S = 10
+CHECKPOINT_BYTES = 48 << 20
 SPIN_CYCLES_A_US = 1755  # of torch.cuda._sleep, approximately
 
 
 class Fault:
     """Applies the fault to one rank at the start of a phase; does nothing for kind `none`."""
 
-    def __init__(self, job, rank):
+    def __init__(self, job, folder, rank):
         self.fault = job["fault"]
         self.is_here = self.fault["kind"] != "none" and self.fault["rank"] == rank
         self.cause = self.fault.get("cause")
+        self.folder = folder
         self.random = random.Random(rank)
         if self.cause == "garbage" and self.is_here:
             gc.disable()
@@ -61,10 +63,24 @@ class Fault:
                 knot.append(knot)
             gc.collect()
 
+    def save(self, step):
+        """A checkpoint: copied from the GPU, and written to disk."""
+        if self.is_here and self.cause == "checkpoint" and self.is_on(step):
+            with open(f"{self.folder}/checkpoint", "wb") as file:
+                torch.save(torch.zeros(CHECKPOINT_BYTES, dtype=torch.uint8, device="cuda").cpu(), file)
+                os.fsync(file.fileno())
+
+    def ramp(self, step):
+        """Work of the GPU that grows with each step."""
+        if self.is_here and self.cause == "ramp" and self.is_on(step):
+            torch.cuda._sleep((step - self.fault["first_step"] + 1) * self.fault["amount_us"] * SPIN_CYCLES_A_US)
+
     def begin_step(self, step):
-        """Delays the sends during whole steps (slow_sends.c); or does the host's own work."""
+        """Delays the sends during whole steps (slow_sends.c); or does the work of a natural cause."""
         self.load(step)
         self.collect(step)
+        self.save(step)
+        self.ramp(step)
         if self.is_here and self.fault["kind"] == "network":
             is_on = self.fault["first_step"] <= step <= self.fault["last_step"]
             ctypes.CDLL(None).slow_sends(self.fault["amount_us"] if is_on else 0)
@@ -268,7 +284,7 @@ def named(phase):
 
 
 def train(job, folder, rank):
-    fault = Fault(job, rank)
+    fault = Fault(job, folder, rank)
     shape = SHAPES[job["shape"]](job)
     current = StepFile(folder, rank)
     with profiler(job, folder, rank) as profiled, open(f"{folder}/truth.jsonl.{rank}", "w", buffering=1) as truth:

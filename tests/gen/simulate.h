@@ -292,6 +292,7 @@ struct options {
     double noise; /* 1: as in recorded runs, 0: none */
     bool rough;   /* besides jitter there are hiccups, slow periods and slow starts */
     double network_gbs, nvlink_gbs;
+    double slower;  /* percent by which computation and transfers take longer */
     double compute; /* factor of the shape's computation */
     const char *dialect;
     const char *directory;

@@ -129,6 +129,7 @@ static const struct option long_options[] = {
     {"bulk", required_argument, NULL, 'u'},
     {"files", required_argument, NULL, 'F'},
     {"hot-expert", required_argument, NULL, 'i'},
+    {"slower", required_argument, NULL, 'W'},
     {"batches", required_argument, NULL, 'i'},
     {"own-batches", required_argument, NULL, 'i'},
     {"ramp-up", required_argument, NULL, 'i'},
@@ -184,6 +185,7 @@ static const char usage[] =
     "noise)\n"
     "  --node-folders        write the files of each node to its own folder\n"
     "  --seed N --network-gbs X --nvlink-gbs X --compute X (factor: computation takes longer)\n"
+    "  --slower PERCENT      all computation and all transfers take this much longer; may be negative\n"
     "  --noise X|even        0: none, 1: as in recorded healthy jobs; even: jitter only, no hiccups\n"
     "  --bulk SIZE --files N  instead of a job: traces of this size, chrome-v7 or inspector-2.30[-terse], "
     "fast\n";
@@ -245,6 +247,7 @@ static bool take_real(struct options *options, int key, const char *text)
     double *slot = key == 'b'   ? &options->network_gbs
                    : key == 'B' ? &options->nvlink_gbs
                    : key == 'C' ? &options->compute
+                   : key == 'W' ? &options->slower
                    : key == 'x' ? &options->drop
                                 : NULL;
     if (slot != NULL)
@@ -321,6 +324,8 @@ static void complete(struct options *options)
         fail("--algorithm: ring, tree or auto, not '%s'", options->algorithm);
     if (options->compute <= 0)
         fail("--compute: more than 0");
+    if (!(options->slower > -100))
+        fail("--slower: more than -100");
     if (options->operators < 1 || options->operators > 1000)
         fail("--operators: 1 to 1000, not %d", options->operators);
     if (options->steps < 3 || options->layers < 1 || options->microbatches < 1)
@@ -339,6 +344,9 @@ static void complete(struct options *options)
                                : network_busy(options)                 ? 6
                                : strstr(options->shape, "sdp") != NULL ? 25
                                                                        : 10;
+    options->compute *= 1 + options->slower / 100;
+    options->network_gbs /= 1 + options->slower / 100;
+    options->nvlink_gbs /= 1 + options->slower / 100;
 }
 
 /* The run that is written. */

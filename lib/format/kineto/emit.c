@@ -293,6 +293,7 @@ static void set_device(const struct kineto_emitter *emitter, const struct item *
     operation->duration_ns = device.end_ns - device.begin_ns;
     operation->end_source = END_KERNEL;
     operation->gpu_busy_ns = kernel->busy_ns;
+    operation->gpu_overlap_ns = kernel->overlap_ns;
     operation->stream = (uint64_t)kernel->stream;
     operation->graph_captured = kernel->has_graph;
     operation->is_symmetric = kernel->is_symmetric;

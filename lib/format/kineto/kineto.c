@@ -188,7 +188,7 @@ static const char *kineto_why_nothing(const char *path, uint64_t bytes)
 
 const struct format format_kineto = {
     .name = "kineto",
-    .version = 2,
+    .version = 3,
     .description = "traces of PyTorch's profiler (Kineto)",
     .unknown = unknown_event,
     .sniff = kineto_sniff,

@@ -261,7 +261,8 @@ struct kineto_call {
 struct kineto_kernel {
     struct kineto_operation told;
     struct interval_ns device;
-    int64_t busy_ns; /* other GPU work since the last NCCL kernel ended; set by kineto_link() */
+    int64_t busy_ns;    /* other GPU work since the last NCCL kernel ended; set by kineto_link() */
+    int64_t overlap_ns; /* other GPU work while it ran; set by kineto_link() */
     int64_t correlation;
     int64_t external_id;
     int64_t stream;

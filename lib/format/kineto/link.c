@@ -351,7 +351,7 @@ static void busy_forget(struct kineto_busy *busy, int64_t until_ns)
 
 /*
  * Computes, for each NCCL kernel, how long the GPU did other work between the end of the previous NCCL kernel
- * and its begin. `order` has room for all kernels.
+ * and its begin, and while it ran. `order` has room for all kernels.
  */
 static void measure_busy(struct kineto_trace *trace, struct kineto_kernel **order)
 {
@@ -365,6 +365,7 @@ static void measure_busy(struct kineto_trace *trace, struct kineto_kernel **orde
         int64_t begin_ns = order[i]->device.begin_ns;
         while (ended < trace->kernel_count && by_end[ended]->device.end_ns <= begin_ns)
             ended++;
+        order[i]->overlap_ns = intervals_covered_ns(trace->busy.items, trace->busy.count, order[i]->device);
         if (ended)
             order[i]->busy_ns =
                 intervals_covered_ns(trace->busy.items, trace->busy.count,

@@ -68,6 +68,109 @@ static void what_units_are_called(void **state)
     assert_string_equal(finding_host(&finding, &place.job), "b");
 }
 
+/* What the six ranks are called with their places: two on each of the hosts a, b and c, on GPUs 0 and 1. */
+static void where_ranks_at_fault_run(void **state)
+{
+    struct place place;
+    int32_t host[] = {2, 3}, apart[] = {1, 2}, many[] = {0, 1, 2, 3, 4};
+    place_init(&place);
+    struct finding finding = {.rank = 3};
+    check(&place, &finding, finding_name_accused, "rank 3 (b, GPU 1)");
+    check(&place, &finding, finding_list_hosts, "b");
+    check(&place, &finding, finding_list_gpus, "1");
+    finding = (struct finding){.rank = 2, .ranks = host, .rank_count = 2};
+    check(&place, &finding, finding_name_accused, "host b (ranks 2 and 3)");
+    check(&place, &finding, finding_list_hosts, "b");
+    check(&place, &finding, finding_list_gpus, "0,1");
+    finding.ranks = apart;
+    check(&place, &finding, finding_name_accused, "rank 1 (a, GPU 1) and rank 2 (b, GPU 0)");
+    check(&place, &finding, finding_list_hosts, "a,b");
+    finding = (struct finding){.rank = 1, .candidates = apart, .candidate_count = 2};
+    check(&place, &finding, finding_name_accused, "rank 1 (a, GPU 1) or rank 2 (b, GPU 0)");
+    finding = (struct finding){.rank = 0, .ranks = many, .rank_count = 5};
+    check(&place, &finding, finding_name_accused, "ranks 0 to 4 on hosts a, b and c");
+}
+
+/* What is not recorded is left out; a number that all ranks of a host have is not that of the host. */
+static void places_that_are_not_known(void **state)
+{
+    struct place place;
+    int32_t apart[] = {1, 2};
+    place_init(&place);
+    struct finding finding = {.rank = 3};
+    place.ranks[2].facts.gpu = place.ranks[3].facts.gpu = 0;
+    check(&place, &finding, finding_name_accused, "rank 3 (b)");
+    place.ranks[3].facts.gpu_bus_id = (char[]){"0000:1b:00.0"};
+    check(&place, &finding, finding_name_accused, "rank 3 (b, GPU 0000:1b:00.0)");
+    place.ranks[3].facts = (struct roster_facts){.gpu = 1};
+    check(&place, &finding, finding_name_accused, "rank 3 (GPU 1)");
+    place.ranks[3].facts.gpu = COUNT_UNKNOWN;
+    check(&place, &finding, finding_name_accused, "rank 3");
+    place.ranks[3].name = (char[]){"b:77"};
+    place.ranks[3].facts.host = (char[]){"b"};
+    check(&place, &finding, finding_name_accused, "rank b:77");
+    for (int i = 0; i < RANKS; i++)
+        place.ranks[i].facts = (struct roster_facts){.gpu = COUNT_UNKNOWN};
+    finding = (struct finding){.rank = 1, .ranks = apart, .rank_count = 2};
+    check(&place, &finding, finding_name_accused, "ranks 1 and 2");
+}
+
+/* A host is drained for a certain fault of its hardware that has not ended. */
+static void what_to_do_first(void **state)
+{
+    struct place place;
+    place_init(&place);
+    place.job.step_count = 10;
+    struct finding finding = {.kind = FINDING_COMPUTE,
+                              .confidence = CONFIDENCE_HIGH,
+                              .rank = 3,
+                              .first_step = 4,
+                              .last_step = 8,
+                              .instance = -1};
+    check(&place, &finding, finding_append_action, "drain host b and test GPU 1");
+    finding.last_step = 7;
+    check(&place, &finding, finding_append_action, "look at the GPU of rank 3 (b, GPU 1)");
+    finding.period = 3;
+    check(&place, &finding, finding_append_action, "drain host b and test GPU 1");
+    finding.confidence = CONFIDENCE_MEDIUM;
+    check(&place, &finding, finding_append_action, "look at the GPU of rank 3 (b, GPU 1)");
+    finding = (struct finding){
+        .kind = FINDING_NETWORK, .confidence = CONFIDENCE_HIGH, .rank = 3, .last_step = 9, .nic = "mlx5_0"};
+    check(&place, &finding, finding_append_action, "drain host b and test its network card mlx5_0");
+    finding.pause_ns = 1;
+    check(&place, &finding, finding_append_action,
+          "look at the network card and switch port of rank 3 (b, GPU 1)");
+    finding.kind = FINDING_HOST;
+    check(&place, &finding, finding_append_action,
+          "look at the CPU load and data loading of rank 3 (b, GPU 1)");
+    finding =
+        (struct finding){.kind = FINDING_MISSING, .confidence = CONFIDENCE_HIGH, .rank = 3, .stops_job = 1};
+    check(&place, &finding, finding_append_action, "look at the stack of rank 3 (b, GPU 1)");
+    place.ranks[3].facts = (struct roster_facts){.gpu = COUNT_UNKNOWN};
+    finding = (struct finding){
+        .kind = FINDING_COMPUTE, .confidence = CONFIDENCE_HIGH, .rank = 3, .last_step = 9, .instance = -1};
+    check(&place, &finding, finding_append_action, "drain the host of rank 3 and test its GPU");
+}
+
+static void lists_of_ranks(void **state)
+{
+    struct place place;
+    int32_t some[] = {0, 1, 2, 4, 5}, one[] = {3};
+    struct buffer text = BUFFER_INIT;
+    place_init(&place);
+    assert_int_equal(ranks_append_list(&place.job, some, 5, &text), 0);
+    assert_string_equal(text.data, "ranks 0-2, 4-5");
+    buffer_clear(&text);
+    assert_int_equal(ranks_append_list(&place.job, one, 1, &text), 0);
+    assert_string_equal(text.data, "rank 3");
+    buffer_clear(&text);
+    for (int i = 0; i < RANKS; i++)
+        place.ranks[i].global_rank = -1;
+    assert_int_equal(ranks_append_list(&place.job, some, 5, &text), 0);
+    assert_string_equal(text.data, "ranks 0, 1, 2, 4 and 1 more");
+    buffer_release(&text);
+}
+
 static void how_many_hosts(void **state)
 {
     struct place place;
@@ -185,6 +288,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_units_are_called),
+        cmocka_unit_test(where_ranks_at_fault_run),
+        cmocka_unit_test(places_that_are_not_known),
+        cmocka_unit_test(what_to_do_first),
+        cmocka_unit_test(lists_of_ranks),
         cmocka_unit_test(how_many_hosts),
         cmocka_unit_test(what_to_look_at),
         cmocka_unit_test(what_the_command_reads),

@@ -40,7 +40,7 @@ static void check(int32_t first_step, int32_t last_step, const char *expected)
 static void what_it_is_compared_with(void **state)
 {
     for (int has_no_peers = 0; has_no_peers < 2; has_no_peers++) {
-        struct job_rank rank = {.name = name};
+        struct job_rank rank = {.name = name, .facts = {.gpu = COUNT_UNKNOWN}};
         const struct job job = {.ranks = &rank, .rank_count = 1, .step_count = 100};
         const struct finding finding = {.kind = FINDING_COMPUTE,
                                         .tag = -1,

@@ -37,7 +37,8 @@ static void play(struct played *played, const char *states)
                                .starts = played->starts,
                                .instances = played->instances};
     for (size_t i = 0; i < RANKS; i++) {
-        played->ranks[i] = (struct job_rank){.name = names[i], .global_rank = (int64_t)i};
+        played->ranks[i] =
+            (struct job_rank){.name = names[i], .global_rank = (int64_t)i, .facts = {.gpu = COUNT_UNKNOWN}};
         if (states[i] == '-')
             continue;
         struct job_start *start = &played->starts[played->job.start_count++];

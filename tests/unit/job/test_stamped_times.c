@@ -242,6 +242,21 @@ static void members_of_a_host_tell_the_interval(void **state)
     assert_int_equal(pair.ranks[0].dump_interval_ns, 0);
 }
 
+/* The leaf of a tree always ends 2 ms earlier, which is no interval between dumps; of one size only. */
+static void a_leaf_of_a_tree_tells_the_interval(void **state)
+{
+    struct pair pair;
+    pair_init(&pair);
+    for (int i = 0; i < MEETINGS; i++) {
+        pair.operations[i].bytes = pair.operations[MEETINGS + i].bytes = i % 2 ? 4096 : 8192;
+        pair.stamps_ns[MEETINGS + i] -= i % 2 ? 0 : 2000000;
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(job_measure_dumps(&pair.job, &pair.ranks[i]), 0);
+        assert_in_range(pair.ranks[i].dump_interval_ns, 400000, 800000);
+    }
+}
+
 /* Its dumps were 5 ms late: the next operation of the stream shows when each of the others was over. */
 static void late_dumps_are_late_notices(void **state)
 {
@@ -287,6 +302,7 @@ int main(void)
         cmocka_unit_test(lines_of_one_dump_are_no_dumps),
         cmocka_unit_test(not_before_its_stream_was_free),
         cmocka_unit_test(members_of_a_host_tell_the_interval),
+        cmocka_unit_test(a_leaf_of_a_tree_tells_the_interval),
         cmocka_unit_test(late_dumps_are_late_notices),
         cmocka_unit_test(what_overlaps_is_no_late_dump),
     };

@@ -29,7 +29,7 @@ enum { LENGTH, WAITING, OWN };
 
 /* Values in microseconds. */
 struct picture {
-    double values[HTML_HEAT_LAYERS][MOST_RANKS * MOST_STEPS];
+    double values[HTML_HEAT_LAYERS_MOST][MOST_RANKS * MOST_STEPS];
     char names[MOST_RANKS][24];
     char hosts[MOST_RANKS][24];
     int has_hosts;
@@ -60,15 +60,17 @@ static int make(struct heat_map *map, const void *context, size_t layer, int is_
 /* A step takes 10 ms; no rank waits, none is late. */
 static void fill(struct picture *picture, size_t ranks, size_t steps, size_t on_a_host)
 {
-    *picture =
-        (struct picture){.heat = {.run = 3,
-                                  .rank_count = ranks,
-                                  .first_step = 2,
-                                  .steps = steps,
-                                  .usual_ns = 10000000,
-                                  .most_cells = 1 << 20,
-                                  .layers = {{"length", "Longer"}, {"waiting", "Waiting"}, {"own", "Own"}},
-                                  .make = make}};
+    *picture = (struct picture){.heat = {.run = 3,
+                                         .rank_count = ranks,
+                                         .first_step = 2,
+                                         .steps = steps,
+                                         .usual_ns = 10000000,
+                                         .most_cells = 1 << 20,
+                                         .layers = {{"length", "Longer", &heat_share_of_step},
+                                                    {"waiting", "Waiting", &heat_share_of_step},
+                                                    {"own", "Own", &heat_share_of_step}},
+                                         .layer_count = 3,
+                                         .make = make}};
     picture->heat.context = picture;
     picture->has_hosts = on_a_host > 0;
     for (size_t i = 0; i < ranks; i++) {
@@ -121,6 +123,33 @@ static void many_ranks_stand_by_host(void **state)
     free(picture);
 }
 
+/* Of 100 ranks, the static picture shows the chosen ones; the data lists them and has all 100. */
+static void chosen_rows_come_first(void **state)
+{
+    static const size_t chosen[] = {70, 3};
+    static const char *const reasons[] = {"at <fault", NULL};
+    struct picture *picture = malloc(sizeof *picture);
+    assert_non_null(picture);
+    struct buffer page = BUFFER_INIT, data = BUFFER_INIT;
+    fill(picture, 100, 3, 4);
+    picture->heat.chosen = chosen;
+    picture->heat.reasons = reasons;
+    picture->heat.chosen_count = 2;
+    picture->heat.shown = OWN;
+    picture->values[OWN][70 * 3 + 1] = 5000;
+    assert_int_equal(html_add_heat(&page, &data, &picture->heat), 0);
+    assert_has(&page, "<path class=\"l3\" d=\"M1 0h1v1h-1z\"/>");
+    assert_int_equal(count_of(page.data, "<tspan>70, at &lt;fault</tspan>"), 3);
+    assert_int_equal(count_of(page.data, "<tspan>3</tspan>"), 3);
+    assert_int_equal(count_of(page.data, "ranks)"), 0);
+    assert_has(&data, "\"chosen\":[[70,\"at <fault\"],[3,\"\"]]");
+    assert_has(&data, "\"shown\":2");
+    assert_has(&data, "\"99\"]");
+    buffer_release(&page);
+    buffer_release(&data);
+    free(picture);
+}
+
 /* More cells than fit: four steps share one. */
 static void steps_share_cells(void **state)
 {
@@ -146,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_late_rank_stands_out),
         cmocka_unit_test(many_ranks_stand_by_host),
+        cmocka_unit_test(chosen_rows_come_first),
         cmocka_unit_test(steps_share_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

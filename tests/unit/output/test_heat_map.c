@@ -83,7 +83,7 @@ static void test_spans_and_places(void **state)
 {
     struct heat_map map;
     struct heat_span span = {0};
-    assert_int_equal(heat_map_init(&map, 2, 5, &heat_times_median), 0);
+    assert_int_equal(heat_map_init(&map, 2, 5, &heat_times_baseline), 0);
     map.marked[5] = map.marked[6] = map.marked[9] = 1;
     assert_false(heat_map_next_marked(&map, 0, &span));
     span = (struct heat_span){0};

@@ -18,7 +18,7 @@ static void write_page(const struct html_page *page, char *content, size_t room)
     assert_true(descriptor >= 0);
     struct output *output = output_open(path, OUTPUT_PLAIN, &error);
     assert_non_null(output);
-    assert_int_equal(html_page_write(page, "a <title>", "& lead", output, &error), 0);
+    assert_int_equal(html_page_write(page, "a <title>", output, &error), 0);
     assert_int_equal(output_close(output, &error), 0);
     close(descriptor);
     FILE *file = fopen(path, "rb");
@@ -33,6 +33,8 @@ static void nothing_ends_the_data(void **state)
     enum { ROOM = 1 << 20 };
     static char content[ROOM];
     struct html_page page = {.body = BUFFER_INIT};
+    assert_int_equal(buffer_append_text(&page.lead, "& lead"), 0);
+    assert_int_equal(buffer_append_text(&page.overview, "<section>all</section>\n"), 0);
     assert_int_equal(html_section_begin(&page, "run-1-x", "<Head>", "<Link>"), 0);
     assert_int_equal(html_section_end(&page), 0);
     assert_int_equal(html_section_begin(&page, "run-1-y", "Unlinked", NULL), 0);
@@ -45,6 +47,8 @@ static void nothing_ends_the_data(void **state)
     assert_non_null(strstr(content, "<li><a href=\"#run-1-x\">&lt;Link&gt;</a></li>"));
     assert_non_null(strstr(content, "<h2 id=\"run-1-x-title\">&lt;Head&gt;</h2>\n</section>"));
     assert_null(strstr(content, "#run-1-y"));
+    assert_non_null(strstr(content, "<p class=\"note\">&amp; lead</p>"));
+    assert_non_null(strstr(content, "<main id=\"main\">\n<section>all</section>\n<section id=\"run-1-x\""));
     assert_int_equal(strncmp(content, "<!DOCTYPE html>", 15), 0);
     html_page_release(&page);
 }

@@ -153,6 +153,50 @@ static void a_table_with_bars(void **state)
     table_release(&table);
 }
 
+/* A change beyond noise is highlighted; an interval is drawn between -20 and 20 %, 80 pixels to either side.
+ */
+static void a_table_with_intervals(void **state)
+{
+    static const struct column columns[] = {{.name = "key", .type = CELL_TEXT},
+                                            {.name = "low", .type = CELL_REAL, .unit = "%"},
+                                            {.name = "change", .type = CELL_REAL},
+                                            {.name = "high", .type = CELL_REAL},
+                                            {.name = "significant", .type = CELL_INTEGER}};
+    static const double values[][3] = {{5, 10, 20}, {-20, 0, 10}};
+    struct error error = ERROR_INIT;
+    struct table table;
+    table_init(&table, "compare");
+    assert_int_equal(table_add_columns(&table, columns, 5, &error), 0);
+    for (int row = 0; row < 3; row++) {
+        assert_int_equal(table_add_row(&table, &error), 0);
+        assert_int_equal(table_set_text(&table, 0, "k", &error), 0);
+        for (size_t i = 0; row < 2 && i < 3; i++)
+            table_set_real(&table, i + 1, values[row][i]);
+        table_set_integer(&table, 4, row == 0);
+    }
+    struct html_table how = {.caption = "c",
+                             .marks = "significant",
+                             .low = "low",
+                             .middle = "change",
+                             .high = "high",
+                             .most_rows = 9,
+                             .rest_command = "x"};
+    struct buffer page = BUFFER_INIT;
+    assert_int_equal(html_add_table(&page, &table, &how), 0);
+    assert_int_equal(count_of(&page, "<tr class=\"stands\"><td>k</td>"), 1);
+    assert_int_equal(count_of(&page, "<tr class="), 1);
+    assert_has(&page, "x=\"100.0\" y=\"3\" width=\"60.0\" height=\"6\"/><circle class=\"mine\" cx=\"120.0\"");
+    assert_has(&page, "x=\"0.0\" y=\"3\" width=\"120.0\" height=\"6\"/><circle class=\"mine\" cx=\"80.0\"");
+    assert_int_equal(count_of(&page, "<td></td>"), 1);
+    buffer_clear(&page);
+    /* Without such columns there is nothing to draw. */
+    how.low = "lowest";
+    assert_int_equal(html_add_table(&page, &table, &how), 0);
+    assert_int_equal(count_of(&page, "interval"), 0);
+    buffer_release(&page);
+    table_release(&table);
+}
+
 /* Two ticks of 2 ms; dots at 0, 1 and 4 ms, the last of which stands out. */
 static void a_chart(void **state)
 {
@@ -207,13 +251,52 @@ static void a_chart_of_many_steps(void **state)
     free(mine);
 }
 
+/* One step of ten seconds among steps of ten milliseconds: the axis shows these, and an arrow the other one.
+ */
+static void a_chart_with_one_long_step(void **state)
+{
+    enum { STEPS = 12, LONG = 7 };
+    static const int64_t MS = 1000000;
+    int64_t mine[STEPS];
+    const unsigned char marked[STEPS] = {[LONG] = 1};
+    for (int i = 0; i < STEPS; i++)
+        mine[i] = i == LONG ? 10000 * MS : (10 + i % 2) * MS;
+    struct html_chart chart = {.title = "t",
+                               .mine_name = "m",
+                               .mine_ns = mine,
+                               .marked = marked,
+                               .marked_name = "f",
+                               .steps = STEPS};
+    struct buffer page = BUFFER_INIT;
+    assert_int_equal(html_add_chart(&page, &chart), 0);
+    assert_has(&page, ">15 ms</tspan>");
+    assert_int_equal(count_of(&page, "class=\"arrow out\""), 1);
+    assert_has(&page, "<tspan>10.0 s</tspan>");
+    assert_has(&page, "<title>step 7: 10.0 s</title>");
+    buffer_clear(&page);
+    /* Three long steps are part of what the chart shows. */
+    mine[0] = mine[1] = 9000 * MS;
+    assert_int_equal(html_add_chart(&page, &chart), 0);
+    assert_has(&page, ">10 s</tspan>");
+    assert_int_equal(count_of(&page, "class=\"arrow"), 0);
+    buffer_clear(&page);
+    /* A step that is three times as long fits. */
+    mine[0] = mine[1] = 10 * MS;
+    mine[LONG] = 30 * MS;
+    assert_int_equal(html_add_chart(&page, &chart), 0);
+    assert_has(&page, ">30 ms</tspan>");
+    assert_int_equal(count_of(&page, "class=\"arrow"), 0);
+    buffer_release(&page);
+}
+
 static void lanes_on_one_clock(void **state)
 {
     struct html_lane_bar bars[] = {
-        {.begin_ns = 1000, .end_ns = 5000, .waiting_ns = 1000, .name = 0, .group = 1},
+        {.begin_ns = 1000, .end_ns = 5000, .waiting_ns = 1000, .slow_ns = 300, .name = 0, .group = 1},
         {.begin_ns = 6000, .end_ns = 11000, .name = 0, .group = -1, .is_open = 1}};
-    const struct html_lane lanes[] = {{.name = "0<", .is_accused = 1, .bars = bars, .count = 2},
-                                      {.name = "1", .missing = "no clock"}};
+    const struct html_lane lanes[] = {
+        {.name = "0<", .reason = "at <fault", .is_accused = 1, .bars = bars, .count = 2},
+        {.name = "1", .missing = "no clock"}};
     struct intern texts;
     intern_init(&texts);
     assert_int_equal(intern_put(&texts, "AllReduce", 9), 0);
@@ -234,13 +317,15 @@ static void lanes_on_one_clock(void **state)
     assert_has(&page, "<path class=\"moving\" d=\"M64.0 21h192.0v14h-192.0z\"/>");
     assert_has(&page, "<path class=\"waiting\" d=\"M0.0 21h64.0v14h-64.0z\"/>");
     assert_has(&page, "<path class=\"open\" d=\"M320.0 21h320.0v14h-320.0z\"/>");
-    assert_has(&page, "class=\"accused\">0&lt;</text>");
+    assert_has(&page, "<path class=\"slow\" d=\"M64.0 31h192.0v4h-192.0z\"/>");
+    assert_has(&page, "class=\"accused\">0&lt;, at &lt;fault</text>");
     assert_has(&page, "no clock");
-    assert_string_equal(
-        data.data,
-        "{\"id\":\"lanes-1-2\",\"title\":\"Step 2\",\"length\":10.0,\"texts\":[\"AllReduce\","
-        "\"a\\\"b\"],\"lanes\":[{\"name\":\"0<\",\"accused\":1,\"missing\":null,\"bars\":[0,40,10,0,"
-        "1,0,50,50,0,0,-1,1]},{\"name\":\"1\",\"accused\":0,\"missing\":\"no clock\",\"bars\":[]}]}");
+    assert_string_equal(data.data,
+                        "{\"id\":\"lanes-1-2\",\"title\":\"Step 2\",\"length\":10.0,\"texts\":[\"AllReduce\","
+                        "\"a\\\"b\"],\"lanes\":[{\"name\":\"0<\",\"reason\":\"at "
+                        "<fault\",\"accused\":1,\"missing\":null,\"bars\":[0,40,10,0,"
+                        "1,0,3,50,50,0,0,-1,1,0]},{\"name\":\"1\",\"reason\":null,\"accused\":0,\"missing\":"
+                        "\"no clock\",\"bars\":[]}]}");
     buffer_release(&page);
     buffer_release(&data);
     intern_release(&texts);
@@ -256,7 +341,8 @@ static void a_matrix(void **state)
         {.sender = 1, .receiver = 2, .wait_us = 10, .verdict = "ok"},
         {.sender = 1, .receiver = 0, .wait_us = -1, .verdict = "unknown"},
         {.sender = 0, .receiver = 2, .wait_us = 40, .verdict = "ok"}};
-    struct html_matrix matrix = {.ends = ends, .end_count = 3, .edges = edges, .edge_count = 5};
+    struct html_matrix matrix = {
+        .caption = "Waits <", .ends = ends, .end_count = 3, .edges = edges, .edge_count = 5};
     struct buffer page = BUFFER_INIT;
     assert_int_equal(html_add_matrix(&page, &matrix), 0);
     assert_has(&page, "<path class=\"l0\" d=\"M1 0h1v1h-1zM2 1h1v1h-1z\"/>");
@@ -265,6 +351,17 @@ static void a_matrix(void **state)
     assert_has(&page, "<title>2&lt; to 0: 80.0 us, slow link</title>");
     assert_has(&page, "<title>1 to 0: wait unknown, unknown</title>");
     assert_int_equal(count_of(&page, "<rect class=\"frame\" x=\"64\" y=\"74\""), 1);
+    assert_has(&page, "<figcaption>Waits &lt;</figcaption>");
+    buffer_release(&page);
+    /* Relative to its own baseline, the shortest wait is the only one that stands out. */
+    for (int i = 0; i < 5; i++)
+        edges[i].usual_us = i == 1 ? 1 : edges[i].wait_us;
+    matrix.is_relative = 1;
+    assert_int_equal(html_add_matrix(&page, &matrix), 0);
+    assert_has(&page, "<path class=\"l4\" d=\"M1 0h1v1h-1z\"/>");
+    assert_has(&page, "<path class=\"l3\" d=\"\"/>");
+    assert_has(&page, "<path class=\"l0\" d=\"M2 0h1v1h-1zM2 1h1v1h-1zM0 2h1v1h-1z\"/>");
+    assert_has(&page, "<title>0 to 1: 10.0 us, baseline 1.00 us, ok</title>");
     buffer_release(&page);
 }
 
@@ -279,7 +376,8 @@ static void a_large_matrix(void **state)
                                       {.sender = 2, .receiver = 297, .wait_us = 30, .verdict = "worst"},
                                       {.sender = 1, .receiver = 298, .wait_us = 20, .verdict = "middle"},
                                       {.sender = 3, .receiver = 0, .wait_us = 10, .verdict = "other"}};
-    struct html_matrix matrix = {.ends = ends, .end_count = ENDS, .edges = edges, .edge_count = 4};
+    struct html_matrix matrix = {
+        .caption = "Waits", .ends = ends, .end_count = ENDS, .edges = edges, .edge_count = 4};
     struct buffer page = BUFFER_INIT;
     assert_int_equal(html_add_matrix(&page, &matrix), 0);
     assert_has(&page, "each cell stands for 3 by 3 of them");
@@ -298,8 +396,10 @@ int main(void)
         cmocka_unit_test(cells_are_differences),
         cmocka_unit_test(cells_that_touch_are_one_piece),
         cmocka_unit_test(a_table_with_bars),
+        cmocka_unit_test(a_table_with_intervals),
         cmocka_unit_test(a_chart),
         cmocka_unit_test(a_chart_of_many_steps),
+        cmocka_unit_test(a_chart_with_one_long_step),
         cmocka_unit_test(lanes_on_one_clock),
         cmocka_unit_test(a_matrix),
         cmocka_unit_test(a_large_matrix),

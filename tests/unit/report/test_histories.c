@@ -119,13 +119,58 @@ static void waits_of_senders_and_receivers(void **state)
         .sender = 0, .receiver = 1, .by_receiver = 1, .steps = 1, .network_wait_ns = 1 << 20};
     small.job.traffic = traffic;
     small.job.traffic_count = 2 * STEPS + 1;
-    assert_int_equal(wait_history_init(&history, &small.job, &ranks[0], 1, 0), 0);
+    struct wait_ends ends = {.ranks = &ranks[0], .count = 1};
+    assert_int_equal(wait_history_init(&history, &small.job, &ends), 0);
     check(&history, 0, 100, 100, 100, 100);
     check(&history, 2, 1000, 100, 100, 100);
     step_history_release(&history);
-    assert_int_equal(wait_history_init(&history, &small.job, &ranks[1], 1, 1), 0);
+    ends = (struct wait_ends){.ranks = &ranks[1], .count = 1, .by_receiver = 1};
+    assert_int_equal(wait_history_init(&history, &small.job, &ends), 0);
     check(&history, 2, 1000, 100, 100, 100); /* sends to 1, next to sends to 2 */
     step_history_release(&history);
+    /* Sends of 1 go to 2 alone. */
+    const int32_t two = 2;
+    ends = (struct wait_ends){.ranks = &ranks[1], .count = 1, .others = &two, .other_count = 1};
+    assert_int_equal(wait_history_init(&history, &small.job, &ends), 0);
+    check(&history, 2, 100, 1000, 1000, 1000);
+    step_history_release(&history);
+    ends.others = &ranks[0];
+    assert_int_equal(wait_history_init(&history, &small.job, &ends), 0);
+    assert_int_equal(step_history_known(&history), 0);
+    step_history_release(&history);
+    small_release(&small);
+}
+
+/* A link's network steps in a step are one item, whatever operations they are of. */
+static void links_by_step(void **state)
+{
+    struct small small;
+    struct roles roles;
+    play(&small, &roles);
+    struct job_traffic traffic[] = {
+        {.sender = 0, .receiver = 1, .operation = 2, .steps = 3, .network_wait_ns = 300},
+        {.sender = 0, .receiver = 2, .operation = 2, .steps = 1, .network_wait_ns = 150},
+        {.sender = 0, .receiver = 1, .operation = 3, .steps = 1, .network_wait_ns = 900},
+        {.sender = 0, .receiver = 1, .operation = 4, .steps = 0, .network_wait_ns = 0},
+        {.sender = 0,
+         .receiver = 2,
+         .operation = 2,
+         .by_receiver = 1,
+         .steps = 1,
+         .network_wait_ns = 1 << 20}};
+    small.job.traffic = traffic;
+    small.job.traffic_count = sizeof traffic / sizeof *traffic;
+    struct link_steps steps;
+    assert_int_equal(link_steps_init(&steps, &small.job), 0);
+    assert_int_equal(steps.count, 2);
+    assert_int_equal(steps.items[0].receiver, 1);
+    assert_int_equal(steps.items[0].step, 1);
+    assert_int_equal(steps.items[0].steps, 4);
+    assert_int_equal(steps.items[0].wait_ns, 1200);
+    assert_int_equal(steps.items[1].receiver, 2);
+    assert_int_equal(steps.items[1].wait_ns, 150);
+    assert_false(link_steps_are_alike(&steps.items[0], &steps.items[1]));
+    link_steps_release(&steps);
     small_release(&small);
 }
 
@@ -145,9 +190,8 @@ static void a_few_peers_are_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gap_beside_its_peers),
-        cmocka_unit_test(transfer_of_others_only),
-        cmocka_unit_test(waits_of_senders_and_receivers),
+        cmocka_unit_test(gap_beside_its_peers),           cmocka_unit_test(transfer_of_others_only),
+        cmocka_unit_test(waits_of_senders_and_receivers), cmocka_unit_test(links_by_step),
         cmocka_unit_test(a_few_peers_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,11 @@ static void what_cannot_be_drawn(void **state)
     step_bars_release(&bars);
     at(&small, 0, 1, 0)->start_ns = at(&small, 0, 1, 1)->start_ns = TIME_UNKNOWN;
     assert_int_equal(step_bars_init(&bars, &small.job, 0, 1), 0);
-    assert_true(bars.is_untimed && !bars.is_unclocked);
+    assert_true(bars.is_untimed && !bars.is_unclocked && !bars.is_empty);
+    step_bars_release(&bars);
+    at(&small, 0, 1, 0)->step = at(&small, 0, 1, 1)->step = 0;
+    assert_int_equal(step_bars_init(&bars, &small.job, 0, 1), 0);
+    assert_true(bars.is_empty && !bars.is_untimed && !bars.is_unclocked);
     step_bars_release(&bars);
     small_release(&small);
 }
