@@ -160,6 +160,9 @@ void intern_release(struct intern *intern);
  */
 int64_t intern_put(struct intern *intern, const char *text, size_t length);
 
+/* The number of a text that was put in; -1: it was not. */
+int64_t intern_find(const struct intern *intern, const char *text);
+
 /* The text of a number that intern_put returned. Borrowed; valid as long as the intern. */
 const char *intern_text(const struct intern *intern, int64_t number);
 

@@ -212,7 +212,7 @@ static uint64_t hash_text(uint64_t seed, const char *text, size_t length)
     return hash;
 }
 
-static uint32_t *intern_find(const struct intern *intern, const char *text, size_t length)
+static uint32_t *slot_of(const struct intern *intern, const char *text, size_t length)
 {
     size_t at = (size_t)hash_text(intern->seed, text, length) & (intern->slot_count - 1);
     while (intern->slots[at]) {
@@ -234,7 +234,7 @@ static int intern_grow(struct intern *intern)
     intern->slots = slots;
     intern->slot_count = slot_count;
     for (size_t i = 0; i < intern->count; i++)
-        *intern_find(intern, intern->texts[i], strlen(intern->texts[i])) = (uint32_t)i + 1;
+        *slot_of(intern, intern->texts[i], strlen(intern->texts[i])) = (uint32_t)i + 1;
     return 0;
 }
 
@@ -244,7 +244,7 @@ int64_t intern_put(struct intern *intern, const char *text, size_t length)
     length = strnlen(text, length);
     if ((intern->count + 1) * 2 > intern->slot_count && intern_grow(intern))
         return -1;
-    uint32_t *slot = intern_find(intern, text, length);
+    uint32_t *slot = slot_of(intern, text, length);
     if (*slot)
         return *slot - 1;
     if (array_reserve((void **)&intern->texts, &intern->capacity, intern->count + 1, sizeof *intern->texts))
@@ -255,6 +255,11 @@ int64_t intern_put(struct intern *intern, const char *text, size_t length)
     intern->texts[intern->count++] = copy;
     *slot = (uint32_t)intern->count;
     return *slot - 1;
+}
+
+int64_t intern_find(const struct intern *intern, const char *text)
+{
+    return intern->slot_count ? (int64_t)*slot_of(intern, text, strlen(text)) - 1 : -1;
 }
 
 const char *intern_text(const struct intern *intern, int64_t number)

@@ -472,4 +472,14 @@ int smallest_fault_measure(struct smallest_fault *smallest, const struct job *jo
 int findings_detail(struct findings *findings, const struct job *job, const struct baseline *baseline,
                     const struct transfer_excess *transfers);
 
+/* -------------------- late_phases.c -------------------- */
+
+/*
+ * Divides what late hosts cost among the phases in which they were, by the tags that were set meanwhile:
+ * those under which the host was longer than in the rank's other steps, or than its peers were. Names that
+ * phase in the finding. Call it after findings_detail. Returns -1 on error.
+ */
+int findings_place_late_hosts(struct findings *findings, const struct job *job,
+                              const struct baseline *baseline, struct error *error);
+
 #endif

@@ -101,6 +101,7 @@ struct finding {
     int32_t *waiting; /* owned, ascending: the ranks that waited because of this fault */
     size_t waiting_count;
     int64_t lost_ns;   /* cost to the whole job; 0 where it cannot be determined */
+    int64_t sign_ns;   /* the part of it that other signs of its cause cost; these are not in its phases */
     int64_t slow_ns;   /* sum of what its operations were slow or late by */
     int shows_later;   /* network: it shows in the step after the last, too */
     int stops_job;     /* some ranks wait forever: the step did not end */
@@ -380,10 +381,11 @@ int rule_results_explain(const struct rule_results *results, struct buffer *out)
 
 /*
  * Appends an object to the array that `json` ends with. `record` is where the finding shows first, `text`
- * what finding_append wrote. -1 when memory runs out.
+ * what finding_append wrote, `is_folded` whether it costs so little that it shares a line with others. -1
+ * when memory runs out.
  */
 int finding_add_json(const struct finding *finding, const struct job *job, const struct job_record *record,
-                     const char *text, struct buffer *json);
+                     const char *text, int is_folded, struct buffer *json);
 
 /* -------------------- advice.c -------------------- */
 

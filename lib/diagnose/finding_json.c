@@ -199,7 +199,7 @@ static int figures_add_json(const struct figures *figures, struct buffer *json)
 }
 
 int finding_add_json(const struct finding *finding, const struct job *job, const struct job_record *record,
-                     const char *text, struct buffer *json)
+                     const char *text, int is_folded, struct buffer *json)
 {
     char last = json->data[json->length - 1];
     int failed = buffer_append_text(json, last == '[' ? "{" : ",{") ||
@@ -220,6 +220,7 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
                                : text_json_key(json, keys[i]) || buffer_append_text(json, "null");
     return failed || add_first(finding, record, json) || add_cost(finding, job, json) ||
            text_json_string(json, "confidence", confidence_name(finding->confidence)) ||
+           text_json_key(json, "folded") || buffer_append_text(json, is_folded ? "true" : "false") ||
            text_json_string(json, "text", text) ||
            text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
            figures_add_json(&finding->figures, json) || add_action(finding, job, json) ||

@@ -290,8 +290,17 @@ static const double PART_NAMED = 0.01;
 /* If the cost differs from the sum of the phases by more than this share, the text gives the reason. */
 static const double ADDS_UP = 0.1;
 
+static int has_tags(const struct finding *finding)
+{
+    for (size_t i = 0; i < finding->phase_count; i++)
+        if (finding->phases[i].tag >= 0)
+            return 1;
+    return 0;
+}
+
 static int append_phases(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    const char *none = has_tags(finding) ? "outside tags" : "";
     int64_t excess_ns = finding_excess_ns(finding), rest_ns = excess_ns;
     for (size_t i = 0; i < finding->phase_count && i < PHASES_NAMED; i++) {
         const struct phase_excess *phase = &finding->phases[i];
@@ -299,9 +308,8 @@ static int append_phases(const struct finding *finding, const struct job *job, s
         if ((double)phase->excess_ns < PART_NAMED * (double)excess_ns)
             break;
         rest_ns -= phase->excess_ns;
-        if ((i && buffer_append_text(text, ", ")) ||
-            (tag && (buffer_append_text(text, tag) || buffer_append_byte(text, ' '))) ||
-            text_time(text, phase->excess_ns))
+        if ((i && buffer_append_text(text, ", ")) || buffer_append_text(text, tag ? tag : none) ||
+            (*(tag ? tag : none) && buffer_append_byte(text, ' ')) || text_time(text, phase->excess_ns))
             return -1;
     }
     return (double)rest_ns >= PART_NAMED * (double)excess_ns &&
@@ -311,22 +319,24 @@ static int append_phases(const struct finding *finding, const struct job *job, s
 /* Appends why the job lost more or less time than the phases were late or slow by. */
 static int append_difference(const struct finding *finding, int64_t excess_ns, struct buffer *text)
 {
-    if (finding->lost_ns > excess_ns)
-        return buffer_append_text(text, ". The cost is higher (") || text_time(text, finding->lost_ns) ||
+    int64_t lost_ns = finding->lost_ns - finding->sign_ns;
+    if (lost_ns > excess_ns)
+        return buffer_append_text(text, ". The cost is higher (") || text_time(text, lost_ns) ||
                buffer_append_text(text, ") because it delayed other ranks, which delayed more ranks");
     return buffer_append_text(text, ". ") ||
-           (finding->lost_ns > 0 ? text_time(text, finding->lost_ns) : buffer_append_text(text, "None")) ||
+           (lost_ns > 0 ? text_time(text, lost_ns) : buffer_append_text(text, "None")) ||
            buffer_append_text(text, " of ") || text_time(text, excess_ns) ||
            buffer_append_text(text, finding->kind == FINDING_NETWORK ? " delayed the job; transfers overlap"
-                                    : finding->lost_ns > 0           ? " delayed the job; the rest was hidden"
-                                                           : " delayed the job; all of it was hidden");
+                                    : lost_ns > 0                    ? " delayed the job; the rest was hidden"
+                                                  : " delayed the job; all of it was hidden");
 }
 
 /* Appends "forward 20.1 ms, backward 19.2 ms. 30.0 ms of 39.3 ms delayed the job; ...". */
 static int append_breakdown(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    int64_t excess_ns = finding_excess_ns(finding), apart_ns = excess_ns - finding->lost_ns;
-    int adds_up = (double)(apart_ns < 0 ? -apart_ns : apart_ns) <= ADDS_UP * (double)finding->lost_ns;
+    int64_t excess_ns = finding_excess_ns(finding), lost_ns = finding->lost_ns - finding->sign_ns;
+    int64_t apart_ns = excess_ns - lost_ns;
+    int adds_up = (double)(apart_ns < 0 ? -apart_ns : apart_ns) <= ADDS_UP * (double)lost_ns;
     if (!finding->phase_count ||
         (adds_up && (double)(excess_ns - finding->phases[0].excess_ns) < PART_NAMED * (double)excess_ns))
         return 0;
@@ -388,14 +398,6 @@ static int add_command(const struct finding *finding, const struct job *job, str
                  add_line("Confirm with", &command, "\n", out);
     buffer_release(&command);
     return failed;
-}
-
-static int has_tags(const struct finding *finding)
-{
-    for (size_t i = 0; i < finding->phase_count; i++)
-        if (finding->phases[i].tag >= 0)
-            return 1;
-    return 0;
 }
 
 static int add_headline(const struct finding *finding, const struct job *job, struct buffer *out)

@@ -273,6 +273,7 @@ static int absorb(struct finding *into, const struct finding *other, const struc
         into->lost_ns = other->lost_ns + (is_added ? into->lost_ns : 0);
     if (is_added || other->slow_ns > into->slow_ns)
         into->slow_ns = other->slow_ns + (is_added ? into->slow_ns : 0);
+    into->sign_ns += other->sign_ns;
     into->account_ns += other->account_ns;
     into->certainty = other->certainty > into->certainty ? other->certainty : into->certainty;
     into->shows_later |= other->shows_later;
@@ -292,6 +293,112 @@ static int absorb_surer_first(struct finding *into, struct finding *other, const
     return absorb(into, other, job);
 }
 
+/* Whether a finding recurs with another, or in the steps after it. */
+static int has_rhythm_of(const struct finding *a, const struct finding *b, const struct job *job)
+{
+    int32_t apart = job_run_step(job, b->first_step) - job_run_step(job, a->first_step);
+    return a->period > 1 && a->period == b->period && (apart % a->period + a->period) % a->period <= 1;
+}
+
+/* Whether each step of a finding is a step of another, or the one after such a step. */
+static int follows(const struct finding *a, const struct finding *b, const struct job *job)
+{
+    for (int32_t step = b->first_step; step <= b->last_step; step++)
+        if (finding_has_step(b, step) && !job_is_break(job, step) && !finding_has_step(a, step) &&
+            !finding_has_step(a, step - 1))
+            return 0;
+    return 1;
+}
+
+/* A finding of this kind accuses what ranks do, all of which one cause may slow down. */
+static int is_of_ranks(const struct finding *finding)
+{
+    return finding_is_of_steps(finding) && finding_is_reported(finding) && !finding->candidate_count &&
+           !finding->receives && !finding->pause_ns && finding->kind < FINDING_MISSING;
+}
+
+/*
+ * Whether a transfer that is slow after each recurrence of a fault elsewhere is its effect: it has the period
+ * of the fault, and costs at most this part.
+ */
+static const double EFFECT_PART = 0.25;
+
+static int is_effect_of(const struct finding *a, const struct finding *b, const struct job *job)
+{
+    return a->kind != FINDING_NETWORK && b->kind == FINDING_NETWORK && a->confidence >= b->confidence &&
+           (double)b->lost_ns <= EFFECT_PART * (double)(a->lost_ns - a->sign_ns) && has_rhythm_of(a, b, job);
+}
+
+/*
+ * Whether a finding is another sign of the fault that a greater one names. A GPU or a CPU that other programs
+ * use makes several things slow at the same ranks: computing, the host, the proxy threads and with them what
+ * the ranks send. The host may be late in the step after, too, because it was held up in the step before.
+ */
+static int is_sign_of(const struct finding *a, const struct finding *b, const struct job *job)
+{
+    if (!is_of_ranks(a) || !is_of_ranks(b))
+        return 0;
+    if (!have_same_ranks(a, b))
+        return is_effect_of(a, b, job);
+    return a->kind == b->kind ? !a->notice_ns != !b->notice_ns
+                              : has_rhythm_of(a, b, job) || follows(a, b, job) || follows(b, a, job);
+}
+
+/* The cause: what the host does decides what it sends. Else the greater one. */
+static int is_greater(const struct finding *a, const struct finding *b)
+{
+    if ((a->kind == FINDING_NETWORK) != (b->kind == FINDING_NETWORK) &&
+        (a->kind == FINDING_HOST || b->kind == FINDING_HOST))
+        return a->kind == FINDING_HOST;
+    return a->lost_ns > b->lost_ns;
+}
+
+/* Appends "Also: GPU of rank 2 computes longer than its peers, steps 9-24, 5.02 ms". */
+static int append_sign(struct finding *into, const struct finding *sign, const struct job *job)
+{
+    return (into->evidence.length && buffer_append_text(&into->evidence, ". ")) ||
+                   buffer_append_text(&into->evidence, "Also: ") ||
+                   finding_append_headline(sign, job, &into->evidence) ||
+                   (sign->lost_ns > 0 &&
+                    (buffer_append_text(&into->evidence, ", ") || text_time(&into->evidence, sign->lost_ns)))
+               ? -1
+               : 0;
+}
+
+/* The costs were found one after the other, each without what the others explain. */
+static int absorb_sign(struct finding *into, const struct finding *sign, const struct job *job)
+{
+    int is_here = have_same_ranks(into, sign);
+    int is_longer = is_here && !has_rhythm_of(into, sign, job) && !follows(into, sign, job);
+    if ((is_longer && name_steps_of_evidence(into, job)) || append_sign(into, sign, job))
+        return -1;
+    into->shows_later |= sign->shows_later || (is_here && !is_longer && !has_all_steps_of(into, sign));
+    if (is_longer && add_steps(into, sign, job))
+        return -1;
+    into->lost_ns += sign->lost_ns;
+    into->sign_ns += sign->lost_ns;
+    into->account_ns += sign->account_ns;
+    into->confidence = sign->confidence > into->confidence ? sign->confidence : into->confidence;
+    return add_phases(into, sign) || add_waiting(into, sign) ? -1 : 0;
+}
+
+static int unite_signs(struct findings *findings, const struct job *job)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        for (size_t j = 0; j < findings->count;) {
+            struct finding *into = &findings->items[i], *sign = &findings->items[j];
+            if (i == j || !is_greater(into, sign) || !is_sign_of(into, sign, job)) {
+                j++;
+                continue;
+            }
+            if (absorb_sign(into, sign, job))
+                return -1;
+            findings_remove(findings, j);
+            i -= j < i;
+        }
+    return 0;
+}
+
 int findings_unite(struct findings *findings, const struct job *job)
 {
     for (int groups = 0; groups < 2; groups++)
@@ -307,7 +414,7 @@ int findings_unite(struct findings *findings, const struct job *job)
                     return -1;
                 findings_remove(findings, j);
             }
-    return 0;
+    return unite_signs(findings, job);
 }
 
 int findings_unite_round(struct findings *to, struct findings *from, const struct job *job)

@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_JOB_JOB_H
 #define NCCLPROF_JOB_JOB_H
 
+#include "job/phases.h"
 #include "job/traffic.h"
 #include "store/store.h"
 
@@ -10,7 +11,6 @@
 struct job_notice;
 struct job_sent;
 struct job_start;
-struct store;
 
 /* -------------------- job.c -------------------- */
 

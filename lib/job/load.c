@@ -267,8 +267,8 @@ int job_find_parts(struct job *job)
 
 static int load_all(struct loader *loader, struct job *job, struct error *error)
 {
-    if (loader_init(loader, job, error) || loader_read_instances(loader, error) ||
-        loader_read_operations(loader, error))
+    if (loader_init(loader, job, error) || job_load_tags(job, error) ||
+        loader_read_instances(loader, error) || loader_read_operations(loader, error))
         return -1;
     if (job_sort_operations(job) || loader_draft_ends(job) || loader_list_members(job) ||
         (job->calls && job_time_calls(job)) || job_find_parts(job) || job_find_successions(job) ||

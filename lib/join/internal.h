@@ -399,8 +399,6 @@ int cursor_next(struct cursor *cursor, struct issued_operation *issued, struct e
 
 /* -------------------- load.c -------------------- */
 
-enum { TAG_DEPTH = 64 };
-
 /* Marks that have not been applied yet. */
 struct tag_marks {
     const struct work_mark *next;
@@ -414,8 +412,7 @@ struct tag_marks {
 struct tag_state {
     struct tag_marks own;
     struct tag_marks common; /* of the whole process */
-    int32_t top;             /* index in `stack`; -1: no tag is set */
-    int32_t stack[TAG_DEPTH];
+    struct tag_stack set;
 };
 
 struct tag_state tag_state_at_start(const struct work *work, int32_t member);

@@ -307,8 +307,7 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
 
 /*
  * The tag of an operation is the newest one that its process had set on its communicator when the operation
- * was issued. When a range ends, the range around it applies again. A tag in the operation's own record takes
- * precedence.
+ * was issued. A tag in the operation's own record takes precedence.
  */
 
 int32_t tag_carried(const struct work *work, const struct issued_operation *issued)
@@ -319,24 +318,9 @@ int32_t tag_carried(const struct work *work, const struct issued_operation *issu
     return name ? (int32_t)*name : issued->tag;
 }
 
-static void apply(struct tag_state *state, const struct work_mark *mark)
-{
-    int32_t depth = mark->depth < 0 ? 0 : mark->depth >= TAG_DEPTH ? TAG_DEPTH - 1 : mark->depth;
-    if (mark->is_end) {
-        /* If the beginning of its range was lost, it ends nothing. */
-        if (depth <= state->top)
-            state->top = depth - 1;
-        return;
-    }
-    for (int32_t i = state->top + 1; i < depth; i++)
-        state->stack[i] = -1;
-    state->stack[depth] = mark->text;
-    state->top = depth;
-}
-
 struct tag_state tag_state_at_start(const struct work *work, int32_t member)
 {
-    struct tag_state state = {.top = -1};
+    struct tag_state state = {.set.top = -1};
     state.own.left = work_marks_of(work, member, &state.own.next);
     state.common.left = work_marks_of(work, -1, &state.common.next);
     return state;
@@ -358,8 +342,8 @@ int32_t tag_at(struct tag_state *state, int64_t at_ns)
 {
     const struct work_mark *mark;
     while ((mark = next_mark(state, at_ns)))
-        apply(state, mark);
-    return state->top < 0 ? -1 : state->stack[state->top];
+        tag_stack_apply(&state->set, mark->depth, mark->is_end, mark->text);
+    return tag_stack_innermost(&state->set);
 }
 
 void series_table_init(struct series_table *table)

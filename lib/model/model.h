@@ -524,6 +524,23 @@ struct communicator_life {
  */
 int succession_find(const struct communicator_life *lives, size_t count, int32_t *first_of);
 
+/* -------------------- tag_stack.c -------------------- */
+
+/* Tags inside the same number of others replace each other; deeper ones than this count as this deep. */
+enum { TAG_DEPTH = 64 };
+
+/* The tags that are set at a time: numbers of their texts, the innermost last. Starts with top = -1. */
+struct tag_stack {
+    int32_t top;
+    int32_t texts[TAG_DEPTH];
+};
+
+/* Applies a mark to it: a tag that is set inside `depth` others, or the end of such a tag. */
+void tag_stack_apply(struct tag_stack *stack, int64_t depth, int is_end, int32_t text);
+
+/* The innermost tag; -1: none is set. */
+int32_t tag_stack_innermost(const struct tag_stack *stack);
+
 /*
  * Tables of another program's database, as a format that reads such databases (lib/format/format.h,
  * read_tables) gets them from the code that opens them (lib/store/foreign.c). The content is hostile, like

@@ -353,13 +353,13 @@ static int add_overlap(struct measured_run *run, const struct job *job, const st
 }
 
 /* Adds the phases. Operations without tag are what is left over, and no phase. */
-static int add_phases(struct measured_run *run, const struct job *job, const struct usual *usual)
+static int add_phases(struct measured_run *run, const struct job *job, const struct usual *usual,
+                      const struct phase_times *times)
 {
-    struct phase_times times;
     struct step_series *series = NULL;
-    int failed = phase_times_init(&times, job);
-    for (size_t i = 0; !failed && i < times.count; i++) {
-        const struct phase_time *time = &times.items[i];
+    int failed = 0;
+    for (size_t i = 0; !failed && i < times->count; i++) {
+        const struct phase_time *time = &times->items[i];
         const char *tag = job_tag(job, time->tag);
         if (!tag || time->step >= job->step_count || usual->places[time->step] < 0)
             continue;
@@ -372,7 +372,6 @@ static int add_phases(struct measured_run *run, const struct job *job, const str
         if (!failed)
             series_add(series, us_of(time->time_ns));
     }
-    phase_times_release(&times);
     return failed ? -1 : 0;
 }
 
@@ -418,7 +417,8 @@ static int name_run(struct measured_run *run, const struct job *job)
 }
 
 static int measure_all(struct measured_run *run, const struct job *job, const struct baseline *baseline,
-                       const struct findings *findings, const struct usual *usual)
+                       const struct findings *findings, const struct usual *usual,
+                       const struct phase_times *times)
 {
     unsigned char *is_over = array_new(job->communicator_count + 1, sizeof *is_over);
     if (!is_over)
@@ -430,7 +430,7 @@ static int measure_all(struct measured_run *run, const struct job *job, const st
     int failed = name_run(run, job) || add_findings(run, job, findings) ||
                  add_steps(run, job, baseline, usual) ||
                  ((job->gpu_busy_ns || job->gpu_overlap_ns) && add_overlap(run, job, usual)) ||
-                 add_phases(run, job, usual) || measure_transfers(run, job, usual, is_over) ||
+                 add_phases(run, job, usual, times) || measure_transfers(run, job, usual, is_over) ||
                  measure_edges(run, job, usual) || measure_ranks(run, job, baseline, usual) ||
                  shape_measure(run, job, usual);
     free(is_over);
@@ -442,8 +442,15 @@ int run_measure(struct measured_run *run, const struct job *job, const struct ba
                 const struct findings *findings, struct error *error)
 {
     struct usual usual;
-    int failed =
-        usual_find(&usual, job, baseline, findings) || measure_all(run, job, baseline, findings, &usual);
-    usual_release(&usual);
-    return failed ? error_no_memory(error) : 0;
+    struct phase_times times;
+    int failed = phase_times_init(&times, job, PHASES_OF_JOB, error);
+    if (!failed) {
+        failed = usual_find(&usual, job, baseline, findings) ||
+                 measure_all(run, job, baseline, findings, &usual, &times);
+        usual_release(&usual);
+        if (failed)
+            error_no_memory(error);
+    }
+    phase_times_release(&times);
+    return failed;
 }

@@ -26,9 +26,12 @@ struct told {
     int found;             /* of medium or high confidence, or of a stopped job */
     int shown;             /* shown in the text output */
     int hidden;            /* of low confidence, not shown */
-    int small_count;       /* reported in one line, because they cost little */
+    int small_count;       /* reported in one line, because each costs little */
     struct buffer small;   /* that line names them */
-    int64_t small_ns;      /* of the current run: findings that cost as much, or less, are reported so */
+    double small_part;     /* what they cost together, as a share of their runs */
+    int64_t whole_ns;      /* the duration of the current run, as far as it is known */
+    int64_t small_ns;      /* of the current run: findings that cost as much, or less, belong there */
+    int folds;             /* the line is written, not a paragraph for each of them */
     struct buffer largest; /* description of the most expensive hidden finding */
     int64_t largest_ns;    /* its cost */
     int64_t listed;        /* number that passed the filters */
@@ -168,7 +171,7 @@ static int is_asked_for(struct told *told, const struct job *job, const struct f
     return fits && (!filter->top || told->listed++ < filter->top);
 }
 
-/* Findings that together cost less than this share of the run take one line. */
+/* Findings that each cost less than this share of the run take one line. */
 static const double SMALL_PART = 0.01;
 
 /* At most this many of them are named there. */
@@ -180,33 +183,28 @@ static int has_cost(const struct finding *finding)
     return finding->confidence > CONFIDENCE_LOW && finding_is_of_steps(finding) && finding->lost_ns > 0;
 }
 
-static int by_cost(const void *a, const void *b)
+/*
+ * The greatest cost of the findings that each cost less than SMALL_PART of a run; 0 where there are none. The
+ * most expensive finding is never one of them.
+ */
+static int64_t find_small(const struct findings *findings, int64_t whole_ns)
 {
-    const int64_t *left = a, *right = b;
-    return (*left > *right) - (*left < *right);
+    int64_t small_ns = 0, most_ns = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        if (has_cost(&findings->items[i]) && findings->items[i].lost_ns > most_ns)
+            most_ns = findings->items[i].lost_ns;
+    for (size_t i = 0; i < findings->count; i++) {
+        int64_t lost_ns = findings->items[i].lost_ns;
+        if (has_cost(&findings->items[i]) && lost_ns < most_ns && lost_ns > small_ns &&
+            (double)lost_ns < SMALL_PART * (double)whole_ns)
+            small_ns = lost_ns;
+    }
+    return small_ns;
 }
 
-/*
- * Sets the greatest cost of the findings that together cost less than SMALL_PART of a run; 0 where there are
- * none. The most expensive finding is never one of them.
- */
-static int find_small(const struct findings *findings, int64_t whole_ns, int64_t *small_ns)
+static int is_folded(const struct told *told, const struct finding *finding)
 {
-    size_t count = 0;
-    int64_t sum_ns = 0, *costs = array_new(findings->count + 1, sizeof *costs);
-    *small_ns = 0;
-    for (size_t i = 0; costs && i < findings->count; i++)
-        if (has_cost(&findings->items[i]))
-            costs[count++] = findings->items[i].lost_ns;
-    array_sort(costs, costs ? count : 0, sizeof *costs, by_cost);
-    for (size_t i = 0; costs && i + 1 < count && costs[i] < costs[count - 1]; i++) {
-        sum_ns += costs[i];
-        if ((double)sum_ns >= SMALL_PART * (double)whole_ns)
-            break;
-        *small_ns = costs[i];
-    }
-    free(costs);
-    return costs ? 0 : -1;
+    return has_cost(finding) && finding->lost_ns <= told->small_ns;
 }
 
 static int selects(const struct filter *filter)
@@ -220,6 +218,7 @@ static int name_small(struct told *told, const struct job *job, const struct fin
 {
     struct buffer *text = &told->small;
     told->small_count++;
+    told->small_part += ratio_of(finding->lost_ns, told->whole_ns);
     if (told->small_count > SMALL_NAMED)
         return 0;
     return (told->small_count > 1 && buffer_append_text(text, "; ")) ||
@@ -270,8 +269,8 @@ static int show_or_count(struct told *told, const struct job *job, const struct 
 {
     if (!is_shown)
         return hide(told, job, finding);
-    return has_cost(finding) && finding->lost_ns <= told->small_ns ? name_small(told, job, finding)
-                                                                   : show(told, job, finding, record);
+    return told->folds && is_folded(told, finding) ? name_small(told, job, finding)
+                                                   : show(told, job, finding, record);
 }
 
 static int add(struct told *told, const struct job *job, const struct finding *finding, int is_shown,
@@ -284,7 +283,8 @@ static int add(struct told *told, const struct job *job, const struct finding *f
         return -1;
     }
     int failed = finding_append(finding, job, &sentence) ||
-                         finding_add_json(finding, job, &record, sentence.data, &told->result->json) ||
+                         finding_add_json(finding, job, &record, sentence.data, is_folded(told, finding),
+                                          &told->result->json) ||
                          show_or_count(told, job, finding, is_shown, &record)
                      ? error_no_memory(error)
                      : add_row(finding, job, sentence.data, &told->result->table, error);
@@ -301,10 +301,9 @@ static int finding_output_add(struct told *told, const struct job *job, struct f
                               int64_t whole_ns, struct error *error)
 {
     findings_sort(findings);
-    told->small_ns = 0;
-    if (!told->show_low && !told->explains && !selects(told->request->filter) &&
-        find_small(findings, whole_ns, &told->small_ns))
-        return error_no_memory(error);
+    told->whole_ns = whole_ns;
+    told->small_ns = find_small(findings, whole_ns);
+    told->folds = !told->show_low && !told->explains && !selects(told->request->filter);
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         int is_shown = finding_is_reported(finding) || told->show_low;
@@ -334,9 +333,9 @@ static int append_small(const struct told *told, struct buffer *text)
 {
     int more = told->small_count - SMALL_NAMED;
     return (told->small_count == 1
-                ? buffer_append_text(text, "1 more finding costs less than 1 % of the run: ")
-                : buffer_printf(text, "%d more findings cost less than 1 %% of the run together: ",
-                                told->small_count)) ||
+                ? buffer_printf(text, "1 smaller finding, %.2g %% of the run: ", 100 * told->small_part)
+                : buffer_printf(text, "%d smaller findings, together %.2g %% of the run: ", told->small_count,
+                                100 * told->small_part)) ||
            escape_terminal(text, told->small.data, told->small.length) ||
            (more > 0 && buffer_printf(text, "; and %d more", more)) ||
            buffer_append_text(text, "; use --all\n");

@@ -8,6 +8,7 @@
 
 struct roster;
 struct statement;
+struct runs;
 struct store;
 struct table;
 
@@ -52,6 +53,7 @@ struct report_row {
                    counts */
     int64_t message_bytes; /* of a description */
     int is_described;      /* a description of a call without an operation (described_calls.c) */
+    int is_phase;  /* the time of a phase without operations, effective_ns, of a rank (tag_phases.c) */
     int is_sample; /* an average over operations that were not recorded one by one (report_compare.c) */
 };
 
@@ -76,6 +78,7 @@ struct report_group {
     struct samples transfer_ns;
     struct samples effective_ns;
     struct samples wait_ns;
+    struct samples phase_ns; /* of phases without operations: one per rank and step */
     struct samples transfer_gbs;
     struct samples effective_gbs;
     struct samples transfer_message_gbs;
@@ -104,6 +107,7 @@ struct report_groups {
     int has_calls;        /* show bandwidth also as call descriptions count bytes */
     int has_samples;      /* rows come from samples */
     int has_descriptions; /* rows come from descriptions of calls */
+    int has_phases;       /* some rows are of phases without operations */
     struct intern texts;  /* of key values */
     int64_t *numbers;     /* owned: by number in texts, for names of ranks their global rank; -1: not known */
     size_t number_count;
@@ -163,6 +167,15 @@ double samples_real(int64_t bits);
  * succession. Returns -1 on error.
  */
 int report_groups_read(struct report_groups *report, struct store *store, int64_t run_id,
+                       struct error *error);
+
+/* -------------------- tag_phases.c -------------------- */
+
+/*
+ * Adds the phases in which a rank has no operation, if the groups are by tag and by nothing that only
+ * operations have. Returns -1 on error.
+ */
+int report_phases_read(struct report_groups *report, struct store *store, const struct runs *runs,
                        struct error *error);
 
 /* -------------------- report_groups.c -------------------- */

@@ -107,6 +107,23 @@ static const struct column wait_column = {
     .decimals = 1,
     .description = "wait time for other ranks: duration of the rank minus the transfer time; median"};
 
+/* Follow, if a tag was set under which a rank has no operation. */
+static const struct column phase_columns[] = {
+    {.name = "phase_us_p50",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .description =
+         "time per step from a tag without operations to the next tag, over ranks and steps; median"},
+    {.name = "phase_us_p99",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .description = "as phase_us_p50, but the 99th percentile"},
+};
+
+enum { PHASE_COUNT = sizeof phase_columns / sizeof *phase_columns };
+
 /* Follow, if groups of one size differ in algorithm or protocol. */
 static const struct column comparison_columns[] = {
     {.name = "slower_percent",
@@ -265,6 +282,11 @@ static int show_group(const struct report_groups *report, struct report_group *g
     at += VALUE_COUNT;
     if (has_waits(report))
         show_time(table, at++, &group->wait_ns, 0.5);
+    if (report->has_phases) {
+        show_time(table, at, &group->phase_ns, 0.5);
+        show_time(table, at + 1, &group->phase_ns, 0.99);
+        at += PHASE_COUNT;
+    }
     if (report->has_calls) {
         table_set_integer(table, at, group->message_bytes);
         show_bandwidth(table, at + 1, &group->transfer_message_gbs);
@@ -370,6 +392,7 @@ static int show(struct report_groups *report, struct table *table, struct error 
     if (add_key_columns(report, table, error) ||
         add_columns(report, value_columns, VALUE_COUNT, table, error) ||
         (has_waits(report) && add_columns(report, &wait_column, 1, table, error)) ||
+        (report->has_phases && add_columns(report, phase_columns, PHASE_COUNT, table, error)) ||
         (report->has_calls && add_columns(report, call_columns, CALL_COUNT, table, error)) ||
         (report->has_samples &&
          table_add_columns(table, sample_columns, sizeof sample_columns / sizeof *sample_columns, error)) ||
@@ -438,7 +461,8 @@ static int group_and_show(struct report_groups *report, const struct analysis_re
     if (descriptions && !runs->count)
         return group_descriptions(report, request, table, error);
     separate_runs(report, runs);
-    return report_groups_read(report, request->store, runs->only, error) || show(report, table, error) ||
+    return report_groups_read(report, request->store, runs->only, error) ||
+           report_phases_read(report, request->store, runs, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||
            warn_of_lacking(report, table, error) || warn_of_undecided(report, table, error) ||
            (samples &&

@@ -24,6 +24,7 @@ void report_groups_release(struct report_groups *report)
         free(report->groups[i].transfer_ns.values);
         free(report->groups[i].effective_ns.values);
         free(report->groups[i].wait_ns.values);
+        free(report->groups[i].phase_ns.values);
         free(report->groups[i].transfer_gbs.values);
         free(report->groups[i].effective_gbs.values);
         free(report->groups[i].transfer_message_gbs.values);
@@ -214,11 +215,21 @@ static int add_sample(struct report_group *group, const struct report_row *row)
     return row->effective_gbs >= 0 ? samples_add(&group->effective_gbs, bits_of(row->effective_gbs)) : 0;
 }
 
+/* All ranks are in a phase at the same time, so each adds its part to the time by which groups are sorted. */
+static int add_phase(struct report_groups *report, struct report_group *group, const struct report_row *row)
+{
+    report->has_phases = 1;
+    group->effective_total_ns += (double)row->effective_ns / (double)row->ranks;
+    return samples_add(&group->phase_ns, row->effective_ns);
+}
+
 int report_groups_add(struct report_groups *report, const struct report_row *row)
 {
     struct report_group *group = find_group(report, row);
     if (!group)
         return -1;
+    if (row->is_phase)
+        return add_phase(report, group, row);
     if (row->is_sample)
         return add_sample(group, row);
     group->operations += row->operations;

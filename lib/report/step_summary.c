@@ -15,96 +15,217 @@ static int by_tag(const void *a, const void *b)
     const struct phase_time *left = a, *right = b;
     if (left->tag != right->tag)
         return left->tag < right->tag ? -1 : 1;
+    if (left->rank != right->rank)
+        return left->rank < right->rank ? -1 : 1;
     return (left->step > right->step) - (left->step < right->step);
 }
 
-/*
- * The entry for a phase in a step, summed over ranks so far. `numbers` maps step and tag to its index. NULL
- * when memory is out.
- */
-static struct phase_time *time_of(struct phase_times *times, struct map *numbers, int32_t step, int32_t tag)
+/* The state while the times of phases are measured, rank by rank. */
+struct phase_sums {
+    struct phase_times *times;
+    const struct job *job;
+    struct map numbers;        /* step, tag and rank -> index of the entry */
+    struct job_marks marks;    /* of the rank, like everything below */
+    struct job_issues *issues; /* owned: per step */
+    struct map used;           /* steps and tags that have operations */
+    int32_t rank;              /* -1: all ranks have the same entries */
+    struct phase_time *at;     /* the entry of the operation */
+    int64_t moved_ns;          /* of its time, what other phases get */
+    int has_failed;            /* memory is out */
+};
+
+static struct map_key place_of(int32_t step, int32_t tag)
 {
+    return (struct map_key){{(uint64_t)(uint32_t)tag << 32 | (uint32_t)step}};
+}
+
+/* The entry for a phase in a step, summed over ranks so far, or of the rank. NULL when memory is out. */
+static struct phase_time *time_of(struct phase_sums *sums, int32_t step, int32_t tag)
+{
+    struct phase_times *times = sums->times;
     int added;
-    const struct map_key key = {{(uint64_t)(uint32_t)tag << 32 | (uint32_t)step}};
-    const int64_t *number = map_put(numbers, key, (int64_t)times->count, &added);
+    struct map_key key = place_of(step, tag);
+    key.part[1] = (uint64_t)(sums->rank + 1);
+    const int64_t *number = map_put(&sums->numbers, key, (int64_t)times->count, &added);
     if (!number)
         return NULL;
     if (added) {
         if (array_reserve((void **)&times->items, &times->capacity, times->count + 1, sizeof *times->items))
             return NULL;
-        times->items[times->count++] = (struct phase_time){.step = step, .tag = tag};
+        times->items[times->count++] = (struct phase_time){.step = step, .tag = tag, .rank = sums->rank};
     }
     return &times->items[*number];
 }
 
+/* Adds to a phase its time, and the part of it that makes the step longer. */
+static void add_time(struct phase_sums *sums, int32_t step, int32_t tag, int64_t ns, int64_t exposed_ns)
+{
+    struct phase_time *time = time_of(sums, step, tag);
+    if (time) {
+        time->time_ns += ns;
+        time->exposed_ns += exposed_ns;
+    }
+    sums->has_failed |= !time;
+}
+
+/* Adds a phase if its tag has no operation in the step. */
+static void add_empty(void *context, int32_t step, int32_t tag, int64_t ns)
+{
+    struct phase_sums *sums = context;
+    if (!map_get(&sums->used, place_of(step, tag)))
+        add_time(sums, step, tag, ns, 0);
+}
+
+/* Time in which the GPU waited for its host is that of the phase in which the host was. */
+static void move_late(void *context, int32_t tag, int64_t ns)
+{
+    struct phase_sums *sums = context;
+    int32_t step = sums->at->step, number = (int32_t)(sums->at - sums->times->items);
+    if (tag == sums->at->tag)
+        return;
+    sums->moved_ns += ns;
+    int is_used = tag < 0 || map_get(&sums->used, place_of(step, tag));
+    add_time(sums, step, tag, is_used ? ns : 0, ns);
+    sums->at = &sums->times->items[number];
+}
+
 /*
  * Divides a rank's timeline among its phases: the time up to the end of each operation goes to the phase of
- * that operation.
+ * that operation, except for the time in which the rank's host was in another one.
  */
-static int phase_times_add_rank(struct phase_times *times, struct map *numbers, const struct job *job,
-                                const struct job_rank *rank)
+static int divide_timeline(struct phase_sums *sums, const struct job_rank *rank)
 {
+    const struct job *job = sums->job;
     int64_t before_ns = TIME_UNKNOWN;
-    struct phase_time *time = NULL;
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         const struct job_operation *operation = &job->operations[i];
         if (operation->end_ns == TIME_UNKNOWN || operation->step < 0)
             continue;
-        if (!time || time->step != operation->step || time->tag != operation->tag)
-            time = time_of(times, numbers, operation->step, operation->tag);
-        if (!time)
+        sums->at = time_of(sums, operation->step, operation->tag);
+        if (!sums->at)
             return -1;
-        if (before_ns != TIME_UNKNOWN && operation->end_ns > before_ns)
-            time->time_ns += operation->end_ns - before_ns;
+        sums->moved_ns = 0;
+        if (before_ns != TIME_UNKNOWN && operation->end_ns > before_ns && operation->start_ns >= before_ns)
+            job_late_each(job, &sums->marks, operation, move_late, sums);
+        if (before_ns != TIME_UNKNOWN && operation->end_ns - sums->moved_ns > before_ns)
+            add_time(sums, operation->step, operation->tag, operation->end_ns - sums->moved_ns - before_ns,
+                     operation->end_ns - sums->moved_ns - before_ns);
         if (before_ns == TIME_UNKNOWN || operation->end_ns > before_ns)
             before_ns = operation->end_ns;
+    }
+    return sums->has_failed ? -1 : 0;
+}
+
+/* Finds which tags the operations of a rank have in each step, and when they were issued. -1: memory is out.
+ */
+static int find_issues(struct phase_sums *sums, const struct job_rank *rank)
+{
+    const struct job *job = sums->job;
+    map_release(&sums->used);
+    map_init(&sums->used);
+    for (int32_t step = 0; step < job->step_count; step++)
+        sums->issues[step] =
+            (struct job_issues){TIME_UNKNOWN, TIME_UNKNOWN, step && job_is_break(job, step - 1)};
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int64_t at_ns = operation->enqueued_ns == TIME_UNKNOWN ? operation->start_ns : operation->enqueued_ns;
+        if (operation->step < 0 || at_ns == TIME_UNKNOWN)
+            continue;
+        if (!map_put(&sums->used, place_of(operation->step, operation->tag), 1, NULL))
+            return -1;
+        struct job_issues *issues = &sums->issues[operation->step];
+        at_ns += job_delay(job, operation);
+        if (issues->last_ns == TIME_UNKNOWN || at_ns < issues->first_ns)
+            issues->first_ns = at_ns;
+        if (issues->last_ns == TIME_UNKNOWN || at_ns > issues->last_ns)
+            issues->last_ns = at_ns;
     }
     return 0;
 }
 
-/* Turns sums into means over ranks. */
+static int add_phases_of_rank(struct phase_sums *sums, int32_t number, struct error *error)
+{
+    const struct job_rank *rank = &sums->job->ranks[number];
+    if (job_marks_load(&sums->marks, sums->job, number, error))
+        return -1;
+    if (find_issues(sums, rank) || divide_timeline(sums, rank))
+        return error_no_memory(error);
+    job_marks_each(&sums->marks, sums->issues, sums->job->step_count, add_empty, sums);
+    return sums->has_failed ? error_no_memory(error) : 0;
+}
+
+/* Turns sums into means over ranks, unless ranks have entries of their own. */
 static void take_means(struct phase_times *times, size_t ranks)
 {
     array_sort(times->items, times->count, sizeof *times->items, by_tag);
     for (size_t i = 0; i < times->count; i++) {
+        if (times->items[i].rank >= 0)
+            continue;
         times->items[i].ranks = (int32_t)ranks;
         times->items[i].time_ns /= (int64_t)ranks;
+        times->items[i].exposed_ns /= (int64_t)ranks;
     }
 }
 
-/* Fills in the baseline of each phase, over the steps that have it. Step 0 is warm-up if there are others. */
+/* Fills in the baselines of one phase. Step 0 is warm-up if there are others. */
+static void find_usual_of(struct phase_time *items, size_t count, int64_t *list, int64_t *exposed)
+{
+    size_t steps = 0;
+    for (size_t i = 0; i < count; i++) {
+        list[steps] = items[i].time_ns;
+        exposed[steps] = items[i].exposed_ns;
+        steps += items[i].step > 0;
+    }
+    int64_t usual_ns = steps ? baseline_quantile(list, steps) : items[0].time_ns,
+            exposed_ns = steps ? baseline_quantile(exposed, steps) : items[0].exposed_ns;
+    for (size_t i = 0; i < count; i++) {
+        items[i].usual_ns = usual_ns;
+        items[i].usual_exposed_ns = exposed_ns;
+    }
+}
+
+/* Fills in the baseline of each phase, over the steps that have it. */
 static int find_usual(struct phase_times *times)
 {
-    int64_t *list = array_new(times->count + 1, sizeof *list);
-    if (!list)
-        return -1;
-    for (size_t i = 0, next; i < times->count; i = next) {
-        size_t count = 0;
-        for (next = i; next < times->count && times->items[next].tag == times->items[i].tag; next++)
-            if (times->items[next].step > 0)
-                list[count++] = times->items[next].time_ns;
-        int64_t usual_ns = count ? baseline_quantile(list, count) : times->items[i].time_ns;
-        for (size_t k = i; k < next; k++)
-            times->items[k].usual_ns = usual_ns;
+    int64_t *list = array_new(times->count + 1, sizeof *list),
+            *exposed = array_new(times->count + 1, sizeof *exposed);
+    for (size_t i = 0, next; list && exposed && i < times->count; i = next) {
+        for (next = i; next < times->count && times->items[next].tag == times->items[i].tag &&
+                       times->items[next].rank == times->items[i].rank;)
+            next++;
+        find_usual_of(&times->items[i], next - i, list, exposed);
     }
+    int failed = !list || !exposed;
     free(list);
-    return 0;
+    free(exposed);
+    return failed ? -1 : 0;
 }
 
-int phase_times_init(struct phase_times *times, const struct job *job)
+int phase_times_init(struct phase_times *times, const struct job *job, int32_t whose, struct error *error)
 {
     size_t ranks = job_recorded_ranks(job);
-    struct map numbers;
-    int failed = 0;
+    struct phase_sums sums = {.times = times,
+                              .job = job,
+                              .issues = array_new((size_t)job->step_count + 1, sizeof *sums.issues),
+                              .rank = -1};
+    int failed = sums.issues ? 0 : error_no_memory(error);
     *times = (struct phase_times){.items = NULL};
-    map_init(&numbers);
-    for (size_t i = 0; !failed && i < job->rank_count; i++)
-        failed = phase_times_add_rank(times, &numbers, job, &job->ranks[i]);
-    map_release(&numbers);
+    map_init(&sums.numbers);
+    map_init(&sums.used);
+    for (int32_t rank = whose < 0 ? 0 : whose; !failed && rank < (int32_t)job->rank_count; rank++) {
+        sums.rank = whose == PHASES_OF_JOB ? -1 : rank;
+        failed = add_phases_of_rank(&sums, rank, error);
+        if (whose >= 0)
+            break;
+    }
+    map_release(&sums.numbers);
+    job_marks_release(&sums.marks);
+    free(sums.issues);
+    map_release(&sums.used);
     if (failed)
         return -1;
     take_means(times, ranks ? ranks : 1);
-    return find_usual(times);
+    return find_usual(times) ? error_no_memory(error) : 0;
 }
 
 void phase_times_release(struct phase_times *times)
@@ -113,20 +234,64 @@ void phase_times_release(struct phase_times *times)
     *times = (struct phase_times){.items = NULL};
 }
 
-/* Fills in tag and phase_excess_ns of the steps. Returns -1 when memory is out. */
-static int phase_times_grown(const struct job *job, struct step_summary *summaries)
+/* Names in some steps the phase that grew most, of all ranks as a mean, or of one rank. */
+static int name_grown(struct step_summary *summaries, const unsigned char *is_wanted, const struct job *job,
+                      int32_t whose, struct error *error)
 {
     struct phase_times times;
-    int failed = phase_times_init(&times, job);
+    int failed = phase_times_init(&times, job, whose, error);
     for (size_t i = 0; !failed && i < times.count; i++) {
         const struct phase_time *time = &times.items[i];
         struct step_summary *summary = &summaries[time->step];
-        if (time->step < job->step_count && time->time_ns - time->usual_ns > summary->phase_excess_ns) {
-            summary->phase_excess_ns = time->time_ns - time->usual_ns;
+        int64_t excess_ns = time->exposed_ns - time->usual_exposed_ns;
+        if (time->step < job->step_count && is_wanted[time->step] && excess_ns > summary->phase_excess_ns) {
+            summary->phase_excess_ns = excess_ns;
             summary->tag = time->tag;
         }
     }
     phase_times_release(&times);
+    return failed;
+}
+
+/* Marks the steps in which the others waited for a rank; returns how many. */
+static int32_t mark_waited_for(const struct step_summary *summaries, const struct job *job, int32_t rank,
+                               unsigned char *is_wanted)
+{
+    int32_t count = 0;
+    for (int32_t step = 0; step < job->step_count; step++)
+        count += is_wanted[step] = summaries[step].last_rank == rank;
+    return count;
+}
+
+/* Marks the steps in which no phase grew by at least `least`, as a share of a step, and takes it back there.
+ */
+static void mark_unnamed(struct step_summary *summaries, const struct job *job, double least,
+                         unsigned char *is_wanted)
+{
+    for (int32_t step = 0; step < job->step_count; step++) {
+        struct step_summary *summary = &summaries[step];
+        is_wanted[step] = summary->usual_ns == TIME_UNKNOWN ||
+                          (double)summary->phase_excess_ns < least * (double)summary->usual_ns;
+        if (is_wanted[step]) {
+            summary->phase_excess_ns = 0;
+            summary->tag = -1;
+        }
+    }
+}
+
+int step_summaries_find_phases(struct step_summary *summaries, const struct job *job, double least,
+                               struct error *error)
+{
+    unsigned char *is_wanted = array_new((size_t)job->step_count + 1, 1);
+    int failed = is_wanted ? 0 : error_no_memory(error);
+    for (int32_t rank = 0; !failed && rank < (int32_t)job->rank_count; rank++)
+        if (mark_waited_for(summaries, job, rank, is_wanted))
+            failed = name_grown(summaries, is_wanted, job, rank, error);
+    if (!failed) {
+        mark_unnamed(summaries, job, least, is_wanted);
+        failed = name_grown(summaries, is_wanted, job, PHASES_OF_JOB, error);
+    }
+    free(is_wanted);
     return failed;
 }
 
@@ -360,8 +525,7 @@ static int begin_all(const struct job *job, const struct baseline *baseline, str
 struct step_summary *step_summaries_new(const struct job *job, const struct baseline *baseline)
 {
     struct step_summary *summaries = array_new((size_t)job->step_count + 1, sizeof *summaries);
-    if (summaries && (begin_all(job, baseline, summaries) || measure(job, baseline, summaries) ||
-                      phase_times_grown(job, summaries))) {
+    if (summaries && (begin_all(job, baseline, summaries) || measure(job, baseline, summaries))) {
         free(summaries);
         return NULL;
     }

@@ -185,8 +185,8 @@ enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE, OPTION_ALL }
 
 static const struct analysis_option options[] = {
     {"by", 0, "KEY",
-     "step: one row per step; tag: one row per phase of each step; rank: one row per rank, over the chosen "
-     "steps, those at fault first",
+     "step: one row per step; tag: one row per phase of each step; tag,rank: one row per phase, step and "
+     "rank; rank: one row per rank, over the chosen steps, those at fault first",
      "step"},
     RUN_OPTION,
     {"map", 0, NULL, "draw two heat maps, rank by step: wait time and own delay", NULL},
@@ -230,7 +230,7 @@ static const struct column columns[] = {
     {.name = "grew_us",
      .type = CELL_REAL,
      .unit = "us",
-     .description = "by how much the phase became slower, mean over ranks"},
+     .description = "by how much the phase became slower, on last_rank or as a mean over ranks"},
     {.name = "finding", .type = CELL_TEXT, .description = "finding of diagnose that covers the step"},
     JOB_COLUMN,
 };
@@ -254,23 +254,42 @@ enum {
 
 static const struct column phase_columns[] = {
     {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
-    {.name = "tag", .type = CELL_TEXT, .description = "phase: the operations with this tag"},
+    {.name = "tag", .type = CELL_TEXT, .description = "phase: the user tag that was set"},
     {.name = "duration_us",
      .type = CELL_REAL,
      .unit = "us",
      .description = "sum over its operations, each from the end of the previous operation to its own end; "
-                    "mean over ranks"},
+                    "without operations, from its tag to the next one; mean over ranks"},
     {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "duration minus baseline"},
+    {.name = "exposed_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description =
+         "part of the duration that is part of the step: without operations, only the time in which "
+         "the GPU waited for the host"},
     JOB_COLUMN,
 };
 
-enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_RUN, PHASE_COLUMNS };
+/* The last columns, if ranks have rows of their own. */
+static const struct column phase_rank_columns[] = {RANK_COLUMN, PROCESS_COLUMN};
+
+enum {
+    PHASE_STEP,
+    PHASE_TAG,
+    PHASE_DURATION,
+    PHASE_LONGER,
+    PHASE_EXPOSED,
+    PHASE_RUN,
+    PHASE_RANK,
+    PHASE_PROCESS
+};
+enum { PHASE_COLUMNS = PHASE_RANK };
 
 struct settings {
     struct diagnose_options diagnose;
     struct rank_choice choice; /* for by_rank */
     int by_tag;
-    int by_rank;
+    int by_rank; /* with by_tag: a row for each phase, step and rank; alone: a row for each rank */
     int as_map;
 };
 
@@ -399,7 +418,8 @@ static int add_steps(const struct job *job, const struct baseline *baseline, con
     int64_t usual_ns = job->step_count ? summaries[job->first_step].usual_ns : TIME_UNKNOWN;
     int failed = settings->as_map
                      ? steps_map_add(job, baseline, findings, usual_ns, table, error)
-                     : add_rows(job, summaries, findings, settings->diagnose.min_gain, table, error);
+                     : step_summaries_find_phases(summaries, job, settings->diagnose.min_gain, error) ||
+                           add_rows(job, summaries, findings, settings->diagnose.min_gain, table, error);
     free(summaries);
     return failed;
 }
@@ -409,7 +429,17 @@ static int by_step(const void *a, const void *b)
     const struct phase_time *left = a, *right = b;
     if (left->step != right->step)
         return left->step < right->step ? -1 : 1;
-    return (left->tag > right->tag) - (left->tag < right->tag);
+    if (left->tag != right->tag)
+        return left->tag < right->tag ? -1 : 1;
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int set_phase_rank(const struct job *job, int32_t number, struct table *table, struct error *error)
+{
+    const struct job_rank *rank = &job->ranks[number];
+    if (rank->global_rank >= 0)
+        table_set_integer(table, PHASE_RANK, rank->global_rank);
+    return table_set_text(table, PHASE_PROCESS, rank->name, error);
 }
 
 static int add_phase(const struct job *job, const struct phase_time *time, struct table *table,
@@ -421,14 +451,18 @@ static int add_phase(const struct job *job, const struct phase_time *time, struc
     table_set_integer(table, PHASE_STEP, time->step);
     set_time(table, PHASE_DURATION, time->time_ns);
     set_time(table, PHASE_LONGER, time->time_ns - time->usual_ns);
+    set_time(table, PHASE_EXPOSED, time->exposed_ns);
     table_set_integer(table, PHASE_RUN, job->run_id);
-    return tag && table_set_text(table, PHASE_TAG, tag, error);
+    return (tag && table_set_text(table, PHASE_TAG, tag, error)) ||
+           (time->rank >= 0 && set_phase_rank(job, time->rank, table, error));
 }
 
-static int add_phases(const struct job *job, struct table *table, struct error *error)
+static int add_phases(const struct job *job, int by_rank, struct table *table, struct error *error)
 {
     struct phase_times times;
-    int failed = phase_times_init(&times, job) ? error_no_memory(error) : 0;
+    int failed = phase_times_init(&times, job, by_rank ? PHASES_OF_RANKS : PHASES_OF_JOB, error);
+    if (!failed && by_rank && !job->has_global_ranks)
+        table->columns[PHASE_PROCESS].hidden = 0;
     array_sort(times.items, times.count, sizeof *times.items, by_step);
     for (size_t i = 0; !failed && i < times.count; i++)
         failed = add_phase(job, &times.items[i], table, error);
@@ -456,7 +490,7 @@ static int add_run(struct job *job, const struct settings *settings, struct tabl
     int failed = warn(job, table, error) || caution_absent_ranks(job, table, error) ||
                  caution_inseparable_ranks(job, table, error);
     if (!failed && settings->by_tag)
-        return add_phases(job, table, error);
+        return add_phases(job, settings->by_rank, table, error);
     failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
              findings_add_later_costs(&findings, job, &baseline, &settings->diagnose, error) ||
              add_steps(job, &baseline, &findings, settings, table, error);
@@ -472,16 +506,17 @@ static int read_settings(const struct analysis_request *request, struct settings
                          struct error *error)
 {
     const char *by = request->values[OPTION_BY];
+    int has_ranks = strcmp(by, "tag,rank") == 0;
     *settings = (struct settings){
         .choice = {.filter = request->filter, .shows_low = request->values[OPTION_ALL] != NULL},
-        .by_tag = strcmp(by, "tag") == 0,
-        .by_rank = strcmp(by, "rank") == 0,
+        .by_tag = has_ranks || strcmp(by, "tag") == 0,
+        .by_rank = has_ranks || strcmp(by, "rank") == 0,
         .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
     if (!settings->by_tag && !settings->by_rank && strcmp(by, "step") != 0)
-        return error_set(error, "invalid --by '%s': expected step, tag or rank", by);
+        return error_set(error, "invalid --by '%s': expected step, tag, rank or tag,rank", by);
     if ((settings->by_tag || settings->by_rank) && settings->as_map)
         return error_set(error, "--by %s cannot be used with --map", by);
-    if (!settings->by_rank && settings->choice.shows_low)
+    if ((settings->by_tag || !settings->by_rank) && settings->choice.shows_low)
         return error_set(error, "--all needs --by rank");
     if (!settings->as_map && option_is_given(request, options, OPTION_VALUE))
         return error_set(error, "--value needs --map or --svg");
@@ -491,11 +526,15 @@ static int read_settings(const struct analysis_request *request, struct settings
 static int begin_table(const struct analysis_request *request, const struct settings *settings,
                        struct analysis_result *result, int *usage, struct error *error)
 {
+    if (settings->by_tag)
+        return table_add_columns(&result->table, phase_columns, PHASE_COLUMNS, error) ||
+                       (settings->by_rank && table_add_columns(&result->table, phase_rank_columns, 2, error))
+                   ? -1
+                   : 0;
     if (settings->by_rank)
         return steps_by_rank_begin(&result->table, error);
     if (!settings->as_map)
-        return settings->by_tag ? table_add_columns(&result->table, phase_columns, PHASE_COLUMNS, error)
-                                : table_add_columns(&result->table, columns, COLUMN_COUNT, error);
+        return table_add_columns(&result->table, columns, COLUMN_COUNT, error);
     result->drawing.as_svg = request->values[OPTION_SVG] != NULL;
     *usage = steps_map_begin(request->values[OPTION_VALUE], result, error) != 0;
     return *usage ? -1 : 0;
@@ -538,7 +577,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 static const char *option_word(size_t option, size_t number)
 {
-    static const char *const keys[] = {"step", "tag", "rank"};
+    static const char *const keys[] = {"step", "tag", "rank", "tag,rank"};
     if (option == OPTION_VALUE)
         return steps_map_word(number);
     return option == OPTION_BY && number < sizeof keys / sizeof *keys ? keys[number] : NULL;

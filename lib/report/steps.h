@@ -59,7 +59,7 @@ struct step_summary {
     int32_t last_rank;        /* job rank that the others waited for longest; -1: none */
     int64_t last_waited_ns;   /* their wait for it, summed */
     int32_t tag;              /* phase with the largest time above its baseline; -1: none */
-    int64_t phase_excess_ns;  /* that excess, mean over ranks */
+    int64_t phase_excess_ns;  /* that excess: of last_rank, or mean over ranks */
 };
 
 /*
@@ -68,29 +68,45 @@ struct step_summary {
 int step_usual_ns(const struct baseline *baseline, int64_t *usual_ns);
 
 /*
- * One summary per step of the job, by number. The caller frees them; NULL when memory is out. A phase is a
- * tag. The whole step is divided among the phases: each operation adds the time from the end of the previous
- * operation, on any stream, to its own end.
+ * One summary per step of the job, by number, without phases. The caller frees them; NULL when memory is out.
  */
 struct step_summary *step_summaries_new(const struct job *job, const struct baseline *baseline);
 
-/* Time of a phase in a step. */
+/*
+ * Fills in the phase of each summary: that of last_rank, because the others only wait in theirs, if it grew
+ * by at least `least`, as a share of the baseline step; else that of all ranks. Returns -1 on error.
+ */
+int step_summaries_find_phases(struct step_summary *summaries, const struct job *job, double least,
+                               struct error *error);
+
+/*
+ * Time of a phase in a step. A phase is a tag. Each operation adds the time from the end of the previous
+ * operation, on any stream, to its own end, but a time in which the GPU waited for the host counts in the
+ * phase in which the host was. A phase without operations in the step lasts from its mark to the next one, on
+ * the host, and is exposed while the GPU waited for the host.
+ */
 struct phase_time {
     int32_t step;
-    int32_t tag;      /* -1: operations without one */
-    int64_t time_ns;  /* mean over the ranks that were in the phase */
-    int64_t usual_ns; /* its baseline over steps (baseline_quantile) */
+    int32_t tag;  /* -1: operations without one */
+    int32_t rank; /* job rank; -1: all of them */
     int32_t ranks;
+    int64_t time_ns;    /* mean over ranks */
+    int64_t usual_ns;   /* its baseline over steps (baseline_quantile) */
+    int64_t exposed_ns; /* the part that makes up the step: without that beside work of the GPU */
+    int64_t usual_exposed_ns;
 };
 
 struct phase_times {
-    struct phase_time *items; /* owned; sorted by tag, then by step */
+    struct phase_time *items; /* owned; sorted by tag, rank and step */
     size_t count;
     size_t capacity;
 };
 
-/* Returns -1 when memory is out. Release `times` in any case. */
-int phase_times_init(struct phase_times *times, const struct job *job);
+/* Entries for all ranks as a mean, or for each rank, instead of for one job rank. */
+enum { PHASES_OF_JOB = -1, PHASES_OF_RANKS = -2 };
+
+/* `whose`: a job rank, or one of these. Returns -1 on error. Release `times` in any case. */
+int phase_times_init(struct phase_times *times, const struct job *job, int32_t whose, struct error *error);
 void phase_times_release(struct phase_times *times);
 
 /* -------------------- rank_steps.c -------------------- */

@@ -237,3 +237,21 @@ SELECT file.path, byte_offset, coalesce(enqueue_begin_ns, api_begin_ns, device_b
 SELECT local_ns, realtime_ns FROM clock_anchor
  WHERE process_id = ?1 AND realtime_ns IS NOT NULL
  ORDER BY abs(local_ns - ?2) LIMIT 1;
+
+-- The tags that were set in the run, with and without operations, in the order in which files have them. No order here
+-- depends on which file was read first.
+-- statement: mark_texts
+SELECT text FROM tag_mark
+ WHERE process_id IN (SELECT process_id FROM job_rank WHERE run_id = ?1) AND text IS NOT NULL
+ GROUP BY text ORDER BY min(tag_mark_id & 4294967295), text;
+
+-- The tags that process ?1 set for rank ?2, by time: those for all its communicators, and those for the communicator of
+-- the rank for which it set most.
+-- statement: marks
+SELECT at_ns, depth, is_end, text FROM tag_mark
+ WHERE process_id = ?1
+   AND (member_id IS NULL
+        OR member_id = (SELECT member_id FROM tag_mark JOIN member_join USING (member_id)
+                         WHERE process_id = ?1 AND job_rank_id = ?2
+                         GROUP BY member_id ORDER BY count(*) DESC, min(at_ns), member_id LIMIT 1))
+ ORDER BY at_ns, tag_mark_id;

@@ -122,15 +122,27 @@ class Account(Case):
         self.check_json(report)
 
     def test_small_findings_take_one_line(self):
-        """Only in the text, and not where they are asked for."""
+        """Only in the text, and not where they are asked for. JSON marks them."""
         report, _ = self.job("--steps 130 --seed 3 --fault compute:3:10:39:100% --fault compute:6:51:54:35%")
         large, small = self.sure(report)
         self.assertEqual((large["rank"], small["rank"]), (3, 6))
         self.assertLess(small["lost_us"], report["summary"]["steps_us"] / 100)
+        self.assertEqual((large["folded"], small["folded"]), (False, True))
         text = self.run_program("diagnose").whole
-        self.assertRegex(text, r"\n1 more finding costs less than 1 % of the run: compute, rank 6, steps 51-5\d, \S+ [mu]s; use --all\n")
+        share = f"{100 * small['lost_us'] / report['summary']['steps_us']:.2g}"
+        self.assertRegex(text, rf"\n1 smaller finding, {share} % of the run: compute, rank 6, steps 51-5\d, \S+ [mu]s; use --all\n")
         self.assertEqual(text.count("    Cost: "), 1)
         for options in (["--all"], ["--rank", 6], ["--explain"]):
-            self.assertNotIn("more finding", self.run_program("diagnose", *options).whole)
+            self.assertNotIn("smaller finding", self.run_program("diagnose", *options).whole)
             self.assertIn("GPU of rank 6 ", self.run_program("diagnose", *options).whole)
         self.run_program("diagnose", "--exit-code", status=3)
+
+    def test_each_small_finding_counts_for_itself(self):
+        """Each costs less than 1 % of the run, together they cost more."""
+        report, _ = self.job("--steps 130 --seed 3 --fault compute:3:10:39:100% --fault compute:6:51:54:35% --fault host:5:70:73:35%"
+                             " --fault compute:1:95:98:35%")
+        small = [finding for finding in self.sure(report) if finding["folded"]]
+        self.assertEqual({finding["rank"] for finding in small}, {6, 5, 1})
+        part = sum(finding["lost_us"] for finding in small) / report["summary"]["steps_us"]
+        self.assertGreater(part, 0.01)
+        self.assertIn(f"\n3 smaller findings, together {100 * part:.2g} % of the run: ", self.run_program("diagnose").whole)

@@ -93,6 +93,27 @@ class Kineto(Case):
         return [(finding["kind"], finding["rank"], finding["first_step"], finding["last_step"], finding["period"])
                 for finding in self.json("diagnose")["findings"] if finding["confidence"] != "low"]
 
+    def test_annotations_without_operations_are_phases(self):
+        """On the thread that counts the steps; one inside another one is a phase of its own."""
+        def add(content, rank):
+            steps = [event for event in content["traceEvents"] if event["name"].startswith("ProfilerStep#")]
+            for event in steps:
+                loads = {**event, "name": "load", "ts": event["ts"] + 10, "dur": 500 + rank}
+                content["traceEvents"] += [loads, {**loads, "name": "decode", "ts": loads["ts"] + 100, "dur": 100},
+                                           {**loads, "name": "other thread", "tid": 1}]
+
+        self.write_ranks("kineto-ddp-slow", add)
+        rows = self.json("steps", "--by", "tag,rank")["rows"]
+        self.assertEqual({row["tag"] for row in rows}, {None, "load", "decode"})
+        for rank in range(4):
+            for tag, lasted_us in (("load", 400 + rank), ("decode", 100)):
+                found = {row["step"]: row["duration_us"] for row in rows if (row["tag"], row["rank"]) == (tag, rank)}
+                self.assertGreaterEqual(len(found), 10)
+                for duration_us in found.values():
+                    self.assertAlmostEqual(duration_us, lasted_us, delta=0.5)
+        by_tag = {(row["tag"], row["function"]) for row in self.json("report", "--by-tag")["rows"]}
+        self.assertEqual(by_tag, {(None, "AllReduce"), ("load", None), ("decode", None)})
+
     def members(self):
         """The number of operations that instances join: {operations: instances}."""
         rows = self.json("query", "SELECT members, count(*) AS instances FROM instance GROUP BY members")["rows"]

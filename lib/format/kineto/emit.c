@@ -510,11 +510,61 @@ static int emit_items(struct kineto_emitter *emitter, const struct item *items, 
     failed = failed || emit_groups(emitter, error);
     for (size_t i = 0; !failed && i < count; i++) {
         struct kineto_operation told = operation_of_item(&items[i]);
+        emitter->lacks_launches |=
+            !items[i].call && (!items[i].kernel || !launch_of(emitter->trace, items[i].kernel));
         failed = emit_operation(emitter, &items[i], group_of(&streams, &items[i], &told, otherwise), error);
     }
     map_release(&streams.groups);
     map_release(&streams.of_nameless);
     return failed ? -1 : 0;
+}
+
+static int emit_tag(const struct kineto_emitter *emitter, const char *text, int64_t at_ns, size_t depth,
+                    struct error *error)
+{
+    struct event event = {.kind = EVENT_TAG, .origin = origin_of(emitter, NULL, 0)};
+    event.tag = (struct tag_mark){.text = text,
+                                  .at_ns = wall_ns(emitter, at_ns),
+                                  .depth = (int64_t)depth,
+                                  .process_wide = 1,
+                                  .is_end = !text};
+    return emitter->sink->event(emitter->sink->context, &event, error);
+}
+
+/* Hands over the ends of open annotations that end at or before a time, the innermost first. */
+static int end_tags(const struct kineto_emitter *emitter, const int64_t *ends_ns, size_t *open, int64_t at_ns,
+                    struct error *error)
+{
+    for (; *open && ends_ns[*open - 1] <= at_ns; --*open)
+        if (emit_tag(emitter, NULL, ends_ns[*open - 1], *open - 1, error))
+            return -1;
+    return 0;
+}
+
+/*
+ * Hands over the annotations of the thread that counts the steps as tags of the process, as tag_of takes
+ * them: a phase need not have an operation. An annotation ends with the one around it.
+ */
+static int emit_tags(const struct kineto_emitter *emitter, struct error *error)
+{
+    const struct kineto_trace *trace = emitter->trace;
+    int64_t ends_ns[TAG_DEPTH];
+    size_t open = 0;
+    int failed = 0;
+    for (size_t i = 0; i < trace->annotations.count && !failed; i++) {
+        const struct kineto_range *range = &trace->annotations.items[i];
+        if (range->thread != trace->steps.items[0].thread)
+            continue;
+        failed = end_tags(emitter, ends_ns, &open, range->time.begin_ns, error);
+        if (failed || open == TAG_DEPTH)
+            continue;
+        failed =
+            emit_tag(emitter, intern_text(&trace->texts, range->number), range->time.begin_ns, open, error);
+        ends_ns[open] =
+            open && ends_ns[open - 1] < range->time.end_ns ? ends_ns[open - 1] : range->time.end_ns;
+        open++;
+    }
+    return failed || end_tags(emitter, ends_ns, &open, INT64_MAX, error) ? -1 : 0;
 }
 
 /* Drops the kernels that were handed over, and their calls. */
@@ -536,6 +586,8 @@ int kineto_emit(struct kineto_emitter *emitter, int is_end, struct error *error)
     struct item *items = list_items(emitter->trace, is_end, &count);
     int failed = items ? emit_items(emitter, items, count, error) : error_no_memory(error);
     free(items);
+    if (!failed && is_end && emitter->next_ordinal && emitter->trace->steps.count && !emitter->lacks_launches)
+        failed = emit_tags(emitter, error);
     forget(emitter->trace);
     return failed || (is_end && emitter->next_ordinal && emit_process(emitter, error)) ? -1 : 0;
 }

@@ -380,7 +380,8 @@ struct kineto_emitter {
     const struct format_sink *sink;
     struct kineto_trace *trace;
     const char *path;
-    char *host; /* owned; NULL: unknown */
+    char *host;         /* owned; NULL: unknown */
+    int lacks_launches; /* some operation has neither a call nor a launch, so no annotation around it */
     int64_t process;
     int64_t next_ordinal;
 };

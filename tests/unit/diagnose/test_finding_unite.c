@@ -295,6 +295,107 @@ static void what_recurs_alike_is_one(void **state)
     end(&bench);
 }
 
+/* A finding of one round, of a job whose ranks have names. */
+static struct finding *add_of(struct bench *bench, enum finding_kind kind, int32_t rank, int32_t first,
+                              int64_t lost_ns)
+{
+    struct finding *finding = add(bench, &bench->found, first, first + 3);
+    finding->kind = kind;
+    finding->rank = rank;
+    finding->lost_ns = lost_ns;
+    return finding;
+}
+
+static void begin_named(struct bench *bench, struct job_rank *ranks, size_t count)
+{
+    static char names[][2] = {"0", "1", "2", "3", "4", "5", "6", "7"};
+    begin(bench);
+    for (size_t i = 0; i < count; i++)
+        ranks[i] = (struct job_rank){.name = names[i], .global_rank = (int64_t)i};
+    bench->job.ranks = ranks;
+    bench->job.rank_count = count;
+}
+
+static void end_named(struct bench *bench)
+{
+    bench->job.ranks = NULL;
+    bench->job.rank_count = 0;
+    end(bench);
+}
+
+/* A contended CPU makes a host late and its sends slow: the host is at fault, whichever costs more. */
+static void a_host_and_its_sends(void **state)
+{
+    struct bench bench;
+    struct job_rank ranks[8];
+    (void)state;
+    begin_named(&bench, ranks, 8);
+    add_of(&bench, FINDING_NETWORK, 3, 2, 300);
+    struct finding *late = add_of(&bench, FINDING_HOST, 3, 5, 100);
+    late->confidence = CONFIDENCE_HIGH;
+    assert_int_equal(findings_unite(&bench.found, &bench.job), 0);
+    assert_int_equal(bench.found.count, 2); /* neither has the steps of the other */
+    bench.found.items[0].last_step = 8;
+    assert_int_equal(findings_unite(&bench.found, &bench.job), 0);
+    assert_int_equal(bench.found.count, 1);
+    const struct finding *host = &bench.found.items[0];
+    assert_int_equal(host->kind, FINDING_HOST);
+    assert_int_equal(host->confidence, CONFIDENCE_HIGH);
+    assert_int_equal(host->lost_ns, 400);
+    assert_int_equal(host->sign_ns, 300);
+    assert_non_null(strstr(host->evidence.data, "Also: sends from rank 3"));
+    end_named(&bench);
+}
+
+/* What is late only in the steps after a fault of the same rank is no fault of its own; another rank's is. */
+static void what_follows_a_fault(void **state)
+{
+    struct bench bench;
+    struct job_rank ranks[8];
+    (void)state;
+    begin_named(&bench, ranks, 8);
+    add_of(&bench, FINDING_COMPUTE, 3, 2, 300);
+    add_of(&bench, FINDING_HOST, 3, 3, 100);
+    add_of(&bench, FINDING_HOST, 4, 3, 100);
+    add_of(&bench, FINDING_NETWORK, 3, 3, 100)->receives = 1;
+    assert_int_equal(findings_unite(&bench.found, &bench.job), 0);
+    assert_int_equal(bench.found.count, 3);
+    assert_int_equal(bench.found.items[0].kind, FINDING_COMPUTE);
+    assert_int_equal(bench.found.items[0].lost_ns, 400);
+    assert_int_equal(bench.found.items[0].last_step, 5);
+    assert_true(bench.found.items[0].shows_later);
+    end_named(&bench);
+}
+
+static void recur(struct finding *finding, int32_t period, int32_t first, int32_t last)
+{
+    finding->period = period;
+    finding->first_step = first;
+    finding->last_step = last;
+}
+
+/* Transfers elsewhere that are slow with each recurrence of a fault are its effect, if they cost little. */
+static void what_recurs_with_a_fault(void **state)
+{
+    struct bench bench;
+    struct job_rank ranks[8];
+    (void)state;
+    begin_named(&bench, ranks, 8);
+    recur(add_of(&bench, FINDING_HOST, 3, 2, 400), 3, 2, 8);
+    recur(add_of(&bench, FINDING_NETWORK, 4, 2, 90), 3, 2, 9);  /* its effect */
+    recur(add_of(&bench, FINDING_NETWORK, 5, 2, 90), 3, 1, 7);  /* in the steps before */
+    recur(add_of(&bench, FINDING_NETWORK, 6, 2, 90), 2, 2, 8);  /* with another period */
+    recur(add_of(&bench, FINDING_NETWORK, 7, 2, 110), 3, 2, 8); /* costs too much */
+    assert_int_equal(findings_unite(&bench.found, &bench.job), 0);
+    assert_int_equal(bench.found.count, 4);
+    assert_int_equal(bench.found.items[0].rank, 3);
+    assert_int_equal(bench.found.items[0].lost_ns, 490);
+    assert_int_equal(bench.found.items[0].last_step, 8);
+    for (size_t i = 1; i < 4; i++)
+        assert_int_equal(bench.found.items[i].rank, 4 + (int32_t)i);
+    end_named(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +406,9 @@ int main(void)
         cmocka_unit_test(a_group_and_one_of_its_ranks),
         cmocka_unit_test(each_gives_its_own),
         cmocka_unit_test(what_recurs_alike_is_one),
+        cmocka_unit_test(a_host_and_its_sends),
+        cmocka_unit_test(what_follows_a_fault),
+        cmocka_unit_test(what_recurs_with_a_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

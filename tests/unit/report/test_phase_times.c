@@ -30,8 +30,9 @@ static void a_step_is_shared_out_without_a_rest(void **state)
 {
     struct small small;
     struct phase_times times;
+    struct error error = ERROR_INIT;
     play(&small);
-    assert_int_equal(phase_times_init(&times, &small.job), 0);
+    assert_int_equal(phase_times_init(&times, &small.job, PHASES_OF_JOB, &error), 0);
     assert_int_equal(times.count, STEPS * 2);
     assert_int_equal(find(&times, 2, 0)->time_ns, 4000);
     assert_int_equal(find(&times, 2, 1)->time_ns, 6000);
@@ -47,10 +48,11 @@ static void what_ends_earlier_adds_nothing(void **state)
 {
     struct small small;
     struct phase_times times;
+    struct error error = ERROR_INIT;
     play(&small);
     for (int rank = 0; rank < RANKS; rank++)
         at(&small, rank, 2, 1)->end_ns = 2 * 10000 + 3000;
-    assert_int_equal(phase_times_init(&times, &small.job), 0);
+    assert_int_equal(phase_times_init(&times, &small.job, PHASES_OF_JOB, &error), 0);
     assert_int_equal(find(&times, 2, 0)->time_ns, 4000);
     assert_int_equal(find(&times, 2, 1)->time_ns, 0);
     phase_times_release(&times);

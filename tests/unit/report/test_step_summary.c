@@ -61,6 +61,7 @@ static void a_quiet_step(void **state)
     assert_int_equal(summaries[2].communication_ns, 2 * TAKES);
     assert_int_equal(summaries[2].waiting_ns, 0);
     assert_int_equal(summaries[2].last_rank, -1);
+    assert_int_equal(step_summaries_find_phases(summaries, &small.job, 0.03, NULL), 0);
     assert_int_equal(summaries[2].phase_excess_ns, 0);
     assert_int_equal(summaries[3].duration_ns, TIME_UNKNOWN);
     free(summaries);
@@ -81,6 +82,7 @@ static void who_is_waited_for(void **state)
     assert_int_equal(summaries[2].last_waited_ns, 2 * 900);
     assert_int_equal(summaries[2].waiting_ns, 2 * 900 / RANKS);
     assert_int_equal(summaries[2].communication_ns, 2 * TAKES + 2 * 900 / RANKS);
+    assert_int_equal(step_summaries_find_phases(summaries, &small.job, 0.03, NULL), 0);
     assert_int_equal(summaries[2].tag, 1);
     assert_int_equal(summaries[2].phase_excess_ns, 900);
     assert_int_equal(summaries[3].last_rank, -1);
@@ -163,6 +165,7 @@ static void without_times_nothing_is_told(void **state)
     assert_int_equal(summaries[2].communication_ns, TIME_UNKNOWN);
     assert_int_equal(summaries[2].waiting_ns, TIME_UNKNOWN);
     assert_int_equal(summaries[2].last_rank, -1);
+    assert_int_equal(step_summaries_find_phases(summaries, &small.job, 0.03, NULL), 0);
     assert_int_equal(summaries[2].tag, -1);
     free(summaries);
     small_release(&small);
