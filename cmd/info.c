@@ -209,13 +209,15 @@ static const struct option_table table = {
         "warnings, skipped input or shards instead.",
     .options = options,
     .count = OPTIONS,
+    .operands = "[PATH...]",
+    .operands_most = (size_t)-1,
     .has_format = 1,
 };
 
 const struct command command_info = {
     .name = "info",
     .summary = "list the contents of the store",
-    .needs = NEEDS_STORE_READ | NEEDS_JOINED,
+    .needs = NEEDS_STORE_READ | NEEDS_JOINED | TAKES_TRACES,
     .options = &table,
     .run = run,
 };

@@ -70,11 +70,22 @@ static int has_trouble(const struct file_result *result)
            (result->status == FILE_UNCHANGED && result->reason);
 }
 
+/* With the command that lists the lines, unless the file cannot be read again. */
+static void print_no_events(const char *path)
+{
+    struct buffer command = BUFFER_INIT;
+    if (command_line_append("info --ledger", path, &command) || !command.length)
+        print_line("%s: contains no events", path);
+    else
+        print_line("%s: contains no events; see: %s", path, command.data);
+    buffer_release(&command);
+}
+
 void report_print_problem(const struct file_result *result)
 {
     const char *reason = result->reason ? result->reason : status_names[result->status];
     if (result->status == FILE_INGESTED && !result->events && result->skipped)
-        print_line("%s: contains no events; see: ncclprof info --ledger", result->path);
+        print_no_events(result->path);
     if (!has_trouble(result))
         return;
     size_t length = strlen(result->path);

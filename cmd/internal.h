@@ -53,10 +53,11 @@ struct context {
     const struct command *commands; /* all commands, in the order of help */
     size_t command_count;
     const char *store_path;
-    int names_store;             /* --store was given */
-    int is_default_store;        /* neither --store nor $NCCLPROF_STORE was given */
-    struct store *store;         /* open as command_needs requires; otherwise NULL */
-    struct analysis_side *sides; /* owned, for TAKES_SIDES; `store` is the store of the last */
+    const char *given_store_path; /* that of the command line, also while store_path is a temporary one */
+    int names_store;              /* --store was given */
+    int is_default_store;         /* neither --store nor $NCCLPROF_STORE was given */
+    struct store *store;          /* open as command_needs requires; otherwise NULL */
+    struct analysis_side *sides;  /* owned, for TAKES_SIDES; `store` is the store of the last */
     size_t side_count;
     int lacks_traces;   /* part of the given traces could not be read */
     int jobs;           /* number of threads */
@@ -144,6 +145,21 @@ void temporary_store_close(void);
  * -1 with an error.
  */
 int open_store(struct context *context, int needs);
+
+/* -------------------- command_line.c -------------------- */
+
+/*
+ * Sets how suggested command lines begin and end (store_set_command): they read the given traces again, or,
+ * if `count` is 0, the store of the command line. Call it when context->store is joined. Returns -1 with an
+ * error.
+ */
+int command_line_remember(struct context *context, char *const *paths, size_t count);
+
+/*
+ * Appends "ncclprof WORDS PATH" for a file or directory; nothing for anything else, such as a pipe. Returns
+ * -1 when memory is out.
+ */
+int command_line_append(const char *words, const char *path, struct buffer *text);
 
 /* -------------------- opt.c -------------------- */
 

@@ -317,6 +317,7 @@ static void choose_store(struct context *context, const struct arguments *argume
     context->is_default_store = !context->names_store && !(environment && *environment);
     if (!context->names_store)
         context->store_path = context->is_default_store ? "ncclprof.db" : environment;
+    context->given_store_path = context->store_path;
     context->quiet = arguments_common(arguments, "quiet") != NULL;
 }
 
@@ -338,6 +339,10 @@ static int run_with_store(struct context *context, const struct arguments *argum
         status = EXIT_NOT_DONE;
     else if (has_traces)
         status = temporary_store_ingest(context, arguments->operands, arguments->operand_count);
+    int is_temporary = has_traces && !context->names_store;
+    if (status == EXIT_DONE && command->needs & NEEDS_JOINED && !(command->needs & TAKES_SIDES) &&
+        command_line_remember(context, arguments->operands, is_temporary ? arguments->operand_count : 0))
+        status = EXIT_NOT_DONE;
     if (status == EXIT_DONE)
         status = command->run(context, arguments);
     sides_close(context);

@@ -188,7 +188,10 @@ static int judge(struct watching *watching, int is_known)
 {
     struct context *context = watching->context;
     struct finding_snapshot_list now = {.items = NULL};
-    int failed = verdict_cache_update(&watching->verdict_cache, context->store, &context->error);
+    const struct arguments *arguments = watching->arguments;
+    int failed = command_line_remember(context, arguments->operands,
+                                       context->names_store ? 0 : arguments->operand_count) ||
+                 verdict_cache_update(&watching->verdict_cache, context->store, &context->error);
     if (!failed && verdict_cache_findings(&watching->verdict_cache, &now))
         failed = error_no_memory(&context->error);
     if (!failed && is_known && reported_findings_begin(&watching->difference, &now))

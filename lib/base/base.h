@@ -292,6 +292,9 @@ enum { LINE_WIDTH = 80 };
  */
 int wrap_line(struct buffer *buffer, const char *text, size_t length, size_t width, size_t hang);
 
+/* The first byte of a line that wrap_text does not break, so that it can be copied. It is not written. */
+#define UNBROKEN_LINE "\x1f"
+
 /*
  * Wraps a text of several lines, each on its own. Continuation lines are indented by two columns more than
  * their first line.

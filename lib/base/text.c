@@ -365,12 +365,18 @@ int wrap_line(struct buffer *buffer, const char *text, size_t length, size_t wid
     return failed || buffer_append_byte(buffer, '\n') ? -1 : 0;
 }
 
+static int copy_line(struct buffer *buffer, const char *text, size_t length)
+{
+    return buffer_append(buffer, text, length) || buffer_append_byte(buffer, '\n');
+}
+
 int wrap_text(struct buffer *buffer, const char *text, size_t length, size_t width)
 {
     while (length) {
         const char *newline = memchr(text, '\n', length);
         size_t line = newline ? (size_t)(newline - text) : length, indent = blanks(text, line);
-        if (wrap_line(buffer, text, line, width, indent + HANG))
+        if (line && *text == *UNBROKEN_LINE ? copy_line(buffer, text + 1, line - 1)
+                                            : wrap_line(buffer, text, line, width, indent + HANG))
             return -1;
         text += line + (newline != NULL);
         length -= line + (newline != NULL);

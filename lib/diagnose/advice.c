@@ -31,32 +31,10 @@ static int append_steps(const struct finding *finding, const struct job *job, st
                          : buffer_printf(text, " --step %d-%d", first, last);
 }
 
-/* Appends " --rank 7", for a group " --rank 8,9,10"; nothing where global ranks are not known. */
-static int append_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
+/* A command of the user may read a name of the trace as an option. */
+static int is_option(const char *word)
 {
-    const int32_t *ranks = finding->candidate_count ? finding->candidates
-                           : finding->rank_count    ? finding->ranks
-                                                    : &finding->rank;
-    size_t count = finding->candidate_count ? finding->candidate_count
-                   : finding->rank_count    ? finding->rank_count
-                                            : 1;
-    if (finding_is_of_any(finding, job))
-        return 0;
-    for (size_t i = 0; i < count; i++)
-        if (job->ranks[ranks[i]].global_rank < 0)
-            return 0;
-    for (size_t i = 0; i < count; i++)
-        if (buffer_printf(text, "%s%lld", i ? "," : " --rank ", (long long)job->ranks[ranks[i]].global_rank))
-            return -1;
-    return 0;
-}
-
-/* Whether a shell takes a word literally. */
-static int is_plain(const char *word)
-{
-    return *word && *word != '-' &&
-           word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:@%+=-")] ==
-               '\0';
+    return !*word || *word == '-';
 }
 
 /* Appends " --communicator 5,7", that of the operation in which it shows first. */
@@ -65,7 +43,8 @@ static int append_communicator(const struct finding *finding, const struct job *
     if (finding->instance < 0)
         return 0;
     const char *label = job->communicators[job->instances[finding->instance].communicator].label;
-    return is_plain(label) ? buffer_printf(text, " --communicator %s", label) : 0;
+    return is_option(label) ? 0
+                            : buffer_append_text(text, " --communicator ") || text_shell_word(text, label);
 }
 
 /* Appends "host node1 (rank 7)" or "the host of rank 7". */
@@ -87,39 +66,25 @@ static int append_host(const struct finding *finding, const struct job *job, str
 static int append_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
-    if (facts && facts->gpu_bus_id && is_plain(facts->gpu_bus_id))
-        return buffer_printf(text, " -i %s", facts->gpu_bus_id);
+    if (facts && facts->gpu_bus_id && !is_option(facts->gpu_bus_id))
+        return buffer_append_text(text, " -i ") || text_shell_word(text, facts->gpu_bus_id);
     return facts && facts->host && facts->gpu != COUNT_UNKNOWN
                ? buffer_printf(text, " of CUDA device %lld", (long long)facts->gpu)
                : 0;
-}
-
-/* The command that confirms the finding ends the line, so that it can be copied. */
-static int confirm(struct buffer *text)
-{
-    return buffer_append_text(text, ". Confirm with: ncclprof ");
-}
-
-static int append_report(const struct finding *finding, const struct job *job, const char *keys,
-                         struct buffer *text)
-{
-    return confirm(text) || buffer_printf(text, "report --by %s", keys) ||
-           append_communicator(finding, job, text) || append_steps(finding, job, text);
 }
 
 static int advise_compute(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text, "check nvidia-smi -q") || append_gpu(finding, job, text) ||
            buffer_append_text(text, " (clocks, throttling, ECC) and dmesg (Xid) on ") ||
-           append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps") ||
-           append_steps(finding, job, text);
+           append_host(finding, job, text);
 }
 
 static int advise_start(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text,
                               "check the launcher's log, imports, container image and file system on ") ||
-           append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "startup");
+           append_host(finding, job, text);
 }
 
 static int advise_cpu(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -127,8 +92,7 @@ static int advise_cpu(const struct finding *finding, const struct job *job, stru
     return buffer_append_text(text,
                               "check other processes (top), CPU limits (cgroup cpu.max, cpu.stat) and "
                               "CPU binding (taskset -p, NCCL_IGNORE_CPU_AFFINITY) on ") ||
-           append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps") ||
-           append_steps(finding, job, text);
+           append_host(finding, job, text);
 }
 
 static int advise_host(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -138,8 +102,7 @@ static int advise_host(const struct finding *finding, const struct job *job, str
     if (finding->notice_ns)
         return advise_cpu(finding, job, text);
     return buffer_append_text(text, "check py-spy dump, CPU load and data loading on ") ||
-           append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "steps --by tag") ||
-           append_steps(finding, job, text);
+           append_host(finding, job, text);
 }
 
 static int advise_late(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -149,43 +112,23 @@ static int advise_late(const struct finding *finding, const struct job *job, str
            (is_absent ? finding_name_ranks(finding, job, text)
                       : buffer_append_text(text, "NCCL_INSPECTOR_DUMP_VERBOSE=1)")) ||
            buffer_append_text(text, "; check nvidia-smi -q, py-spy dump and CPU load on ") ||
-           append_host(finding, job, text) || append_report(finding, job, "rank,function", text);
+           append_host(finding, job, text);
 }
 
-/* Appends " --edge 1-2" for a single link, otherwise " --rank 1". */
-static int append_links(const struct finding *finding, const struct job *job, struct buffer *text)
-{
-    int64_t rank = job->ranks[finding->rank].global_rank;
-    int64_t peer = finding->peer_count == 1 ? job->ranks[finding->peers[0]].global_rank : -1;
-    if (rank < 0 || peer < 0 || finding->rank_count > 1)
-        return append_ranks(finding, job, text);
-    return buffer_printf(text, " --edge %lld-%lld", (long long)(finding->receives ? peer : rank),
-                         (long long)(finding->receives ? rank : peer));
-}
-
-/* Without network steps the stalls command has nothing to show; the durations of operations are recorded. */
 static int advise_network(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
     const char *nic = finding->nic ? finding->nic : facts ? facts->nic : NULL;
-    if (buffer_append_text(text, "check NIC counters (ethtool -S, rdma statistic) and the switch port of ") ||
-        (nic && buffer_printf(text, "%s on ", nic)) || append_host(finding, job, text) || confirm(text))
-        return -1;
-    if (finding->broke)
-        return buffer_append_text(text, "info --warnings");
-    if (job->traffic_count)
-        return buffer_append_text(text, "stalls") || append_links(finding, job, text) ||
-               append_steps(finding, job, text);
-    return buffer_append_text(text, "report --by communicator,step") || append_ranks(finding, job, text) ||
-           append_steps(finding, job, text);
+    return buffer_append_text(text,
+                              "check NIC counters (ethtool -S, rdma statistic) and the switch port of ") ||
+           (nic && buffer_printf(text, "%s on ", nic)) || append_host(finding, job, text);
 }
 
 /* For an operation that the host called and that did not end on the GPU. */
 static int advise_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text, "check nvidia-smi -q") || append_gpu(finding, job, text) ||
-           buffer_append_text(text, " and dmesg (Xid) on ") || append_host(finding, job, text) ||
-           append_report(finding, job, "rank,function", text);
+           buffer_append_text(text, " and dmesg (Xid) on ") || append_host(finding, job, text);
 }
 
 static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -202,31 +145,28 @@ static int advise_missing(const struct finding *finding, const struct job *job, 
                (finding_holds_of_all(finding) ? finding_name_all(finding, job, text)
                                               : finding_name_ranks(finding, job, text)) ||
                buffer_append_text(text,
-                                  ", and which network cards they use (NCCL_IB_HCA, NCCL_SOCKET_IFNAME)") ||
-               confirm(text) || buffer_append_text(text, "startup");
+                                  ", and which network cards they use (NCCL_IB_HCA, NCCL_SOCKET_IFNAME)");
     return buffer_append_text(text, "check py-spy dump and stderr of ") ||
            finding_name_ranks(finding, job, text) || (host && buffer_printf(text, " on host %s", host)) ||
-           buffer_printf(text, " to locate %s in the program", finding->rank_count > 1 ? "them" : "it") ||
-           append_report(finding, job, "rank,function", text);
+           buffer_printf(text, " to locate %s in the program", finding->rank_count > 1 ? "them" : "it");
 }
 
 static int advise_mismatch(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text, "find the code path that ") || finding_name_ranks(finding, job, text) ||
-           buffer_append_text(text, " took in the program") ||
-           append_report(finding, job, "rank,function,size", text);
+           buffer_append_text(text, " took in the program");
 }
 
 static int advise_ended(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text, "check stderr, dmesg (out of memory, Xid) and the scheduler's log on ") ||
-           append_host(finding, job, text) || append_report(finding, job, "rank,function", text);
+           append_host(finding, job, text);
 }
 
 static int advise_error(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     return buffer_append_text(text, "check the log around that line, stderr and dmesg (Xid) on ") ||
-           append_host(finding, job, text) || confirm(text) || buffer_append_text(text, "info --warnings");
+           append_host(finding, job, text);
 }
 
 const struct finding_kind_text finding_kinds[FINDING_KINDS] = {
@@ -264,10 +204,64 @@ const char *finding_kind_name(enum finding_kind kind)
     return finding_kinds[kind].name;
 }
 
-int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text)
+int finding_advise(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return finding_kinds[finding->kind].advise(finding, job, text) ||
-                   (names_run && buffer_printf(text, " --run %lld", (long long)job->run_id))
+    return finding_kinds[finding->kind].advise(finding, job, text) ? -1 : 0;
+}
+
+/* A table of more ranks or links is cut after this many rows; those at fault come first. */
+enum { ROWS_SHOWN = 16 };
+
+/* Appends " --top 16" if the table may have more rows. */
+static int append_top(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    size_t blamed =
+        finding->rank_count > finding->candidate_count ? finding->rank_count : finding->candidate_count;
+    return job->rank_count > ROWS_SHOWN && blamed < ROWS_SHOWN / 2
+               ? buffer_printf(text, " --top %d", ROWS_SHOWN)
+               : 0;
+}
+
+/* The ranks at fault and their peers: own delay, progress, and the cost of the finding. */
+static int append_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "steps --by rank") ||
+           (!finding_is_reported(finding) && buffer_append_text(text, " --all")) ||
+           append_steps(finding, job, text) || append_top(finding, job, text);
+}
+
+/*
+ * Without network steps the stalls command has nothing to show. Its rows are links that stalled in the steps
+ * asked for; without steps, the usual links are there, too.
+ */
+static int append_words(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    if (finding->kind == FINDING_ERROR || finding->broke)
+        return buffer_append_text(text, "info --warnings");
+    if (finding->at_start || finding->creation_fault)
+        return buffer_append_text(text, "startup");
+    if (finding->kind == FINDING_NETWORK && job->traffic_count)
+        return buffer_printf(text, "stalls --top %d", ROWS_SHOWN);
+    if (finding->kind == FINDING_MISMATCH)
+        return buffer_append_text(text, "report --by rank,function,size") ||
+               append_communicator(finding, job, text) || append_steps(finding, job, text);
+    return append_ranks(finding, job, text);
+}
+
+int finding_append_command(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    struct buffer words = BUFFER_INIT;
+    int is_of_store = finding->kind == FINDING_ERROR || finding->broke; /* `info` shows all runs */
+    int failed = append_words(finding, job, &words) ||
+                 store_append_command(job->store, words.data, is_of_store ? 0 : job->run_id, text);
+    buffer_release(&words);
+    return failed ? -1 : 0;
+}
+
+int finding_append_next(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return finding_advise(finding, job, text) || buffer_append_text(text, ". Confirm with: ") ||
+                   finding_append_command(finding, job, text)
                ? -1
                : 0;
 }

@@ -297,7 +297,7 @@ static const struct {
     [GAP_LEFT_OUT] = {"left_out", "filtered out by the recorder as too small",
                       "record them with NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES=0"},
     [GAP_ENDED_EARLY] = {"ended_early", "after the end of a rank's file", "ingest complete files"},
-    [GAP_DAMAGED] = {"damaged", "lost to damaged lines or dropped events", "see: ncclprof info --ledger"},
+    [GAP_DAMAGED] = {"damaged", "lost to damaged lines or dropped events", "'info --ledger' lists them"},
 };
 
 /* Why operations have no times although kernels of other operations were recorded, and how to avoid that. */

@@ -179,9 +179,23 @@ static int by_excess(const void *a, const void *b)
     return left->tag - right->tag;
 }
 
-void finding_sort_phases(struct finding *finding)
+void finding_choose_phase(struct finding *finding)
 {
+    int64_t sum_ns = 0;
+    if (!finding->phase_count)
+        return;
     array_sort(finding->phases, finding->phase_count, sizeof *finding->phases, by_excess);
+    for (size_t i = 0; i < finding->phase_count; i++)
+        sum_ns += finding->phases[i].excess_ns;
+    finding->tag = finding->phases[0].excess_ns > sum_ns / 2 ? finding->phases[0].tag : -1;
+}
+
+int finding_is_in_phase(const struct finding *finding, int32_t tag)
+{
+    for (size_t i = 0; finding->tag < 0 && i < finding->phase_count; i++)
+        if (finding->phases[i].tag == tag)
+            return 1;
+    return finding->tag == tag;
 }
 
 void findings_remove_low(struct findings *findings, size_t from)

@@ -49,7 +49,7 @@ struct finding {
     enum finding_kind kind;
     enum confidence confidence;
     int32_t rank; /* job rank */
-    int32_t tag;  /* -1: none */
+    int32_t tag;  /* the phase (finding_choose_phase); -1: none, or none that has most of it */
     int32_t first_step;
     int32_t last_step; /* first_step and last_step are -1 where the steps are not known */
     /* Number of gaps between these steps where the run is loaded in excerpts (struct job) */
@@ -214,8 +214,14 @@ int finding_add_candidate(struct finding *finding, int32_t rank);
  * out. */
 int finding_take_ranks(struct finding *finding, const unsigned char *has, size_t ranks);
 
-/* The greatest excess first. */
-void finding_sort_phases(struct finding *finding);
+/*
+ * Sorts the phases, the greatest excess first. `tag` is then the phase with more than half of the excess; -1
+ * if no phase has that much, as of a GPU that is slow in all of them.
+ */
+void finding_choose_phase(struct finding *finding);
+
+/* Whether the finding is about a phase: it names the phase, or it names none and shows in this one, too. */
+int finding_is_in_phase(const struct finding *finding, int32_t tag);
 
 /*
  * Unites findings whose candidates cannot be told apart: those from index `from` on that have candidates and
@@ -353,8 +359,9 @@ int finding_append(const struct finding *finding, const struct job *job, struct 
 
 /*
  * Appends a finding as people read it: the headline, and below it the cost, the evidence and the next step,
- * one line each. `record` is where it shows first. `names_run`: there are several runs, so that commands name
- * theirs. `colours`: print the confidence in colour.
+ * one line each, the last one with the command, which is an UNBROKEN_LINE. `record` is where it shows first.
+ * `names_run`: there are several runs, so that the headline names its own. `colours`: print the confidence in
+ * colour.
  */
 int finding_add_paragraph(const struct finding *finding, const struct job *job,
                           const struct job_record *record, int names_run, int colours, struct buffer *out);
@@ -399,12 +406,18 @@ extern const struct finding_kind_text finding_kinds[FINDING_KINDS];
 
 const char *finding_kind_name(enum finding_kind kind);
 
+/* Appends what to look at next on the machine: one line without a full stop. -1 when memory runs out. */
+int finding_advise(const struct finding *finding, const struct job *job, struct buffer *text);
+
 /*
- * Appends what to look at next and the command that confirms the finding, with its ranks, steps and links:
- * one line without a full stop. Names out of a trace are put into a command only where a shell takes them
- * literally. `names_run`: there are several runs. -1 when memory runs out.
+ * Appends the command line that confirms the finding: it shows the ranks or links at fault among their peers.
+ * It runs as it is in any directory (store_append_command). Names out of a trace are quoted for a shell. -1
+ * when memory runs out.
  */
-int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text);
+int finding_append_command(const struct finding *finding, const struct job *job, struct buffer *text);
+
+/* Appends both: "check .... Confirm with: ncclprof ...". -1 when memory runs out. */
+int finding_append_next(const struct finding *finding, const struct job *job, struct buffer *text);
 
 /*
  * For a hang in which the trace cannot tell which rank the others wait for: appends what is known, why that

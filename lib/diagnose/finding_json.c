@@ -52,12 +52,15 @@ static int add_unit(const struct finding *finding, const struct job *job, struct
     return failed;
 }
 
-/* The advice must not depend on which other runs there are. */
+/* The advice with the command at its end, and the command alone. */
 static int add_advice(const struct finding *finding, const struct job *job, struct buffer *json)
 {
-    struct buffer advice = BUFFER_INIT;
-    int failed = finding_advise(finding, job, 0, &advice) || text_json_string(json, "next", advice.data);
-    buffer_release(&advice);
+    struct buffer next = BUFFER_INIT, command = BUFFER_INIT;
+    int failed = finding_append_next(finding, job, &next) || text_json_string(json, "next", next.data) ||
+                 finding_append_command(finding, job, &command) ||
+                 text_json_string(json, "confirm", command.data);
+    buffer_release(&next);
+    buffer_release(&command);
     return failed;
 }
 

@@ -390,11 +390,13 @@ static int add_place(const struct finding *finding, const struct job_record *rec
     return failed;
 }
 
-static int add_advice(const struct finding *finding, const struct job *job, int names_run, struct buffer *out)
+/* The command has a line of its own, so that it can be copied. */
+static int add_command(const struct finding *finding, const struct job *job, struct buffer *out)
 {
-    struct buffer advice = BUFFER_INIT;
-    int failed = finding_advise(finding, job, names_run, &advice) || add_line("Next", &advice, "\n", out);
-    buffer_release(&advice);
+    struct buffer command = BUFFER_INIT;
+    int failed = finding_append_command(finding, job, &command) || buffer_append_text(out, UNBROKEN_LINE) ||
+                 add_line("Confirm with", &command, "\n", out);
+    buffer_release(&command);
     return failed;
 }
 
@@ -420,7 +422,8 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
                    add_line("Evidence", &finding->evidence, ".\n", out) || add_place(finding, record, out) ||
                    add_made(finding, job, has_tags(finding) ? "Excess by phase" : "Excess", append_breakdown,
                             out) ||
-                   add_first(finding, job, record, out) || add_advice(finding, job, names_run, out)
+                   add_first(finding, job, record, out) ||
+                   add_made(finding, job, "Next", finding_advise, out) || add_command(finding, job, out)
                ? -1
                : 0;
 }

@@ -61,7 +61,7 @@ static int add_phases(struct finding *into, const struct finding *other)
         }
         into->phases[at].excess_ns += other->phases[i].excess_ns;
     }
-    finding_sort_phases(into);
+    finding_choose_phase(into);
     return 0;
 }
 

@@ -175,9 +175,7 @@ static int replace_phases(const struct late_phases *it, struct finding *finding)
         finding->phases[finding->phase_count++] =
             (struct phase_excess){(int32_t)tag - 1, scale(excess_ns, ratio_of(it->grew_ns[tag], grew_ns))};
     }
-    finding_sort_phases(finding);
-    if (finding->phases[0].excess_ns > excess_ns / 2)
-        finding->tag = finding->phases[0].tag;
+    finding_choose_phase(finding);
     return 0;
 }
 

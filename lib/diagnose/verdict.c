@@ -295,7 +295,7 @@ static int keep_phases(const struct details *details, struct finding *finding)
         finding->phases[finding->phase_count++] =
             (struct phase_excess){(int32_t)tag - 1, details->by_tag[tag] / ranks};
     }
-    finding_sort_phases(finding);
+    finding_choose_phase(finding);
     return 0;
 }
 

@@ -50,6 +50,8 @@ struct table {
     char **warnings; /* owned */
     size_t warning_count;
     size_t warning_capacity;
+    size_t *command_begins; /* owned, per warning: where its command line begins; 0: it has none */
+    size_t command_capacity;
     int is_of_one_run; /* all rows and warnings belong to one run: warnings do not name it */
     char **kept;       /* owned, see table_keep_text */
     size_t kept_count;
@@ -94,6 +96,12 @@ int table_put_nulls_last(struct table *table, size_t column, struct error *error
 /* Adds a warning. In a table of one run, "run N: " at its start is left out. */
 int table_add_warning(struct table *table, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/*
+ * Ends the latest warning with ": " and a command line that a user can copy. Text output gives it a line of
+ * its own, which is not broken.
+ */
+int table_add_command(struct table *table, const char *command, struct error *error);
 
 /* -------------------- column.c -------------------- */
 

@@ -36,6 +36,7 @@ void table_release(struct table *table)
     free(table->cells);
     free(table->columns);
     free(table->warnings);
+    free(table->command_begins);
     table_init(table, table->command);
 }
 
@@ -230,7 +231,9 @@ static size_t run_prefix_length(const char *text)
 int table_add_warning(struct table *table, struct error *error, const char *format, ...)
 {
     if (array_reserve((void **)&table->warnings, &table->warning_capacity, table->warning_count + 1,
-                      sizeof *table->warnings))
+                      sizeof *table->warnings) ||
+        array_reserve((void **)&table->command_begins, &table->command_capacity, table->warning_count + 1,
+                      sizeof *table->command_begins))
         return error_no_memory(error);
     char *text = NULL;
     va_list arguments;
@@ -243,6 +246,19 @@ int table_add_warning(struct table *table, struct error *error, const char *form
         size_t prefix = run_prefix_length(text);
         memmove(text, text + prefix, (size_t)length + 1 - prefix);
     }
+    table->command_begins[table->warning_count] = 0;
     table->warnings[table->warning_count++] = text;
+    return 0;
+}
+
+int table_add_command(struct table *table, const char *command, struct error *error)
+{
+    size_t latest = table->warning_count - 1;
+    char *text = table->warnings[latest], *whole = NULL;
+    if (asprintf(&whole, "%s: %s", text, command) < 0)
+        return error_no_memory(error);
+    table->command_begins[latest] = strlen(text) + 2;
+    table->warnings[latest] = whole;
+    free(text);
     return 0;
 }

@@ -268,17 +268,34 @@ static int people_row(void *state, const struct cell *cells, struct error *error
 }
 
 /* Writes a paragraph, with an empty line before it if `apart`. */
-static int put_prose(const struct people *people, const char *before, const char *text, int apart,
-                     struct error *error)
+static int put_words(const struct people *people, const char *before, const char *text, size_t length,
+                     int apart, struct error *error)
 {
     struct buffer line = BUFFER_INIT, lines = BUFFER_INIT;
-    int failed = buffer_append_text(&line, before) || escape_terminal(&line, text, strlen(text)) ||
+    int failed = buffer_append_text(&line, before) || escape_terminal(&line, text, length) ||
                  wrap_line(&lines, line.data, line.length,
                            people->target.width ? (size_t)people->target.width : LINE_WIDTH, 2);
     if (!failed)
         fprintf(people->target.stream, "%s%s", apart ? "\n" : "", lines.data);
     buffer_release(&line);
     buffer_release(&lines);
+    return failed ? error_no_memory(error) : 0;
+}
+
+static int put_prose(const struct people *people, const char *before, const char *text, int apart,
+                     struct error *error)
+{
+    return put_words(people, before, text, strlen(text), apart, error);
+}
+
+/* Writes a line that is to be copied: it is not broken. */
+static int put_command(const struct people *people, const char *command, struct error *error)
+{
+    struct buffer line = BUFFER_INIT;
+    int failed = escape_terminal(&line, command, strlen(command));
+    if (!failed)
+        fprintf(people->target.stream, "  %s\n", line.data);
+    buffer_release(&line);
     return failed ? error_no_memory(error) : 0;
 }
 
@@ -301,9 +318,13 @@ static int list_hidden_columns(const struct people *people, struct error *error)
 
 static int put_warnings(const struct people *people, struct error *error)
 {
-    for (size_t i = 0; i < people->head->warning_count; i++)
-        if (put_prose(people, "Warning: ", people->head->warnings[i], i == 0, error))
+    for (size_t i = 0; i < people->head->warning_count; i++) {
+        const char *warning = people->head->warnings[i];
+        size_t command = people->head->command_begins[i];
+        if (put_words(people, "Warning: ", warning, command ? command - 1 : strlen(warning), i == 0, error) ||
+            (command && put_command(people, warning + command, error)))
             return -1;
+    }
     return 0;
 }
 

@@ -344,9 +344,10 @@ int caution_described_calls(struct store *store, int *told, struct table *table,
         failed =
             table_add_warning(table, error,
                               "%lld call description%s of %zu rank%s, without a trace of the operations; "
-                              "list them with: ncclprof report --by source,function,rank",
+                              "list them with",
                               (long long)calls.count, calls.count == 1 ? "" : "s", calls.rank_count,
-                              calls.rank_count == 1 ? "" : "s");
+                              calls.rank_count == 1 ? "" : "s") ||
+            warning_add_command(table, store, 0, "report --by source,function,rank", error);
     described_calls_release(&calls);
     return failed ? -1 : 0;
 }

@@ -42,7 +42,9 @@ static const struct column columns[] = {
     {.name = "kind", .type = CELL_TEXT, .description = FINDING_KIND_WORDS},
     {.name = "rank", .type = CELL_INTEGER, .description = "global rank at fault"},
     {.name = "process", .type = CELL_TEXT, .description = "name of the rank"},
-    {.name = "tag", .type = CELL_TEXT, .description = "phase with the largest part of the fault"},
+    {.name = "tag",
+     .type = CELL_TEXT,
+     .description = "phase with most of the fault; none if it is spread over phases"},
     {.name = "first_step", .type = CELL_INTEGER, .description = "first step of the fault"},
     {.name = "last_step", .type = CELL_INTEGER, .description = "last step of the fault"},
     {.name = "lost_us",
@@ -146,6 +148,16 @@ static int has_asked_rank(const struct filter *filter, const struct job *job, co
     return has;
 }
 
+static int is_in_asked_phase(const struct filter *filter, const struct job *job,
+                             const struct finding *finding)
+{
+    int is_in = !filter->tag || filter_is_text(filter->tag, job_tag(job, finding->tag));
+    for (size_t i = 0; !is_in && i < finding->phase_count; i++)
+        is_in = finding_is_in_phase(finding, finding->phases[i].tag) &&
+                filter_is_text(filter->tag, job_tag(job, finding->phases[i].tag));
+    return is_in;
+}
+
 /* Whether the filters select the finding; --top keeps the first ones. */
 static int is_asked_for(struct told *told, const struct job *job, const struct finding *finding)
 {
@@ -155,7 +167,7 @@ static int is_asked_for(struct told *told, const struct job *job, const struct f
     int fits = has_asked_rank(filter, job, finding) &&
                filter_has_steps(filter, job_run_step(job, finding->first_step),
                                 job_run_step(job, finding->last_step)) &&
-               filter_is_text(filter->tag, job_tag(job, finding->tag));
+               is_in_asked_phase(filter, job, finding);
     return fits && (!filter->top || told->listed++ < filter->top);
 }
 

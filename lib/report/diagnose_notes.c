@@ -26,8 +26,8 @@ static int append_reading(const struct stalls *stalls, const struct pending_stat
                          stalls->member_list[count->receiver].name, count->has_others ? ", and others" : "");
 }
 
-static int warn(const struct stalls *stalls, const struct pending_state_counts *counted, int64_t run_id,
-                struct table *table, struct error *error)
+static int warn(const struct stalls *stalls, const struct pending_state_counts *counted,
+                const struct job *job, struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;
     int64_t all = 0;
@@ -39,11 +39,10 @@ static int warn(const struct stalls *stalls, const struct pending_state_counts *
     if (failed)
         error_no_memory(error);
     else if (counted->count)
-        failed = table_add_warning(
-            table, error,
-            "run %lld: %lld proxy operation%s never finished: %s. List them with: ncclprof stalls "
-            "--states",
-            (long long)run_id, (long long)all, all == 1 ? "" : "s", text.data);
+        failed = table_add_warning(table, error,
+                                   "run %lld: %lld proxy operation%s never finished: %s. List them with",
+                                   (long long)job->run_id, (long long)all, all == 1 ? "" : "s", text.data) ||
+                 warning_add_command(table, job->store, job->run_id, "stalls --states", error);
     buffer_release(&text);
     return failed ? -1 : 0;
 }
@@ -56,7 +55,7 @@ static int caution_unfinished(const struct job *job, struct table *table, struct
     stalls_init(&stalls);
     int failed = stalls_load_names(&stalls, job->store, job->run_id, error) ||
                  stalls_count_states(&stalls, job->store, &counted, error) ||
-                 warn(&stalls, &counted, job->run_id, table, error);
+                 warn(&stalls, &counted, job, table, error);
     stalls_release(&stalls);
     return failed ? -1 : 0;
 }
@@ -239,10 +238,10 @@ static int caution_unexplained_failures(const struct job *job, const struct find
         return 0;
     return table_add_warning(table, error,
                              "run %lld: %zu rank%s reported failures that do not show the rank at fault, %s "
-                             "rank %s: \"%s\". These logs do not contain the cause; see: ncclprof info "
-                             "--warnings",
+                             "rank %s: \"%s\". These logs do not contain the cause; see",
                              (long long)job->run_id, ranks, ranks == 1 ? "" : "s",
-                             is_timed ? "first" : "for example", job->ranks[first->rank].name, first->text);
+                             is_timed ? "first" : "for example", job->ranks[first->rank].name, first->text) ||
+           warning_add_command(table, job->store, 0, "info --warnings", error);
 }
 
 /* Warns if findings are shown and less than half of the job was analyzed. */

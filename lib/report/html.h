@@ -11,6 +11,7 @@ struct filter;
 struct finding;
 struct findings;
 struct html_page;
+struct html_table;
 struct job;
 struct judgement;
 struct store;
@@ -45,6 +46,13 @@ struct html_run {
  * memory is out.
  */
 int html_run_section(const struct html_run *run, const char *key, const char *heading);
+
+/*
+ * Like html_add_table, but how->rest_command has only the words of the command: it becomes a command line for
+ * the store (store_append_command), and for a run unless `run_id` is 0.
+ */
+int html_add_table_of(const struct store *store, int64_t run_id, struct buffer *page,
+                      const struct table *table, const struct html_table *how);
 
 /* Appends "Run 2 (traces-b): ", or the side instead of the number. Returns -1 when memory is out. */
 int html_run_append_name(const struct html_run *run, struct buffer *text);

@@ -223,8 +223,8 @@ static int add_counts(const struct html_run *run, const struct finding *finding)
     const struct html_table how = {.caption = caption.data,
                                    .bars = "finished",
                                    .most_rows = HTML_ROWS_MOST,
-                                   .rest_command = "ncclprof report --by rank,function"};
-    failed = failed || html_add_table(run->page, &table, &how);
+                                   .rest_command = "steps --by rank"};
+    failed = failed || html_add_table_of(run->job->store, run->job->run_id, run->page, &table, &how);
     html_rows_release(&rows);
     table_release(&table);
     buffer_release(&caption);

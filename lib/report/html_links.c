@@ -371,14 +371,14 @@ static int put_edges(const struct html_run *run, const struct stalls *stalls, st
                                    .most_rows = most < LEAST_LISTED || !trouble ? LEAST_LISTED
                                                 : most < MOST_LISTED            ? most
                                                                                 : MOST_LISTED,
-                                   .rest_command = "ncclprof stalls"};
+                                   .rest_command = "stalls"};
     table->columns[AT_COMMUNICATOR].hidden = 1;
     return html_run_section(run, "edges", "Network links") ||
                    buffer_append_text(run->page, "<div class=\"links\">\n<div>") ||
                    put_matrices(run, stalls) ||
                    buffer_printf(run->page, "</div>\n<details%s><summary>Each link</summary>\n",
                                  trouble ? " open" : "") ||
-                   html_add_table(run->page, table, &how) ||
+                   html_add_table_of(run->job->store, run->job->run_id, run->page, table, &how) ||
                    buffer_append_text(run->page, "</details>\n</div>\n") || html_section_end(run->whole)
                ? -1
                : 0;

@@ -36,6 +36,18 @@ int html_run_section(const struct html_run *run, const char *key, const char *he
     return failed ? -1 : 0;
 }
 
+int html_add_table_of(const struct store *store, int64_t run_id, struct buffer *page,
+                      const struct table *table, const struct html_table *how)
+{
+    struct buffer command = BUFFER_INIT;
+    struct html_table whole = *how;
+    int failed = store_append_command(store, how->rest_command, run_id, &command);
+    whole.rest_command = command.data;
+    failed = failed || html_add_table(page, table, &whole);
+    buffer_release(&command);
+    return failed ? -1 : 0;
+}
+
 size_t html_run_finding_count(const struct html_run *run)
 {
     size_t told = 0;
@@ -69,11 +81,12 @@ static int put_bandwidth(const struct html_run *run, const struct table *table)
         .caption = "Operations by phase (tag) and function; medians; bus bandwidth as defined by nccl-tests",
         .bars = "transfer_busbw_gbs_p50",
         .most_rows = MOST_PHASES,
-        .rest_command = "ncclprof report --by-tag"};
+        .rest_command = "report --by-tag"};
     if (!table->row_count)
         return 0;
     return html_run_section(run, "bandwidth", "Bandwidth by phase") ||
-                   html_add_table(run->page, table, &how) || html_section_end(run->whole)
+                   html_add_table_of(run->job->store, run->job->run_id, run->page, table, &how) ||
+                   html_section_end(run->whole)
                ? -1
                : 0;
 }
@@ -115,13 +128,13 @@ static int put_clocks(const struct html_run *run, const struct table *table)
     static const struct html_table how = {.caption = "Clock offset of each rank relative to the first rank",
                                           .bars = "uncertainty_us",
                                           .most_rows = MOST_CLOCKS,
-                                          .rest_command = "ncclprof clocks"};
+                                          .rest_command = "clocks"};
     struct buffer text = BUFFER_INIT;
     int failed = html_run_section(run, "clocks", "Clocks") || append_clocks(run->job, &text) ||
                  html_put(run->page, "p", &text) ||
                  buffer_append_text(run->page, "<details><summary>Each rank</summary>\n") ||
-                 html_add_table(run->page, table, &how) || buffer_append_text(run->page, "</details>\n") ||
-                 html_section_end(run->whole);
+                 html_add_table_of(run->job->store, run->job->run_id, run->page, table, &how) ||
+                 buffer_append_text(run->page, "</details>\n") || html_section_end(run->whole);
     buffer_release(&text);
     return failed ? -1 : 0;
 }
@@ -228,15 +241,15 @@ static int read_ledger(struct store *store, struct table *table, struct error *e
     return more;
 }
 
-static int put_ledger(struct html_page *page, const struct table *table)
+static int put_ledger(const struct store *store, struct html_page *page, const struct table *table)
 {
     static const struct html_table how = {
-        .caption = "By reason", .most_rows = MOST_REASONS, .rest_command = "ncclprof info --ledger"};
+        .caption = "By reason", .most_rows = MOST_REASONS, .rest_command = "info --ledger"};
     return html_section_begin(page, "ledger", "Skipped input", "Skipped input") ||
                    html_element(&page->body, "p",
                                 "Skipped input: unreadable lines (damage = 1) and lines of types that "
                                 "ncclprof does not store.") ||
-                   html_add_table(&page->body, table, &how) || html_section_end(page)
+                   html_add_table_of(store, 0, &page->body, table, &how) || html_section_end(page)
                ? -1
                : 0;
 }
@@ -246,7 +259,7 @@ int html_add_ledger(struct store *store, struct html_page *page, struct error *e
     struct table table;
     table_init(&table, "info");
     int failed = read_ledger(store, &table, error);
-    if (!failed && table.row_count && put_ledger(page, &table))
+    if (!failed && table.row_count && put_ledger(store, page, &table))
         failed = error_no_memory(error);
     table_release(&table);
     return failed ? -1 : 0;

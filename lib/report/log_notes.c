@@ -73,10 +73,10 @@ static int caution_reports(struct store *store, struct table *table, struct erro
     if (more < 0)
         return -1;
     if (rankless.errors > NAMED_MOST &&
-        table_add_warning(table, error,
-                          "%zu more process%s without a known rank reported errors; see: ncclprof info "
-                          "--warnings",
+        table_add_warning(table, error, "%zu more process%s without a known rank reported errors; see",
                           rankless.errors - NAMED_MOST, rankless.errors - NAMED_MOST == 1 ? "" : "es"))
+        return -1;
+    if (rankless.errors > NAMED_MOST && warning_add_command(table, store, 0, "info --warnings", error))
         return -1;
     return rankless.effects
                ? table_add_warning(table, error,

@@ -183,7 +183,8 @@ struct finding_snapshot {
     char *action; /* what to do first; NULL: unknown */
     char *phase;
     char *confidence;
-    char *text; /* a sentence without its full stop */
+    char *text;    /* a sentence without its full stop */
+    char *command; /* confirms it (finding_append_command); NULL: none */
     int64_t first_step;
     int64_t last_step; /* first_step and last_step are -1 if not known */
     int64_t period;    /* the finding affects every `period`-th step; 0: all of its steps */

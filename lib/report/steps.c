@@ -181,12 +181,12 @@ static int steps_map_add(const struct job *job, const struct baseline *baseline,
     return failed ? -1 : 0;
 }
 
-enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE };
+enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE, OPTION_ALL };
 
 static const struct analysis_option options[] = {
     {"by", 0, "KEY",
      "step: one row per step; tag: one row per phase of each step; tag,rank: one row per phase, step and "
-     "rank",
+     "rank; rank: one row per rank, over the chosen steps, those at fault first",
      "step"},
     RUN_OPTION,
     {"map", 0, NULL, "draw two heat maps, rank by step: wait time and own delay", NULL},
@@ -194,6 +194,7 @@ static const struct analysis_option options[] = {
     {"value", 0, "VALUE,...",
      "values to draw: length (step time above baseline), waiting (wait time), own (own delay)",
      "waiting,own"},
+    {"all", 'a', NULL, "with --by rank: also name low-confidence findings", NULL},
 };
 
 static const struct column columns[] = {
@@ -286,8 +287,9 @@ enum { PHASE_COLUMNS = PHASE_RANK };
 
 struct settings {
     struct diagnose_options diagnose;
+    struct rank_choice choice; /* for by_rank */
     int by_tag;
-    int by_rank; /* with by_tag */
+    int by_rank; /* with by_tag: a row for each phase, step and rank; alone: a row for each rank */
     int as_map;
 };
 
@@ -368,20 +370,48 @@ static int64_t origin_of(const struct job *job, const struct step_summary *summa
     return origin_ns;
 }
 
+/*
+ * Whether the rank that was waited for, or the phase that became longer, is another one than that of the
+ * finding.
+ */
+static int differs_from_finding(const struct job *job, const struct step_summary *summary, int32_t step,
+                                const struct findings *findings, double min_gain)
+{
+    const struct finding *finding = covering(findings, step);
+    int has_grown = summary->usual_ns != TIME_UNKNOWN &&
+                    (double)summary->phase_excess_ns >= min_gain * (double)summary->usual_ns &&
+                    job_tag(job, summary->tag);
+    return finding && ((summary->last_rank >= 0 && !finding_has_rank(finding, summary->last_rank)) ||
+                       (has_grown && summary->tag != finding->tag));
+}
+
+static const char differing[] =
+    "Columns last_rank and tag differ from the finding in some steps. They name the rank that others waited "
+    "for "
+    "and the phase that became longer over all ranks, waits included. The fault can be in an earlier phase, "
+    "in "
+    "several phases, or in another rank that delayed the last one. 'steps --by rank' shows the ranks at "
+    "fault.";
+
 static int add_rows(const struct job *job, const struct step_summary *summaries,
                     const struct findings *findings, double min_gain, struct table *table,
                     struct error *error)
 {
     int64_t origin_ns = origin_of(job, summaries);
     int failed = 0;
-    for (int32_t step = job->first_step; !failed && step < job->step_count; step++)
+    for (int32_t step = job->first_step; !failed && step < job->step_count; step++) {
         failed = add_step(job, step, &summaries[step], origin_ns, findings, min_gain, table, error);
+        if (differs_from_finding(job, &summaries[step], step, findings, min_gain))
+            table->legend = differing;
+    }
     return failed;
 }
 
 static int add_steps(const struct job *job, const struct baseline *baseline, const struct findings *findings,
                      const struct settings *settings, struct table *table, struct error *error)
 {
+    if (settings->by_rank)
+        return steps_by_rank_add(&settings->choice, job, baseline, findings, table, error);
     struct step_summary *summaries = step_summaries_new(job, baseline);
     if (!summaries)
         return error_no_memory(error);
@@ -462,8 +492,9 @@ static int add_run(struct job *job, const struct settings *settings, struct tabl
     if (!failed && settings->by_tag)
         return add_phases(job, settings->by_rank, table, error);
     failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
+             findings_add_later_costs(&findings, job, &baseline, &settings->diagnose, error) ||
              add_steps(job, &baseline, &findings, settings, table, error);
-    if (!failed && !settings->as_map && !job->has_global_ranks)
+    if (!failed && !settings->as_map && !settings->by_rank && !job->has_global_ranks)
         table->columns[AT_LAST_PROCESS].hidden = 0;
     free(transfers);
     baseline_release(&baseline);
@@ -475,14 +506,18 @@ static int read_settings(const struct analysis_request *request, struct settings
                          struct error *error)
 {
     const char *by = request->values[OPTION_BY];
-    int by_rank = strcmp(by, "tag,rank") == 0;
-    *settings = (struct settings){.by_tag = by_rank || strcmp(by, "tag") == 0,
-                                  .by_rank = by_rank,
-                                  .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
-    if (!settings->by_tag && strcmp(by, "step") != 0)
-        return error_set(error, "invalid --by '%s': expected step, tag or tag,rank", by);
-    if (settings->by_tag && settings->as_map)
-        return error_set(error, "--by tag cannot be used with --map");
+    int has_ranks = strcmp(by, "tag,rank") == 0;
+    *settings = (struct settings){
+        .choice = {.filter = request->filter, .shows_low = request->values[OPTION_ALL] != NULL},
+        .by_tag = has_ranks || strcmp(by, "tag") == 0,
+        .by_rank = has_ranks || strcmp(by, "rank") == 0,
+        .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
+    if (!settings->by_tag && !settings->by_rank && strcmp(by, "step") != 0)
+        return error_set(error, "invalid --by '%s': expected step, tag, rank or tag,rank", by);
+    if ((settings->by_tag || settings->by_rank) && settings->as_map)
+        return error_set(error, "--by %s cannot be used with --map", by);
+    if ((settings->by_tag || !settings->by_rank) && settings->choice.shows_low)
+        return error_set(error, "--all needs --by rank");
     if (!settings->as_map && option_is_given(request, options, OPTION_VALUE))
         return error_set(error, "--value needs --map or --svg");
     return 0;
@@ -496,6 +531,8 @@ static int begin_table(const struct analysis_request *request, const struct sett
                        (settings->by_rank && table_add_columns(&result->table, phase_rank_columns, 2, error))
                    ? -1
                    : 0;
+    if (settings->by_rank)
+        return steps_by_rank_begin(&result->table, error);
     if (!settings->as_map)
         return table_add_columns(&result->table, columns, COLUMN_COUNT, error);
     result->drawing.as_svg = request->values[OPTION_SVG] != NULL;
@@ -506,7 +543,9 @@ static int begin_table(const struct analysis_request *request, const struct sett
 /* The column with the run. */
 static int run_column(const struct settings *settings, const struct table *table)
 {
-    return settings->by_tag ? PHASE_RUN : settings->as_map ? table_find_column(table, "run") : AT_RUN;
+    return settings->by_tag                        ? PHASE_RUN
+           : settings->as_map || settings->by_rank ? table_find_column(table, "run")
+                                                   : AT_RUN;
 }
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
@@ -538,7 +577,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 
 static const char *option_word(size_t option, size_t number)
 {
-    static const char *const keys[] = {"step", "tag", "tag,rank"};
+    static const char *const keys[] = {"step", "tag", "rank", "tag,rank"};
     if (option == OPTION_VALUE)
         return steps_map_word(number);
     return option == OPTION_BY && number < sizeof keys / sizeof *keys ? keys[number] : NULL;

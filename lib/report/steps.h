@@ -6,7 +6,26 @@
 
 struct baseline;
 struct error;
+struct filter;
+struct findings;
 struct job;
+struct table;
+
+/* -------------------- steps_by_rank.c -------------------- */
+
+/* Which steps and findings the rows of `steps --by rank` are about. */
+struct rank_choice {
+    const struct filter *filter; /* its steps; NULL: all */
+    int shows_low;               /* with findings of low confidence */
+};
+
+/* Adds the columns. Returns -1 on error. */
+int steps_by_rank_begin(struct table *table, struct error *error);
+
+/* Adds a row for each rank of the job, after findings_find. Returns -1 on error. */
+int steps_by_rank_add(const struct rank_choice *choice, const struct job *job,
+                      const struct baseline *baseline, const struct findings *findings, struct table *table,
+                      struct error *error);
 
 /* -------------------- rank_steps.c -------------------- */
 

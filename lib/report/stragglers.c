@@ -94,7 +94,7 @@ static const struct column columns[] = {
     {.name = "tag",
      .type = CELL_TEXT,
      .detail = 1,
-     .description = "phase with the largest part of the fault"},
+     .description = "phase with most of the fault; none if it is spread over phases"},
     {.name = "first_step", .type = CELL_INTEGER, .description = "first step of the fault"},
     {.name = "last_step", .type = CELL_INTEGER, .description = "last step of the fault"},
     {.name = "confidence",
@@ -295,7 +295,8 @@ static int explain(const struct job *job, const struct delay *waits, const struc
     struct baseline baseline = {0};
     struct transfer_excess *transfers = NULL;
     struct delay *delays = NULL;
-    int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error);
+    int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error) ||
+                 findings_add_later_costs(&findings, job, &baseline, diagnose, error);
     if (!failed && !waits)
         waits = delays = delays_measure(job, &baseline, transfers, error);
     failed = failed || !waits || show(job, &findings, waits, table, error) ||

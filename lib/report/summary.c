@@ -135,6 +135,17 @@ void judgement_release(struct judgement *judgement)
     longer_steps_release(&judgement->longer);
 }
 
+int findings_add_later_costs(struct findings *findings, const struct job *job,
+                             const struct baseline *baseline, const struct diagnose_options *options,
+                             struct error *error)
+{
+    struct longer_steps longer = {.rows = NULL};
+    int failed = longer_steps_find(&longer, job, baseline, findings, options) ||
+                 longer_steps_account(&longer, job, baseline, findings, options);
+    longer_steps_release(&longer);
+    return failed ? error_no_memory(error) : 0;
+}
+
 int64_t judgement_waiting_ns(const struct judgement *judgement)
 {
     int64_t waiting_ns = judgement->shares.waiting_ns;

@@ -84,7 +84,7 @@ static int say(const struct canvas *canvas, const struct finding *finding, struc
     return buffer_printf(&words->name, "%s: ", finding_kind_name(finding->kind)) ||
            finding_name_unit(finding, canvas->job, &words->name) ||
            finding_append(finding, canvas->job, &words->text) ||
-           finding_advise(finding, canvas->job, 0, &words->advice);
+           finding_append_next(finding, canvas->job, &words->advice);
 }
 
 /* When the finding first shows, else the begin of its first step. */

@@ -87,6 +87,14 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
 void judgement_release(struct judgement *judgement);
 
 /*
+ * Adds to the cost of each finding what steps after its own were longer because of it, as judgement_init
+ * does, for commands that need no more. Returns -1 with an error.
+ */
+int findings_add_later_costs(struct findings *findings, const struct job *job,
+                             const struct baseline *baseline, const struct diagnose_options *options,
+                             struct error *error);
+
+/*
  * Adds what was analyzed in a later round (job/load.h) of the same run. The baseline step and the smallest
  * detectable fault are those of the first round. Returns -1 when memory is out.
  */
@@ -225,6 +233,13 @@ int caution_settings(struct store *store, int64_t run_id, struct table *table, s
  * memory is out.
  */
 int warnings_append(const struct table *table, struct buffer *text);
+
+/*
+ * Ends the latest warning with a command line, "ncclprof WORDS --store FILE" (store_append_command). Returns
+ * -1 on error.
+ */
+int warning_add_command(struct table *table, const struct store *store, int64_t run_id, const char *words,
+                        struct error *error);
 
 /*
  * Warns about ranks of the job that left no trace or whose recorder stopped before they did, and about

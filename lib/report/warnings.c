@@ -112,14 +112,34 @@ int shards_are_lacking(struct store *store, int *are_lacking, struct error *erro
 
 enum { MOST_NAMED = 4 };
 
+/* A command line has a line of its own, so that it can be copied. */
+static int append_warning(const char *warning, size_t command, struct buffer *text)
+{
+    size_t words = command ? command - 1 : strlen(warning);
+    return buffer_append_text(text, "note: ") || escape_terminal(text, warning, words) ||
+           buffer_append_byte(text, '\n') ||
+           (command && (buffer_append_text(text, UNBROKEN_LINE "  ") ||
+                        escape_terminal(text, warning + command, strlen(warning + command)) ||
+                        buffer_append_byte(text, '\n')));
+}
+
 int warnings_append(const struct table *table, struct buffer *text)
 {
     int failed = 0;
     for (size_t i = 0; !failed && i < table->warning_count; i++)
-        failed = buffer_append_text(text, "note: ") ||
-                 escape_terminal(text, table->warnings[i], strlen(table->warnings[i])) ||
-                 buffer_append_byte(text, '\n');
+        failed = append_warning(table->warnings[i], table->command_begins[i], text);
     return failed ? -1 : 0;
+}
+
+int warning_add_command(struct table *table, const struct store *store, int64_t run_id, const char *words,
+                        struct error *error)
+{
+    struct buffer command = BUFFER_INIT;
+    int failed = store_append_command(store, words, run_id, &command)
+                     ? error_no_memory(error)
+                     : table_add_command(table, command.data, error);
+    buffer_release(&command);
+    return failed;
 }
 
 /* Appends a few of the absent ranks. In a large job they may have no names. */
@@ -261,8 +281,9 @@ int caution_no_operations(struct store *store, const struct runs *runs, struct t
            (counts.samples &&
             (table_add_warning(table, error,
                                "the store contains %lld averages from Prometheus text, but no single "
-                               "operations; see: ncclprof report",
+                               "operations; see",
                                (long long)counts.samples) ||
+             warning_add_command(table, store, 0, "report", error) ||
              caution_dropped_samples(&counts, table, error))) ||
            caution_bare_calls(store, 0, table, error);
 }

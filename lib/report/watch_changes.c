@@ -29,6 +29,7 @@ static void noted_release(struct finding_snapshot *snapshot)
     free(snapshot->phase);
     free(snapshot->confidence);
     free(snapshot->text);
+    free(snapshot->command);
 }
 
 void finding_snapshot_list_release(struct finding_snapshot_list *list)
@@ -49,12 +50,12 @@ int finding_snapshot_list_add(struct finding_snapshot_list *list, const struct f
 {
     struct finding_snapshot copy = *snapshot;
     copy.host = copy.gpu = copy.action = NULL;
-    copy.run = copy.kind = copy.unit = copy.phase = copy.confidence = copy.text = NULL;
+    copy.run = copy.kind = copy.unit = copy.phase = copy.confidence = copy.text = copy.command = NULL;
     if (copy_text(&copy.run, snapshot->run) || copy_text(&copy.kind, snapshot->kind) ||
         copy_text(&copy.unit, snapshot->unit) || copy_text(&copy.host, snapshot->host) ||
         copy_text(&copy.gpu, snapshot->gpu) || copy_text(&copy.action, snapshot->action) ||
         copy_text(&copy.phase, snapshot->phase) || copy_text(&copy.confidence, snapshot->confidence) ||
-        copy_text(&copy.text, snapshot->text) ||
+        copy_text(&copy.text, snapshot->text) || copy_text(&copy.command, snapshot->command) ||
         array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items)) {
         noted_release(&copy);
         return -1;
@@ -356,6 +357,14 @@ static int append_escaped(struct buffer *line, const char *text)
     return escape_terminal(line, text, strlen(text));
 }
 
+/* What has ended needs no confirmation. */
+static int append_command(enum change change, const struct finding_snapshot *snapshot, struct buffer *line)
+{
+    if (!snapshot->command || (change != CHANGE_NEW && change != CHANGE_CHANGED))
+        return 0;
+    return buffer_append_text(line, "; confirm with: ") || append_escaped(line, snapshot->command);
+}
+
 int change_line_text(enum change change, const struct finding_snapshot *snapshot, int64_t at_ns,
                      int names_run, struct buffer *line)
 {
@@ -367,7 +376,7 @@ int change_line_text(enum change change, const struct finding_snapshot *snapshot
                    append_escaped(line, snapshot->text) ||
                    (snapshot->action &&
                     (buffer_append_text(line, "; action: ") || append_escaped(line, snapshot->action))) ||
-                   buffer_append_byte(line, '\n')
+                   append_command(change, snapshot, line) || buffer_append_byte(line, '\n')
                ? -1
                : 0;
 }
@@ -394,7 +403,8 @@ int change_line_json(enum change change, const struct finding_snapshot *snapshot
         append_step(line, "last_step", snapshot->last_step) || text_json_key(line, "lost_us") ||
         buffer_printf(line, "%.3f", (double)snapshot->lost_ns / 1e3) || text_json_key(line, "stopped") ||
         buffer_append_text(line, snapshot->stops_job ? "true" : "false") ||
-        text_json_string(line, "text", snapshot->text) || buffer_append_text(line, "}\n");
+        text_json_string(line, "text", snapshot->text) ||
+        text_json_string(line, "confirm", snapshot->command) || buffer_append_text(line, "}\n");
     buffer_release(&time);
     return failed ? -1 : 0;
 }

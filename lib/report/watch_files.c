@@ -215,10 +215,11 @@ static int list_others(struct verdict_cache *list, struct store *store, struct e
 static int note(struct finding_snapshot_list *list, const struct finding *finding, const struct job *job)
 {
     struct buffer unit = BUFFER_INIT, text = BUFFER_INIT, hosts = BUFFER_INIT, gpus = BUFFER_INIT,
-                  action = BUFFER_INIT;
+                  action = BUFFER_INIT, command = BUFFER_INIT;
     int failed = finding_name_unit(finding, job, &unit) || finding_append(finding, job, &text) ||
                  finding_list_hosts(finding, job, &hosts) || finding_list_gpus(finding, job, &gpus) ||
-                 finding_append_action(finding, job, &action);
+                 finding_append_action(finding, job, &action) ||
+                 finding_append_command(finding, job, &command);
     const struct finding_snapshot snapshot = {.run = job->run_name,
                                               .kind = (char *)(uintptr_t)finding_kind_name(finding->kind),
                                               .unit = unit.data,
@@ -229,6 +230,7 @@ static int note(struct finding_snapshot_list *list, const struct finding *findin
                                               .confidence =
                                                   (char *)(uintptr_t)confidence_name(finding->confidence),
                                               .text = text.data,
+                                              .command = command.data,
                                               .first_step = finding->first_step,
                                               .last_step = finding->last_step,
                                               .period = finding->period,
@@ -241,6 +243,7 @@ static int note(struct finding_snapshot_list *list, const struct finding *findin
     buffer_release(&hosts);
     buffer_release(&gpus);
     buffer_release(&action);
+    buffer_release(&command);
     return failed;
 }
 

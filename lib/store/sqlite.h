@@ -18,6 +18,9 @@ struct store {
     char *path;
     size_t threads;     /* number of threads that may work on data read from the store */
     int reads_views;    /* the views in the file are ours and may be read */
+    char *program;      /* owned, as `input`: what a command line for this store begins and ends with */
+    char *input;        /* NULL: not known */
+    int names_run;      /* there are several runs, so that the command line names one */
     int declares_table; /* proxy_step is being declared; the authorizer of a query must allow that */
 };
 

@@ -260,6 +260,8 @@ void store_close(struct store *store)
         return;
     sqlite3_close_v2(store->handle);
     leave_folder();
+    free(store->program);
+    free(store->input);
     free(store->path);
     free(store);
 }
@@ -272,6 +274,43 @@ void store_set_threads(struct store *store, size_t threads)
 size_t store_threads(const struct store *store)
 {
     return store->threads;
+}
+
+/* Sets *count to the number of runs. */
+static int count_runs(struct store *store, int64_t *count, struct error *error)
+{
+    struct statement *some = store_prepare(store, schema_meta_runs_some, error);
+    int row = some ? statement_step(some, error) : -1;
+    *count = row == 1 ? statement_integer(some, 2) : 0;
+    statement_free(some);
+    return row < 0 ? -1 : 0;
+}
+
+int store_set_command(struct store *store, const char *program, const char *input, struct error *error)
+{
+    int64_t runs;
+    free(store->program);
+    free(store->input);
+    store->program = strdup(program);
+    store->input = strdup(input);
+    if (!store->program || !store->input)
+        return error_no_memory(error);
+    if (count_runs(store, &runs, error))
+        return -1;
+    store->names_run = runs > 1;
+    return 0;
+}
+
+int store_append_command(const struct store *store, const char *words, int64_t run_id, struct buffer *text)
+{
+    const char *program = store && store->program ? store->program : "ncclprof";
+    return buffer_append_text(text, program) || buffer_append_byte(text, ' ') ||
+                   buffer_append_text(text, words) ||
+                   (store && store->names_run && run_id &&
+                    buffer_printf(text, " --run %lld", (long long)run_id)) ||
+                   (store && store->input && buffer_append_text(text, store->input))
+               ? -1
+               : 0;
 }
 
 int store_fact(struct store *store, const char *name, int64_t absent, int64_t *value, struct error *error)

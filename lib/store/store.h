@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buffer;
 struct foreign;
 struct plain_file;
 struct query;
@@ -174,6 +175,20 @@ void store_expect_threads(void);
  */
 void store_set_threads(struct store *store, size_t threads);
 size_t store_threads(const struct store *store);
+
+/*
+ * How the user's next command reads the same data: `program` begins its command line, and `input` ends it,
+ * " --store FILE" or " PATH...". Both are quoted for a shell, and copied. Call it after the store is joined,
+ * because it counts the runs.
+ */
+int store_set_command(struct store *store, const char *program, const char *input, struct error *error);
+
+/*
+ * Appends a command line that a user can copy: "ncclprof WORDS --run 2 --store FILE". `run_id`: 0 for all
+ * runs; the run is named only if the store has several. `store`: NULL if there is none. Returns -1 when
+ * memory is out.
+ */
+int store_append_command(const struct store *store, const char *words, int64_t run_id, struct buffer *text);
 
 /* The value of the fact `name`; `absent` if it is not stored. */
 int store_fact(struct store *store, const char *name, int64_t absent, int64_t *value, struct error *error);

@@ -93,6 +93,7 @@ class Case(unittest.TestCase):
         """
         environment = {key: value for key, value in os.environ.items() if not key.startswith("NCCLPROF")}
         environment["NCCLPROF_STORE"] = str(self.store)
+        environment["PATH"] = os.path.dirname(PROGRAM) + os.pathsep + environment["PATH"]  # suggested commands name it
         environment.update(env or {})
         result = subprocess.run(
             [self.program, *map(os.fsencode, map(str, words))],
@@ -115,8 +116,9 @@ class Case(unittest.TestCase):
     def run_on_terminal(self, *words, **env):
         """The text that the program writes to a terminal."""
         reader, writer = pty.openpty()
+        path = os.path.dirname(PROGRAM) + os.pathsep + os.environ["PATH"]
         program = subprocess.Popen([PROGRAM, "--store", self.store, *words], stdout=writer,
-                                   env={**os.environ, "TERM": "xterm", "PAGER": "cat", "NCCLPROF_PAGER": "", **env})
+                                   env={**os.environ, "PATH": path, "TERM": "xterm", "PAGER": "cat", "NCCLPROF_PAGER": "", **env})
         said = shown_on(reader, writer, program)
         self.assertEqual(program.wait(), 0)
         return said.decode().replace("\r\n", "\n")

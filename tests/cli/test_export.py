@@ -185,7 +185,7 @@ class Export(Case):
                                 ("operations", row["instances"]), ("operation_bytes", row["bytes"])):
                 self.assertAlmostEqual(found[f"ncclprof_{name}"][labels] / value, 1, 9, name)
         finding, = [item for item in diagnosis["findings"] if item["confidence"] != "low"]
-        labels = (run, ("kind", "compute"), ("unit", "rank 1"), ("phase", finding["tag"]), ("confidence", "high"),
+        labels = (run, ("kind", "compute"), ("unit", "rank 1"), ("confidence", "high"),
                   ("action", finding["action"]))
         self.assertAlmostEqual(found["ncclprof_finding_lost_seconds"][labels], finding["lost_us"] / 1e6, 6)
         self.assertEqual(found["ncclprof_finding_first_step"][labels], finding["first_step"])

@@ -67,8 +67,9 @@ class Finding(Case):
             self.ingest_fixture(name)
             for finding in self.json("diagnose")["findings"]:
                 with self.subTest(fixture=name, finding=finding["text"]):
-                    said = re.search(r"\. Confirm with: ncclprof (\S.*)$", finding["next"])
-                    self.assertTrue(self.json(*shlex.split(said[1]))["rows"])
+                    said = re.search(r"\. Confirm with: (ncclprof (\S.*))$", finding["next"])
+                    self.assertEqual(finding["confirm"], said[1])
+                    self.assertTrue(self.json(*shlex.split(said[2]))["rows"])
                     self.assertIn(f"rank {finding['rank']}", finding["next"])
 
     def test_phases_add_up(self):
@@ -81,7 +82,7 @@ class Finding(Case):
             self.assertAlmostEqual(excess_us / (5 * 8000), 1, delta=0.05, msg=tag)
         self.assertAlmostEqual(sum(phases.values()), finding["excess_us"], places=2)
         self.assertAlmostEqual(finding["excess_us"] - finding["overlapped_us"], finding["lost_us"], places=2)
-        self.assertEqual(finding["tag"], max(phases, key=phases.get))
+        self.assertIsNone(finding["tag"])  # no phase has most of it
         self.assertEqual(finding["waiting_ranks"], [0, 2, 3, 4, 5, 6, 7])
         listed = ", ".join(rf"{tag} 4\d\.\d ms" for tag in sorted(phases, key=phases.get, reverse=True))
         self.assertRegex(self.run_program("diagnose").whole,
@@ -127,7 +128,8 @@ class Finding(Case):
         for name in FAULTY:
             self.ingest_fixture(name)
             for line in self.run_program("diagnose", "--all").out.splitlines():
-                self.assertLessEqual(len(line), 80, line)
+                if not line.startswith("    Confirm with: "):  # it is for copying
+                    self.assertLessEqual(len(line), 80, line)
 
     def test_confidence_has_a_colour_on_a_terminal(self):
         self.ingest_fixture("tp2dp2pp2-slow-rank")

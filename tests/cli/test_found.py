@@ -4,7 +4,7 @@ import os
 
 from tests.cli.support import TOP, Case, output_formats
 
-COMMANDS = [["info"], ["report"], ["report", "--by-tag"], ["stragglers"], ["stalls"], ["diagnose", "--all"], ["steps"], ["steps", "--by", "tag"], ["steps", "--map"], ["steps", "--svg"], ["buffers"], ["clocks"], ["startup"], ["compare", "1", "1"],
+COMMANDS = [["info"], ["report"], ["report", "--by-tag"], ["stragglers"], ["stalls"], ["diagnose", "--all"], ["steps"], ["steps", "--by", "tag"], ["steps", "--by", "rank"], ["steps", "--map"], ["steps", "--svg"], ["buffers"], ["clocks"], ["startup"], ["compare", "1", "1"],
             ["export", "--to", "sqlite", "-o", "o.db"], ["export", "--to", "csv", "-o", "o"], ["export", "--to", "parquet", "-o", "o"], ["export", "--to", "prometheus", "-o", "o.prom"],
             ["timeline", "--proxy", "-o", "/dev/null"],
             ["html", "-o", "report.html"]]

@@ -107,7 +107,7 @@ class Html(Case):
         finding, page = self.json("diagnose")["findings"][0], self.page()
         verdict = page.section("Summary").first("div", class_="verdict")
         told = verdict.first("li").text
-        for part in (finding["text"].partition("; costs ")[0], finding["next"], f"{finding['confidence']} confidence", finding["host"]):
+        for part in (finding["text"].partition("; costs ")[0], finding["next"].partition(". Confirm with: ")[0], finding["confirm"], f"{finding['confidence']} confidence", finding["host"]):
             self.assertIn(part, told)
         self.assertIn(finding["text"].partition("; costs ")[2], told)
         self.assertTrue(finding["next"].endswith(verdict.first("code").text), (finding["next"], verdict.first("code").text))

@@ -24,7 +24,7 @@ COMMANDS = {
     "export": (["export", "--to", "sqlite", "-o", "o.db"], ["export", "--to", "csv", "-o", "o"], ["export", "--to", "parquet", "-o", "o"],
                ["export", "--to", "prometheus", "-o", "o.prom"]),
     "timeline": (["timeline", "-o", "trace.pftrace"],),
-    "steps": (["steps"], ["steps", "--by", "tag"], ["steps", "--map"]),
+    "steps": (["steps"], ["steps", "--by", "tag"], ["steps", "--by", "rank"], ["steps", "--map"]),
     "buffers": (["buffers"], ["buffers", "--by", "communicator,tag,function,size,rank,step,run"]),
     "diagnose": (["diagnose"], ["diagnose", "--all"]),
     "info": (["info"], ["info", "--runs"], ["info", "--communicators"], ["info", "--processes"], ["info", "--ledger"], ["info", "--files"], ["info", "--warnings"], ["info", "--shards"]),

@@ -23,7 +23,7 @@ class Readme(Case):
     def output(self, command):
         """The output of `ncclprof ...`, or of `ncclprof ... | cut ... | head ...`."""
         words, *filters = [shlex.split(part) for part in command.split(" | ")]
-        text = self.run_program(*words[1:]).out
+        text = self.run_program(*words[1:]).out.replace(str(self.store), "/data/ncclprof.db")
         for words in filters:
             text = subprocess.run(words, input=text, capture_output=True, text=True, check=True).stdout
         return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())

@@ -133,7 +133,7 @@ class Steps(Case):
 
     def test_wrong_values(self):
         self.write("a.json", trace())
-        for words in (["--by", "rank"], ["--step", "x"], ["--step", "3-"], ["--step", "5-4"], ["--step", "-1"],
+        for words in (["--by", "ranks"], ["--all"], ["--by", "rank", "--map"], ["--step", "x"], ["--step", "3-"], ["--step", "5-4"], ["--step", "-1"],
                       ["--step", "1-2-3"], ["--step", "99999999999999999999"]):
             with self.subTest(words=words):
                 self.run_program("steps", *words, "a.json", status=2)

@@ -93,7 +93,7 @@ class Usage(Case):
             with self.subTest(command=command):
                 kept = self.run_program("--store", "kept.db", command, "--format", "json").out
                 result = self.run_program(command, "--format", "json", traces, env={"TMPDIR": str(self.folder / "temporary")})
-                self.assertEqual(result.out, kept)
+                self.assertEqual(result.out.replace(f" {traces}", f" --store {self.folder}/kept.db"), kept)
                 self.assertEqual(os.listdir(self.folder / "temporary"), [".keep"])
         self.assertFalse(self.store.exists())
 
@@ -126,7 +126,6 @@ class Usage(Case):
             ["ingest", "-j", "1x", "y"],
             ["ingest", "--force=yes", "y"],
             ["ingest", "-Z", "y"],
-            ["info", "operand"],
             ["info", "--files", "--ledger"],
             ["info", "--format", "xml"],
             ["info", "--store", ""],

@@ -6,6 +6,10 @@
 
 #include "support/cmocka_all.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 /* Six ranks on three hosts, two each: the text for some of them. */
 enum { RANKS = 6 };
 
@@ -32,16 +36,6 @@ static void place_init(struct place *place)
                               .communicator_count = 1,
                               .instances = &place->instance,
                               .instance_count = 1};
-}
-
-static int advise(const struct finding *finding, const struct job *job, struct buffer *text)
-{
-    return finding_advise(finding, job, 0, text);
-}
-
-static int advise_of_run(const struct finding *finding, const struct job *job, struct buffer *text)
-{
-    return finding_advise(finding, job, 1, text);
 }
 
 static void check(const struct place *place, const struct finding *finding,
@@ -194,44 +188,74 @@ static void how_many_hosts(void **state)
     assert_int_equal(hosts, 0);
 }
 
+/* The traces' names of hosts and cards, and the command that shows the ranks at fault among their peers. */
 static void what_to_look_at(void **state)
 {
     struct place place;
     place_init(&place);
-    struct finding finding = {
-        .kind = FINDING_COMPUTE, .rank = 3, .first_step = 4, .last_step = 8, .instance = -1};
+    struct finding finding = {.kind = FINDING_COMPUTE,
+                              .confidence = CONFIDENCE_HIGH,
+                              .rank = 3,
+                              .first_step = 4,
+                              .last_step = 8,
+                              .instance = -1};
     check(
-        &place, &finding, advise,
+        &place, &finding, finding_append_next,
         "check nvidia-smi -q of CUDA device 1 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3). "
-        "Confirm with: "
-        "ncclprof steps --step 4-8");
+        "Confirm with: ncclprof steps --by rank --step 4-8");
     place.ranks[3].facts.gpu_bus_id = (char[]){"0000:1b:00.0"};
-    check(&place, &finding, advise,
-          "check nvidia-smi -q -i 0000:1b:00.0 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3). "
-          "Confirm with: "
-          "ncclprof steps --step 4-8");
+    check(&place, &finding, finding_advise,
+          "check nvidia-smi -q -i 0000:1b:00.0 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3)");
+    finding.confidence = CONFIDENCE_LOW;
+    finding.last_step = 4;
+    check(&place, &finding, finding_append_command, "ncclprof steps --by rank --all --step 4");
     finding = (struct finding){.kind = FINDING_NETWORK,
+                               .confidence = CONFIDENCE_HIGH,
                                .rank = 3,
                                .first_step = 4,
                                .last_step = 4,
                                .peers = (int32_t[]){1},
                                .peer_count = 1};
+    check(&place, &finding, finding_append_command, "ncclprof steps --by rank --step 4");
     place.job.traffic_count = 1;
     place.ranks[3].facts.nic = (char[]){"mlx5_0"};
-    check(&place, &finding, advise,
+    check(&place, &finding, finding_append_next,
           "check NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3). "
-          "Confirm with: "
-          "ncclprof stalls --edge 3-1 --step 4");
+          "Confirm with: ncclprof stalls --top 16");
+    finding = (struct finding){.kind = FINDING_ERROR, .rank = 3, .first_step = -1, .instance = -1};
+    check(&place, &finding, finding_append_command, "ncclprof info --warnings");
+    finding = (struct finding){.kind = FINDING_HOST, .rank = 3, .first_step = -1, .at_start = 1};
+    check(&place, &finding, finding_append_command, "ncclprof startup");
+}
+
+/* The command carries what it reads. Its run is named if there are several, as here none. */
+static void what_the_command_reads(void **state)
+{
+    struct place place;
+    struct error error = ERROR_INIT;
+    char path[] = "/tmp/ncclprof-command-XXXXXX";
+    int file = mkstemp(path);
+    place_init(&place);
     place.job.run_id = 7;
-    check(&place, &finding, advise_of_run,
-          "check NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3). "
-          "Confirm with: "
-          "ncclprof stalls --edge 3-1 --step 4 --run 7");
-    finding.receives = 1;
-    check(&place, &finding, advise,
-          "check NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3). "
-          "Confirm with: "
-          "ncclprof stalls --edge 1-3 --step 4");
+    place.job.store = store_open(path, STORE_CREATE, &error);
+    assert_non_null(place.job.store);
+    assert_int_equal(store_set_command(place.job.store, "/opt/ncclprof", " '/data/a b'", &error), 0);
+    struct finding finding = {.kind = FINDING_MISSING, .rank = 5, .first_step = 6, .last_step = 6};
+    check(&place, &finding, finding_append_next,
+          "check py-spy dump and stderr of rank 5 on host c to locate it in the program. Confirm with: "
+          "/opt/ncclprof steps --by rank --step 6 '/data/a b'");
+    assert_int_equal(store_execute(place.job.store,
+                                   "INSERT INTO run (run_id, rank_count, expected_ranks, step_count, "
+                                   "step_source, global_ranks) VALUES (7, 6, 6, 9, 'tags', 1), (8, 6, 6, 9, "
+                                   "'tags', 1)",
+                                   &error),
+                     0);
+    assert_int_equal(store_set_command(place.job.store, "ncclprof", " --store /data/a.db", &error), 0);
+    check(&place, &finding, finding_append_command,
+          "ncclprof steps --by rank --step 6 --run 7 --store /data/a.db");
+    store_close(place.job.store);
+    close(file);
+    unlink(path);
 }
 
 /* Names from a trace must not change the meaning of a shell command. */
@@ -239,20 +263,24 @@ static void names_that_a_shell_would_read(void **state)
 {
     struct place place;
     place_init(&place);
-    struct finding finding = {.kind = FINDING_MISSING, .rank = 5, .first_step = 6, .last_step = 6};
-    check(&place, &finding, advise,
-          "check py-spy dump and stderr of rank 5 on host c to locate it in the program. Confirm with: "
-          "ncclprof report --by "
-          "rank,function "
-          "--communicator 4,5 --step 6");
-    static char hostile[][10] = {"$(reboot)", "a;b", "a b", "-x", "", "`x`", "a'b", "a|b", "a\nb"};
+    struct finding finding = {.kind = FINDING_MISMATCH, .rank = 5, .first_step = 6, .last_step = 6};
+    static const struct {
+        const char *label, *option;
+    } hostile[] = {{"4,5", " --communicator 4,5"},
+                   {"$(reboot)", " --communicator '$(reboot)'"},
+                   {"a;b", " --communicator 'a;b'"},
+                   {"a b", " --communicator 'a b'"},
+                   {"`x`", " --communicator '`x`'"},
+                   {"a'b", " --communicator 'a'\\''b'"},
+                   {"a\nb-", " --communicator \"$(printf 'a\\012b\\055')\""},
+                   {"-x", ""},
+                   {"", ""}};
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
-        place.communicator.label = hostile[i];
-        check(&place, &finding, advise,
-              "check py-spy dump and stderr of rank 5 on host c to locate it in the program. Confirm with: "
-              "ncclprof report --by "
-              "rank,function "
-              "--step 6");
+        char expected[160];
+        place.communicator.label = (char *)(uintptr_t)hostile[i].label;
+        snprintf(expected, sizeof expected, "ncclprof report --by rank,function,size%s --step 6",
+                 hostile[i].option);
+        check(&place, &finding, finding_append_command, expected);
     }
 }
 
@@ -266,6 +294,7 @@ int main(void)
         cmocka_unit_test(lists_of_ranks),
         cmocka_unit_test(how_many_hosts),
         cmocka_unit_test(what_to_look_at),
+        cmocka_unit_test(what_the_command_reads),
         cmocka_unit_test(names_that_a_shell_would_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

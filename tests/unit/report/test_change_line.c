@@ -15,6 +15,7 @@ static const struct finding_snapshot hostile = {.run = (char *)(uintptr_t) "nigh
                                                 .phase = (char *)(uintptr_t) "a\"b",
                                                 .confidence = (char *)(uintptr_t) "high",
                                                 .text = (char *)(uintptr_t) "GPU of rank 3\r\xff is slow",
+                                                .command = (char *)(uintptr_t) "ncclprof steps '/a b'",
                                                 .first_step = 4,
                                                 .last_step = 8,
                                                 .lost_ns = 130000500};
@@ -31,10 +32,16 @@ static void test_text(void **state)
 {
     assert_text(0,
                 "2026-11-25T10:12:04Z new: compute (high confidence): GPU of rank 3\\x0d\\xff is slow; "
-                "action: look at it\\x0a\n");
+                "action: look at it\\x0a; confirm with: ncclprof steps '/a b'\n");
     assert_text(1,
                 "2026-11-25T10:12:04Z new: night\\x0a\\x1b[31m: compute (high confidence): GPU of rank "
-                "3\\x0d\\xff is slow; action: look at it\\x0a\n");
+                "3\\x0d\\xff is slow; action: look at it\\x0a; confirm with: ncclprof steps '/a b'\n");
+    struct buffer line = BUFFER_INIT;
+    assert_int_equal(change_line_text(CHANGE_OVER, &hostile, AT_NS, 0, &line), 0);
+    assert_string_equal(line.data,
+                        "2026-11-25T10:12:04Z ended: compute (high confidence): GPU of rank 3\\x0d\\xff is "
+                        "slow; action: look at it\\x0a\n");
+    buffer_release(&line);
 }
 
 static void test_json(void **state)
@@ -54,7 +61,7 @@ static void test_json(void **state)
         "\"kind\":\"compute\",\"unit\":\"rank 3\",\"host\":\"no\\\"de\",\"gpu\":\"1\",\"action\":\"look at "
         "it\\n\",\"tag\":\"a\\\"b\",\"confidence\":\"high\","
         "\"first_step\":4,\"last_step\":8,\"lost_us\":130000.500,\"stopped\":false,"
-        "\"text\":\"GPU of rank 3\\u000d\xef\xbf\xbd is slow\"}\n");
+        "\"text\":\"GPU of rank 3\\u000d\xef\xbf\xbd is slow\",\"confirm\":\"ncclprof steps '/a b'\"}\n");
     buffer_clear(&line);
     assert_int_equal(change_line_json(CHANGE_WITHDRAWN, &unknown, 0, &line), 0);
     assert_string_equal(line.data,
@@ -62,7 +69,7 @@ static void test_json(void **state)
                         "\"kind\":\"compute\",\"unit\":\"rank "
                         "3\",\"host\":null,\"gpu\":null,\"action\":null,\"tag\":null,\"confidence\":\"high\","
                         "\"first_step\":null,\"last_step\":null,\"lost_us\":0.000,\"stopped\":true,"
-                        "\"text\":\"rank 3\"}\n");
+                        "\"text\":\"rank 3\",\"confirm\":null}\n");
     buffer_release(&line);
 }
 
