@@ -103,20 +103,49 @@ static int show(struct context *context, const struct arguments *arguments, stru
     return EXIT_DONE;
 }
 
+/* The value of --run, if the analysis has it. */
+static const char *chosen_run(const struct analysis *analysis, const struct analysis_request *request)
+{
+    for (size_t i = 0; i < analysis->option_count; i++)
+        if (strcmp(analysis->options[i].name, "run") == 0)
+            return request->values[i];
+    return NULL;
+}
+
+/* What one of two compared stores lacks, the other may have. */
+static int resolve(const struct analysis *analysis, const struct analysis_request *request,
+                   struct filter *filter, struct error *error)
+{
+    unsigned except = analysis->compares ? ~0U : analysis->unlisted_filters;
+    return filter_resolve(filter, except, request->store, chosen_run(analysis, request), error);
+}
+
+/* Sets *matched to 0 if the filters leave nothing. Findings that do not match are counted by diagnose itself.
+ */
+static int apply(const struct analysis *analysis, const struct filter *filter, struct analysis_result *result,
+                 int *matched, int *usage, struct error *error)
+{
+    int had_rows = analysis->filters_itself || result->table.row_count;
+    if (!analysis->filters_itself && filter_rows(filter, &result->table, usage, error))
+        return -1;
+    *matched = !had_rows || result->table.row_count || result->text.length || result->json.length ||
+               !filter_selects(filter);
+    return filter_order(filter, &result->table, usage, error);
+}
+
 /* Runs the analysis and applies the filters to its table. */
 static int run(const struct analysis *analysis, struct analysis_request *request, struct filter *filter,
-               struct analysis_result *result, int *usage, struct error *error)
+               struct analysis_result *result, int *matched, int *usage, struct error *error)
 {
     if (filter_read(filter, request->values + analysis->option_count, error)) {
         *usage = 1;
         return -1;
     }
-    if (filter->host && filter_find_host(filter, request->store, error))
+    if (resolve(analysis, request, filter, error))
         return -1;
     request->filter = filter;
     return analysis->run(request, result, usage, error) ||
-           (!analysis->filters_itself && filter_rows(filter, &result->table, usage, error)) ||
-           filter_order(filter, &result->table, usage, error);
+           apply(analysis, filter, result, matched, usage, error);
 }
 
 /*
@@ -147,11 +176,15 @@ int command_run_analysis(struct context *context, const struct arguments *argume
     struct filter filter = {.ranks = NULL};
     table_init(&result.table, analysis->name);
     set_store_threads(context);
-    int usage = 0, status = EXIT_NOT_DONE;
-    if (run(analysis, &request, &filter, &result, &usage, &context->error) == 0)
+    int matched = 1, usage = 0, status = EXIT_NOT_DONE;
+    if (run(analysis, &request, &filter, &result, &matched, &usage, &context->error) == 0)
         status = show(context, arguments, &result);
     else if (usage)
         status = EXIT_USAGE;
+    if (status == EXIT_DONE && !matched) {
+        error_set(&context->error, "nothing matches the filters");
+        status = EXIT_NOT_DONE;
+    }
     if (status == EXIT_DONE && result.unjudged && !result.undecided) {
         error_set(&context->error, "nothing could be analyzed");
         status = EXIT_NOT_DONE;

@@ -204,7 +204,7 @@ void filter_release(struct filter *filter)
     *filter = (struct filter){.ranks = NULL};
 }
 
-int filter_find_host(struct filter *filter, struct store *store, struct error *error)
+static int find_host(struct filter *filter, struct store *store, struct error *error)
 {
     size_t capacity = 0;
     int row;
@@ -225,6 +225,70 @@ int filter_find_host(struct filter *filter, struct store *store, struct error *e
     if (row == 0 && !filter->host_rank_count)
         return error_set(error, "no rank in the store ran on host '%s'", filter->host);
     return row;
+}
+
+/* The value of a filter, to look for in the store: a text, or a range of numbers. */
+struct wanted {
+    const char *sql;
+    const char *what;
+    const char *text; /* NULL: the range */
+    struct filter_range range;
+};
+
+/* Returns -1 with an error that lists what the store has. */
+static int refuse_value(const struct wanted *wanted, const char *instead, struct error *error)
+{
+    const struct filter_range *range = &wanted->range;
+    const char *before = instead ? "; " : "", *list = instead ? instead : "";
+    if (wanted->text)
+        return error_set(error, "no %s '%s' in the store%s%s", wanted->what, wanted->text, before, list);
+    if (range->first == range->last)
+        return error_set(error, "no %s %lld in the store%s%s", wanted->what, (long long)range->first, before,
+                         list);
+    return error_set(error, "no %ss %lld-%lld in the store%s%s", wanted->what, (long long)range->first,
+                     (long long)range->last, before, list);
+}
+
+static int check_value(const struct wanted *wanted, struct store *store, int64_t run_id, struct error *error)
+{
+    struct statement *statement = store_prepare_for(store, wanted->sql, run_id, error);
+    int row = !statement     ? -1
+              : wanted->text ? statement_bind_text(statement, 2, wanted->text, error)
+                             : statement_bind_integer(statement, 2, wanted->range.first, error) ||
+                                   statement_bind_integer(statement, 3, wanted->range.last, error);
+    row = row ? -1 : statement_step(statement, error);
+    if (row == 1 && !statement_integer(statement, 0))
+        row = refuse_value(wanted, statement_text(statement, 1), error);
+    statement_free(statement);
+    return row < 0 ? -1 : 0;
+}
+
+static int has_steps_wanted(const struct filter *filter)
+{
+    return filter->steps.first > 0 || filter->steps.last < INT64_MAX;
+}
+
+int filter_resolve(struct filter *filter, unsigned except, struct store *store, const char *run,
+                   struct error *error)
+{
+    const struct wanted steps = {schema_analysis_filter_steps, "step", NULL, filter->steps};
+    const struct wanted tag = {schema_analysis_filter_tags, "tag", filter->tag, {0}};
+    const struct wanted communicator = {
+        schema_analysis_filter_communicators, "communicator", filter->communicator, {0}};
+    int64_t run_id = 0;
+    int failed =
+        (run && run_find(store, run, &run_id, error)) || (filter->host && find_host(filter, store, error));
+    for (size_t i = 0; !failed && !(except & FILTER_BIT(FILTER_RANK)) && i < filter->rank_count; i++) {
+        const struct wanted ranks = {schema_analysis_filter_ranks, "rank", NULL, filter->ranks[i]};
+        failed = check_value(&ranks, store, run_id, error);
+    }
+    if (!failed && has_steps_wanted(filter) && !(except & FILTER_BIT(FILTER_STEP)))
+        failed = check_value(&steps, store, run_id, error);
+    if (!failed && filter->tag && !(except & FILTER_BIT(FILTER_TAG)))
+        failed = check_value(&tag, store, run_id, error);
+    if (!failed && filter->communicator && !(except & FILTER_BIT(FILTER_COMMUNICATOR)))
+        failed = check_value(&communicator, store, run_id, error);
+    return failed ? -1 : 0;
 }
 
 static int is_in_list(const struct filter *filter, int64_t rank)
@@ -248,9 +312,15 @@ int filter_has_rank(const struct filter *filter, int64_t rank)
     return (!filter->rank_count || is_in_list(filter, rank)) && (!filter->host || is_on_host(filter, rank));
 }
 
+int filter_selects(const struct filter *filter)
+{
+    return filter->rank_count || filter->host || filter->tag || filter->communicator ||
+           has_steps_wanted(filter);
+}
+
 int filter_has_steps(const struct filter *filter, int64_t first, int64_t last)
 {
-    if (filter->steps.first == 0 && filter->steps.last == INT64_MAX)
+    if (!has_steps_wanted(filter))
         return 1;
     return first >= 0 && first <= filter->steps.last && last >= filter->steps.first;
 }
@@ -289,11 +359,10 @@ static int has_ranks(const struct places *places)
 
 static int check_places(const struct filter *filter, const struct places *places, struct error *error)
 {
-    int has_steps = filter->steps.first > 0 || filter->steps.last < INT64_MAX;
     if ((filter->rank_count || filter->host) && !has_ranks(places))
         return error_set(error, "--%s does not apply here: the rows have no rank",
                          filter->rank_count ? "rank" : "host");
-    if (has_steps && places->first_step < 0)
+    if (has_steps_wanted(filter) && places->first_step < 0)
         return error_set(error, "--step does not apply here: the rows have no step");
     if (filter->tag && places->tag < 0)
         return error_set(error, "--tag does not apply here: the rows have no tag");
@@ -372,12 +441,26 @@ static int counts_upwards(const char *name)
     return 0;
 }
 
+/* Returns -1 with an error that lists the columns. */
+static int refuse_column(const char *name, const struct table *table, struct error *error)
+{
+    struct buffer list = BUFFER_INIT;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < table->column_count; i++)
+        failed = buffer_printf(&list, "%s%s", i ? ", " : "", table->columns[i].name);
+    failed = failed ? error_no_memory(error)
+                    : error_set(error, "invalid --sort '%s': there is no such column; columns are %s", name,
+                                list.length ? list.data : "unknown");
+    buffer_release(&list);
+    return failed;
+}
+
 int filter_order(const struct filter *filter, struct table *table, int *usage, struct error *error)
 {
     int column = filter->sort ? table_find_column(table, filter->sort) : -1;
     if (filter->sort && column < 0) {
         *usage = 1;
-        return error_set(error, "invalid --sort '%s': there is no such column", filter->sort);
+        return refuse_column(filter->sort, table, error);
     }
     if (column >= 0 && table_sort_rows(table, (size_t)column, counts_upwards(filter->sort), error))
         return -1;

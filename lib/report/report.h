@@ -145,7 +145,7 @@ struct filter {
     const char *host;
     const char *sort;
     int64_t top;         /* 0: no limit */
-    int64_t *host_ranks; /* owned: global ranks of --host, ascending (filter_find_host) */
+    int64_t *host_ranks; /* owned: global ranks of --host, ascending (filter_resolve) */
     size_t host_rank_count;
 };
 
@@ -155,8 +155,13 @@ struct filter {
 int filter_read(struct filter *filter, const char *const *values, struct error *error);
 void filter_release(struct filter *filter);
 
-/* Finds the ranks that ran on --host. Returns -1 on error, and if no rank ran there. */
-int filter_find_host(struct filter *filter, struct store *store, struct error *error);
+/*
+ * Finds the ranks that ran on --host, and checks that the store has what the other filters ask for, except
+ * those of the bits in `except`. `run` is the value of --run, or NULL. Returns -1 on error, and if the store
+ * does not have such a rank, step, tag, communicator, host or run.
+ */
+int filter_resolve(struct filter *filter, unsigned except, struct store *store, const char *run,
+                   struct error *error);
 
 /*
  * Removes rows from a table by their columns: rank, sender or receiver, last_rank; step, first_step to
@@ -164,6 +169,9 @@ int filter_find_host(struct filter *filter, struct store *store, struct error *e
  * given.
  */
 int filter_rows(const struct filter *filter, struct table *table, int *usage, struct error *error);
+
+/* Whether --rank, --step, --tag, --communicator or --host is given. */
+int filter_selects(const struct filter *filter);
 
 /*
  * Sorts rows by --sort and keeps the first --top of them. Numbers of ranks, steps and runs sort ascending,

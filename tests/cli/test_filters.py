@@ -69,6 +69,38 @@ class Filters(Case):
         host, = {host for host, in self.rows("SELECT DISTINCT host FROM v_rank")}
         self.assertEqual(self.rows_of("clocks", "--host", host), [row for row in self.rows_of("clocks") if row["rank"] is not None])
 
+    def test_what_the_store_does_not_have(self):
+        """Says what does not exist, and what does; nothing goes to standard output."""
+        commands = {command: [command] for command in ("report", "stragglers", "stalls", "diagnose", "steps", "buffers", "clocks", "startup")}
+        commands |= {"timeline": ["timeline", "-o", "x.trace"], "html": ["html", "-o", "x.html"]}
+        not_listed = {"stalls": ["--tag"], "clocks": ["--step", "--tag", "--communicator"], "startup": ["--step", "--tag"],
+                      "html": ["--tag", "--communicator"]} | dict.fromkeys(("stragglers", "diagnose", "steps"), ["--communicator"])
+        steps = self.rows("SELECT max(step) FROM v_operation")[0][0]
+        for option, value, says in (("--rank", "8", "no rank 8 in the store; its ranks are 0-7"),
+                                    ("--rank", "1,20-30", "no ranks 20-30 in the store; its ranks are 0-7"),
+                                    ("--step", str(steps + 1), f"no step {steps + 1} in the store; its steps are 0-{steps}"),
+                                    ("--tag", "optimiser", "no tag 'optimiser' in the store; its tags are "),
+                                    ("--communicator", "2-9", "no communicator '2-9' in the store; some of its communicators: "),
+                                    ("--host", "node9", "no rank in the store ran on host 'node9'"),
+                                    ("--run", "9", "no run '9'; runs in the store: 1 ")):
+            for command, words in commands.items():
+                if option in not_listed.get(command, []):
+                    continue
+                with self.subTest(command=command, option=option):
+                    result = self.run_program(*words, option, value, status=1)
+                    self.assertIn(f"ncclprof: {says}", result.err)
+                    self.assertEqual(result.out, "")
+        self.assertEqual(list(self.folder.glob("x.*")), [])
+
+    def test_nothing_has_all_that_is_asked(self):
+        """Each value exists, but no row has them all."""
+        for words in (["stalls", "--rank", "0", "--communicator", "2-3"], ["stragglers", "--rank", "0", "--tag", "backward"],
+                      ["report", "--rank", "0", "--communicator", "2-3"], ["buffers", "--rank", "0", "--communicator", "2-3"]):
+            with self.subTest(words=words):
+                self.assertIn("ncclprof: nothing matches the filters\n", self.run_program(*words, status=1).err)
+                self.assertEqual(self.json(*words, status=1)["rows"], [])
+        self.assertEqual(len(self.rows_of("stragglers", "--rank", "0-90")), 8)
+
     def test_order_and_number(self):
         for key, upwards in (("own_us", 0), ("rank", 1), ("instances", 0)):
             found = [row[key] for row in self.rows_of("stragglers", "--sort", key)]

@@ -7,6 +7,8 @@ import subprocess
 
 from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, shown_on, trace
 
+SENDER = TOP / "fixtures/tp2dp2pp2-slow-sender"
+
 
 class Usage(Case):
     def test_help_goes_to_standard_output(self):
@@ -54,6 +56,63 @@ class Usage(Case):
                     result = subprocess.run([PROGRAM, "--store", self.store, command, *more, option, value],
                                             capture_output=True, text=True, cwd=self.folder)
                     self.assertEqual(result.returncode == 2, f" {option} " not in text, result.stderr)
+
+    # Words that a command cannot do without, and a value of each option that takes one: for all commands, or for one.
+    NEEDED = {"ingest": [SENDER], "merge": ["-o", "merged.db", "shard.db"], "watch": ["--once", SENDER], "record": ["--check"],
+              "export": ["--to", "csv", "-o", "out"], "timeline": ["-o", "out.trace"], "html": ["-o", "out.html"],
+              "compare": [SENDER, SENDER], "query": ["SELECT 1"], "completion": ["bash"]}
+    VALUES = {"--jobs": "1", "--store": "store.db", "--rank": "1", "--step": "2-5", "--tag": "optimizer", "--communicator": "2-3",
+              "--host": "node", "--top": "2", "--run": "1", "--min-gain": "4", "--sigmas": "5", "--memory": "100", "--edge": "1-5",
+              "--factor": "3", "--min-stall": "4", "--timeout": "9", "--max-ratio": "9", "--max-unpacked": "9", "--range": "0/1",
+              "--forget": "1", "--expect": "1", "--interval": "1", "--prometheus": "out.prom", "--until-idle": "1",
+              "--tags": "call", "--domains": "default", "--max-bytes": "1G", "--plugin": "plugin.so", "--rows-per-group": "9",
+              "--compression": "none", "--fail-over": "5", "--network-noise": "40", "--by": "tag", "--output": "written",
+              "--to": "sqlite", "--baseline": SENDER, "--candidate": SENDER,
+              "stalls --value": "steps", "steps --value": "own",
+              "report --sort": "instances", "stragglers --sort": "rank", "stalls --sort": "sender", "diagnose --sort": "rank",
+              "steps --sort": "step", "buffers --sort": "calls", "clocks --sort": "rank", "startup --sort": "rank",
+              "export --sort": "rows", "compare --sort": "key"}
+    # Words that an option takes with it, and those that replace what the command needs.
+    WITH = {"stalls --value": ["--matrix"], "steps --value": ["--map"], "ingest --shard": ["--store", "node.db"],
+            "ingest --range": ["--store", "task.db"]}
+    IN_PLACE = {"export --to": ["-o", "out.db"], "export --output": ["--to", "csv"], "export --rows-per-group": ["--to", "parquet", "-o", "out"],
+                "export --compression": ["--to", "parquet", "-o", "out"], "timeline --output": [], "html --output": [],
+                "ingest --forget": [], "record --output": ["--check"], "merge --output": ["shard.db"], "query --schema": [], "watch --until-idle": [SENDER],
+                "compare --baseline": ["--candidate", SENDER], "compare --candidate": ["--baseline", SENDER]}
+    # The file is no plugin; no rank was late in these steps or in this phase, no link is slow there, and no difference is
+    # of one host.
+    MAY_FAIL = ("record --plugin", "stragglers --step", "stragglers --tag", "stalls --step", "compare --host")
+
+    def test_every_option_in_help_is_taken(self):
+        """Each option that a command lists works by itself, with each value that help names."""
+        self.run_program("ingest", "-q", SENDER)
+        self.run_program("--store", "shard.db", "ingest", "-q", "--shard", SENDER)
+        hosts = self.folder / "hosts.db"
+        self.run_program("--store", hosts, "ingest", "-q", TOP / "fixtures/inspector-2.28")
+        node = self.json("--store", hosts, "query", "SELECT host FROM v_rank WHERE host IS NOT NULL")["rows"][0]["host"]
+        tried = 0
+        for command in re.findall(r"^  ([a-z]+) ", self.run_program("--help").out.split("commands:")[1].split("options:")[0], re.M):
+            listed = self.run_program(command, "-h").out.partition("\noptions:\n")[2]
+            for name, value in re.findall(r"^(?:  -\w, |      )(--[a-z-]+)(?: (\S+))?", listed, re.M):
+                key = f"{command} {name}"
+                values = [None] if not value else value.split("|") if re.fullmatch(r"[a-z|-]+", value) else \
+                    [node if name == "--host" else self.VALUES.get(key) or self.VALUES[name]]
+                for word in values:
+                    with self.subTest(option=key, value=word):
+                        word = f"{command}.{word}" if name == "--output" else word
+                        words = [command, name, *([word] if word else []), *self.WITH.get(key, []),
+                                 *self.IN_PLACE.get(key, self.NEEDED.get(command, []))]
+                        if name == "--host":
+                            words = ["--store", hosts, *(word.replace("tp2dp2pp2-slow-sender", "inspector-2.28") for word in map(str, words))]
+                        if name == "--forget":
+                            words = ["--store", self.folder / "forgotten.db", *words]
+                            self.run_program("--store", words[1], "ingest", "-q", SENDER)
+                        allowed = (0, 1, 3, 4) if key in self.MAY_FAIL else (0, 3, 4)
+                        result = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, cwd=self.folder,
+                                                env={**os.environ, "NCCLPROF_STORE": str(self.store)}, timeout=PATIENCE_S)
+                        self.assertIn(result.returncode, allowed, f"{words}\n{result.stderr}")
+                        tried += 1
+        self.assertGreater(tried, 150)
 
     def test_version(self):
         said = self.run_program("--version").out
