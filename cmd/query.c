@@ -3,6 +3,7 @@
 #include "cmd/internal.h"
 #include "model/model.h"
 #include "output/output.h"
+#include "report/report.h"
 #include "store/store.h"
 
 #include "schemas.h"
@@ -75,8 +76,10 @@ static int show_input(struct context *context, const struct arguments *arguments
                       const struct query_limits *limits)
 {
     struct buffer sql = BUFFER_INIT;
-    int status = read_input(&sql, &context->error) ? EXIT_NOT_DONE
-                                                   : show_statements(context, arguments, sql.data, limits);
+    int status =
+        read_input(&sql, &context->error) || computed_views_fill(context->store, sql.data, &context->error)
+            ? EXIT_NOT_DONE
+            : show_statements(context, arguments, sql.data, limits);
     buffer_release(&sql);
     return status;
 }
@@ -84,7 +87,10 @@ static int show_input(struct context *context, const struct arguments *arguments
 static int show_operand(struct context *context, const struct arguments *arguments,
                         const struct query_limits *limits)
 {
-    struct query *query = query_open(context->store, arguments->operands[0], limits, &context->error);
+    const char *sql = arguments->operands[0];
+    struct query *query = computed_views_fill(context->store, sql, &context->error)
+                              ? NULL
+                              : query_open(context->store, sql, limits, &context->error);
     int status = query ? show_rows(context, arguments, query) : EXIT_NOT_DONE;
     query_close(query);
     return status;
@@ -179,8 +185,8 @@ static const struct option_table table = {
     .operands = "[SQL]",
     .description =
         "Without SQL, or with -, reads statements from standard input. ncclprof-store(5) describes the "
-        "tables and views; --schema lists the views. Start with the views v_operation, v_instance, "
-        "v_proxy_operation and the table proxy_step.",
+        "tables and views; --schema lists the views. Start with the views v_finding, v_step, v_wait, "
+        "v_operation, v_instance, v_proxy_operation and the table proxy_step.",
     .options = options,
     .count = OPTIONS,
     .operands_most = 1,

@@ -370,7 +370,7 @@ static int write_views(const struct analysis_request *request, const struct runs
                                     .network_steps = request->values[OPTION_PROXY_STEPS] != NULL,
                                     .tell = tell,
                                     .context = &result->table};
-    if (parquet_options(request, &wanted.parquet, error))
+    if (parquet_options(request, &wanted.parquet, error) || computed_views_fill(request->store, NULL, error))
         return -1;
     return write(&wanted, error);
 }

@@ -179,6 +179,14 @@ int filter_selects(const struct filter *filter);
  */
 int filter_order(const struct filter *filter, struct table *table, int *usage, struct error *error);
 
+/* -------------------- computed_views.c -------------------- */
+
+/*
+ * Computes the views v_step, v_finding and v_wait of a joined store, for this connection: those that the SQL
+ * names, or all if it is NULL. Returns -1 with an error.
+ */
+int computed_views_fill(struct store *store, const char *sql, struct error *error);
+
 /* -------------------- watch_changes.c -------------------- */
 
 /* A finding as it is kept between two polls of a job. Its texts come from the trace and are not escaped. */

@@ -90,6 +90,9 @@ enum { BLOCK_SPAN = 4096 };
 /* Registers the virtual tables operation, operation_join and instance. */
 int packed_tables_register(struct store *store, struct error *error);
 
+/* Registers the table from which the views of computed rows select nothing. Other programs do not have it. */
+int computed_table_register(struct store *store, struct error *error);
+
 /*
  * Constraints that SQLite may pass to our virtual tables: equality of the id, ranges of ids, and equality of
  * the owner.

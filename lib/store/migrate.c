@@ -100,7 +100,8 @@ static int vocabulary_write(struct store *store, struct error *error)
 
 static const char *const migrations[] = {SCHEMA_MIGRATIONS};
 static const char *const views[] = {schema_view_operation, schema_view_proxy,  schema_view_instance,
-                                    schema_view_job,       schema_view_ledger, schema_view_call};
+                                    schema_view_job,       schema_view_ledger, schema_view_call,
+                                    schema_view_verdict};
 
 /* The version that the first migration creates. Older stores cannot be updated. */
 enum { OLDEST = 2, VIEWS = sizeof views / sizeof *views };

@@ -185,6 +185,20 @@ struct packed_cursor {
     int at_end;
 };
 
+/* Other programs that lack these tables show the names that the views use, which say what to do. */
+#define PACKED_HINT " (packed; .load ncclprof_views.so, or use: ncclprof export --to sqlite)"
+static const char computed_name[] =
+    "computed by ncclprof (use: ncclprof query, or ncclprof export --to sqlite)";
+
+/* The views of computed rows (schemas/view/verdict.sql) read nothing from their table, which may be any. */
+static int is_named(const struct packed_table *table, const char *module)
+{
+    size_t length = strlen(table->name);
+    return (strncmp(table->name, module, length) == 0 &&
+            (!module[length] || strcmp(module + length, PACKED_HINT) == 0)) ||
+           (table == tables && strcmp(module, computed_name) == 0);
+}
+
 static int packed_connect(sqlite3 *handle, void *context, int count, const char *const *words,
                           sqlite3_vtab **table, char **reason)
 {
@@ -193,7 +207,7 @@ static int packed_connect(sqlite3 *handle, void *context, int count, const char 
         return SQLITE_NOMEM;
     *made = (struct connected_table){.store = context};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (strcmp(tables[i].name, words[0]) == 0)
+        if (is_named(&tables[i], words[0]))
             made->table = &tables[i];
     if (!made->table) {
         sqlite3_free(made);
@@ -453,8 +467,18 @@ static const sqlite3_module module = {
 
 int packed_tables_register(struct store *store, struct error *error)
 {
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (sqlite3_create_module_v2(store->handle, tables[i].name, &module, store, NULL) != SQLITE_OK)
-            return store_error(store, error, "cannot register table %s", tables[i].name);
+    char name[128];
+    for (size_t i = 0; i < 2 * (sizeof tables / sizeof *tables); i++) {
+        snprintf(name, sizeof name, "%s%s", tables[i / 2].name, i % 2 ? PACKED_HINT : "");
+        if (sqlite3_create_module_v2(store->handle, name, &module, store, NULL) != SQLITE_OK)
+            return store_error(store, error, "cannot register table %s", name);
+    }
+    return 0;
+}
+
+int computed_table_register(struct store *store, struct error *error)
+{
+    if (sqlite3_create_module_v2(store->handle, computed_name, &module, store, NULL) != SQLITE_OK)
+        return store_error(store, error, "cannot register table '%s'", computed_name);
     return 0;
 }

@@ -49,6 +49,11 @@ int statement_bind_integer(struct statement *statement, int parameter, int64_t v
     return bound(statement, sqlite3_bind_int64(statement->handle, parameter, value), error);
 }
 
+int statement_bind_real(struct statement *statement, int parameter, double value, struct error *error)
+{
+    return bound(statement, sqlite3_bind_double(statement->handle, parameter, value), error);
+}
+
 struct statement *store_prepare_for(struct store *store, const char *sql, int64_t run_id, struct error *error)
 {
     struct statement *statement = store_prepare(store, sql, error);

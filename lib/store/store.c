@@ -206,7 +206,8 @@ static struct store *open_once(const char *path, enum store_mode mode, int *must
     int outcome = prepare_schema(store, mode, error);
     if (outcome == 0)
         outcome = configure(store, mode, error) || step_table_register(store, error) ||
-                          packed_tables_register(store, error) || migrate_make_views(store, error) ||
+                          packed_tables_register(store, error) || computed_table_register(store, error) ||
+                          migrate_make_views(store, error) ||
                           (mode == STORE_READ && store_execute(store, "PRAGMA query_only=ON", error))
                       ? -1
                       : 0;

@@ -122,6 +122,7 @@ void statement_free(struct statement *statement);
  * out.
  */
 int statement_bind_integer(struct statement *statement, int parameter, int64_t value, struct error *error);
+int statement_bind_real(struct statement *statement, int parameter, double value, struct error *error);
 int statement_bind_text(struct statement *statement, int parameter, const char *text, struct error *error);
 int statement_bind_blob(struct statement *statement, int parameter, const void *bytes, size_t length,
                         struct error *error);
@@ -282,6 +283,13 @@ extern const struct view store_views[]; /* at most STORE_VIEWS_MOST; name is NUL
  */
 struct statement *view_rows(struct store *store, const struct view *view, int64_t run_id,
                             struct error *error);
+
+/*
+ * Replaces a view of computed rows, for this connection, by a temporary table with the rows of a result.
+ * columns[i] is the column of the result for the view's column i. Returns -1 with an error.
+ */
+int view_fill(struct store *store, const struct view *view, const struct table *table, const int *columns,
+              struct error *error);
 
 /* -------------------- plain_file.c -------------------- */
 

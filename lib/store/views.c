@@ -75,6 +75,9 @@ static const struct column v_call_columns[] = {SCHEMA_COLUMNS_v_call(COLUMN)};
 static const struct column v_sample_columns[] = {SCHEMA_COLUMNS_v_sample(COLUMN)};
 static const struct column v_ledger_columns[] = {SCHEMA_COLUMNS_v_ledger(COLUMN)};
 static const struct column v_loss_columns[] = {SCHEMA_COLUMNS_v_loss(COLUMN)};
+static const struct column v_step_columns[] = {SCHEMA_COLUMNS_v_step(COLUMN)};
+static const struct column v_finding_columns[] = {SCHEMA_COLUMNS_v_finding(COLUMN)};
+static const struct column v_wait_columns[] = {SCHEMA_COLUMNS_v_wait(COLUMN)};
 static const struct column v_dropped_columns[] = {SCHEMA_COLUMNS_v_dropped(COLUMN)};
 
 #define MEMBERS_OF_RUN "SELECT member_id FROM member_join JOIN job_rank USING (job_rank_id) WHERE run_id = ?1"
@@ -162,6 +165,21 @@ const struct view store_views[] = {
      COLUMNS(v_loss),
      .of_run = OF_PROCESSES,
      .has_number = 1},
+    {.name = "v_step",
+     .description = "a training step of a run",
+     COLUMNS(v_step),
+     .of_run = OF_RUN,
+     .keys = {"run_id, step"}},
+    {.name = "v_finding",
+     .description = "a finding of diagnose",
+     COLUMNS(v_finding),
+     .of_run = OF_RUN,
+     .keys = {"run_id, rank"}},
+    {.name = "v_wait",
+     .description = "a rank in a training step: its wait for other ranks, and its own delay",
+     COLUMNS(v_wait),
+     .of_run = OF_RUN,
+     .keys = {"run_id, step, rank"}},
     {.name = "v_dropped", .description = "the same, added up", COLUMNS(v_dropped), .of_run = OF_PROCESSES},
     {0},
 };
@@ -183,4 +201,77 @@ struct statement *view_rows(struct store *store, const struct view *view, int64_
         rows = store_prepare_for(store, sql.data, run_id, error);
     buffer_release(&sql);
     return rows;
+}
+
+/* Returns the statement that inserts a row into the temporary table that replaces the view. NULL on error. */
+static struct statement *make_temporary(struct store *store, const struct view *view, struct error *error)
+{
+    static const char *const types[] = {
+        [CELL_INTEGER] = "INTEGER", [CELL_REAL] = "REAL", [CELL_TEXT] = "TEXT"};
+    struct buffer make = BUFFER_INIT, insert = BUFFER_INIT;
+    int failed = buffer_printf(&make, "DROP VIEW IF EXISTS temp.%s; DROP TABLE IF EXISTS temp.%s; ",
+                               view->name, view->name) ||
+                 buffer_printf(&make, "CREATE TEMP TABLE %s (", view->name) ||
+                 buffer_printf(&insert, "INSERT INTO temp.%s VALUES (", view->name);
+    for (size_t i = 0; i < view->column_count && !failed; i++)
+        failed = buffer_printf(&make, "%s\"%s\" %s", i ? ", " : "", view->columns[i].name,
+                               types[view->columns[i].type]) ||
+                 buffer_append_text(&insert, i ? ", ?" : "?");
+    struct statement *statement = NULL;
+    if (failed || buffer_append_byte(&make, ')') || buffer_append_byte(&insert, ')'))
+        error_no_memory(error);
+    else if (store_execute(store, make.data, error) == 0)
+        statement = store_prepare(store, insert.data, error);
+    buffer_release(&make);
+    buffer_release(&insert);
+    return statement;
+}
+
+static int bind(struct statement *insert, int parameter, const struct cell *cell, struct error *error)
+{
+    switch (cell ? cell->type : CELL_NULL) {
+    case CELL_INTEGER:
+        return statement_bind_integer(insert, parameter, cell->integer, error);
+    case CELL_REAL:
+        return statement_bind_real(insert, parameter, cell->real, error);
+    case CELL_TEXT:
+        return statement_bind_text(insert, parameter, cell->text, error);
+    default:
+        return statement_bind_null(insert, parameter, error);
+    }
+}
+
+static int insert_rows(struct store *store, const struct view *view, const struct table *table,
+                       const int *columns, struct error *error)
+{
+    struct statement *insert = make_temporary(store, view, error);
+    int failed = !insert;
+    for (size_t row = 0; !failed && row < table->row_count; row++) {
+        for (size_t i = 0; i < view->column_count && !failed; i++)
+            failed = bind(insert, (int)i + 1, table_cell(table, row, (size_t)columns[i]), error);
+        failed = failed || statement_step(insert, error) < 0;
+    }
+    statement_free(insert);
+    return failed;
+}
+
+/* 1: the connection may not write, not even temporary tables; 0: it may; -1: error. */
+static int may_only_read(struct store *store, struct error *error)
+{
+    struct statement *statement = store_prepare(store, "PRAGMA query_only", error);
+    int only = statement && statement_step(statement, error) == 1 ? statement_integer(statement, 0) != 0 : -1;
+    statement_free(statement);
+    return only;
+}
+
+int view_fill(struct store *store, const struct view *view, const struct table *table, const int *columns,
+              struct error *error)
+{
+    int only = may_only_read(store, error);
+    int failed = only < 0 || (only && store_execute(store, "PRAGMA query_only=OFF", error)) ||
+                 store_execute(store, "SAVEPOINT fill", error) ||
+                 insert_rows(store, view, table, columns, error) ||
+                 store_execute(store, "RELEASE fill", error) ||
+                 (only && store_execute(store, "PRAGMA query_only=ON", error));
+    return failed ? error_wrap(error, "cannot fill %s", view->name) : 0;
 }

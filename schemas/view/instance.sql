@@ -42,7 +42,7 @@ SELECT i.instance_id, -- integer: number of the instance
            WHEN f.name IN ('AllGather', 'ReduceScatter', 'AlltoAll', 'Gather', 'Scatter') THEN 1.0 * (cj.size - 1) / cj.size
            WHEN f.name IN ('Broadcast', 'Reduce', 'Send', 'Recv') THEN 1.0
        END AS effective_busbw_gbs -- real GB/s: bus bandwidth by effective_us, as in nccl-tests
-FROM instance i
+FROM "instance (packed; .load ncclprof_views.so, or use: ncclprof export --to sqlite)" i
 JOIN communicator_join cj ON cj.communicator_id = i.communicator_id
 LEFT JOIN member_join mj ON mj.member_id = i.last_member_id
 LEFT JOIN job_rank r ON r.job_rank_id = mj.job_rank_id

@@ -55,7 +55,7 @@ SELECT o.operation_id, -- integer: number of the operation: file number x 2^32 +
         WHERE k.operation_id = o.operation_id AND d.source IS NOT NULL ORDER BY d.call_description_id LIMIT 1)) AS source, -- text: line of the program that called it
        o.operation_id >> 32 AS file_id, -- integer: file
        o.byte_offset -- integer bytes: byte offset in the unpacked file
-FROM operation o
+FROM "operation (packed; .load ncclprof_views.so, or use: ncclprof export --to sqlite)" o
 JOIN member m ON m.member_id = o.member_id
 JOIN communicator c ON c.communicator_id = m.communicator_id
 LEFT JOIN operation_join j ON j.operation_id = o.operation_id

@@ -32,7 +32,7 @@ SELECT p.proxy_operation_id, -- integer: number of the proxy operation
        p.proxy_operation_id >> 32 AS file_id, -- integer: file
        p.byte_offset -- integer bytes: byte offset in the unpacked file
 FROM proxy_operation p
-LEFT JOIN operation o ON o.operation_id = p.operation_id
+LEFT JOIN "operation (packed; .load ncclprof_views.so, or use: ncclprof export --to sqlite)" o ON o.operation_id = p.operation_id
 LEFT JOIN member m ON m.member_id = p.member_id
 LEFT JOIN communicator c ON c.communicator_id = m.communicator_id
 LEFT JOIN operation_join j ON j.operation_id = p.operation_id

@@ -225,7 +225,7 @@ class Parquet(Case):
         last = "WHERE file_id = (SELECT max(file_id) FROM file)"
         for sql, why in ((f"UPDATE file SET events = 'many' {last}", f"row {rows}: column events holds text instead of an integer"),
                          (f"UPDATE file SET bytes = 1.5 {last}", f"row {rows}: column bytes holds a real number instead of an integer"),
-                         ("UPDATE operation_block SET packed = x'00'", "v_operation")):
+                         ("UPDATE operation_block SET packed = x'00'", "cannot compute v_step")):
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
             self.change(sql)

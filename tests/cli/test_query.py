@@ -3,6 +3,7 @@
 import gzip
 import re
 import subprocess
+from pathlib import Path
 
 from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, interrupt, output_formats, trace
 
@@ -71,6 +72,37 @@ class Query(Case):
             found = self.json("query", f"SELECT * FROM {view}")["columns"]
             self.assertEqual(columns, [column["name"] for column in found])
         self.assertEqual(len(self.run_program("query", "--schema").out.splitlines()), len(rows) + 1)
+
+    def test_what_the_analyses_find(self):
+        """The computed views have the rows of the analyses, however their names are written."""
+        self.store.unlink()
+        self.run_program("ingest", "-q", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        findings = self.json("diagnose")["findings"]
+        self.assertEqual(self.rows("SELECT run_id, kind, rank, first_step, last_step, confidence FROM V_FINDING"),
+                         [(1, found["kind"], found["rank"], found["first_step"], found["last_step"], found["confidence"]) for found in findings])
+        self.assertEqual((findings[0]["kind"], findings[0]["rank"]), ("compute", 1))
+        self.assertEqual(self.rows("SELECT step, duration_us, waiting_us, last_rank, finding FROM v_step"),
+                         [(row["step"], row["duration_us"], row["waiting_us"], row["last_rank"], row["finding"]) for row in self.json("steps")["rows"]])
+        result = self.run_program("query", "--format", "csv",
+                                  stdin="SELECT count(*) AS a FROM v_wait; SELECT rank FROM v_wait GROUP BY rank ORDER BY sum(own_us) DESC LIMIT 1")
+        steps, = self.rows("SELECT count(*) FROM v_step")[0]
+        self.assertEqual(result.out, f"a\n{8 * steps}\nrank\n1\n")
+        self.assertIn("queries may only read", self.run_program("query", "DROP TABLE v_step", status=1).err)
+
+    def test_other_programs_are_told_what_to_do(self):
+        for extension in ([], [".load " + str(Path(PROGRAM).parent / "ncclprof_views.so")]):
+            for view, says in (("v_finding", "computed by ncclprof"), ("v_step", "computed by ncclprof"), ("v_wait", "computed by ncclprof"),
+                               ("v_operation", ".load ncclprof_views.so"), ("v_instance", ".load ncclprof_views.so"),
+                               ("v_proxy_operation", ".load ncclprof_views.so")):
+                result = subprocess.run(["sqlite3", self.store, *extension, f"SELECT count(*) FROM {view}"], capture_output=True, text=True)
+                with self.subTest(view=view, extension=extension):
+                    if extension and "load" in says:
+                        self.assertEqual(result.returncode, 0, result.stderr)
+                    else:
+                        self.assertIn(says, result.stderr)
+                        self.assertIn("ncclprof export --to sqlite", result.stderr)
+        for view in ("v_rank", "v_communicator", "v_tag", "v_ledger", "v_call"):
+            subprocess.run(["sqlite3", self.store, f"SELECT count(*) FROM {view}"], capture_output=True, check=True)
 
     def test_time_limit(self):
         result = self.run_program("query", "--timeout", "1", ENDLESS, status=1)

@@ -1,0 +1,73 @@
+/*
+ * The views whose rows an analysis computes: v_step, v_finding, v_wait (schemas/view/verdict.sql). An
+ * analysis runs with the defaults of its options, and its table takes the place of the view.
+ */
+#include "base/base.h"
+#include "model/model.h"
+#include "report/internal.h"
+#include "report/report.h"
+#include "store/store.h"
+
+#include <string.h>
+
+extern const struct analysis analysis_diagnose;
+extern const struct analysis analysis_steps;
+
+static const struct {
+    const char *view;
+    const struct analysis *analysis;
+    const char *flag; /* an option that is given; NULL: none */
+} computed[] = {{"v_step", &analysis_steps, NULL},
+                {"v_finding", &analysis_diagnose, NULL},
+                {"v_wait", &analysis_steps, "map"}};
+
+enum { COMPUTED = sizeof computed / sizeof *computed, MOST_OPTIONS = 16, MOST_COLUMNS = 24 };
+
+static const struct view *find_view(const char *name)
+{
+    for (int i = 0; store_views[i].name; i++)
+        if (strcmp(store_views[i].name, name) == 0)
+            return &store_views[i];
+    return NULL;
+}
+
+static int fill(struct store *store, const struct view *view, const struct table *table, struct error *error)
+{
+    int columns[MOST_COLUMNS];
+    for (size_t i = 0; i < view->column_count && i < MOST_COLUMNS; i++) {
+        const char *name = view->columns[i].name;
+        columns[i] = table_find_column(table, strcmp(name, "run_id") == 0 ? "run" : name);
+        if (columns[i] < 0)
+            return error_set(error, "the analysis has no column for %s of %s", name, view->name);
+    }
+    return view_fill(store, view, table, columns, error);
+}
+
+static int compute(struct store *store, size_t at, struct error *error)
+{
+    const struct analysis *analysis = computed[at].analysis;
+    const struct view *view = find_view(computed[at].view);
+    const char *values[MOST_OPTIONS] = {NULL};
+    int usage = 0;
+    for (size_t i = 0; i < analysis->option_count && i < MOST_OPTIONS; i++)
+        values[i] = computed[at].flag && strcmp(analysis->options[i].name, computed[at].flag) == 0
+                        ? "1"
+                        : analysis->options[i].fallback;
+    struct analysis_request request = {.store = store, .values = values};
+    struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
+    table_init(&result.table, analysis->name);
+    int failed =
+        analysis->run(&request, &result, &usage, error) || !view || fill(store, view, &result.table, error);
+    table_release(&result.table);
+    buffer_release(&result.text);
+    buffer_release(&result.json);
+    return failed ? error_wrap(error, "cannot compute %s", computed[at].view) : 0;
+}
+
+int computed_views_fill(struct store *store, const char *sql, struct error *error)
+{
+    for (size_t i = 0; i < COMPUTED; i++)
+        if ((!sql || strcasestr(sql, computed[i].view)) && compute(store, i, error))
+            return -1;
+    return 0;
+}
