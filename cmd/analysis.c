@@ -24,14 +24,17 @@
 /* With more ranks, a row of the picture is a host or a few neighbouring ranks. */
 enum { MOST_ROWS = 64 };
 
-/* Prints text for people, wrapped at spaces. */
-static int show_prose(struct context *context, const struct buffer *text)
+/* Prints text for people, wrapped at spaces; in Markdown, as a code block. */
+static int show_prose(struct context *context, const struct buffer *text, int is_markdown)
 {
-    struct buffer lines = BUFFER_INIT;
-    int failed =
-        wrap_text(&lines, text->data, text->length, context->width ? (size_t)context->width : LINE_WIDTH);
+    struct buffer lines = BUFFER_INIT, quoted = BUFFER_INIT;
+    size_t width = context->width && !is_markdown ? (size_t)context->width : LINE_WIDTH;
+    int failed = wrap_text(&lines, text->data, text->length, width) ||
+                 (is_markdown && markdown_quote(&quoted, lines.data, lines.length));
+    const struct buffer *shown = is_markdown ? &quoted : &lines;
     if (!failed)
-        fwrite(lines.data, 1, lines.length, stdout);
+        fwrite(shown->data, 1, shown->length, stdout);
+    buffer_release(&quoted);
     buffer_release(&lines);
     if (failed)
         error_no_memory(&context->error);
@@ -84,19 +87,20 @@ static int show_drawing(struct context *context, struct analysis_result *result)
 /* An analysis may have its own text for people and its own JSON. CSV is always its table. */
 static int show(struct context *context, const struct arguments *arguments, struct analysis_result *result)
 {
-    const struct buffer *own = arguments->renderer->is_json         ? &result->json
-                               : arguments->renderer->is_for_people ? &result->text
-                                                                    : NULL;
+    const struct renderer *renderer = arguments->renderer;
+    const struct buffer *own = renderer->is_json                                  ? &result->json
+                               : renderer->is_for_people || renderer->is_markdown ? &result->text
+                                                                                  : NULL;
     if (result->wrote_output) {
         print_warnings(&result->table);
         return EXIT_DONE;
     }
-    if (result->drawing.count && (result->drawing.as_svg || arguments->renderer->is_for_people))
+    if (result->drawing.count && (result->drawing.as_svg || renderer->is_for_people))
         return show_drawing(context, result);
     if (!own || own->length == 0)
         return print_table(context, arguments, &result->table);
-    if (arguments->renderer->is_for_people)
-        return show_prose(context, own);
+    if (!renderer->is_json)
+        return show_prose(context, own, renderer->is_markdown);
     fwrite(own->data, 1, own->length, stdout);
     if (own->data[own->length - 1] != '\n')
         fputc('\n', stdout);
@@ -169,7 +173,7 @@ int command_run_analysis(struct context *context, const struct arguments *argume
     const struct analysis *analysis = context->command->analysis;
     struct analysis_request request = {.store = context->store,
                                        .values = arguments->values,
-                                       .colour = context->colour,
+                                       .colour = context->colour && !arguments->renderer->is_markdown,
                                        .sides = context->sides,
                                        .side_count = context->side_count};
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};

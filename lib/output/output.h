@@ -249,6 +249,7 @@ struct renderer {
     int is_for_people;  /* for people: a single row may be printed as a list of fields, and an analysis may
                            print its own text instead */
     int is_json;        /* an analysis may print its own JSON instead */
+    int is_markdown;    /* an analysis may print its own text instead, as a code block (markdown_quote) */
     int shows_warnings; /* false: the format has no place for warnings, so the caller prints them elsewhere */
     void *(*begin)(const struct table *head, const struct render_target *target, struct error *error);
     int (*row)(void *state, const struct cell *cells, struct error *error);
@@ -267,6 +268,14 @@ const struct renderer *renderer_find(const char *name);
 /* Writes a complete table. */
 int render_table(const struct renderer *renderer, const struct table *table,
                  const struct render_target *target, struct error *error);
+
+/* -------------------- markdown.c -------------------- */
+
+/*
+ * Appends text as a code block of Markdown, with a fence that the text does not contain. The text ends with a
+ * line break. Returns -1 when out of memory.
+ */
+int markdown_quote(struct buffer *quoted, const char *text, size_t length);
 
 /* -------------------- heat_map.c -------------------- */
 

@@ -17,8 +17,10 @@
 extern const struct renderer renderer_table;
 extern const struct renderer renderer_json;
 extern const struct renderer renderer_csv;
+extern const struct renderer renderer_markdown;
 
-const struct renderer *const renderer_registry[] = {&renderer_table, &renderer_json, &renderer_csv, NULL};
+const struct renderer *const renderer_registry[] = {&renderer_table, &renderer_json, &renderer_csv,
+                                                    &renderer_markdown, NULL};
 
 const char *renderer_name(size_t number)
 {

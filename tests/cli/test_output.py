@@ -81,6 +81,29 @@ class Output(Case):
                         if re.search(rf"{ending}(_p\d+|_max)?$", column["name"]):
                             self.assertEqual(column["unit"], unit, column)
 
+    def test_markdown_has_the_rows_of_json(self):
+        """Each table has a row of the same number of cells for each row of JSON; text for people is one code block."""
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-sender")
+        tables = 0
+        for command, forms in COMMANDS.items():
+            for words in forms if self.known(command) and command not in ("ingest", "merge") else ():
+                shown = self.run_program(*words, "--format", "markdown").out
+                with self.subTest(words=words):
+                    if shown.startswith("```"):
+                        self.assertEqual(re.findall("^```.*$", shown, re.M), ["```text", "```"])
+                        continue
+                    table, _, after = shown.partition("\n\n")
+                    head, rule, *lines = table.strip().splitlines()
+                    cells = len(re.findall(r"(?<!\\)\|", head)) - 1
+                    self.assertRegex(rule, r"^(\| -+:? )+\|$")
+                    for line in (rule, *lines):
+                        self.assertEqual(len(re.findall(r"(?<!\\)\|", line)) - 1, cells, line)
+                    self.assertEqual(len(lines), len(self.json(*words)["rows"]))
+                    self.assertEqual(after == "" or after.startswith("Warning: "), True)
+                    tables += 1
+        self.assertGreater(tables, 10)
+        self.assertIn("compute (high confidence)", self.run_program("diagnose", TOP / "fixtures/tp2dp2pp2-slow-rank", "--format", "markdown").out)
+
     def test_csv_says_the_same_as_json(self):
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-sender")
         for words in (["report", "--by", EVERY_KEY], ["stragglers"], ["clocks"], ["diagnose"]):

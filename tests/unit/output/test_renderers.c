@@ -84,6 +84,29 @@ static void test_csv_quotes(void **state)
           "\"a,\"\"b\"\"\\x1b[31m\",9223372036854775807,,\n");
 }
 
+static void test_markdown_escapes(void **state)
+{
+    check("markdown", 0,
+          "| tag | size_bytes | transfer_us_p50 |\n"
+          "| --- | ---: | ---: |\n"
+          "| forward | 4 MiB | 310.2 |\n"
+          "| - | - | - |\n"
+          "| a,\"b\"\\\\x1b\\[31m | 9223372036854775807 | - |\n"
+          "\n"
+          "Warning: only 7 of 8 ranks\n");
+}
+
+static void test_markdown_fences(void **state)
+{
+    struct buffer quoted = BUFFER_INIT;
+    assert_int_equal(markdown_quote(&quoted, "a\n", 2), 0);
+    assert_string_equal(quoted.data, "```text\na\n```\n");
+    buffer_clear(&quoted);
+    assert_int_equal(markdown_quote(&quoted, "````\n", 5), 0);
+    assert_string_equal(quoted.data, "`````text\n````\n`````\n");
+    buffer_release(&quoted);
+}
+
 static void test_table_aligns_and_hides(void **state)
 {
     check("table", 0,
@@ -289,6 +312,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_is_the_contract),       cmocka_unit_test(test_csv_quotes),
+        cmocka_unit_test(test_markdown_escapes),           cmocka_unit_test(test_markdown_fences),
         cmocka_unit_test(test_table_aligns_and_hides),     cmocka_unit_test(test_table_fits_the_terminal),
         cmocka_unit_test(test_paths_are_cut_at_the_front), cmocka_unit_test(test_units_suit_the_values),
         cmocka_unit_test(test_what_there_is_no_room_for),  cmocka_unit_test(test_empty_table_says_so),
