@@ -107,13 +107,13 @@ static int show(struct context *context, const struct arguments *arguments, stru
     return EXIT_DONE;
 }
 
-/* The value of --run, if the analysis has it. */
-static const char *chosen_run(const struct analysis *analysis, const struct analysis_request *request)
+/* The number of an option of an analysis; -1: it has none of that name. */
+static int option_number(const struct analysis *analysis, const char *name)
 {
     for (size_t i = 0; i < analysis->option_count; i++)
-        if (strcmp(analysis->options[i].name, "run") == 0)
-            return request->values[i];
-    return NULL;
+        if (strcmp(analysis->options[i].name, name) == 0)
+            return (int)i;
+    return -1;
 }
 
 /* What one of two compared stores lacks, the other may have. */
@@ -121,7 +121,8 @@ static int resolve(const struct analysis *analysis, const struct analysis_reques
                    struct filter *filter, struct error *error)
 {
     unsigned except = analysis->compares ? ~0U : analysis->unlisted_filters;
-    return filter_resolve(filter, except, request->store, chosen_run(analysis, request), error);
+    int run = option_number(analysis, "run");
+    return filter_resolve(filter, except, request->store, run < 0 ? NULL : request->values[run], error);
 }
 
 /* Sets *matched to 0 if the filters leave nothing. Findings that do not match are counted by diagnose itself.
@@ -137,15 +138,39 @@ static int apply(const struct analysis *analysis, const struct filter *filter, s
     return filter_order(filter, &result->table, usage, error);
 }
 
-/* Runs the analysis and applies the filters to its table. */
-static int run(const struct analysis *analysis, struct analysis_request *request, struct filter *filter,
-               struct analysis_result *result, int *matched, int *usage, struct error *error)
+/* With --anonymize, runs the analysis on a copy of the store without names. --run is given by number then. */
+static int anonymize(struct context *context, const struct arguments *arguments,
+                     struct analysis_request *request, struct error *error)
 {
+    static char number[24];
+    const struct analysis *analysis = context->command->analysis;
+    int at = option_number(analysis, "anonymize"), run = option_number(analysis, "run");
+    int64_t run_id;
+    if (at < 0 || !arguments->values[at])
+        return 0;
+    if (run >= 0 && arguments->values[run]) {
+        if (run_find(context->store, arguments->values[run], &run_id, error))
+            return -1;
+        snprintf(number, sizeof number, "%lld", (long long)run_id);
+        arguments->values[run] = number;
+    }
+    if (temporary_store_anonymize(context) != EXIT_DONE)
+        return -1;
+    request->store = context->store;
+    return 0;
+}
+
+/* Runs the analysis and applies the filters to its table. */
+static int run(struct context *context, const struct arguments *arguments, struct analysis_request *request,
+               struct filter *filter, struct analysis_result *result, int *matched, int *usage,
+               struct error *error)
+{
+    const struct analysis *analysis = context->command->analysis;
     if (filter_read(filter, request->values + analysis->option_count, error)) {
         *usage = 1;
         return -1;
     }
-    if (resolve(analysis, request, filter, error))
+    if (resolve(analysis, request, filter, error) || anonymize(context, arguments, request, error))
         return -1;
     request->filter = filter;
     return analysis->run(request, result, usage, error) ||
@@ -181,7 +206,7 @@ int command_run_analysis(struct context *context, const struct arguments *argume
     table_init(&result.table, analysis->name);
     set_store_threads(context);
     int matched = 1, usage = 0, status = EXIT_NOT_DONE;
-    if (run(analysis, &request, &filter, &result, &matched, &usage, &context->error) == 0)
+    if (run(context, arguments, &request, &filter, &result, &matched, &usage, &context->error) == 0)
         status = show(context, arguments, &result);
     else if (usage)
         status = EXIT_USAGE;
@@ -276,6 +301,20 @@ int temporary_store_open(struct context *context, char *const *paths, size_t cou
     if (*temporary.path)
         remove_files(temporary.path);
     return status;
+}
+
+int temporary_store_anonymize(struct context *context)
+{
+    if (temporary_store_prepare(context) != EXIT_DONE)
+        return EXIT_NOT_DONE;
+    struct store *store = store_anonymize(context->store, temporary.path, &context->error);
+    remove_files(temporary.path);
+    if (!store)
+        return EXIT_NOT_DONE;
+    store_close(context->store);
+    context->store = store;
+    store_set_threads(store, (size_t)context->jobs);
+    return EXIT_DONE;
 }
 
 static int merge_one(struct context *context, char *shard)

@@ -136,6 +136,11 @@ int temporary_store_ingest(struct context *context, char *const *paths, size_t c
  */
 int temporary_store_prepare(struct context *context);
 
+/*
+ * Replaces context->store by a temporary copy of it without names (store_anonymize). Returns an exit_status.
+ */
+int temporary_store_anonymize(struct context *context);
+
 /* Removes the temporary directory. Close all temporary stores first. */
 void temporary_store_close(void);
 

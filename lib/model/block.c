@@ -297,3 +297,33 @@ int block_pack(struct block_writer *writer, struct buffer *buffer)
     empty(writer);
     return failed ? -1 : 0;
 }
+
+static int put_renamed(const struct block_reader *reader,
+                       const char *(*rename)(void *context, const char *text), void *context,
+                       struct buffer *renamed)
+{
+    int failed = varint_put(renamed, reader->text_count);
+    for (size_t i = 0; i < reader->text_count && !failed; i++) {
+        const char *text = rename(context, reader->packed.data + reader->text_at[i]);
+        failed = !text || varint_put(renamed, strlen(text)) || buffer_append(renamed, text, strlen(text) + 1);
+    }
+    return failed ? -1 : 0;
+}
+
+int block_rename(const void *block, size_t length, const struct block_layout *layout,
+                 const char *(*rename)(void *context, const char *text), void *context,
+                 struct buffer *renamed)
+{
+    struct block_reader reader;
+    int no_memory;
+    block_reader_init(&reader, layout);
+    int failed = block_open(&reader, block, length, &no_memory);
+    if (!failed) {
+        size_t last = reader.columns - 1, texts_at = reader.at[last] + reader.length[last];
+        failed = buffer_append(renamed, reader.packed.data, texts_at) ||
+                 put_renamed(&reader, rename, context, renamed) ||
+                 buffer_append(renamed, reader.packed.data + reader.bytes_at, length - reader.bytes_at);
+    }
+    block_reader_release(&reader);
+    return failed ? -1 : 0;
+}

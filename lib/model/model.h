@@ -358,6 +358,14 @@ static inline int64_t block_value(const struct block_reader *reader, int column,
 const char *block_text(const struct block_reader *reader, int column, size_t row);
 const void *block_bytes(const struct block_reader *reader, int column, size_t row, size_t *length);
 
+/*
+ * Appends a block to `renamed`, with each of its texts replaced by what `rename` returns (NULL: memory is
+ * out). -1: it is not a valid block, or memory is out.
+ */
+int block_rename(const void *block, size_t length, const struct block_layout *layout,
+                 const char *(*rename)(void *context, const char *text), void *context,
+                 struct buffer *renamed);
+
 /* -------------------- pack.c -------------------- */
 
 /*

@@ -325,6 +325,7 @@ static const struct analysis_option options[] = {
     {"rows-per-group", 0, "N", "rows per Parquet row group", GROUP_ROWS},
     {"compression", 0, "NAME", "Parquet compression: gzip or none", "gzip"},
     RUN_OPTION,
+    ANONYMIZE_OPTION,
 };
 
 static const struct column columns[] = {

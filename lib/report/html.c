@@ -19,6 +19,7 @@ enum { OPTION_OUTPUT, OPTION_RUN };
 static const struct analysis_option options[] = {
     {"output", 'o', "FILE", "output file; - for standard output", NULL},
     RUN_OPTION,
+    ANONYMIZE_OPTION,
 };
 
 static const struct column columns[] = {

@@ -35,6 +35,16 @@ int filter_is_text(const char *wanted, const char *text);
         "run", 0, "RUN", "only this run; name or number as in 'ncclprof info --runs'", NULL \
     }
 
+/* The option that replaces names by pseudonyms. The caller passes the analysis a copy of the store without
+ * names. */
+#define ANONYMIZE_OPTION                                                                                    \
+    {                                                                                                       \
+        "anonymize", 0, NULL,                                                                               \
+            "replace names by pseudonyms: hosts, paths, tags, communicators, addresses, processes, source " \
+            "lines",                                                                                        \
+            NULL                                                                                            \
+    }
+
 /* The runs of a request, ascending. */
 struct runs {
     int64_t *ids; /* owned */

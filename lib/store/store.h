@@ -291,6 +291,15 @@ struct statement *view_rows(struct store *store, const struct view *view, int64_
 int view_fill(struct store *store, const struct view *view, const struct table *table, const int *columns,
               struct error *error);
 
+/* -------------------- anonymize.c -------------------- */
+
+/*
+ * Makes a copy of a store at `path`, which must not exist, with pseudonyms ("host#1") in place of all names:
+ * of hosts, files, tags, communicators, source lines, processes. Numbers of ranks, times and sizes stay. The
+ * copy is open for reading and writing; NULL on error. Afterwards, close `store`.
+ */
+struct store *store_anonymize(struct store *store, const char *path, struct error *error);
+
 /* -------------------- plain_file.c -------------------- */
 
 /*

@@ -224,6 +224,53 @@ static void test_damage_is_survived(void **state)
     buffer_release(&buffer);
 }
 
+static const char *renamed_text(void *context, const char *text)
+{
+    ++*(int *)context;
+    return strcmp(text, "secret") == 0 ? "tag#1" : text;
+}
+
+/* Other columns, and bytes behind the texts, stay as they are. */
+static void test_texts_are_renamed(void **state)
+{
+    static const struct block_column three[] = {
+        {.type = BLOCK_INTEGER}, {.type = BLOCK_TEXT}, {.type = BLOCK_BYTES}};
+    static const struct block_layout of_three = {three, 3, 3};
+    struct block_writer writer;
+    struct block_reader reader;
+    struct buffer buffer = BUFFER_INIT, renamed = BUFFER_INIT;
+    int no_memory, count = 0;
+    size_t length;
+    assert_int_equal(block_writer_init(&writer, &of_three), 0);
+    for (int64_t i = 0; i < 3; i++) {
+        block_add_row(&writer);
+        block_set(&writer, 0, 7 * i);
+        block_set_text(&writer, 1, i == 1 ? "other" : "secret");
+        block_set_bytes(&writer, 2, "abc", (size_t)i + 1);
+    }
+    assert_int_equal(block_pack(&writer, &buffer), 0);
+    assert_int_equal(block_rename(buffer.data, buffer.length, &of_three, renamed_text, &count, &renamed), 0);
+    assert_int_equal(count, 2);
+    assert_null(memmem(renamed.data, renamed.length, "secret", 6));
+    block_reader_init(&reader, &of_three);
+    assert_int_equal(block_open(&reader, renamed.data, renamed.length, &no_memory), 0);
+    for (int column = 0; column < 3; column++)
+        assert_int_equal(block_column(&reader, column, &no_memory), 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(reader.values[0][i], 7 * i);
+        assert_string_equal(block_text(&reader, 1, i), i == 1 ? "other" : "tag#1");
+        assert_memory_equal(block_bytes(&reader, 2, i, &length), "abc", i + 1);
+        assert_int_equal(length, i + 1);
+    }
+    buffer_clear(&renamed);
+    assert_int_equal(block_rename(buffer.data, buffer.length / 2, &of_three, renamed_text, &count, &renamed),
+                     -1);
+    block_reader_release(&reader);
+    block_writer_release(&writer);
+    buffer_release(&renamed);
+    buffer_release(&buffer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_older_blocks_lack_younger_columns),
         cmocka_unit_test(test_blocks_come_back),
         cmocka_unit_test(test_damage_is_survived),
+        cmocka_unit_test(test_texts_are_renamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
