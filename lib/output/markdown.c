@@ -31,6 +31,16 @@ static int append_escaped(struct buffer *line, const char *text)
     return failed;
 }
 
+/* Escapes a text from a trace or from SQL. */
+static int append_text(struct buffer *line, const char *text)
+{
+    struct buffer escaped = BUFFER_INIT;
+    int failed =
+        escape_terminal(&escaped, text, strlen(text)) || (escaped.data && append_escaped(line, escaped.data));
+    buffer_release(&escaped);
+    return failed;
+}
+
 static int write_line(struct markdown *markdown, int failed, struct error *error)
 {
     if (failed || buffer_append_byte(&markdown->line, '\n'))
@@ -59,7 +69,7 @@ static int write_head(struct markdown *markdown, struct error *error)
     for (size_t i = 0; i < head->column_count && !failed; i++)
         if (!head->columns[i].hidden)
             failed = buffer_append_text(&markdown->line, "| ") ||
-                     append_escaped(&markdown->line, head->columns[i].name) ||
+                     append_text(&markdown->line, head->columns[i].name) ||
                      buffer_append_byte(&markdown->line, ' ');
     if (write_line(markdown, failed || buffer_append_byte(&markdown->line, '|'), error))
         return -1;
@@ -106,11 +116,7 @@ static int markdown_row(void *state, const struct cell *cells, struct error *err
 
 static int write_warning(struct markdown *markdown, const char *text, struct error *error)
 {
-    struct buffer escaped = BUFFER_INIT;
-    int failed = escape_terminal(&escaped, text, strlen(text)) ||
-                 buffer_append_text(&markdown->line, "\nWarning: ") ||
-                 append_escaped(&markdown->line, escaped.data);
-    buffer_release(&escaped);
+    int failed = buffer_append_text(&markdown->line, "\nWarning: ") || append_text(&markdown->line, text);
     return write_line(markdown, failed, error);
 }
 

@@ -67,13 +67,13 @@ class Usage(Case):
               "--forget": "1", "--expect": "1", "--interval": "1", "--prometheus": "out.prom", "--until-idle": "1",
               "--tags": "call", "--domains": "default", "--max-bytes": "1G", "--plugin": "plugin.so", "--rows-per-group": "9",
               "--compression": "none", "--fail-over": "5", "--network-noise": "40", "--by": "tag", "--output": "written",
-              "--to": "sqlite", "--baseline": SENDER, "--candidate": SENDER,
+              "--to": "sqlite", "--baseline": SENDER, "--candidate": SENDER, "--html": "compared.html",
               "stalls --value": "steps", "steps --value": "own",
               "report --sort": "instances", "stragglers --sort": "rank", "stalls --sort": "sender", "diagnose --sort": "rank",
               "steps --sort": "step", "buffers --sort": "calls", "clocks --sort": "rank", "startup --sort": "rank",
               "export --sort": "rows", "compare --sort": "key"}
     # Words that an option takes with it, and those that replace what the command needs.
-    WITH = {"stalls --value": ["--matrix"], "steps --value": ["--map"], "ingest --shard": ["--store", "node.db"],
+    WITH = {"stalls --value": ["--matrix"], "steps --all": ["--by", "rank"], "steps --value": ["--map"], "ingest --shard": ["--store", "node.db"],
             "ingest --range": ["--store", "task.db"]}
     IN_PLACE = {"export --to": ["-o", "out.db"], "export --output": ["--to", "csv"], "export --rows-per-group": ["--to", "parquet", "-o", "out"],
                 "export --compression": ["--to", "parquet", "-o", "out"], "timeline --output": [], "html --output": [],
@@ -81,7 +81,7 @@ class Usage(Case):
                 "compare --baseline": ["--candidate", SENDER], "compare --candidate": ["--baseline", SENDER]}
     # The file is no plugin; no rank was late in these steps or in this phase, no link is slow there, and no difference is
     # of one host.
-    MAY_FAIL = ("record --plugin", "stragglers --step", "stragglers --tag", "stalls --step", "compare --host")
+    MAY_FAIL = ("record --plugin", "stragglers --step", "stragglers --tag", "steps --tag", "stalls --step", "compare --host")
 
     def test_every_option_in_help_is_taken(self):
         """Each option that a command lists works by itself, with each value that help names."""
