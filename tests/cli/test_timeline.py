@@ -271,7 +271,7 @@ class Timeline(Case):
         self.assertEqual(len(self.draw("--rank", "0").of("finding")), 0)
         self.assertEqual(len(self.draw("--rank", "1").of("finding")), 2)
         nothing = self.run_program("timeline", "-o", "none.pftrace", "--tag", "no such", status=1)
-        self.assertIn("no operation matches the filters", nothing.err)
+        self.assertIn("no tag 'no such' in the store", nothing.err)
         self.assertFalse((self.folder / "none.pftrace").exists())
 
     def test_one_run(self):
