@@ -439,6 +439,12 @@ class Stamps(Case):
         self.assertEqual((finding["kind"], finding["candidates"], finding["ranks"]), ("late", list(range(8, 16)), []))
         self.assertEqual(self.slow("--shape fsdp --fault throttle:node1:6:12:60")[0], [("late", 4, "medium")])
 
+    def test_a_stage_is_not_compared_with_its_past(self):
+        """A stage of several ranks that becomes heavier than the others as sequences grow: without times of calls, this is no finding."""
+        files, _ = self.simulate("--shape interleaved --ranks 8 --per-node 4 --layers 3 --steps 28 --seed 728989144 --tp 2 --dp 2 --pp 2 "
+                                 "--microbatches 4 --network-gbs 25 --nvlink-gbs 200 --sequences 50:8 --dialect inspector-2.30-terse")
+        self.assertEqual([f for f in self.json("diagnose", *files)["findings"] if f["confidence"] != "low"], [])
+
     def test_a_late_rank_without_a_trace(self):
         self.assertEqual(self.slow("--shape fsdp --lose 3 --fault gpu-share:3:6:12:70")[0], [("late", 3, "medium")])
 
