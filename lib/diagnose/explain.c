@@ -724,18 +724,17 @@ static void settle_trials(struct explanation_search *it)
 
 /*
  * What is compared with its past has to have one: fewer steps before the fault may be warm-up. What recurs
- * has other steps between. Without times of calls, several ranks are not compared with their past: a stage may
- * have become heavier than the others with the load, or wait for one of its ranks unseen.
+ * has other steps between. Without times of calls, a stage of several ranks may have become heavier with the
+ * load.
  */
 enum { STEPS_OF_PAST = 3 };
 
 static int has_reference(const struct explanation_search *it, const struct explanation *fault)
 {
-    if (!fault->has_no_peers)
-        return 1;
-    if (unit_size(fault->partition, fault->unit) > 1 && !job_records_calls(it->source.job, fault->rank))
+    if (fault->has_no_peers && unit_size(fault->partition, fault->unit) > 1 &&
+        !job_records_calls(it->source.job, fault->rank))
         return 0;
-    return fault->steps.period > 1 ||
+    return !fault->has_no_peers || fault->steps.period > 1 ||
            fault->steps.first >= it->source.baseline->first_step + STEPS_OF_PAST;
 }
 

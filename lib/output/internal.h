@@ -147,7 +147,7 @@ enum trace_event_type { TRACE_BEGIN, TRACE_END, TRACE_MARK };
  * it. `open` sets state of the writer, if the format needs any; all return -1 with an error.
  */
 struct trace_format {
-    const char *suffix; /* of file names, before .gz; NULL: of all others */
+    const char *suffix; /* of file names, before .gz; NULL: the format of all others */
     int (*open)(struct trace_writer *trace, struct error *error);
     int (*add_track)(struct trace_writer *trace, const struct trace_track *track, struct error *error);
     int (*add_event)(struct trace_writer *trace, const struct trace_event *event, enum trace_event_type type,

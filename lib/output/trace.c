@@ -13,7 +13,8 @@
 extern const struct trace_format trace_format_chrome;
 extern const struct trace_format trace_format_perfetto;
 
-static const struct trace_format *const formats[] = {&trace_format_chrome, &trace_format_perfetto};
+/* Those that the name of a file asks for. */
+static const struct trace_format *const formats[] = {&trace_format_chrome};
 
 static int ends_with(const char *path, size_t length, const char *suffix)
 {
@@ -23,12 +24,13 @@ static int ends_with(const char *path, size_t length, const char *suffix)
 
 const struct trace_format *trace_format_of(const char *path)
 {
-    size_t length = strlen(path), i = 0;
+    size_t length = strlen(path);
     if (ends_with(path, length, ".gz"))
         length -= strlen(".gz");
-    while (formats[i]->suffix && !ends_with(path, length, formats[i]->suffix))
-        i++;
-    return formats[i];
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (ends_with(path, length, formats[i]->suffix))
+            return formats[i];
+    return &trace_format_perfetto;
 }
 
 int trace_open(struct trace_writer *trace, const struct trace_format *format, struct output *output,

@@ -45,7 +45,7 @@ static struct phase_time *time_of(struct phase_sums *sums, int32_t step, int32_t
     struct phase_times *times = sums->times;
     int added;
     struct map_key key = place_of(step, tag);
-    key.part[1] = (uint64_t)(sums->rank + 1);
+    key.part[1] = (uint64_t)(int64_t)sums->rank + 1;
     const int64_t *number = map_put(&sums->numbers, key, (int64_t)times->count, &added);
     if (!number)
         return NULL;
