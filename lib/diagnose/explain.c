@@ -723,9 +723,8 @@ static void settle_trials(struct explanation_search *it)
 }
 
 /*
- * What is compared with its past has to have one: fewer steps before the fault may be warm-up. What recurs
- * has other steps between. Without times of calls, a stage of several ranks may have become heavier with the
- * load.
+ * What is compared with its past has to have one: fewer steps before may be warm-up. What recurs has other
+ * steps between. Without times of calls, a stage of several ranks may have become heavier with the load.
  */
 enum { STEPS_OF_PAST = 3 };
 
