@@ -191,7 +191,7 @@ static int64_t stay_in(const struct job *job, const int64_t *left_at_ns, size_t 
     return left_ns > done_ns ? left_ns - done_ns : 0;
 }
 
-/* Whether all members of a communicator have a trace: then nobody waits for a rank without one. */
+/* Whether all members of a communicator have a trace: then no rank waits for a rank without one. */
 static int is_complete(const struct job *job, int32_t number)
 {
     const struct job_communicator *communicator = &job->communicators[number];

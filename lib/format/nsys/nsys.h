@@ -198,7 +198,7 @@ int nsys_emit_tags(struct nsys_profile *profile, struct error *error);
  * Finds the kernels of each call. A call launches its own kernel. Within a group, the end of the group
  * launches it for all calls of the group on that thread, which are those since the previous launch. If calls
  * of several communicators wait for one launch, the trace does not show whose kernel it is, and these calls
- * get none. The tasks are matched likewise: a call that encloses a task has it; within a group, the first
+ * get none. Tasks are matched in the same way: a call that encloses a task has it; within a group, the first
  * call of the same communicator, function and size without one. Sorts the calls by process and time. `*loose`
  * receives the number of kernels without a call.
  */
