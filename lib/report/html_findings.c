@@ -146,42 +146,25 @@ static int draw_place(const struct html_run *run, const struct finding *finding)
 
 static const struct column columns_of_counts[] = {
     {.name = "rank", .type = CELL_TEXT, .description = "name of the rank"},
-    {.name = "started", .type = CELL_INTEGER, .description = "operations that it started in the step"},
+    {.name = "called", .type = CELL_INTEGER, .description = "operations that it called in the step"},
     {.name = "finished", .type = CELL_INTEGER, .description = "those of them that finished"},
-    {.name = "last", .type = CELL_TEXT, .description = "the last operation that it started"},
+    {.name = "last",
+     .type = CELL_TEXT,
+     .description = "the last operation that it called, in this step or before"},
 };
-
-static int append_last(const struct html_run *run, size_t last, struct buffer *text)
-{
-    const struct job_operation *operation = &run->job->operations[last];
-    if (operation->instance < 0)
-        return buffer_append_text(
-            text, function_name(operation->function) ? function_name(operation->function) : "operation");
-    return text_operation(text, run->job, &run->job->instances[operation->instance], operation->function) ||
-           (operation->unfinished && buffer_append_text(text, ", never finished"));
-}
 
 static int count_rank(const struct html_run *run, int32_t rank, int32_t step, struct table *table,
                       struct error *error)
 {
-    struct job_range range = job_operations_in(run->job, rank, step, step);
+    struct rank_progress progress;
     struct buffer text = BUFFER_INIT;
-    int64_t begun = 0, ended = 0;
-    int failed = 0;
-    size_t last = 0;
-    for (size_t i = range.first; i < range.end; i++) {
-        if (run->job->operations[i].step != step)
-            continue;
-        begun++;
-        ended += !run->job->operations[i].unfinished;
-        last = i;
-    }
+    rank_progress_count(&progress, run->job, rank, step, step);
     if (table_add_row(table, error))
         return -1;
-    table_set_integer(table, 1, begun);
-    table_set_integer(table, 2, ended);
-    if (begun)
-        failed = append_last(run, last, &text) || table_set_text(table, 3, text.data, error);
+    table_set_integer(table, 1, progress.called);
+    table_set_integer(table, 2, progress.finished);
+    int failed = rank_progress_append(run->job, progress.last, &text) ||
+                 (text.length && table_set_text(table, 3, text.data, error));
     buffer_release(&text);
     return failed || table_set_text(table, 0, run->job->ranks[rank].name, error) ? -1 : 0;
 }

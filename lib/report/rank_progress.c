@@ -8,19 +8,18 @@
 #include "model/model.h"
 #include "report/verdicts.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Most lines of operations, and of ranks. The rest is counted. */
 enum { OPERATIONS_SHOWN = 4, GROUPS_SHOWN = 12 };
 
-/* The operations of a rank in a step. */
-struct rank_progress {
-    int64_t called;
-    int64_t finished;
-    int32_t waits_in; /* the first operation that never finished; -1: none */
-    int32_t last;     /* the last operation that it called, in this step or before; -1: none */
-};
+/* Whether the GPU never started what its host called, although starts are recorded. */
+static int is_only_called(const struct job *job, const struct job_operation *operation)
+{
+    return job->timed_operations && operation->unfinished && operation->start_ns == TIME_UNKNOWN;
+}
 
 static void count_reported(struct rank_progress *progress, const struct job *job, int32_t rank)
 {
@@ -33,30 +32,31 @@ static void count_reported(struct rank_progress *progress, const struct job *job
     }
 }
 
-/*
- * Counts the operations of a rank in a step of the job; `step` -1: in all. Where the rank left no operations,
- * the counts are those that it reports itself (struct job_progress), without `waits_in` and `last`.
- */
-static void measure(struct rank_progress *progress, const struct job *job, int32_t rank, int32_t step)
+static void count_operation(struct rank_progress *progress, const struct job *job, size_t at)
 {
-    struct job_range range = {job->ranks[rank].first, 0};
-    range.end = range.first + job->ranks[rank].count;
-    *progress = (struct rank_progress){.waits_in = -1, .last = -1};
-    for (size_t i = range.first; i < range.end; i++) {
+    const struct job_operation *operation = &job->operations[at];
+    progress->called++;
+    progress->started += !is_only_called(job, operation);
+    progress->finished += !operation->unfinished;
+    if (operation->unfinished && progress->waits_in < 0)
+        progress->waits_in = (int32_t)at;
+}
+
+void rank_progress_count(struct rank_progress *progress, const struct job *job, int32_t rank, int32_t first,
+                         int32_t last)
+{
+    const struct job_rank *of = &job->ranks[rank];
+    *progress = (struct rank_progress){.waits_in = -1, .last = -1, .last_started = -1};
+    for (size_t i = of->first; i < of->first + of->count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (step >= 0 && operation->step != step) {
-            if (operation->step < step && !progress->called)
-                progress->last = (int32_t)i;
+        if (operation->step > last || (operation->step < 0 && first >= 0))
             continue;
-        }
-        progress->called++;
-        progress->finished += !operation->unfinished;
-        if (operation->unfinished && progress->waits_in < 0)
-            progress->waits_in = (int32_t)i;
+        if (operation->step >= first)
+            count_operation(progress, job, i);
         progress->last = (int32_t)i;
+        if (!is_only_called(job, operation))
+            progress->last_started = (int32_t)i;
     }
-    if (!job->ranks[rank].count)
-        count_reported(progress, job, rank);
 }
 
 static int append_operation(const struct job *job, int32_t at, struct buffer *text)
@@ -66,6 +66,25 @@ static int append_operation(const struct job *job, int32_t at, struct buffer *te
     return operation->instance < 0
                ? buffer_append_text(text, function ? function : "operation")
                : text_operation(text, job, &job->instances[operation->instance], operation->function);
+}
+
+int rank_progress_append(const struct job *job, int32_t operation, struct buffer *text)
+{
+    return operation < 0
+               ? 0
+               : append_operation(job, operation, text) ||
+                     (job->operations[operation].unfinished && buffer_append_text(text, ", never finished"));
+}
+
+/*
+ * Counts the operations of a rank in a step of the job; `step` -1: in all. Where the rank left no operations,
+ * the counts are those that it reports itself (struct job_progress), without `waits_in` and `last`.
+ */
+static void measure(struct rank_progress *progress, const struct job *job, int32_t rank, int32_t step)
+{
+    rank_progress_count(progress, job, rank, step, step < 0 ? INT32_MAX : step);
+    if (!job->ranks[rank].count)
+        count_reported(progress, job, rank);
 }
 
 /* Ranks that came as far as each other, in the same or a like operation. */

@@ -88,9 +88,7 @@ struct rank_row {
     int32_t rank;
     int64_t own_ns; /* TIME_UNKNOWN, like the next */
     int64_t waiting_ns;
-    int64_t started;
-    int64_t finished;
-    int64_t last;                  /* number of the operation; -1: none */
+    struct rank_progress progress;
     const struct finding *finding; /* the most important one; NULL: none */
 };
 
@@ -106,29 +104,6 @@ static int covers(const struct rank_choice *choice, const struct selected_steps 
     return (finding_is_reported(finding) || choice->shows_low) && finding_has_rank(finding, rank) &&
            (finding->first_step < 0 || steps->are_all ||
             (finding->first_step <= steps->last && finding->last_step >= steps->first));
-}
-
-/* Whether the GPU never started what its host called, although starts are recorded. */
-static int is_only_called(const struct job *job, const struct job_operation *operation)
-{
-    return job->timed_operations && operation->unfinished && operation->start_ns == TIME_UNKNOWN;
-}
-
-static void count_operations(const struct job *job, const struct selected_steps *steps, struct rank_row *row)
-{
-    const struct job_rank *rank = &job->ranks[row->rank];
-    row->last = -1;
-    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
-        const struct job_operation *operation = &job->operations[i];
-        if (is_only_called(job, operation))
-            continue;
-        if (is_selected(steps, operation->step)) {
-            row->started++;
-            row->finished += !operation->unfinished;
-        }
-        if (steps->are_all || (operation->step >= 0 && operation->step <= steps->last))
-            row->last = (int64_t)i;
-    }
 }
 
 static void add_time(int64_t *sum_ns, int64_t time_ns)
@@ -202,18 +177,6 @@ static int append_findings(const struct rank_choice *choice, const struct job *j
     return failed;
 }
 
-static int append_last(const struct job *job, int64_t last, struct buffer *text)
-{
-    const struct job_operation *operation = last < 0 ? NULL : &job->operations[last];
-    const char *function = operation ? function_name(operation->function) : NULL;
-    if (!operation)
-        return 0;
-    return (operation->instance < 0
-                ? buffer_append_text(text, function ? function : "operation")
-                : text_operation(text, job, &job->instances[operation->instance], operation->function)) ||
-           (operation->unfinished && buffer_append_text(text, ", never finished"));
-}
-
 static int set_buffer(struct table *table, size_t column, struct buffer *text, struct error *error)
 {
     int failed = text->length && table_set_text(table, column, text->data, error);
@@ -255,11 +218,12 @@ static int add_row(const struct rank_choice *choice, const struct job *job, cons
     }
     set_time(table, AT_OWN, row->own_ns);
     set_time(table, AT_WAITING, row->waiting_ns);
-    table_set_integer(table, AT_STARTED, row->started);
-    table_set_integer(table, AT_FINISHED, row->finished);
+    table_set_integer(table, AT_STARTED, row->progress.started);
+    table_set_integer(table, AT_FINISHED, row->progress.finished);
     table_set_integer(table, AT_RUN, job->run_id);
-    int failed = append_last(job, row->last, &text) ? error_no_memory(error)
-                                                    : set_buffer(table, AT_LAST, &text, error);
+    int failed = rank_progress_append(job, row->progress.last_started, &text)
+                     ? error_no_memory(error)
+                     : set_buffer(table, AT_LAST, &text, error);
     if (!failed)
         failed = append_findings(choice, job, findings, steps, row, &text)
                      ? error_no_memory(error)
@@ -276,7 +240,8 @@ static int add_row(const struct rank_choice *choice, const struct job *job, cons
 static int has_stopped(const struct rank_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (rows[i].finished != rows[i].started || (rows[i].finding && !finding_is_of_steps(rows[i].finding)))
+        if (rows[i].progress.finished != rows[i].progress.started ||
+            (rows[i].finding && !finding_is_of_steps(rows[i].finding)))
             return 1;
     return 0;
 }
@@ -314,7 +279,8 @@ int steps_by_rank_add(const struct rank_choice *choice, const struct job *job,
     int failed = rows && times ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         rows[i].rank = (int32_t)i;
-        count_operations(job, &steps, &rows[i]);
+        rank_progress_count(&rows[i].progress, job, rows[i].rank, steps.are_all ? -1 : steps.first,
+                            steps.are_all ? INT32_MAX : steps.last);
         add_times(job, times, &steps, &rows[i]);
         find_finding(choice, findings, &steps, &rows[i]);
     }

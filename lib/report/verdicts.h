@@ -111,6 +111,25 @@ int summary_add_json(const struct summary *summary, struct buffer *json);
 
 /* -------------------- rank_progress.c -------------------- */
 
+/* The operations of a rank in some steps. */
+struct rank_progress {
+    int64_t called;
+    int64_t started; /* without those that the GPU never started, where starts are recorded */
+    int64_t finished;
+    int32_t waits_in;     /* the first operation that never finished; -1: none */
+    int32_t last;         /* the last operation that it called, in these steps or before; -1: none */
+    int32_t last_started; /* the same of those that it started */
+};
+
+/* Counts the operations of a rank in steps `first` to `last` of the job; from -1 on, also those without step.
+ */
+void rank_progress_count(struct rank_progress *progress, const struct job *job, int32_t rank, int32_t first,
+                         int32_t last);
+
+/* Appends "AllReduce #6 on communicator {0-7}, never finished"; nothing for -1. Returns -1 when memory is
+ * out. */
+int rank_progress_append(const struct job *job, int32_t operation, struct buffer *text);
+
 /*
  * If a job stopped, appends the operations that never finished, with the ranks that wait in them, and how far
  * each rank came. Ranks that are alike share a line, so that the text is short for any number of ranks.
