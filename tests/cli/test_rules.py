@@ -20,6 +20,10 @@ CONSTANTS = [
     ("lib/diagnose/score.h", "OTHERS_TO_COMPARE = 3", "of which there must be three"),
     ("lib/diagnose/propagation.c", "DELAYS_REMEMBERED = 256, CAUSES_OF_A_WAIT = 32", "The last 256 delays of a rank are kept, and 32 causes"),
     ("lib/diagnose/score.h", "FEWEST_SISTERS = 3", "the median of at least three sister operations"),
+    ("lib/diagnose/finding_unite.c", "EFFECT_PART = 0.25", "if they have the same period and cost at most a quarter of it"),
+    ("lib/diagnose/explain_waits.c", "CLEARLY = 4", "together by more than a quarter of its excess and four times as much as they after it"),
+    ("lib/diagnose/slow_members.c", "TIMES_OF_OTHERS = 2", "twice as much as any other rank moves"),
+    ("lib/job/program_order.c", "FEW_REVERSED = 50", "If at least one in 50 operations of such a rank was dumped before one"),
     ("lib/diagnose/absent_ranks.c", "FAST_PART = 8", "an eighth of the transfers must be less than half as much longer"),
 ]
 
