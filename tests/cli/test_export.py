@@ -10,7 +10,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, environment_for, trace
 
 SLOW = TOP / "fixtures/tp2dp2pp2-slow-rank"
 TYPES = {"INTEGER": int, "REAL": float, "TEXT": str}
@@ -262,15 +262,9 @@ class Export(Case):
 class Extension(Case):
     LIBRARY = Path(PROGRAM).parent / "ncclprof_views.so"
 
-    def environment(self):
-        """The libraries of sanitizers must be loaded before all others."""
-        linked = subprocess.run(["ldd", self.LIBRARY], capture_output=True, text=True, check=True).stdout
-        sanitizers = re.findall(r"=> (/\S*/lib\w+san\.so\S*)", linked)
-        return {**os.environ, "LD_PRELOAD": ":".join(sanitizers), "ASAN_OPTIONS": "detect_leaks=0"} if sanitizers else os.environ
-
     def sqlite(self, *words):
         return subprocess.run(["sqlite3", "-readonly", "-csv", "-cmd", f".load '{self.LIBRARY}'", self.store, *words],
-                              capture_output=True, text=True, timeout=PATIENCE_S, env=self.environment())
+                              capture_output=True, text=True, timeout=PATIENCE_S, env=environment_for(self.LIBRARY))
 
     def ask(self, *statements):
         result = self.sqlite(*statements)

@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, interrupt, output_formats, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case, environment_for, interrupt, output_formats, trace
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -90,11 +90,13 @@ class Query(Case):
         self.assertIn("queries may only read", self.run_program("query", "DROP TABLE v_step", status=1).err)
 
     def test_other_programs_are_told_what_to_do(self):
-        for extension in ([], [".load " + str(Path(PROGRAM).parent / "ncclprof_views.so")]):
+        library = Path(PROGRAM).parent / "ncclprof_views.so"
+        for extension in ([], [f".load {library}"]):
             for view, says in (("v_finding", "computed by ncclprof"), ("v_step", "computed by ncclprof"), ("v_wait", "computed by ncclprof"),
                                ("v_operation", ".load ncclprof_views.so"), ("v_instance", ".load ncclprof_views.so"),
                                ("v_proxy_operation", ".load ncclprof_views.so")):
-                result = subprocess.run(["sqlite3", self.store, *extension, f"SELECT count(*) FROM {view}"], capture_output=True, text=True)
+                result = subprocess.run(["sqlite3", self.store, *extension, f"SELECT count(*) FROM {view}"], capture_output=True,
+                                        text=True, env=environment_for(library))
                 with self.subTest(view=view, extension=extension):
                     if extension and "load" in says:
                         self.assertEqual(result.returncode, 0, result.stderr)
