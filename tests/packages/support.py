@@ -1,6 +1,7 @@
 """Shared by the tests of packages: paths, a run that must succeed, and the output of the built program for a fixture."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -28,6 +29,7 @@ class Case(unittest.TestCase):
         self.folder = Path(tempfile.mkdtemp(prefix="ncclprof-packages-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-    def diagnosis(self):
-        """The output for the fixture, from the program in the build folder."""
-        return run(BUILT / "ncclprof", "diagnose", TOP / "fixtures" / FIXTURE, env={})
+    def diagnosis(self, store):
+        """The output for the fixture, from the program in the build folder; the suggested command is that of a program on $PATH."""
+        said = run(BUILT / "ncclprof", "diagnose", TOP / "fixtures" / FIXTURE, env={})
+        return re.sub(r"(?<=Confirm with: )\S+ (steps .*) \S+$", rf"ncclprof \1 --store {store}", said, flags=re.M)

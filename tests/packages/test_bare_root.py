@@ -26,7 +26,7 @@ class Installed(Case):
 
     def test_diagnose(self):
         inside("ncclprof", "--store", "/tmp/store.db", "ingest", f"/tmp/{FIXTURE}")
-        self.assertEqual(inside("ncclprof", "--store", "/tmp/store.db", "diagnose"), self.diagnosis())
+        self.assertEqual(inside("ncclprof", "--store", "/tmp/store.db", "diagnose"), self.diagnosis("/tmp/store.db"))
 
     def test_manual(self):
         for page in (TOP / "man").glob("*.[1-9]"):

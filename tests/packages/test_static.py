@@ -31,7 +31,7 @@ class Alone(Case):
 
     def test_diagnose(self):
         self.inside("ingest", f"/{FIXTURE}")
-        self.assertEqual(self.inside("diagnose"), self.diagnosis())
+        self.assertEqual(self.inside("diagnose"), self.diagnosis("/store.db"))
 
     def test_letters(self):
         """The C library's locale tables are not there; drawings do not depend on them."""
