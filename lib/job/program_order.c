@@ -28,7 +28,7 @@ struct communicator_calls {
     int32_t communicator;
 };
 
-/* The order of the calls of a step, which ranks share that do the same. */
+/* The order of the calls of a step. Ranks that make the same calls share one. */
 struct call_order {
     uint64_t calls; /* hash of the calls by communicator */
     size_t count;
