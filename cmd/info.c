@@ -57,6 +57,8 @@ static const struct column descriptions[] = {
     {.name = "dropped", .description = "events that recorders report as dropped"},
     {.name = "partial_files", .description = "files that could be read only in part"},
     {.name = "warnings", .description = "NCCL warnings; see --warnings"},
+    {.name = "node_samples", .description = "measurements on nodes; equal ones in a row count once"},
+    {.name = "node_events", .description = "messages of nodes' kernels and drivers"},
     {.name = "run", .description = "permanent number of the job; other commands accept it as --run"},
     {.name = "communicator", .description = "its global ranks, or its name if they are unknown"},
     {.name = "hash", .description = "hash of the communicator, hexadecimal, as NCCL prints it"},

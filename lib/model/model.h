@@ -246,6 +246,19 @@ int64_t function_size_bytes(enum function function, int64_t bytes, int64_t ranks
 /* The factor that turns algorithm bandwidth into bus bandwidth (same source). */
 double function_busbw_factor(enum function function, int64_t ranks);
 
+/* -------------------- node.c -------------------- */
+
+/* Names of enum node_place, node_metric and node_event_code; NULL for numbers out of range. */
+const char *node_place_name(enum node_place place);
+const char *node_metric_name(enum node_metric metric);
+const char *node_event_name(enum node_event_code code);
+
+/* The metric with that name; NODE_METRIC_OTHER if there is none. */
+enum node_metric node_metric_of(const char *name);
+
+/* Whether samples are increases in their interval (errors, bytes), not values that hold during it. */
+int node_metric_is_counter(enum node_metric metric);
+
 /* -------------------- record.c -------------------- */
 
 /*

@@ -104,6 +104,21 @@
         FIELD("busbw_gbs", FIELD_POSITIVE, sample.busbw_gbs), COUNT("duration_ns", sample.duration_ns), \
         TEXT("tag", sample.tag), COUNT("sequence", sample.sequence), AT_OFFSET
 
+#define STORED_NODE_EVENT                                                                                 \
+    ID("node_event_id"), TEXT("host", node_event.host), WHOLE("place", node_event.place),                 \
+        TEXT("device", node_event.device), WHOLE("code", node_event.code),                                \
+        COUNT("number", node_event.number), TIME("at_ns", node_event.at_ns),                              \
+        TIME("since_boot_ns", node_event.since_boot_ns), WHOLE("error_ns", node_event.error_ns),          \
+        COUNT("pid", node_event.pid), TEXT("process", node_event.process), TEXT("text", node_event.text), \
+        AT_OFFSET
+
+#define STORED_NODE_FACT                                                                          \
+    ID("node_fact_id"), TEXT("host", node_fact.host), TEXT("boot_id", node_fact.boot_id),         \
+        COUNT("cores", node_fact.cores), COUNT("memory_bytes", node_fact.memory_bytes),           \
+        TIME("monotonic_ns", node_fact.monotonic_ns), TIME("realtime_ns", node_fact.realtime_ns), \
+        COUNT("gpu_index", node_fact.gpu_index), TEXT("gpu_bus_id", node_fact.gpu_bus_id),        \
+        TEXT("gpu_uuid", node_fact.gpu_uuid), TEXT("gpu_name", node_fact.gpu_name), AT_OFFSET
+
 #define FIELD(name, kind, member)                                                     \
     {                                                                                 \
         name, kind, offsetof(struct event, member), sizeof((struct event *)0)->member \
@@ -131,6 +146,14 @@
         OF_NO_MEMBER("latest_ns", FIELD_WHOLE, 0), OF_NO_MEMBER("greatest_peer", FIELD_COUNT, 0), \
         OF_NO_MEMBER("clock_distance_ns", FIELD_TIME, 0), OF_NO_MEMBER("packed", FIELD_MADE, 0)
 
+/* The row of a block of samples of a node; lib/store/node_samples.c makes these rows. */
+#define STORED_NODE_SAMPLES                                                                      \
+    ID("block_id"), OF_NO_MEMBER("host", FIELD_WHOLE, 0), OF_NO_MEMBER("place", FIELD_WHOLE, 0), \
+        OF_NO_MEMBER("device", FIELD_WHOLE, 0), OF_NO_MEMBER("metric", FIELD_WHOLE, 0),          \
+        OF_NO_MEMBER("samples", FIELD_WHOLE, 0), OF_NO_MEMBER("earliest_ns", FIELD_TIME, 0),     \
+        OF_NO_MEMBER("latest_ns", FIELD_TIME, 0), OF_NO_MEMBER("error_ns", FIELD_WHOLE, 0),      \
+        OF_NO_MEMBER("divisor", FIELD_WHOLE, 0), OF_NO_MEMBER("packed", FIELD_MADE, 0)
+
 #define TABLE(called, columns)                                          \
     .name = (called), .fields = (const struct record_field[]){columns}, \
     .field_count = sizeof((const struct record_field[]){columns}) / sizeof(struct record_field)
@@ -151,6 +174,9 @@ const struct record_table record_tables[EVENT_TABLES] = {
     [EVENT_REGISTRATION] = {TABLE("registration", STORED_REGISTRATION), .kept = "registration_recorded"},
     [EVENT_CALL_DESCRIPTION] = {TABLE("call_description", STORED_CALL), .joined = "call_join"},
     [EVENT_SAMPLE] = {TABLE("sample", STORED_SAMPLE)},
+    [EVENT_NODE_SAMPLE] = {TABLE("node_sample_block", STORED_NODE_SAMPLES)},
+    [EVENT_NODE_EVENT] = {TABLE("node_event", STORED_NODE_EVENT)},
+    [EVENT_NODE_FACT] = {TABLE("node_fact", STORED_NODE_FACT)},
 };
 
 int record_table_find(const struct record_table *table, const char *name)

@@ -104,6 +104,7 @@ static const struct block_layout *layout_of(const char *table)
 {
     return strcmp(table, "instance_block") == 0         ? &instance_layout
            : strcmp(table, "operation_join_block") == 0 ? &joined_layout
+           : strcmp(table, "node_sample_block") == 0    ? &node_sample_layout
                                                         : &operation_layout;
 }
 

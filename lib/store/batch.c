@@ -29,6 +29,7 @@ void batch_release(struct batch *batch)
     free(batch->communicators.items);
     free(batch->members.items);
     free(batch->operations.items);
+    free(batch->node_samples.items);
     rows_release(&batch->rows);
     batch_init(batch);
 }
@@ -36,7 +37,7 @@ void batch_release(struct batch *batch)
 void batch_clear(struct batch *batch)
 {
     batch->processes.count = batch->communicators.count = batch->members.count = 0;
-    batch->operations.count = 0;
+    batch->operations.count = batch->node_samples.count = 0;
     rows_clear(&batch->rows);
 }
 
@@ -45,7 +46,8 @@ size_t batch_size_bytes(const struct batch *batch)
     return batch->processes.count * sizeof *batch->processes.items +
            batch->communicators.count * sizeof *batch->communicators.items +
            batch->members.count * sizeof *batch->members.items +
-           batch->operations.count * sizeof *batch->operations.items + rows_size_bytes(&batch->rows);
+           batch->operations.count * sizeof *batch->operations.items +
+           batch->node_samples.count * sizeof *batch->node_samples.items + rows_size_bytes(&batch->rows);
 }
 
 void batch_builder_init(struct batch_builder *builder)
@@ -65,6 +67,7 @@ void batch_builder_release(struct batch_builder *builder)
     map_release(&builder->members);
     block_writer_release(&builder->operations);
     buffer_release(&builder->packed);
+    node_series_release(&builder->series);
     free(builder->known);
     builder->known = NULL;
 }
@@ -433,9 +436,17 @@ static int add_record(struct batch_builder *builder, struct batch *batch, const 
 
 static int add_row(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
-    return event->kind == EVENT_OPERATION      ? add_operation(builder, batch, event)
-           : event->kind == EVENT_COMMUNICATOR ? add_communicator(builder, batch, event)
-                                               : add_record(builder, batch, event);
+    switch (event->kind) {
+    case EVENT_OPERATION:
+        return add_operation(builder, batch, event);
+    case EVENT_COMMUNICATOR:
+        return add_communicator(builder, batch, event);
+    case EVENT_NODE_SAMPLE:
+        builder->is_full |= builder->ordinals[EVENT_NODE_SAMPLE] > MOST_RECORDS;
+        return builder->is_full || node_sample_add(builder, batch, &event->node_sample) ? -1 : 0;
+    default:
+        return add_record(builder, batch, event);
+    }
 }
 
 /* Records that no line of the input stands for, so they are not counted as events. */

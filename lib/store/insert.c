@@ -577,6 +577,8 @@ static int pack_block(struct batch_builder *builder, struct batch *batch, const 
 
 int batch_pack(struct batch_builder *builder, struct batch *batch, struct error *error)
 {
+    if (node_samples_pack(builder, batch))
+        return error_no_memory(error);
     if (batch->operations.count == 0)
         return 0;
     if (!builder->operations.values && block_writer_init(&builder->operations, &operation_layout))

@@ -61,14 +61,30 @@ static const char *end_source_word(int number)
     return words[number];
 }
 
+static const char *place_word(int number)
+{
+    return node_place_name((enum node_place)number);
+}
+
+static const char *metric_word(int number)
+{
+    return node_metric_name((enum node_metric)number);
+}
+
+static const char *node_event_word(int number)
+{
+    return node_event_name((enum node_event_code)number);
+}
+
 static const struct {
     const char *kind;
     int count;
     const char *(*word)(int number);
 } vocabularies[] = {
-    {"function", FUNCTION_COUNT, function_word},    {"datatype", DATATYPE_COUNT, datatype_word},
-    {"algorithm", ALGORITHM_COUNT, algorithm_word}, {"protocol", PROTOCOL_COUNT, protocol_word},
-    {"end_source", END_DUMP + 1, end_source_word},
+    {"function", FUNCTION_COUNT, function_word},     {"datatype", DATATYPE_COUNT, datatype_word},
+    {"algorithm", ALGORITHM_COUNT, algorithm_word},  {"protocol", PROTOCOL_COUNT, protocol_word},
+    {"end_source", END_DUMP + 1, end_source_word},   {"node_place", NODE_PLACES, place_word},
+    {"node_metric", NODE_METRIC_COUNT, metric_word}, {"node_event", NODE_EVENT_COUNT, node_event_word},
 };
 
 static int write_words(struct statement *insert, size_t at, struct error *error)
@@ -85,7 +101,7 @@ static int write_words(struct statement *insert, size_t at, struct error *error)
     return 0;
 }
 
-/* Fills the table vocabulary with the words of lib/model/vocabulary.c. */
+/* Fills the table vocabulary with the words of lib/model/vocabulary.c and node.c. */
 static int vocabulary_write(struct store *store, struct error *error)
 {
     struct statement *insert = store_prepare(store, schema_meta_meta_add_word, error);
@@ -101,7 +117,7 @@ static int vocabulary_write(struct store *store, struct error *error)
 static const char *const migrations[] = {SCHEMA_MIGRATIONS};
 static const char *const views[] = {schema_view_operation, schema_view_proxy,  schema_view_instance,
                                     schema_view_job,       schema_view_ledger, schema_view_call,
-                                    schema_view_verdict};
+                                    schema_view_verdict,   schema_view_node};
 
 /* The version that the first migration creates. Older stores cannot be updated. */
 enum { OLDEST = 2, VIEWS = sizeof views / sizeof *views };

@@ -1,8 +1,8 @@
 /*
- * The virtual tables operation, operation_join and instance, through which SQL reads the rows of packed
- * blocks. They are read-only and need not be created: every connection that this library opens has them. The
- * first column is the id; then come columns of the block's own row, then those inside the block. SQLite
- * passes down equality of the id or the owner (member or communicator) and ranges of ids.
+ * The virtual tables operation, operation_join, instance and node_sample, through which SQL reads the rows of
+ * packed blocks. They are read-only and need not be created: every connection that this library opens has
+ * them. The first column is the id; then come columns of the block's own row, then those inside the block.
+ * SQLite passes down equality of the id or the owner (member or communicator) and ranges of ids.
  */
 
 #include "base/base.h"
@@ -39,6 +39,13 @@ static const struct block_column instance_columns[INSTANCE_COLUMNS] = {
 };
 
 const struct block_layout instance_layout = {instance_columns, INSTANCE_COLUMNS, INSTANCE_COLUMNS};
+
+static const struct block_column node_sample_columns[NODE_SAMPLE_COLUMNS] = {
+    [NODE_SAMPLE_AT] = {.minus = NEAR(NODE_SAMPLE_BEGIN)},
+};
+
+const struct block_layout node_sample_layout = {node_sample_columns, NODE_SAMPLE_COLUMNS,
+                                                NODE_SAMPLE_COLUMNS};
 
 int stored_block_damaged(int64_t block_id, struct error *error)
 {
@@ -161,6 +168,14 @@ static const struct packed_table tables[] = {
      .owner = 2,
      .owner_name = "communicator_id",
      .ordered = 1},
+    {.name = "node_sample",
+     .declaration = "CREATE TABLE node_sample (node_sample_id INTEGER, host TEXT, place INTEGER, device TEXT,"
+                    "metric INTEGER, error_ns INTEGER, divisor INTEGER, begin_ns INTEGER, at_ns INTEGER,"
+                    "value INTEGER)",
+     .layout = &node_sample_layout,
+     .source =
+         "SELECT block_id, packed, host, place, device, metric, error_ns, divisor FROM node_sample_block",
+     .shared = 6},
 };
 
 /* Columns of the source. */

@@ -127,6 +127,15 @@ struct batch_operation {
     struct span channels; /* packed (lib/model/pack.c) */
 };
 
+/* The texts of its series are in struct batch_builder. */
+struct batch_node_sample {
+    uint32_t series;
+    int64_t begin_ns; /* as in struct node_sample */
+    int64_t at_ns;
+    int64_t error_ns;
+    double value;
+};
+
 #define BATCH_LIST(type) \
     struct {             \
         type *items;     \
@@ -139,6 +148,7 @@ struct batch {
     BATCH_LIST(struct batch_communicator) communicators;
     BATCH_LIST(struct batch_member) members;
     BATCH_LIST(struct batch_operation) operations;
+    BATCH_LIST(struct batch_node_sample) node_samples;
     struct rows rows;
 };
 
@@ -151,13 +161,29 @@ void batch_clear(struct batch *batch);
 /* Memory used by the batch's rows; decides when a batch is full. */
 size_t batch_size_bytes(const struct batch *batch);
 
+/* A metric of a device of a host. */
+struct node_series {
+    int64_t host; /* 1 + the number of its name among the builder's hosts; 0: none, as for `device` */
+    int64_t device;
+    int64_t place; /* enum node_place */
+    int64_t metric;
+};
+
+struct node_series_list {
+    struct node_series *items; /* owned */
+    size_t count;
+    size_t capacity;
+    struct map numbers;         /* the values of a struct node_series -> its index */
+    struct block_writer writer; /* samples that are being packed */
+};
+
 /*
  * Turns the events of one file into batches. It remembers across batches which processes, communicators and
  * members the file has introduced. So each file needs a builder of its own, and its batches must stay in
  * order.
  */
 struct batch_builder {
-    struct intern hosts;
+    struct intern hosts;              /* also names of devices of nodes */
     struct map processes;             /* host number, pid -> process */
     struct map communicators;         /* hash -> communicator */
     struct map members;               /* communicator, process, rank -> member */
@@ -169,6 +195,7 @@ struct batch_builder {
     uint64_t told_bytes; /* bytes of the file's texts and lists, plus BATCH_ROW_BYTES for each event */
     struct block_writer operations; /* operations that are being packed */
     struct buffer packed;           /* their packed block */
+    struct node_series_list series;
     struct {
         int64_t member; /* member of the newest record that has one; -1 before the first */
         uint64_t hash;
@@ -189,6 +216,16 @@ void batch_builder_release(struct batch_builder *builder);
  */
 int batch_add(struct batch_builder *builder, struct batch *batch, const struct event *event,
               struct error *error);
+
+/* -------------------- node_samples.c -------------------- */
+
+/* Adds a sample of a node to the batch. -1 if memory is out. */
+int node_sample_add(struct batch_builder *builder, struct batch *batch, const struct node_sample *sample);
+
+/* Packs the samples of the batch as rows, and empties their list. -1 if memory is out. */
+int node_samples_pack(struct batch_builder *builder, struct batch *batch);
+
+void node_series_release(struct node_series_list *list);
 
 /* -------------------- files.c -------------------- */
 
@@ -463,8 +500,8 @@ int intake_note(void *intake, const char *reason, int damage, uint64_t offset, c
 /* -------------------- insert.c -------------------- */
 
 /*
- * Packs the batch's operations into blocks and empties their list. Call it before the batch is written. On -1
- * (out of memory) the batch can only be released.
+ * Packs the batch's operations and samples of nodes into blocks and empties their lists. Call it before the
+ * batch is written. On -1 (out of memory) the batch can only be released.
  */
 int batch_pack(struct batch_builder *builder, struct batch *batch, struct error *error);
 

@@ -582,6 +582,17 @@ enum instance_column {
 
 extern const struct block_layout instance_layout;
 
+/* Columns of a block of samples of a node. */
+enum node_sample_column {
+    NODE_SAMPLE_ORDINAL,
+    NODE_SAMPLE_BEGIN,
+    NODE_SAMPLE_AT,
+    NODE_SAMPLE_VALUE, /* times the block's divisor */
+    NODE_SAMPLE_COLUMNS
+};
+
+extern const struct block_layout node_sample_layout;
+
 /*
  * block_open and block_column (model/block.c) for a stored block. On failure they return -1 with an error
  * that names the block.

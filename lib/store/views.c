@@ -72,6 +72,9 @@ static const struct column v_instance_columns[] = {SCHEMA_COLUMNS_v_instance(COL
 static const struct column v_proxy_operation_columns[] = {SCHEMA_COLUMNS_v_proxy_operation(COLUMN)};
 static const struct column v_tag_columns[] = {SCHEMA_COLUMNS_v_tag(COLUMN)};
 static const struct column v_call_columns[] = {SCHEMA_COLUMNS_v_call(COLUMN)};
+static const struct column v_node_sample_columns[] = {SCHEMA_COLUMNS_v_node_sample(COLUMN)};
+static const struct column v_node_event_columns[] = {SCHEMA_COLUMNS_v_node_event(COLUMN)};
+static const struct column v_node_fact_columns[] = {SCHEMA_COLUMNS_v_node_fact(COLUMN)};
 static const struct column v_sample_columns[] = {SCHEMA_COLUMNS_v_sample(COLUMN)};
 static const struct column v_ledger_columns[] = {SCHEMA_COLUMNS_v_ledger(COLUMN)};
 static const struct column v_loss_columns[] = {SCHEMA_COLUMNS_v_loss(COLUMN)};
@@ -154,6 +157,21 @@ const struct view store_views[] = {
     {.name = "v_sample",
      .description = "an average from Inspector's Prometheus text",
      COLUMNS(v_sample),
+     .of_run = OF_NONE,
+     .has_number = 1},
+    {.name = "v_node_sample",
+     .description = "a measurement on a node",
+     COLUMNS(v_node_sample),
+     .of_run = OF_NONE,
+     .has_number = 1},
+    {.name = "v_node_event",
+     .description = "a message of a node's kernel or driver",
+     COLUMNS(v_node_event),
+     .of_run = OF_NONE,
+     .has_number = 1},
+    {.name = "v_node_fact",
+     .description = "what a record says about a node or one of its GPUs once",
+     COLUMNS(v_node_fact),
      .of_run = OF_NONE,
      .has_number = 1},
     {.name = "v_ledger",

@@ -20,7 +20,9 @@ SELECT (SELECT count(*) FROM process WHERE process_id NOT IN (SELECT process_id 
        (SELECT coalesce(sum(bytes), 0) FROM file) AS bytes,
        (SELECT coalesce(sum(events), 0) FROM v_dropped) AS dropped,
        (SELECT count(*) FROM file WHERE status = 'partial') AS partial_files,
-       (SELECT count(*) FROM warning WHERE kind NOT IN (33, 35)) AS warnings
+       (SELECT count(*) FROM warning WHERE kind NOT IN (33, 35)) AS warnings,
+       (SELECT coalesce(sum(samples), 0) FROM node_sample_block) AS node_samples,
+       (SELECT count(*) FROM node_event) AS node_events
 
 -- statement: runs
 -- Also the directory of the file with the least path (next to min(), SQLite takes it from the same row).

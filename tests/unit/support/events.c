@@ -78,6 +78,45 @@ static void list_sample(struct metric_sample *sample, const char **texts[SAMPLE_
     texts[5] = &sample->tag;
 }
 
+/* The texts of a sample, a message or a fact of a node. Returns how many. */
+enum { NODE_TEXTS = 5 };
+
+static int list_node(struct event *event, const char **texts[NODE_TEXTS])
+{
+    struct node_sample *sample = &event->node_sample;
+    struct node_event *message = &event->node_event;
+    struct node_fact *fact = &event->node_fact;
+    int count = 0;
+    switch (event->kind) {
+    case EVENT_NODE_SAMPLE:
+        texts[count++] = &sample->host;
+        texts[count++] = &sample->device;
+        return count;
+    case EVENT_NODE_EVENT:
+        texts[count++] = &message->host;
+        texts[count++] = &message->device;
+        texts[count++] = &message->process;
+        texts[count++] = &message->text;
+        return count;
+    case EVENT_NODE_FACT:
+        texts[count++] = &fact->host;
+        texts[count++] = &fact->boot_id;
+        texts[count++] = &fact->gpu_bus_id;
+        texts[count++] = &fact->gpu_uuid;
+        texts[count++] = &fact->gpu_name;
+        return count;
+    default:
+        return 0;
+    }
+}
+
+static void own_node(struct event *event)
+{
+    const char **texts[NODE_TEXTS];
+    for (int i = list_node(event, texts) - 1; i >= 0; i--)
+        *texts[i] = copy_text(*texts[i]);
+}
+
 static void own_call(struct call_description *call)
 {
     const char **texts[CALL_TEXTS];
@@ -134,6 +173,7 @@ static void own_texts(struct event *event)
         own_call(&event->call);
     if (event->kind == EVENT_SAMPLE)
         own_sample(&event->sample);
+    own_node(event);
     if (event->kind != EVENT_OPERATION)
         return;
     event->operation.source = copy_text(event->operation.source);
@@ -233,8 +273,16 @@ static void release_sample(struct metric_sample sample)
         free_borrowed(*texts[i]);
 }
 
+static void release_node(struct event event)
+{
+    const char **texts[NODE_TEXTS];
+    for (int i = list_node(&event, texts) - 1; i >= 0; i--)
+        free_borrowed(*texts[i]);
+}
+
 static void release_event(const struct event *event)
 {
+    release_node(*event);
     free_borrowed(event->origin.host);
     free_borrowed(event->origin.communicator_name);
     if (event->kind == EVENT_TAG)
@@ -453,6 +501,25 @@ static void describe_event(struct buffer *text, const struct event *event)
         buffer_printf(text, "sample %g %lld of %s", event->sample.busbw_gbs,
                       (long long)event->sample.duration_ns,
                       event->sample.communicator ? event->sample.communicator : "none");
+    if (event->kind == EVENT_NODE_SAMPLE)
+        buffer_printf(text, "node %s place %d device %s metric %d from %lld to %lld: %.17g",
+                      event->node_sample.host ? event->node_sample.host : "none", event->node_sample.place,
+                      event->node_sample.device ? event->node_sample.device : "none",
+                      (int)event->node_sample.metric, (long long)event->node_sample.begin_ns,
+                      (long long)event->node_sample.at_ns, event->node_sample.value);
+    if (event->kind == EVENT_NODE_EVENT)
+        buffer_printf(text, "node %s device %s code %d number %lld at %lld: %s",
+                      event->node_event.host ? event->node_event.host : "none",
+                      event->node_event.device ? event->node_event.device : "none",
+                      (int)event->node_event.code, (long long)event->node_event.number,
+                      (long long)event->node_event.at_ns,
+                      event->node_event.text ? event->node_event.text : "none");
+    if (event->kind == EVENT_NODE_FACT)
+        buffer_printf(text, "node %s boot %s cores %lld GPU %lld %s",
+                      event->node_fact.host ? event->node_fact.host : "none",
+                      event->node_fact.boot_id ? event->node_fact.boot_id : "none",
+                      (long long)event->node_fact.cores, (long long)event->node_fact.gpu_index,
+                      event->node_fact.gpu_bus_id ? event->node_fact.gpu_bus_id : "none");
     if (event->kind == EVENT_LOSS)
         buffer_printf(text, "loss %lld %s", (long long)event->loss.events, event->loss.what);
 }
