@@ -1,7 +1,7 @@
 /*
  * Words for what a node says of itself.
  *
- * A new metric takes its enumerator in lib/model/event.h, at the end, and a row below; a name ends in its
+ * A new metric takes its enumerator in lib/model/node.h, at the end, and a row below; a name ends in its
  * unit unless it counts something. A new kind of message takes the same in `events`. Stores keep the numbers.
  */
 

@@ -447,6 +447,29 @@ static void describe_facts(struct buffer *text, const struct process_facts *fact
         buffer_printf(text, " %s", *texts[i] ? *texts[i] : "none");
 }
 
+static void describe_node(struct buffer *text, const struct event *event)
+{
+    if (event->kind == EVENT_NODE_SAMPLE)
+        buffer_printf(text, "node %s place %d device %s metric %d from %lld to %lld: %.17g",
+                      event->node_sample.host ? event->node_sample.host : "none", event->node_sample.place,
+                      event->node_sample.device ? event->node_sample.device : "none",
+                      (int)event->node_sample.metric, (long long)event->node_sample.begin_ns,
+                      (long long)event->node_sample.at_ns, event->node_sample.value);
+    if (event->kind == EVENT_NODE_EVENT)
+        buffer_printf(text, "node %s device %s code %d number %lld at %lld: %s",
+                      event->node_event.host ? event->node_event.host : "none",
+                      event->node_event.device ? event->node_event.device : "none",
+                      (int)event->node_event.code, (long long)event->node_event.number,
+                      (long long)event->node_event.at_ns,
+                      event->node_event.text ? event->node_event.text : "none");
+    if (event->kind == EVENT_NODE_FACT)
+        buffer_printf(text, "node %s boot %s cores %lld GPU %lld %s",
+                      event->node_fact.host ? event->node_fact.host : "none",
+                      event->node_fact.boot_id ? event->node_fact.boot_id : "none",
+                      (long long)event->node_fact.cores, (long long)event->node_fact.gpu_index,
+                      event->node_fact.gpu_bus_id ? event->node_fact.gpu_bus_id : "none");
+}
+
 static void describe_event(struct buffer *text, const struct event *event)
 {
     const struct origin *origin = &event->origin;
@@ -501,25 +524,7 @@ static void describe_event(struct buffer *text, const struct event *event)
         buffer_printf(text, "sample %g %lld of %s", event->sample.busbw_gbs,
                       (long long)event->sample.duration_ns,
                       event->sample.communicator ? event->sample.communicator : "none");
-    if (event->kind == EVENT_NODE_SAMPLE)
-        buffer_printf(text, "node %s place %d device %s metric %d from %lld to %lld: %.17g",
-                      event->node_sample.host ? event->node_sample.host : "none", event->node_sample.place,
-                      event->node_sample.device ? event->node_sample.device : "none",
-                      (int)event->node_sample.metric, (long long)event->node_sample.begin_ns,
-                      (long long)event->node_sample.at_ns, event->node_sample.value);
-    if (event->kind == EVENT_NODE_EVENT)
-        buffer_printf(text, "node %s device %s code %d number %lld at %lld: %s",
-                      event->node_event.host ? event->node_event.host : "none",
-                      event->node_event.device ? event->node_event.device : "none",
-                      (int)event->node_event.code, (long long)event->node_event.number,
-                      (long long)event->node_event.at_ns,
-                      event->node_event.text ? event->node_event.text : "none");
-    if (event->kind == EVENT_NODE_FACT)
-        buffer_printf(text, "node %s boot %s cores %lld GPU %lld %s",
-                      event->node_fact.host ? event->node_fact.host : "none",
-                      event->node_fact.boot_id ? event->node_fact.boot_id : "none",
-                      (long long)event->node_fact.cores, (long long)event->node_fact.gpu_index,
-                      event->node_fact.gpu_bus_id ? event->node_fact.gpu_bus_id : "none");
+    describe_node(text, event);
     if (event->kind == EVENT_LOSS)
         buffer_printf(text, "loss %lld %s", (long long)event->loss.events, event->loss.what);
 }
