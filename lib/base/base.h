@@ -493,7 +493,6 @@ int64_t pick_quantile(int64_t *values, size_t count, double part);
  * TIME_UNKNOWN for no values.
  */
 int64_t baseline_quantile(int64_t *values, size_t count);
-int64_t pick_baseline_quantile(int64_t *values, size_t count); /* the same in linear time, as pick_quantile */
 
 /*
  * Student's t distribution: the probability that chance alone makes a difference this large if the spread is

@@ -30,13 +30,6 @@ enum { BASELINE_PART = 10, BASELINE_LEAST = 2 };
 int64_t baseline_quantile(int64_t *values, size_t count)
 {
     size_t quiet = count > BASELINE_PART * BASELINE_LEAST ? (count - 1) / BASELINE_PART : BASELINE_LEAST - 1;
-    int64_t quarter = quantile_of(values, count, 0.25);
-    return count > quiet && values[quiet] < quarter ? values[quiet] : quarter;
-}
-
-int64_t pick_baseline_quantile(int64_t *values, size_t count)
-{
-    size_t quiet = count > BASELINE_PART * BASELINE_LEAST ? (count - 1) / BASELINE_PART : BASELINE_LEAST - 1;
     int64_t quarter = pick_quantile(values, count, 0.25);
     if (count <= quiet)
         return quarter;
@@ -46,7 +39,7 @@ int64_t pick_baseline_quantile(int64_t *values, size_t count)
 
 int64_t median_of(int64_t *values, size_t count)
 {
-    return quantile_of(values, count, 0.5);
+    return pick_quantile(values, count, 0.5);
 }
 
 struct middles middles_of(int64_t *values, size_t count)

@@ -66,7 +66,7 @@ static int64_t lower_quartile(const struct costly_steps *steps, const struct bas
             if (is_outside(steps, baseline, step) && (!free_only || cost_of_others(steps, step) <= 0))
                 list[count++] = baseline->step_ns[step];
         if (count)
-            return quantile_of(list, count, 0.25);
+            return pick_quantile(list, count, 0.25);
     }
     return TIME_UNKNOWN;
 }

@@ -375,8 +375,8 @@ static struct spread spread_of(const struct longer_steps *longer, const struct b
             spread.mean += ratio_of(baseline->step_ns[step], longer->usual.usual_ns[step]) - 1;
         }
     spread.mean /= spread.steps ? (double)spread.steps : 1;
-    spread.low_ns = spread.steps ? quantile_of(list, spread.steps, TENTH) : 0;
-    spread.high_ns = spread.steps ? quantile_of(list, spread.steps, 1 - TENTH) : 0;
+    spread.low_ns = spread.steps ? pick_quantile(list, spread.steps, TENTH) : 0;
+    spread.high_ns = spread.steps ? pick_quantile(list, spread.steps, 1 - TENTH) : 0;
     return spread;
 }
 

@@ -54,8 +54,8 @@ static void measure_history(struct place *place, size_t ranks, int32_t first_ste
 {
     for (size_t rank = 0; rank < ranks; rank++) {
         size_t count = values_of(place, rank, first_step, steps);
-        place->usual[rank] = quantile_of(place->list, count, 0.25);
-        place->middle[rank] = count ? place->list[(count - 1) / 2] : TIME_UNKNOWN;
+        place->usual[rank] = pick_quantile(place->list, count, 0.25);
+        place->middle[rank] = median_of(place->list, count);
     }
 }
 
@@ -237,7 +237,7 @@ static int64_t small_size(struct place *place, const struct measuring *as)
         most = place->bytes[i] > most ? place->bytes[i] : most;
         place->evened[count++] = place->bytes[i];
     }
-    return least > 0 && most > least ? quantile_of(place->evened, count, 0.1) : 0;
+    return least > 0 && most > least ? pick_quantile(place->evened, count, 0.1) : 0;
 }
 
 static int64_t evened(int64_t value, int64_t bytes, int64_t small)

@@ -218,12 +218,12 @@ static void measure_quiet(struct place_matrix *matrix, const struct place_matrix
         if (matrix->value[cell] != TIME_UNKNOWN && matrix->others[cell] != TIME_UNKNOWN)
             matrix->list[known++] = matrix->value[cell] - matrix->others[cell];
     }
-    matrix->quiet[unit] = known ? pick_baseline_quantile(matrix->list, known) : 0;
+    matrix->quiet[unit] = known ? baseline_quantile(matrix->list, known) : 0;
     known = 0;
     for (size_t step = first; step < matrix->steps; step++)
         if (matrix->value[unit * matrix->steps + step] != TIME_UNKNOWN)
             matrix->list[known++] = matrix->unit_pace[unit * matrix->steps + step];
-    matrix->quiet_pace[unit] = known ? pick_baseline_quantile(matrix->list, known) : 0;
+    matrix->quiet_pace[unit] = known ? baseline_quantile(matrix->list, known) : 0;
 }
 
 /* If all ranks of an operation belong to the unit, a wait inside it does not limit the excess. */
@@ -264,7 +264,7 @@ static int64_t find_past(struct place_matrix *matrix, const struct place_matrix_
     for (size_t step = (size_t)source->baseline->first_step; step < matrix->steps; step++)
         if (values[step] != TIME_UNKNOWN)
             matrix->list[known++] = growth ? scale(values[step], 1 / growth[step]) : values[step];
-    return known ? pick_baseline_quantile(matrix->list, known) : TIME_UNKNOWN;
+    return known ? baseline_quantile(matrix->list, known) : TIME_UNKNOWN;
 }
 
 /*

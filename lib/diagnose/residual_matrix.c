@@ -304,7 +304,7 @@ static void settle_unit(struct residual_matrix *residuals, struct sums *sums, si
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
         if (residuals->beyond[cell] != TIME_UNKNOWN)
             sums->list[count++] = residuals->beyond[cell];
-    int64_t quiet_ns = pick_baseline_quantile(sums->list, count);
+    int64_t quiet_ns = baseline_quantile(sums->list, count);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
         if (residuals->beyond[cell] != TIME_UNKNOWN)
             residuals->beyond[cell] -= quiet_ns;
@@ -504,7 +504,7 @@ static double *growth_of_ranks(const struct job *job, size_t steps)
     for (size_t rank = 0; growth && by_step && list && rank < job->rank_count; rank++) {
         sum_own(job, &job->ranks[rank], by_step, steps);
         memcpy(list, by_step, steps * sizeof *list);
-        int64_t usual_ns = steps ? pick_baseline_quantile(list, steps) : 0;
+        int64_t usual_ns = steps ? baseline_quantile(list, steps) : 0;
         for (size_t step = 0; step < steps; step++)
             growth[rank * steps + step] = usual_ns > 0 ? ratio_of(by_step[step], usual_ns) : 1;
     }

@@ -276,12 +276,21 @@ static int32_t phase_of(const struct scan *scan, int32_t step, int32_t period)
     return first;
 }
 
+/*
+ * Whether a step of a walk in strides of `period` from `phase` on recurs in it; without numbers, all of them
+ * do.
+ */
+static int is_in_phase(const struct scan *scan, int32_t phase, int32_t step, int32_t period)
+{
+    return !scan->numbers || step_recurs(scan->numbers, phase, step, period);
+}
+
 /* Finds the best set among every `period`-th step from `phase` on. */
 static void scan_phase(const struct scan *scan, int32_t period, int32_t phase, struct step_set *best)
 {
     struct run run = {0};
     for (int32_t step = phase; step < scan->steps; step += scan->numbers ? 1 : period) {
-        if (isnan(scan->row[step]) || !step_recurs(scan->numbers, phase, step, period))
+        if (isnan(scan->row[step]) || !is_in_phase(scan, phase, step, period))
             continue;
         double ratio = scan->ratio[step];
         if (run.score <= 0)
@@ -335,7 +344,7 @@ static double most_size_in(const struct scan *scan, int32_t period, int32_t phas
     for (int32_t step = phase; step < scan->steps; step += scan->numbers ? 1 : period) {
         double value = scan->row[step];
         int at = 0;
-        if (!(value > greatest[0]) || !step_recurs(scan->numbers, phase, step, period))
+        if (!(value > greatest[0]) || !is_in_phase(scan, phase, step, period))
             continue;
         for (; at + 1 < LEAST_STEPS && value > greatest[at + 1]; at++)
             greatest[at] = greatest[at + 1];

@@ -82,19 +82,34 @@ static int goes_on(const int64_t *row, int32_t step, int32_t steps, int64_t midd
     return step + 1 < steps && is_longer(row[step + 1], middle) && row[step + 1] >= row[step] / LONGER_TIMES;
 }
 
+/*
+ * Whether the value of a step is longer. The median is compared without being found: it is less than a value
+ * if more than half of the row is.
+ */
+static int is_longer_in(const int64_t *row, int32_t step, int32_t first_step, int32_t steps)
+{
+    int64_t limit = row[step] / LONGER_TIMES;
+    size_t known = 0, less = 0;
+    if (row[step] == TIME_UNKNOWN)
+        return 0;
+    for (int32_t i = first_step; i < steps; i++) {
+        known += row[i] != TIME_UNKNOWN;
+        less += row[i] != TIME_UNKNOWN && row[i] < limit;
+    }
+    return known && less > (known - 1) / 2;
+}
+
 static void drop_step(const struct baseline *baseline, int64_t *values, size_t rows, int32_t step,
                       int64_t *list)
 {
-    int32_t steps = baseline->step_count;
+    int32_t steps = baseline->step_count, first_step = baseline->first_step;
     size_t longer = 0;
-    for (size_t row = 0; row < rows && longer < 2; row++) {
-        const int64_t *here = values + row * (size_t)steps;
-        longer += (size_t)is_longer(here[step], middle_of(here, baseline->first_step, steps, list));
-    }
+    for (size_t row = 0; row < rows && longer < 2; row++)
+        longer += (size_t)is_longer_in(values + row * (size_t)steps, step, first_step, steps);
     for (size_t row = 0; longer && row < rows; row++) {
         int64_t *here = values + row * (size_t)steps;
-        int64_t middle = middle_of(here, baseline->first_step, steps, list);
-        if (is_longer(here[step], middle) && (longer > 1 || !goes_on(here, step, steps, middle)))
+        if (is_longer_in(here, step, first_step, steps) &&
+            (longer > 1 || !goes_on(here, step, steps, middle_of(here, first_step, steps, list))))
             here[step] = TIME_UNKNOWN;
     }
 }
