@@ -22,7 +22,8 @@ SANITIZE := $(if $(filter coverage,$(SAN)),--coverage,$(if $(SAN),-fsanitize=$(S
 NCCLPROF_CPPFLAGS := -D_GNU_SOURCE -I. -Ilib -I$(GENERATED) -DNCCLPROF_VERSION='"$(VERSION)"'
 # Times come from untrusted files, so overflow of arithmetic on them must not be undefined: -fwrapv.
 NCCLPROF_CFLAGS := -std=c11 -fwrapv -g $(OPTIMISE) $(WARNINGS) $(HARDEN) $(SANITIZE)
-NCCLPROF_LDFLAGS := $(SANITIZE) $(if $(SAN),,-pie -Wl,-z,relro,-z,now)
+# Results that are kept in a store are those of a build (lib/store/kept.c).
+NCCLPROF_LDFLAGS := $(SANITIZE) -Wl,--build-id $(if $(SAN),,-pie -Wl,-z,relro,-z,now)
 NCCLPROF_LIBS := -lcjson -lsqlite3 -lz -lpthread -lm
 
 # The sources of the tool: all rooms of lib/ except the plugin, which is built separately (lib/plugin/module.mk).

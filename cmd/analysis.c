@@ -160,10 +160,10 @@ static int anonymize(struct context *context, const struct arguments *arguments,
     return 0;
 }
 
-/* Runs the analysis and applies the filters to its table. */
+/* Runs the analysis, unless the store has its result, and applies the filters to its table. */
 static int run(struct context *context, const struct arguments *arguments, struct analysis_request *request,
-               struct filter *filter, struct analysis_result *result, int *matched, int *usage,
-               struct error *error)
+               struct filter *filter, struct kept_result *kept, struct analysis_result *result, int *matched,
+               int *usage, struct error *error)
 {
     const struct analysis *analysis = context->command->analysis;
     if (filter_read(filter, request->values + analysis->option_count, error)) {
@@ -173,8 +173,12 @@ static int run(struct context *context, const struct arguments *arguments, struc
     if (resolve(analysis, request, filter, error) || anonymize(context, arguments, request, error))
         return -1;
     request->filter = filter;
-    return analysis->run(request, result, usage, error) ||
-           apply(analysis, filter, result, matched, usage, error);
+    if (!kept_result_find(kept, analysis, request, result)) {
+        if (analysis->run(request, result, usage, error))
+            return -1;
+        kept_result_take(kept, result);
+    }
+    return apply(analysis, filter, result, matched, usage, error);
 }
 
 /*
@@ -193,20 +197,30 @@ static void set_store_threads(struct context *context)
     store_set_threads(context->store, (size_t)context->jobs);
 }
 
+/* The result is shown first, complete, because this may take a moment. */
+static void keep(const struct analysis_request *request, const struct kept_result *kept)
+{
+    fflush(stdout);
+    kept_result_save(kept, request->store);
+    kept_results_add_next(request);
+}
+
 int command_run_analysis(struct context *context, const struct arguments *arguments)
 {
     const struct analysis *analysis = context->command->analysis;
     struct analysis_request request = {.store = context->store,
+                                       .shared = analysis->loads_run ? shared_run_new() : NULL,
                                        .values = arguments->values,
                                        .colour = context->colour && !arguments->renderer->is_markdown,
                                        .sides = context->sides,
                                        .side_count = context->side_count};
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
     struct filter filter = {.ranks = NULL};
+    struct kept_result kept = {.state = STATE_UNKNOWN};
     table_init(&result.table, analysis->name);
     set_store_threads(context);
     int matched = 1, usage = 0, status = EXIT_NOT_DONE;
-    if (run(context, arguments, &request, &filter, &result, &matched, &usage, &context->error) == 0)
+    if (run(context, arguments, &request, &filter, &kept, &result, &matched, &usage, &context->error) == 0)
         status = show(context, arguments, &result);
     else if (usage)
         status = EXIT_USAGE;
@@ -220,6 +234,9 @@ int command_run_analysis(struct context *context, const struct arguments *argume
     }
     if (status == EXIT_DONE && (result.alarm || result.undecided))
         status = result.alarm ? EXIT_FINDINGS : EXIT_UNDECIDED;
+    keep(&request, &kept);
+    kept_result_release(&kept);
+    shared_run_free(request.shared);
     filter_release(&filter);
     table_release(&result.table);
     buffer_release(&result.text);

@@ -624,6 +624,17 @@ int parallel_for(size_t count, size_t grain, size_t threads, parallel_piece piec
  */
 size_t parallel_threads(size_t threads, size_t count, size_t least);
 
+/* -------------------- build_id.c -------------------- */
+
+/* Room for the build ID in hexadecimal digits, and a NUL. */
+enum { BUILD_ID_BYTES = 65 };
+
+/*
+ * Sets `id` to the build ID of the running program, which is another one whenever the program is; "" if it
+ * has none.
+ */
+void build_id(char id[BUILD_ID_BYTES]);
+
 /* -------------------- sha256.c -------------------- */
 
 /*

@@ -234,7 +234,7 @@ static int append_ranks(const struct finding *finding, const struct job *job, st
  * Without network steps the stalls command has nothing to show. Its rows are links that stalled in the steps
  * asked for; without steps, the usual links are there, too.
  */
-static int append_words(const struct finding *finding, const struct job *job, struct buffer *text)
+int finding_append_words(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     if (finding->kind == FINDING_ERROR || finding->broke)
         return buffer_append_text(text, "info --warnings");
@@ -252,7 +252,7 @@ int finding_append_command(const struct finding *finding, const struct job *job,
 {
     struct buffer words = BUFFER_INIT;
     int is_of_store = finding->kind == FINDING_ERROR || finding->broke; /* `info` shows all runs */
-    int failed = append_words(finding, job, &words) ||
+    int failed = finding_append_words(finding, job, &words) ||
                  store_append_command(job->store, words.data, is_of_store ? 0 : job->run_id, text);
     buffer_release(&words);
     return failed ? -1 : 0;

@@ -416,6 +416,9 @@ int finding_advise(const struct finding *finding, const struct job *job, struct 
  */
 int finding_append_command(const struct finding *finding, const struct job *job, struct buffer *text);
 
+/* Appends the words of that command alone, without program, run and store: "steps --by rank --step 4-8". */
+int finding_append_words(const struct finding *finding, const struct job *job, struct buffer *text);
+
 /* Appends both: "check .... Confirm with: ncclprof ...". -1 when memory runs out. */
 int finding_append_next(const struct finding *finding, const struct job *job, struct buffer *text);
 

@@ -111,5 +111,6 @@ const struct analysis analysis_clocks = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .unlisted_filters = FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_TAG) | FILTER_BIT(FILTER_COMMUNICATOR),
+    .is_kept = 1,
     .run = run,
 };

@@ -1,6 +1,7 @@
 /*
  * The views whose rows an analysis computes: v_step, v_finding, v_wait (schemas/view/verdict.sql). An
- * analysis runs with the defaults of its options, and its table takes the place of the view.
+ * analysis runs with the defaults of its options, and its table takes the place of the view. All of them use
+ * one load of the run.
  */
 #include "base/base.h"
 #include "model/model.h"
@@ -43,21 +44,37 @@ static int fill(struct store *store, const struct view *view, const struct table
     return view_fill(store, view, table, columns, error);
 }
 
-static int compute(struct store *store, size_t at, struct error *error)
+/* A result that the store has is not computed again. */
+static int answer(const struct analysis *analysis, const struct analysis_request *request,
+                  struct analysis_result *result, struct error *error)
+{
+    struct kept_result kept;
+    int failed = 0, usage = 0;
+    if (!kept_result_find(&kept, analysis, request, result)) {
+        failed = analysis->run(request, result, &usage, error);
+        if (!failed) {
+            kept_result_take(&kept, result);
+            kept_result_save(&kept, request->store);
+        }
+    }
+    kept_result_release(&kept);
+    return failed;
+}
+
+static int compute(struct store *store, struct shared_run *shared, size_t at, struct error *error)
 {
     const struct analysis *analysis = computed[at].analysis;
     const struct view *view = find_view(computed[at].view);
     const char *values[MOST_OPTIONS] = {NULL};
-    int usage = 0;
     for (size_t i = 0; i < analysis->option_count && i < MOST_OPTIONS; i++)
         values[i] = computed[at].flag && strcmp(analysis->options[i].name, computed[at].flag) == 0
                         ? "1"
                         : analysis->options[i].fallback;
-    struct analysis_request request = {.store = store, .values = values};
+    const struct analysis_request request = {.store = store, .shared = shared, .values = values};
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
     table_init(&result.table, analysis->name);
     int failed =
-        analysis->run(&request, &result, &usage, error) || !view || fill(store, view, &result.table, error);
+        answer(analysis, &request, &result, error) || !view || fill(store, view, &result.table, error);
     table_release(&result.table);
     buffer_release(&result.text);
     buffer_release(&result.json);
@@ -66,8 +83,11 @@ static int compute(struct store *store, size_t at, struct error *error)
 
 int computed_views_fill(struct store *store, const char *sql, struct error *error)
 {
-    for (size_t i = 0; i < COMPUTED; i++)
-        if ((!sql || strcasestr(sql, computed[i].view)) && compute(store, i, error))
-            return -1;
-    return 0;
+    struct shared_run *shared = shared_run_new();
+    int failed = !shared ? error_no_memory(error) : 0;
+    for (size_t i = 0; !failed && i < COMPUTED; i++)
+        if (!sql || strcasestr(sql, computed[i].view))
+            failed = compute(store, shared, i, error);
+    shared_run_free(shared);
+    return failed;
 }

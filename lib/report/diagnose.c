@@ -452,16 +452,27 @@ static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct erro
            caution_run(judgement, &run->findings, run->transfers, is_told, &told->result->table, error);
 }
 
+static int tell_all(struct diagnosis *diagnosis, struct judged_run *run, struct error *error)
+{
+    int failed = tell(diagnosis, run, error);
+    if (!failed && note_coverage(diagnosis, run))
+        failed = error_no_memory(error);
+    diagnosis->operations += run->operations;
+    return failed;
+}
+
 static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct error *error)
 {
-    struct judged_run run;
-    if (judged_run_init(&run, diagnosis->told.request->store, run_id, &diagnosis->options, error))
+    const struct analysis_request *request = diagnosis->told.request;
+    struct judged_run own, *shared;
+    if (shared_run_load(request->shared, request->store, run_id, &diagnosis->options, &shared, error))
         return -1;
-    int failed = tell(diagnosis, &run, error);
-    if (!failed && note_coverage(diagnosis, &run))
-        failed = error_no_memory(error);
-    diagnosis->operations += run.operations;
-    judged_run_release(&run);
+    if (shared)
+        return tell_all(diagnosis, shared, error);
+    if (judged_run_init(&own, request->store, run_id, &diagnosis->options, error))
+        return -1;
+    int failed = tell_all(diagnosis, &own, error);
+    judged_run_release(&own);
     return failed;
 }
 
@@ -549,6 +560,12 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     return failed;
 }
 
+/* The text has the findings that the filters select, and their colours. */
+static int reads_filters(const struct analysis_request *request)
+{
+    return 1;
+}
+
 const struct analysis analysis_diagnose = {
     .name = "diagnose",
     .summary = "name the rank at fault, the cause, the steps and the cost",
@@ -558,5 +575,8 @@ const struct analysis analysis_diagnose = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .unlisted_filters = FILTER_BIT(FILTER_COMMUNICATOR),
+    .loads_run = 1,
+    .is_kept = 1,
+    .reads_filters = reads_filters,
     .run = run,
 };

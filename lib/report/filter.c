@@ -127,9 +127,14 @@ int option_memory(const char *mib, int64_t *memory_bytes, struct error *error)
 
 static const char RULES_OFF[] = "NCCLPROF_RULES_OFF";
 
+const char *option_rules_off_text(void)
+{
+    return getenv(RULES_OFF);
+}
+
 int option_rules_off(struct rule_set *off, struct error *error)
 {
-    const char *text = getenv(RULES_OFF);
+    const char *text = option_rules_off_text();
     *off = (struct rule_set){0};
     while (text && *text) {
         size_t length = strcspn(text, ",");
@@ -144,7 +149,7 @@ int option_rules_off(struct rule_set *off, struct error *error)
 
 int caution_rules_off(struct table *table, struct error *error)
 {
-    const char *text = getenv(RULES_OFF);
+    const char *text = option_rules_off_text();
     return text && *text
                ? table_add_warning(table, error, "%s: these rules were not asked: %s", RULES_OFF, text)
                : 0;

@@ -161,6 +161,9 @@ int option_memory(const char *mib, int64_t *memory_bytes, struct error *error);
  */
 int option_rules_off(struct rule_set *off, struct error *error);
 
+/* The value of that variable; NULL: it is not set. */
+const char *option_rules_off_text(void);
+
 /* Warns if rules are turned off by the environment. */
 int caution_rules_off(struct table *table, struct error *error);
 

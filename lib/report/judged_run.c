@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
+#include "report/report.h"
 #include "report/verdicts.h"
 
 #include <stdlib.h>
@@ -300,4 +301,67 @@ void judged_run_release(struct judged_run *run)
     findings_release(&run->findings);
     job_release(&run->job);
     job_release(&run->all);
+}
+
+/* Options with the same effect have the same members. */
+static int are_alike(const struct diagnose_options *a, const struct diagnose_options *b)
+{
+    return a->min_gain == b->min_gain && a->sigmas == b->sigmas && a->pieces == b->pieces &&
+           a->memory_bytes == b->memory_bytes && memcmp(&a->off, &b->off, sizeof a->off) == 0;
+}
+
+static void shared_run_release(struct shared_run *shared)
+{
+    if (shared->is_loaded)
+        judged_run_release(&shared->run);
+    shared->is_loaded = 0;
+}
+
+int shared_run_load(struct shared_run *shared, struct store *store, int64_t run_id,
+                    const struct diagnose_options *options, struct judged_run **run, struct error *error)
+{
+    *run = shared ? &shared->run : NULL;
+    if (!shared || (shared->is_loaded && shared->run.job.store == store && shared->run_id == run_id &&
+                    are_alike(&shared->options, options)))
+        return 0;
+    shared_run_release(shared);
+    if (judged_run_init(&shared->run, store, run_id, options, error))
+        return -1;
+    shared->options = *options;
+    shared->run_id = run_id;
+    shared->is_loaded = 1;
+    return 0;
+}
+
+int shared_run_load_whole(struct shared_run *shared, struct store *store, int64_t run_id,
+                          const struct diagnose_options *options, struct judged_run **run,
+                          struct error *error)
+{
+    struct job names;
+    int is_whole;
+    *run = NULL;
+    if (!shared)
+        return 0;
+    if (job_load_names(&names, store, run_id, error))
+        return -1;
+    int failed = job_is_loaded_whole(&names, options->memory_bytes, &is_whole, error);
+    job_release(&names);
+    return failed || !is_whole ? failed : shared_run_load(shared, store, run_id, options, run, error);
+}
+
+int shared_run_has(const struct shared_run *shared, const struct diagnose_options *options)
+{
+    return shared->is_loaded && are_alike(&shared->options, options) && !shared->run.job.excerpt_count;
+}
+
+struct shared_run *shared_run_new(void)
+{
+    return calloc(1, sizeof(struct shared_run));
+}
+
+void shared_run_free(struct shared_run *shared)
+{
+    if (shared)
+        shared_run_release(shared);
+    free(shared);
 }

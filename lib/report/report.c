@@ -512,6 +512,12 @@ static const char *option_word(size_t option, size_t number)
     return option == OPTION_BY && number < KEY_COUNT ? key_names[number] : NULL;
 }
 
+/* It measures what the filters select. */
+static int reads_filters(const struct analysis_request *request)
+{
+    return 1;
+}
+
 const struct analysis analysis_report = {
     .name = "report",
     .summary = "show bandwidth and latency by tag, function, size, rank ...",
@@ -523,6 +529,8 @@ const struct analysis analysis_report = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .word = option_word,
+    .is_kept = 1,
+    .reads_filters = reads_filters,
     .filters_itself = 1,
     .run = run,
 };

@@ -38,6 +38,8 @@ struct analysis_side {
 
 struct analysis_request {
     struct store *store;
+    struct shared_run *shared;   /* a run that several analyses need one after the other; NULL: each loads its
+                                    own */
     const struct filter *filter; /* NULL: no filter */
     int colour;                  /* the text of the result is for a terminal with colours */
     const char *const *values; /* one per option, in the order of the option table: text, "1" for a flag that
@@ -92,6 +94,12 @@ struct analysis {
                      two options, which are flags in `values` */
     unsigned
         unlisted_filters; /* FILTER_BIT of the filters that never apply (filter.c); help does not list them */
+    int loads_run;        /* its run, diagnosed, is what others need after it: kept_results_add_next */
+    int is_kept;          /* the result depends on the store and the request alone, and is kept in the store
+                             (kept_result.c) */
+    /* Whether the result itself, and not only what is shown of it, depends on the filters and the colours of
+     * the request; NULL: never. */
+    int (*reads_filters)(const struct analysis_request *request);
     int filters_itself; /* applies request->filter itself; 0: the caller removes rows from the finished table
                          */
     /*
@@ -178,6 +186,45 @@ int filter_selects(const struct filter *filter);
  * other numbers descending.
  */
 int filter_order(const struct filter *filter, struct table *table, int *usage, struct error *error);
+
+/* -------------------- kept_result.c -------------------- */
+
+/* The result of an analysis on its way into the store. */
+struct kept_result {
+    struct buffer question; /* owned, as is `packed` */
+    struct buffer packed;
+    int64_t state;             /* of the store when the question was asked (store.h) */
+    struct shared_run *shared; /* of the request */
+    int was_loaded;            /* its run was already loaded then */
+};
+
+/* A diagnosed run in memory that the requests of several analyses share; NULL if memory is out. */
+struct shared_run *shared_run_new(void);
+void shared_run_free(struct shared_run *shared);
+
+/*
+ * Whether the store has the result of the same request, which then fills `result`, an empty one. Release
+ * `kept` in any case.
+ */
+int kept_result_find(struct kept_result *kept, const struct analysis *analysis,
+                     const struct analysis_request *request, struct analysis_result *result);
+
+/* Takes a result that was not found, as the analysis computed it, before filters are applied. */
+void kept_result_take(struct kept_result *kept, const struct analysis_result *result);
+
+/*
+ * Keeps in the store what was taken. Returns its state after that; STATE_UNKNOWN if it is not kept. May wait
+ * a moment for other processes: show the result first.
+ */
+int64_t kept_result_save(const struct kept_result *kept, struct store *store);
+void kept_result_release(struct kept_result *kept);
+
+/*
+ * Keeps what users ask next, as far as it follows from the diagnosed run of a request without loading it
+ * again: stragglers and steps, and the ranks in the steps of the first findings, as diagnose suggests. Does
+ * nothing in a store with several runs, or where nothing can be kept.
+ */
+void kept_results_add_next(const struct analysis_request *request);
 
 /* -------------------- computed_views.c -------------------- */
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum colour colour_of_verdict(const char *name)
+enum colour stalls_verdict_colour(const char *name)
 {
     for (enum stalls_verdict i = STALLS_OK; i <= STALLS_NOT_CONFIRMED; i++)
         if (strcmp(name, stalls_verdict_name(i)) == 0)
@@ -53,7 +53,7 @@ static const struct column stalls_columns[STALLS_COLUMNS] = {
     {.name = "last_step", .type = CELL_INTEGER, .description = "last training step of the verdict"},
     {.name = "verdict",
      .type = CELL_TEXT,
-     .colour_of = colour_of_verdict,
+     .colour_of = stalls_verdict_colour,
      .description = "verdict of diagnose: ok, slow link, slow sender, slow receiver, paused once, no data "
                     "(the sender was late), no credit (the receiver was late), not confirmed (the link was "
                     "slow, without a finding) or unknown"},
@@ -471,7 +471,7 @@ static int analyse(struct stalls *stalls, const struct analysis_request *request
     if (request->values[OPTION_STATES])
         return stalls_list_states(stalls, request->store, table, error);
     if (stalls_load_steps(stalls, request->store, error) ||
-        stalls_judge_all(stalls, request->store, &settings->judge, error))
+        stalls_judge_all(stalls, request, &settings->judge, error))
         return -1;
     if (!request->values[OPTION_MATRIX] && !settings->only.is_asked && !has_waits(stalls))
         return show_states(stalls, request->store, table, error);
@@ -510,5 +510,6 @@ const struct analysis analysis_stalls = {
     .option_count = sizeof options / sizeof *options,
     .unlisted_filters = FILTER_BIT(FILTER_TAG),
     .word = option_word,
+    .is_kept = 1,
     .run = run,
 };

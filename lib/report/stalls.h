@@ -1,11 +1,13 @@
 #ifndef NCCLPROF_REPORT_STALLS_H
 #define NCCLPROF_REPORT_STALLS_H
 
+#include "base/base.h"
 #include "store/store.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
+struct analysis_request;
 struct baseline;
 struct findings;
 struct job;
@@ -220,13 +222,16 @@ int stalls_judge(struct stalls *stalls, int32_t run, const struct job *job, cons
                  const struct findings *findings, const struct stalls_options *options, struct error *error);
 
 /* Learns the baselines, diagnoses every run that has network steps, and judges its edges. */
-int stalls_judge_all(struct stalls *stalls, struct store *store, const struct stalls_options *options,
-                     struct error *error);
+int stalls_judge_all(struct stalls *stalls, const struct analysis_request *request,
+                     const struct stalls_options *options, struct error *error);
 
 /* Whether a verdict says that the network, or one end of it, was slow. */
 int stalls_is_slow(enum stalls_verdict verdict);
 
 const char *stalls_verdict_name(enum stalls_verdict verdict);
+
+/* The colour of a verdict by its name; no colour for any other text. */
+enum colour stalls_verdict_colour(const char *name);
 
 /* -------------------- stalls_waits.c -------------------- */
 

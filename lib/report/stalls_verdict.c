@@ -5,6 +5,8 @@
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
+#include "report/internal.h"
+#include "report/report.h"
 #include "report/stalls.h"
 #include "report/verdicts.h"
 #include "store/store.h"
@@ -408,33 +410,51 @@ int stalls_judge(struct stalls *stalls, int32_t run, const struct job *job, cons
     return failed ? error_no_memory(error) : 0;
 }
 
-static int judge_run(struct stalls *stalls, int32_t run, struct store *store,
-                     const struct stalls_options *options, const struct diagnose_options *diagnose,
-                     struct error *error)
+static int judge_loaded(struct stalls *stalls, int32_t run, const struct job *job,
+                        const struct stalls_options *options, const struct diagnose_options *diagnose,
+                        struct error *error)
 {
-    struct job job;
     struct findings findings = {0};
     struct baseline baseline = {0};
     struct transfer_excess *transfers = NULL;
-    if (job_load(&job, store, stalls->runs[run].id, error))
-        return -1;
-    int failed = findings_find(&findings, &job, &baseline, &transfers, diagnose, error) ||
-                 stalls_judge(stalls, run, &job, &baseline, &findings, options, error);
+    int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error) ||
+                 findings_add_later_costs(&findings, job, &baseline, diagnose, error) ||
+                 stalls_judge(stalls, run, job, &baseline, &findings, options, error);
     free(transfers);
     baseline_release(&baseline);
     findings_release(&findings);
-    job_release(&job);
     return failed ? -1 : 0;
 }
 
-int stalls_judge_all(struct stalls *stalls, struct store *store, const struct stalls_options *options,
+/* Of a run that is already loaded and diagnosed, nothing is computed again. */
+static int judge_run(struct stalls *stalls, int32_t run, const struct analysis_request *request,
+                     const struct stalls_options *options, const struct diagnose_options *diagnose,
                      struct error *error)
 {
+    int64_t run_id = stalls->runs[run].id;
+    struct judged_run *shared;
+    struct job job;
+    if (shared_run_load_whole(request->shared, request->store, run_id, diagnose, &shared, error))
+        return -1;
+    if (shared)
+        return stalls_judge(stalls, run, &shared->job, &shared->baseline, &shared->findings, options, error);
+    if (job_load(&job, request->store, run_id, error))
+        return -1;
+    int failed = judge_loaded(stalls, run, &job, options, diagnose, error);
+    job_release(&job);
+    return failed;
+}
+
+int stalls_judge_all(struct stalls *stalls, const struct analysis_request *request,
+                     const struct stalls_options *options, struct error *error)
+{
     struct diagnose_options diagnose;
-    int failed = diagnose_options_usual(&diagnose, store, error) || stalls_learn(stalls, error);
+    int failed = diagnose_options_usual(&diagnose, request->store, error) ||
+                 (request->shared && option_memory(MEMORY_MIB, &diagnose.memory_bytes, error)) ||
+                 stalls_learn(stalls, error);
     for (size_t i = 0; !failed && i < stalls->run_count; i++)
         if (stalls->runs[i].network_steps)
-            failed = judge_run(stalls, (int32_t)i, store, options, &diagnose, error);
+            failed = judge_run(stalls, (int32_t)i, request, options, &diagnose, error);
     return failed ? -1 : 0;
 }
 

@@ -224,5 +224,6 @@ const struct analysis analysis_startup = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .unlisted_filters = FILTER_BIT(FILTER_STEP) | FILTER_BIT(FILTER_TAG),
+    .is_kept = 1,
     .run = run,
 };

@@ -412,6 +412,8 @@ static int add_steps(const struct job *job, const struct baseline *baseline, con
 {
     if (settings->by_rank)
         return steps_by_rank_add(&settings->choice, job, baseline, findings, table, error);
+    if (!settings->as_map && !job->has_global_ranks)
+        table->columns[AT_LAST_PROCESS].hidden = 0;
     struct step_summary *summaries = step_summaries_new(job, baseline);
     if (!summaries)
         return error_no_memory(error);
@@ -482,23 +484,45 @@ static int warn(const struct job *job, struct table *table, struct error *error)
                                                      (long long)job->run_id);
 }
 
-static int add_run(struct job *job, const struct settings *settings, struct table *table, struct error *error)
+static int caution_run_of(const struct job *job, struct table *table, struct error *error)
+{
+    return warn(job, table, error) || caution_absent_ranks(job, table, error) ||
+           caution_inseparable_ranks(job, table, error);
+}
+
+static int add_loaded(const struct job *job, const struct settings *settings, struct table *table,
+                      struct error *error)
 {
     struct findings findings = {0};
     struct baseline baseline = {0};
     struct transfer_excess *transfers = NULL;
-    int failed = warn(job, table, error) || caution_absent_ranks(job, table, error) ||
-                 caution_inseparable_ranks(job, table, error);
+    int failed = caution_run_of(job, table, error);
     if (!failed && settings->by_tag)
         return add_phases(job, settings->by_rank, table, error);
     failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
              findings_add_later_costs(&findings, job, &baseline, &settings->diagnose, error) ||
              add_steps(job, &baseline, &findings, settings, table, error);
-    if (!failed && !settings->as_map && !settings->by_rank && !job->has_global_ranks)
-        table->columns[AT_LAST_PROCESS].hidden = 0;
     free(transfers);
     baseline_release(&baseline);
     findings_release(&findings);
+    return failed;
+}
+
+/* Of a run that is already loaded and diagnosed, nothing is computed again. */
+static int add_run(const struct analysis_request *request, int64_t run_id, const struct settings *settings,
+                   struct table *table, struct error *error)
+{
+    struct judged_run *shared;
+    struct job job;
+    if (shared_run_load_whole(request->shared, request->store, run_id, &settings->diagnose, &shared, error))
+        return -1;
+    if (shared && !settings->by_tag)
+        return caution_run_of(&shared->job, table, error) ||
+               add_steps(&shared->job, &shared->baseline, &shared->findings, settings, table, error);
+    if (job_load(&job, request->store, run_id, error))
+        return -1;
+    int failed = add_loaded(&job, settings, table, error);
+    job_release(&job);
     return failed;
 }
 
@@ -559,18 +583,13 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     }
     if (begin_table(request, &settings, result, usage, error) ||
         diagnose_options_usual(&settings.diagnose, request->store, error) ||
+        (request->shared && option_memory(MEMORY_MIB, &settings.diagnose.memory_bytes, error)) ||
         runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     result->table.columns[run_column(&settings, &result->table)].hidden = runs.count < 2;
     int failed = caution_no_operations(request->store, &runs, &result->table, error);
-    for (size_t i = 0; !failed && i < runs.count; i++) {
-        struct job job;
-        failed = job_load(&job, request->store, runs.ids[i], error);
-        if (failed)
-            break;
-        failed = add_run(&job, &settings, &result->table, error);
-        job_release(&job);
-    }
+    for (size_t i = 0; !failed && i < runs.count; i++)
+        failed = add_run(request, runs.ids[i], &settings, &result->table, error);
     runs_release(&runs);
     return failed ? -1 : 0;
 }
@@ -583,6 +602,12 @@ static const char *option_word(size_t option, size_t number)
     return option == OPTION_BY && number < sizeof keys / sizeof *keys ? keys[number] : NULL;
 }
 
+/* With --by rank, the ranks that are shown are chosen from those of the filters. */
+static int reads_filters(const struct analysis_request *request)
+{
+    return strstr(request->values[OPTION_BY], "rank") != NULL;
+}
+
 const struct analysis analysis_steps = {
     .name = "steps",
     .summary = "show the time of each training step and what made it slow",
@@ -593,5 +618,7 @@ const struct analysis analysis_steps = {
     .option_count = sizeof options / sizeof *options,
     .unlisted_filters = FILTER_BIT(FILTER_COMMUNICATOR),
     .word = option_word,
+    .is_kept = 1,
+    .reads_filters = reads_filters,
     .run = run,
 };

@@ -284,6 +284,18 @@ static int caution_forgotten(const struct job *job, const struct delay *delays, 
                : 0;
 }
 
+/* Adds the findings of a diagnosed run, and its waits. */
+static int add_judged(const struct job *job, const struct findings *findings, const struct delay *waits,
+                      struct table *table, struct error *error)
+{
+    return show(job, findings, waits, table, error) || caution_absent_ranks(job, table, error) ||
+                   caution_bare_calls(job->store, job->run_id, table, error) ||
+                   caution_inseparable_ranks(job, table, error) || caution_bounds(job, table, error) ||
+                   caution_forgotten(job, waits, table, error)
+               ? -1
+               : 0;
+}
+
 /*
  * Adds the findings of a loaded run and attributes its waits to them. With `waits`, which come from durations
  * alone, adds only what can be said without that.
@@ -299,11 +311,7 @@ static int explain(const struct job *job, const struct delay *waits, const struc
                  findings_add_later_costs(&findings, job, &baseline, diagnose, error);
     if (!failed && !waits)
         waits = delays = delays_measure(job, &baseline, transfers, error);
-    failed = failed || !waits || show(job, &findings, waits, table, error) ||
-             caution_absent_ranks(job, table, error) ||
-             caution_bare_calls(job->store, job->run_id, table, error) ||
-             caution_inseparable_ranks(job, table, error) || caution_bounds(job, table, error) ||
-             caution_forgotten(job, waits, table, error);
+    failed = failed || !waits || add_judged(job, &findings, waits, table, error);
     free(delays);
     free(transfers);
     baseline_release(&baseline);
@@ -341,16 +349,12 @@ static int explain_again(struct store *store, int64_t run_id, const struct delay
  * Durations show which rank arrived last. The cause may show elsewhere: in network steps, or because all
  * ranks hang.
  */
-static int explain_untimed(struct store *store, int64_t run_id, const struct delay *waits,
-                           const struct diagnose_options *diagnose, struct table *table, struct error *error)
+static int caution_untimed(int64_t run_id, struct table *table, struct error *error)
 {
     return table_add_warning(table, error,
                              "run %lld: the trace has no timestamps: durations show which rank arrived last, "
                              "but not why",
-                             (long long)run_id) ||
-                   explain_again(store, run_id, waits, diagnose, table, error)
-               ? -1
-               : 0;
+                             (long long)run_id);
 }
 
 /* For a run that does not fit in memory: measures waits first, then loads the steps that diagnose loads. */
@@ -391,18 +395,34 @@ static int explain_timed(struct job *names, const struct diagnose_options *diagn
     return failed;
 }
 
-static int show_run(struct store *store, int64_t run_id, const struct diagnose_options *diagnose,
-                    struct table *table, struct error *error)
+/* A run that is already loaded and diagnosed. */
+static int show_judged(const struct judged_run *run, const struct delay *waits, struct table *table,
+                       struct error *error)
 {
+    struct delay *delays = waits ? NULL : delays_measure(&run->job, &run->baseline, run->transfers, error);
+    int failed =
+        (!waits && !delays) || add_judged(&run->job, &run->findings, waits ? waits : delays, table, error);
+    free(delays);
+    return failed ? -1 : 0;
+}
+
+static int show_run(const struct analysis_request *request, int64_t run_id,
+                    const struct diagnose_options *diagnose, struct table *table, struct error *error)
+{
+    struct store *store = request->store;
+    struct judged_run *shared;
     struct job job;
     struct delay *waits = NULL;
-    if (job_load_names(&job, store, run_id, error))
+    if (shared_run_load_whole(request->shared, store, run_id, diagnose, &shared, error) ||
+        job_load_names(&job, store, run_id, error))
         return -1;
     int outcome = waits_measure(&job, &waits, error);
-    if (outcome == 0)
+    if (outcome == 0 && !shared)
         return explain_timed(&job, diagnose, table, error);
     job_release(&job);
-    int failed = outcome < 0 || explain_untimed(store, run_id, waits, diagnose, table, error);
+    int failed = outcome < 0 || (outcome && caution_untimed(run_id, table, error)) ||
+                 (shared ? show_judged(shared, waits, table, error)
+                         : explain_again(store, run_id, waits, diagnose, table, error));
     free(waits);
     return failed ? -1 : 0;
 }
@@ -436,7 +456,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                  caution_no_operations(request->store, &runs, &result->table, error) ||
                  caution_rules_off(&result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
-        failed = show_run(request->store, runs.ids[i], &diagnose, &result->table, error);
+        failed = show_run(request, runs.ids[i], &diagnose, &result->table, error);
     /* With several runs, too, the ranks at fault come first. */
     failed = failed || table_put_nulls_last(&result->table, AT_KIND, error);
     runs_release(&runs);
@@ -456,5 +476,6 @@ const struct analysis analysis_stragglers = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .unlisted_filters = FILTER_BIT(FILTER_COMMUNICATOR),
+    .is_kept = 1,
     .run = run,
 };

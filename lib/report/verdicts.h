@@ -216,6 +216,33 @@ int judged_run_init(struct judged_run *run, struct store *store, int64_t run_id,
                     const struct diagnose_options *options, struct error *error);
 void judged_run_release(struct judged_run *run);
 
+/* A diagnosed run for several analyses, one after the other, which then load and diagnose it once. */
+struct shared_run {
+    struct judged_run run;
+    struct diagnose_options options;
+    int64_t run_id;
+    int is_loaded;
+    int64_t state; /* of the store that the run was loaded from (store.h); set by kept_result_take */
+};
+
+/*
+ * Loads the run, unless it is already loaded with these options, and points *run to it. Without `shared`
+ * there is nothing to share: *run is NULL. Returns -1 on error.
+ */
+int shared_run_load(struct shared_run *shared, struct store *store, int64_t run_id,
+                    const struct diagnose_options *options, struct judged_run **run, struct error *error);
+
+/*
+ * The same for analyses that need all steps of the run in memory: *run is NULL if they do not fit into
+ * options->memory_bytes.
+ */
+int shared_run_load_whole(struct shared_run *shared, struct store *store, int64_t run_id,
+                          const struct diagnose_options *options, struct judged_run **run,
+                          struct error *error);
+
+/* Whether the run is loaded with these options, as a whole. */
+int shared_run_has(const struct shared_run *shared, const struct diagnose_options *options);
+
 /* -------------------- log_notes.c -------------------- */
 
 /*

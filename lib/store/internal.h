@@ -2,6 +2,7 @@
 #define NCCLPROF_STORE_INTERNAL_H
 
 #include "store/sqlite.h"
+#include "store/store.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,9 @@ int store_error(struct store *store, struct error *error, const char *format, ..
 
 /* PRAGMA application_id of a store. */
 enum { STORE_APPLICATION_ID = 0x4E435046 }; /* "NCPF" */
+
+/* Opens a file without checking that it is a store. NULL on error. */
+struct store *store_connect(const char *path, enum store_mode mode, struct error *error);
 
 /* -------------------- migrate.c -------------------- */
 

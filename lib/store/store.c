@@ -153,7 +153,7 @@ static int open_file(struct store *store, enum store_mode mode, struct error *er
     return store->handle ? store_error(store, error, "cannot open the file") : error_no_memory(error);
 }
 
-static struct store *connect(const char *path, enum store_mode mode, struct error *error)
+struct store *store_connect(const char *path, enum store_mode mode, struct error *error)
 {
     struct store *store = calloc(1, sizeof *store);
     if (!store || !(store->path = strdup(path))) {
@@ -200,7 +200,7 @@ static int prepare_schema(struct store *store, enum store_mode mode, struct erro
 
 static struct store *open_once(const char *path, enum store_mode mode, int *must_write, struct error *error)
 {
-    struct store *store = connect(path, mode, error);
+    struct store *store = store_connect(path, mode, error);
     if (!store)
         return NULL;
     int outcome = prepare_schema(store, mode, error);

@@ -215,6 +215,28 @@ char *node_path_of(const char *node, const char *path);
 /* The number of leading directories that two paths have in common. */
 size_t node_path_common_depth(const char *one, const char *other);
 
+/* -------------------- kept.c -------------------- */
+
+/*
+ * Results that were computed from a store and are kept in it, each under its question. They are found until
+ * anything is written to the store, and by the build of the program that kept them. Without them everything
+ * is only slower, so that these functions have no errors: in a store that is damaged, locked or cannot be
+ * written, nothing is kept and nothing is found.
+ */
+
+/* The content of a store, as long as nothing is written to it; STATE_UNKNOWN: nothing can be kept in it. */
+enum { STATE_UNKNOWN = -1 };
+
+/* Sets *state. Returns whether a result was found, which is then in `result`. */
+int kept_find(struct store *store, const char *question, struct buffer *result, int64_t *state);
+
+/*
+ * Keeps a result that was computed from the content `state`, if that is still the content. Returns the state
+ * of the store, which now has the result; STATE_UNKNOWN if it was not kept. The store may be open for reading
+ * only.
+ */
+int64_t kept_add(struct store *store, const char *question, const struct buffer *result, int64_t state);
+
 /* -------------------- query.c -------------------- */
 
 struct query_limits {

@@ -7,6 +7,7 @@ VACUUM INTO ?1
 PRAGMA journal_mode = MEMORY;
 PRAGMA synchronous = OFF;
 BEGIN;
+DELETE FROM kept_result;
 
 -- One UPDATE for each column of text that may hold a name. A column that is added to a table is renamed unless it is
 -- listed here as one that only has words of ncclprof, of NCCL or of a format.
@@ -26,7 +27,7 @@ SELECT printf('UPDATE "%w" SET "%w" = %s("%w", ''%s'') WHERE "%w" IS NOT NULL', 
                     ELSE 'name' END AS what
           FROM main.sqlite_schema m JOIN pragma_table_info(m.name) p
          WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND (p.type = 'TEXT' OR p.name = 'packed')
-           AND m.name NOT IN ('vocabulary', 'fact')
+           AND m.name NOT IN ('vocabulary', 'fact', 'kept_result')
            AND m.name || '.' || p.name NOT IN
                ('file.dialect', 'file.digest', 'file.unpacked_digest', 'file.reader', 'file.status', 'run.step_source',
                 'call_description.name', 'call_join.reason', 'sample.message_size', 'shard.state', 'ledger.reason', 'loss.what',

@@ -78,9 +78,11 @@ def digests(path):
         tables = {name: rows_of(store, name) for name in names if name not in UNPACKED}
     store.close()
     tables.update({name: unpacked_rows_of(path, name) for name in UNPACKED.values()})
-    # The number of earlier runs, and the shards from which it was merged, describe the history of a store, not its content.
-    tables["fact"] = [row for row in tables["fact"] if row["name"] not in ("last_run", "shard", "shards_expected")]
+    # The number of earlier runs, the shards from which it was merged, and the questions that were asked describe the history
+    # of a store, not its content.
+    tables["fact"] = [row for row in tables["fact"] if row["name"] not in ("last_run", "shard", "shards_expected", "kept_state")]
     del tables["shard"]
+    tables.pop("kept_result", None)
     # If several runs have the same folder, the second one added has "-2" after its name.
     tables["run"] = [{**row, "name": row["name"] and re.sub(r"-\d+$", "", row["name"])} for row in tables["run"]]
     # The modification time of a file belongs to the file system, not to the content.

@@ -119,6 +119,7 @@ static int is_no_record(const char *name)
                                         "call_place",
                                         "changed_process",
                                         "fact",
+                                        "kept_result",
                                         "vocabulary",
                                         "shard"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
