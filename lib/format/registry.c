@@ -68,6 +68,9 @@ extern const struct format format_torch;
 /* A format is detected from this many bytes at the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
+/* No format can be more certain, so the search for a better one ends. */
+enum { CERTAIN = 100 };
+
 const struct format *const format_registry[] = {
     &format_chrome, &format_inspector,  &format_comma, &format_flight_recorder, &format_kineto,
     &format_nccl,   &format_nccl_ras,   &format_nsys,  &format_torch,           &format_memory_snapshot,
@@ -134,7 +137,8 @@ const struct format *format_detect(struct input *input, struct error *error)
     if (length < 0)
         return NULL;
     int is_other = unsupported_find_certain(bytes, (size_t)length, input_path(input)) != NULL;
-    for (const struct format *const *format = format_registry; *format && !is_other; format++) {
+    for (const struct format *const *format = format_registry; *format && !is_other && most < CERTAIN;
+         format++) {
         int certainty = (*format)->sniff(bytes, (size_t)length, input_path(input));
         if (certainty > most) {
             most = certainty;

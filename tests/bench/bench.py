@@ -36,10 +36,10 @@ class Bench:
         self.store = f"{self.room}/bench.db"
 
     def instructions(self, path):
-        """The instructions that callgrind counts for reading the file."""
+        """The instructions that callgrind counts for reading the file, without those of loading the program."""
         with tempfile.TemporaryDirectory() as folder:
             output = f"{folder}/callgrind.out"
-            run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", f"{self.build}/read_bench", path])
+            run(["valgrind", "--tool=callgrind", "--toggle-collect=main", f"--callgrind-out-file={output}", f"{self.build}/read_bench", path])
             return int(re.search(r"^(?:summary|totals): (\d+)", open(output).read(), re.M).group(1))
 
     def forget(self):
