@@ -288,8 +288,9 @@ static inline unsigned eight_plain(uint64_t bytes)
 {
     const uint64_t ones = 0x0101010101010101U;
     uint64_t quote = bytes ^ ones * '"', backslash = bytes ^ ones * '\\';
-    bytes = (((bytes - ones * 0x20) & ~bytes) | ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) &
-            ones * 0x80;
+    bytes =
+        (((bytes - ones * 0x20) & ~bytes) | ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) &
+        ones * 0x80;
     return bytes ? (unsigned)__builtin_ctzll(bytes) / 8 : 8;
 }
 

@@ -155,8 +155,7 @@ static inline const char *scan_microseconds(const char *at, const char *end, int
 {
     if (!scan_has_epoch_digits(at, end))
         return scan_duration(at, end, ns);
-    uint64_t whole = eight_number(eight_bytes(at), 8) * 100000000 +
-                     eight_number(eight_bytes(at + 8), 8);
+    uint64_t whole = eight_number(eight_bytes(at), 8) * 100000000 + eight_number(eight_bytes(at + 8), 8);
     if (whole > NUMBER_MOST_NS / 1000)
         return NULL;
     *ns = (int64_t)whole * 1000;
@@ -255,7 +254,8 @@ static inline const char *scan_words(const char *at, const char *end, const char
     return (size_t)(end - at) >= length && scan_same(at, words, length) ? at + length : NULL;
 }
 
-/* Reads a string up to its closing quote. Refuses escapes and all bytes that JSON does not allow as they are. */
+/* Reads a string up to its closing quote. Refuses escapes and all bytes that JSON does not allow as they are.
+ */
 const char *scan_string(const char *at, const char *end, struct scan_text *text);
 
 /* Skips a number such as "12.5". */
