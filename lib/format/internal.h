@@ -322,12 +322,8 @@ static inline __attribute__((always_inline)) const char *scan_table(const char *
 /* -------------------- strangers.c -------------------- */
 
 /*
- * What a file without a format is, from its beginning and its name: "looks like ...", with what to do
- * instead. NULL if the kind is unknown.
- */
-const char *unsupported_find(const char *bytes, size_t length, const char *path);
-
-/* The same, but only kinds that hold whatever a format recognizes in the content: an archive of traces, say.
+ * As unsupported_find(), but only kinds that hold whatever a format recognizes in the content: an archive of
+ * traces, say.
  */
 const char *unsupported_find_certain(const char *bytes, size_t length, const char *path);
 

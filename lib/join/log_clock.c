@@ -401,29 +401,48 @@ static int apply(const struct finder *finder, struct logs *logs, size_t ordinal,
     return failed ? -1 : 0;
 }
 
+static int finder_init(struct finder *finder, struct logs *logs, struct error *error)
+{
+    *finder = (struct finder){.logs = logs,
+                              .reaches = array_new(logs->member_count, sizeof *finder->reaches),
+                              .seen = array_new(MOST_SEEN + 2 * MOST_DOUBTFUL + 1, sizeof *finder->seen)};
+    map_init(&finder->series);
+    return finder->seen && finder->reaches ? 0 : error_no_memory(error);
+}
+
+static void finder_release(struct finder *finder)
+{
+    map_release(&finder->series);
+    free(finder->paces);
+    free(finder->reaches);
+    free(finder->seen);
+}
+
 /* 1: found and corrected one step; 0: no step left; -1 on error. */
 static int correct_step(struct logs *logs, struct logs *other, size_t ordinal, struct error *error)
 {
-    struct finder finder = {.logs = logs,
-                            .reaches = array_new(logs->member_count, sizeof *finder.reaches),
-                            .seen = array_new(MOST_SEEN + 2 * MOST_DOUBTFUL + 1, sizeof *finder.seen)};
-    map_init(&finder.series);
-    int outcome = finder.seen && finder.reaches ? find_step(&finder, other, error) : error_no_memory(error);
+    struct finder finder;
+    int outcome = finder_init(&finder, logs, error) || find_step(&finder, other, error) ? -1 : 0;
     if (outcome == 0 && finder.seen_count)
         outcome = apply(&finder, logs, ordinal, error) ? -1 : 1;
-    map_release(&finder.series);
-    free(finder.paces);
-    free(finder.reaches);
-    free(finder.seen);
+    finder_release(&finder);
     return outcome;
 }
 
-int logs_correct_clock(struct logs *logs, struct error *error)
+int logs_correct_clock(struct logs *logs, struct logs *other, struct error *error)
 {
-    struct logs other;
-    int more = logs_init(&other, logs->store, error) ? -1 : 1;
+    int more = 1;
     for (size_t ordinal = 0; more == 1 && ordinal < MOST_STEPS; ordinal++)
-        more = correct_step(logs, &other, ordinal, error);
-    logs_release(&other);
+        more = correct_step(logs, other, ordinal, error);
     return more < 0 ? -1 : 0;
+}
+
+int logs_find_step(struct logs *logs, struct logs *other, int *by_others, struct error *error)
+{
+    struct finder finder;
+    int failed = finder_init(&finder, logs, error) || find_step(&finder, other, error);
+    int found = finder.seen_count > 0;
+    *by_others = finder.pauses.count || finder.inversions.count;
+    finder_release(&finder);
+    return failed ? -1 : found;
 }

@@ -94,6 +94,17 @@ static int note_numbers(struct search *search, struct error *error)
     return 0;
 }
 
+int logs_have_repeated(struct logs *logs, struct error *error)
+{
+    struct search search = {.logs = logs};
+    map_init(&search.numbers);
+    map_init(&search.repeated);
+    int failed = note_numbers(&search, error), found = search.repeated.count > 0;
+    map_release(&search.numbers);
+    map_release(&search.repeated);
+    return failed ? -1 : found;
+}
+
 static uint64_t hash_bytes(uint64_t state, const void *bytes, size_t length)
 {
     const unsigned char *from = bytes;
@@ -417,20 +428,30 @@ static void hear(const struct log_step *step, const struct window *own, const st
     corrections->clear += is_clear(&before, &after, add) != 0;
 }
 
+/* Returns how many there are; -1 on error. */
+static int list_other_ranks(const struct logs *logs, int64_t member_id, int64_t members[MOST_OTHER_RANKS],
+                            struct error *error)
+{
+    int found = 0;
+    logs_enter(logs);
+    struct statement *list = store_prepare(logs->store, schema_join_logs_witnesses, error);
+    int row = list && !statement_bind_integer(list, 1, member_id, error) ? 1 : -1;
+    while (row == 1 && found < MOST_OTHER_RANKS && (row = statement_step(list, error)) == 1)
+        members[found++] = statement_integer(list, 0);
+    statement_free(list);
+    logs_leave(logs);
+    return row < 0 ? -1 : found;
+}
+
 static int measure_with_other_ranks(const struct logs *logs, struct logs *other, const struct log_step *step,
                                     const struct window *own, struct clock_corrections *corrections,
                                     struct error *error)
 {
     int64_t members[MOST_OTHER_RANKS];
-    size_t members_found = 0;
-    struct statement *list = store_prepare(logs->store, schema_join_logs_witnesses, error);
-    int row = list && !statement_bind_integer(list, 1, logs->members[step->member].id, error) ? 1 : -1;
-    while (row == 1 && members_found < MOST_OTHER_RANKS && (row = statement_step(list, error)) == 1)
-        members[members_found++] = statement_integer(list, 0);
-    statement_free(list);
-    if (row < 0)
+    int members_found = list_other_ranks(logs, logs->members[step->member].id, members, error);
+    if (members_found < 0)
         return -1;
-    for (size_t i = 0; i < members_found; i++) {
+    for (int i = 0; i < members_found; i++) {
         struct window window;
         if (read_member(other, members[i], step, &window, error))
             return -1;

@@ -328,7 +328,7 @@ int recorders_unite(struct work *work, struct store *store, struct error *error)
         return 0;
     map_init(&assembly.recorder_match.alike);
     int outcome =
-        logs_init(&assembly.logs, store, error) || recorder_runs_load(&assembly.runs, work, store, error) ? -1
+        logs_init(&assembly.logs, store, NULL, error) || recorder_runs_load(&assembly.runs, work, store, error) ? -1
                                                                                                           : 0;
     if (!outcome && are_several(&assembly))
         outcome = compare_all_runs(&assembly, error) ? -1 : conclude(&assembly, error);
