@@ -331,8 +331,8 @@ static int report_unknown_content(const struct reading *reading, struct file_res
             &result->reason,
             "not a supported trace (%s); it has no line that a supported recorder writes (%lld times %s, "
             "first at byte %llu: %.60s...)",
-            stranger ? stranger : "JSON, but no known format", (long long)entry->count,
-            kind, (unsigned long long)entry->first_offset, entry->example) < 0) {
+            stranger ? stranger : "JSON, but no known format", (long long)entry->count, kind,
+            (unsigned long long)entry->first_offset, entry->example) < 0) {
         result->reason = NULL;
         return error_no_memory(error);
     }

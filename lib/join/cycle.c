@@ -214,7 +214,7 @@ static int64_t usual_gap_of_place(const int64_t *gaps, size_t count, size_t plac
     size_t listed = 0;
     for (size_t i = place ? place : distance; i < count; i += distance)
         list[listed++] = gaps[i] > 0 ? gaps[i] : 1;
-    return median_of(list, listed);
+    return pick_quantile(list, listed, 0.5);
 }
 
 /* Whether the gaps from `first` on, one per step, exceed all others of their steps, in four of five steps. */

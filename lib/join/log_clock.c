@@ -58,6 +58,8 @@ struct finder {
     struct map series;  /* (member, series) -> index in `paces` */
     struct pace *paces; /* owned */
     size_t pace_capacity;
+    struct map_key latest; /* of the pace that was found last, which is usually found again */
+    int64_t latest_pace;   /* index in `paces`; -1: none */
     struct reach *reaches; /* owned; one for each member */
     struct log_step *seen; /* owned; has room for all that can be found */
     size_t seen_count;
@@ -68,11 +70,17 @@ struct finder {
 
 static struct pace *find_pace(struct finder *finder, size_t member, int64_t series, int *added)
 {
-    int64_t *number = map_put(&finder->series, (struct map_key){{(uint64_t)member, (uint64_t)series}},
-                              (int64_t)finder->series.count, added);
+    const struct map_key key = {{(uint64_t)member, (uint64_t)series}};
+    *added = 0;
+    if (finder->latest_pace >= 0 && key.part[0] == finder->latest.part[0] &&
+        key.part[1] == finder->latest.part[1])
+        return &finder->paces[finder->latest_pace];
+    int64_t *number = map_put(&finder->series, key, (int64_t)finder->series.count, added);
     if (!number || array_reserve((void **)&finder->paces, &finder->pace_capacity, finder->series.count,
                                  sizeof *finder->paces))
         return NULL;
+    finder->latest = key;
+    finder->latest_pace = *number;
     return &finder->paces[*number];
 }
 
@@ -404,6 +412,7 @@ static int apply(const struct finder *finder, struct logs *logs, size_t ordinal,
 static int finder_init(struct finder *finder, struct logs *logs, struct error *error)
 {
     *finder = (struct finder){.logs = logs,
+                              .latest_pace = -1,
                               .reaches = array_new(logs->member_count, sizeof *finder->reaches),
                               .seen = array_new(MOST_SEEN + 2 * MOST_DOUBTFUL + 1, sizeof *finder->seen)};
     map_init(&finder->series);

@@ -20,8 +20,8 @@ int logs_init(struct logs *logs, struct store *store, pthread_mutex_t *inside, s
         struct statement **statement;
         const char *sql;
     } statements[] = {
-        {&logs->list_blocks, schema_join_logs_blocks},   {&logs->read_block, schema_join_logs_block},
-        {&logs->list_members, schema_join_logs_members}, {&logs->list_files, schema_join_logs_files},
+        {&logs->list_blocks, schema_join_logs_blocks},        {&logs->read_block, schema_join_logs_block},
+        {&logs->list_members, schema_join_logs_members},      {&logs->list_files, schema_join_logs_files},
         {&logs->is_corrected, schema_join_logs_is_corrected},
     };
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)

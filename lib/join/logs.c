@@ -413,7 +413,7 @@ struct lookers {
         struct logs logs, other;
     } * items; /* owned */
     size_t count;
-    const int64_t *ids; /* of the processes */
+    const int64_t *ids;   /* of the processes */
     unsigned char *looks; /* enum look of each process */
     int failed;
     struct error error; /* of the first that failed */

@@ -69,7 +69,8 @@ struct logs {
 int logs_init(struct logs *logs, struct store *store, pthread_mutex_t *inside, struct error *error);
 void logs_release(struct logs *logs);
 
-/* Around each use of a statement of `logs`, whose results must be read before another thread uses the store. */
+/* Around each use of a statement of `logs`, whose results must be read before another thread uses the store.
+ */
 void logs_enter(const struct logs *logs);
 void logs_leave(const struct logs *logs);
 
