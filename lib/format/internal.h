@@ -141,7 +141,7 @@ static inline int scan_has_epoch_digits(const char *at, const char *end)
 const char *scan_any_microseconds(const char *at, const char *end, int64_t *ns);
 
 /* A duration has fewer digits than a time since 1970. */
-static inline const char *scan_duration(const char *at, const char *end, int64_t *ns)
+static inline const char *scan_few_microseconds(const char *at, const char *end, int64_t *ns)
 {
     int64_t whole;
     const char *past = scan_integer(at, end, &whole);
@@ -154,7 +154,7 @@ static inline const char *scan_duration(const char *at, const char *end, int64_t
 static inline const char *scan_microseconds(const char *at, const char *end, int64_t *ns)
 {
     if (!scan_has_epoch_digits(at, end))
-        return scan_duration(at, end, ns);
+        return scan_few_microseconds(at, end, ns);
     uint64_t whole = eight_number(eight_bytes(at), 8) * 100000000 + eight_number(eight_bytes(at + 8), 8);
     if (whole > NUMBER_MOST_NS / 1000)
         return NULL;
