@@ -205,11 +205,10 @@ int kineto_arguments_read(struct raw_json text, struct kineto_layout layouts[KIN
     *past = text.text + text.length;
     if (!text.length)
         return 0;
-    for (size_t i = 0; layouts && i < KINETO_LAYOUTS && layouts[i].count; i++) {
+    /* What was stored by a layout that does not fit is a part of the text, and is stored again. */
+    for (size_t i = 0; layouts && i < KINETO_LAYOUTS && layouts[i].count; i++)
         if (read_alike(text, &layouts[i], arguments, past))
             return 0;
-        begin(arguments);
-    }
     if (layouts)
         memmove(&layouts[1], &layouts[0], (KINETO_LAYOUTS - 1) * sizeof *layouts);
     return read_and_learn(text, layouts, arguments, past);
