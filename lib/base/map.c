@@ -43,6 +43,7 @@ static void absorb(struct digest *digest, const unsigned char *bytes, size_t blo
 {
     uint64_t even = digest->lane[0];
     uint64_t odd = digest->lane[1];
+#pragma GCC unroll 4
     for (; blocks > 0; blocks--, bytes += sizeof digest->tail) {
         even = fold(even, bytes);
         odd = fold(odd, bytes + sizeof digest->tail / 2);

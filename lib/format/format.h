@@ -119,11 +119,14 @@ int format_is_improved(const char *name, int64_t version);
 /* Calls why_nothing() of a format; NULL if it has none. */
 const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes);
 
+/* Formats are detected from this many bytes at the beginning of a file. */
+enum { FORMAT_SNIFF_BYTES = 64 * 1024 };
+
 /*
- * Returns "looks like ..." for an input of a known kind that is no trace, judged by its beginning; NULL if
- * the kind is unknown.
+ * Returns "looks like ..." for a file of a known kind that is no trace, judged by its first
+ * FORMAT_SNIFF_BYTES; NULL if the kind is unknown. It searches them for many words.
  */
-const char *unsupported_file(struct input *input);
+const char *unsupported_find(const char *bytes, size_t length, const char *path);
 
 /* All formats, terminated by NULL. */
 extern const struct format *const format_registry[];

@@ -105,38 +105,6 @@ struct scan_text {
     size_t length;
 };
 
-/* The next eight bytes as a number, the first byte lowest. */
-static inline uint64_t scan_eight_bytes(const char *at)
-{
-    uint64_t bytes;
-    memcpy(&bytes, at, sizeof bytes);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    bytes = __builtin_bswap64(bytes);
-#endif
-    return bytes;
-}
-
-/* Counts the digits at the front of eight bytes: the addition sets the top bit of every byte above 9. */
-static inline unsigned scan_digits_of_eight(uint64_t bytes)
-{
-    const uint64_t low = 0x7f7f7f7f7f7f7f7fU;
-    bytes ^= 0x3030303030303030U;
-    bytes = (((bytes & low) + 0x7676767676767676U) | bytes) & ~low;
-    return bytes ? (unsigned)__builtin_ctzll(bytes) / 8 : 8;
-}
-
-/*
- * The number formed by the first `digits` (1 to 8) of eight bytes. Each multiplication joins neighboring
- * digits.
- */
-static inline uint64_t scan_number_of_eight(uint64_t bytes, unsigned digits)
-{
-    bytes <<= 64 - 8 * digits;
-    bytes = (bytes & 0x0f0f0f0f0f0f0f0fU) * 2561 >> 8;
-    bytes = (bytes & 0x00ff00ff00ff00ffU) * 6553601 >> 16;
-    return (bytes & 0x0000ffff0000ffffU) * 42949672960001U >> 32;
-}
-
 /* Reads one value. Returns where it ends, or NULL if there is none. */
 const char *scan_any_integer(const char *at, const char *end, int64_t *value);
 
@@ -145,11 +113,11 @@ static inline const char *scan_integer(const char *at, const char *end, int64_t 
 {
     if (end - at < 8)
         return scan_any_integer(at, end, value);
-    uint64_t bytes = scan_eight_bytes(at);
-    unsigned digits = scan_digits_of_eight(bytes);
-    if (digits == 0 || digits == 8 || (*at == '0' && digits > 1))
+    uint64_t bytes = eight_bytes(at);
+    unsigned digits = eight_digits(bytes);
+    if (digits == 0 || (digits == 8 && (end - at == 8 || is_digit(at[8]))) || (*at == '0' && digits > 1))
         return scan_any_integer(at, end, value);
-    *value = (int64_t)scan_number_of_eight(bytes, digits);
+    *value = (int64_t)eight_number(bytes, digits);
     return at + digits;
 }
 
@@ -165,19 +133,29 @@ enum { SCAN_EPOCH_DIGITS = 16 };
 /* Whether exactly SCAN_EPOCH_DIGITS digits follow. */
 static inline int scan_has_epoch_digits(const char *at, const char *end)
 {
-    return end - at > SCAN_EPOCH_DIGITS && scan_digits_of_eight(scan_eight_bytes(at)) == 8 &&
-           scan_digits_of_eight(scan_eight_bytes(at + 8)) == 8 && *at != '0' &&
+    return end - at > SCAN_EPOCH_DIGITS && eight_digits(eight_bytes(at)) == 8 &&
+           eight_digits(eight_bytes(at + 8)) == 8 && *at != '0' &&
            (unsigned char)(at[SCAN_EPOCH_DIGITS] - '0') > 9;
 }
 
 const char *scan_any_microseconds(const char *at, const char *end, int64_t *ns);
 
+/* A duration has fewer digits than a time since 1970. */
+static inline const char *scan_few_microseconds(const char *at, const char *end, int64_t *ns)
+{
+    int64_t whole;
+    const char *past = scan_integer(at, end, &whole);
+    if (!past || whole <= 0 || whole > NUMBER_MOST_NS / 1000)
+        return scan_any_microseconds(at, end, ns);
+    *ns = whole * 1000;
+    return past;
+}
+
 static inline const char *scan_microseconds(const char *at, const char *end, int64_t *ns)
 {
     if (!scan_has_epoch_digits(at, end))
-        return scan_any_microseconds(at, end, ns);
-    uint64_t whole = scan_number_of_eight(scan_eight_bytes(at), 8) * 100000000 +
-                     scan_number_of_eight(scan_eight_bytes(at + 8), 8);
+        return scan_few_microseconds(at, end, ns);
+    uint64_t whole = eight_number(eight_bytes(at), 8) * 100000000 + eight_number(eight_bytes(at + 8), 8);
     if (whole > NUMBER_MOST_NS / 1000)
         return NULL;
     *ns = (int64_t)whole * 1000;
@@ -203,10 +181,10 @@ static inline const char *scan_fraction(const char *at, const char *end, uint64_
 {
     if (end - at < 8 || *at != '.')
         return NULL;
-    uint64_t bytes = scan_eight_bytes(at) >> 8;
-    if (scan_digits_of_eight(bytes) != 6 || at[7] == 'e' || at[7] == 'E')
+    uint64_t bytes = eight_bytes(at) >> 8;
+    if (eight_digits(bytes) != 6 || at[7] == 'e' || at[7] == 'E')
         return NULL;
-    *ns = (int64_t)(whole * 1000 + (scan_number_of_eight(bytes, 6) + 500) / 1000);
+    *ns = (int64_t)(whole * 1000 + (eight_number(bytes, 6) + 500) / 1000);
     if (*ns == 0)
         *ns = TIME_UNKNOWN;
     return at + 7;
@@ -216,11 +194,11 @@ static inline const char *scan_moment(const char *at, const char *end, int64_t *
 {
     if (end - at < 8)
         return NULL;
-    uint64_t bytes = scan_eight_bytes(at);
-    unsigned digits = scan_digits_of_eight(bytes);
+    uint64_t bytes = eight_bytes(at);
+    unsigned digits = eight_digits(bytes);
     if (digits == 0 || (*at == '0' && digits > 1))
         return NULL;
-    uint64_t whole = scan_number_of_eight(bytes, digits);
+    uint64_t whole = eight_number(bytes, digits);
     const char *limit = at + SCAN_MOMENT_DIGITS < end ? at + SCAN_MOMENT_DIGITS : end;
     at += digits;
     for (; digits == 8 && at < limit && is_digit(*at); at++)
@@ -276,6 +254,13 @@ static inline const char *scan_words(const char *at, const char *end, const char
     return (size_t)(end - at) >= length && scan_same(at, words, length) ? at + length : NULL;
 }
 
+/* Reads a string up to its closing quote. Refuses escapes and all bytes that JSON does not allow as they are.
+ */
+const char *scan_string(const char *at, const char *end, struct scan_text *text);
+
+/* Skips a number such as "12.5". */
+const char *scan_decimal(const char *at, const char *end);
+
 /* Reads one value of a type that is rare in long files, as scan_value(). */
 const char *scan_rare_value(const char *at, const char *end, enum scan_type type, void *into);
 
@@ -301,6 +286,10 @@ static inline __attribute__((always_inline)) const char *scan_value(const char *
         return scan_microseconds(at, end, into);
     case SCAN_SKIP_UNSIGNED:
         return scan_skip_unsigned(at, end);
+    case SCAN_SKIP_DECIMAL:
+        return scan_decimal(at, end);
+    case SCAN_TEXT:
+        return scan_string(at, end, into);
     default:
         return scan_rare_value(at, end, type, into);
     }
@@ -333,12 +322,8 @@ static inline __attribute__((always_inline)) const char *scan_table(const char *
 /* -------------------- strangers.c -------------------- */
 
 /*
- * What a file without a format is, from its beginning and its name: "looks like ...", with what to do
- * instead. NULL if the kind is unknown.
- */
-const char *unsupported_find(const char *bytes, size_t length, const char *path);
-
-/* The same, but only kinds that hold whatever a format recognizes in the content: an archive of traces, say.
+ * As unsupported_find(), but only kinds that hold whatever a format recognizes in the content: an archive of
+ * traces, say.
  */
 const char *unsupported_find_certain(const char *bytes, size_t length, const char *path);
 
@@ -417,6 +402,9 @@ struct text {
     const char *data;
     size_t length;
 };
+
+/* memmem(), in less time where a text is a line. NULL: not found. */
+const char *text_find(const char *text, size_t length, const char *mark, size_t mark_length);
 
 /* The text after the first `mark`; `data` is NULL if the mark is not there. */
 struct text text_after(struct text text, const char *mark);

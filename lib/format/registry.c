@@ -65,8 +65,8 @@ extern const struct format format_nccl_ras;
 /* PyTorch's messages about stuck process groups, of one rank or several mixed, among any other output. */
 extern const struct format format_torch;
 
-/* A format is detected from this many bytes at the beginning of a file. */
-enum { SNIFF_BYTES = 64 * 1024 };
+/* No format can be more certain, so the search for a better one ends. */
+enum { CERTAIN = 100 };
 
 const struct format *const format_registry[] = {
     &format_chrome, &format_inspector,  &format_comma, &format_flight_recorder, &format_kineto,
@@ -95,15 +95,6 @@ static const char *why_empty(const char *path)
     return why;
 }
 
-const char *unsupported_file(struct input *input)
-{
-    struct error error = ERROR_INIT;
-    const char *bytes;
-    int64_t length = input_peek(input, &bytes, SNIFF_BYTES, &error);
-    error_clear(&error);
-    return length > 0 ? unsupported_find(bytes, (size_t)length, input_path(input)) : NULL;
-}
-
 /* Says what a file without a format is, and what to type so that it is read. */
 static void refuse(const char *path, const char *bytes, size_t length, struct error *error)
 {
@@ -130,11 +121,12 @@ const struct format *format_detect(struct input *input, struct error *error)
     const char *bytes;
     const struct format *best = NULL;
     int most = 0;
-    int64_t length = input_peek(input, &bytes, SNIFF_BYTES, error);
+    int64_t length = input_peek(input, &bytes, FORMAT_SNIFF_BYTES, error);
     if (length < 0)
         return NULL;
     int is_other = unsupported_find_certain(bytes, (size_t)length, input_path(input)) != NULL;
-    for (const struct format *const *format = format_registry; *format && !is_other; format++) {
+    for (const struct format *const *format = format_registry; *format && !is_other && most < CERTAIN;
+         format++) {
         int certainty = (*format)->sniff(bytes, (size_t)length, input_path(input));
         if (certainty > most) {
             most = certainty;

@@ -48,10 +48,10 @@ static const char *scan_many_digits(const char *first, const char *end, int most
     unsigned digits = 8;
     uint64_t result = 0;
     while (digits == 8 && end - at >= 8) {
-        uint64_t bytes = scan_eight_bytes(at);
-        digits = scan_digits_of_eight(bytes);
+        uint64_t bytes = eight_bytes(at);
+        digits = eight_digits(bytes);
         if (digits > 0)
-            result = result * powers[digits] + scan_number_of_eight(bytes, digits);
+            result = result * powers[digits] + eight_number(bytes, digits);
         at += digits;
     }
     *value = result;
@@ -134,12 +134,10 @@ static __attribute__((noinline)) const char *scan_moment_of_any_form(const char 
     return past ? past : scan_any_moment(at, end, ns);
 }
 
-/*
- * Reads a string up to its closing quote. Refuses escapes and all bytes that JSON does not allow as they are.
- */
-static const char *scan_string(const char *at, const char *end, struct scan_text *text)
+const char *scan_string(const char *at, const char *end, struct scan_text *text)
 {
     text->text = at;
+    at = skip_plain(at, end);
     while (at < end && *at != '"' && *at != '\\' && (unsigned char)*at >= 0x20)
         at++;
     text->length = (size_t)(at - text->text);
@@ -155,15 +153,23 @@ static const char *scan_datatype_word(const char *at, const char *end, enum data
     return at;
 }
 
-static const char *scan_decimal(const char *at, const char *end)
+static const char *skip_digits(const char *at, const char *end)
 {
-    uint64_t ignored;
-    const char *first;
-    at = scan_digits(at, end, SCAN_MOMENT_DIGITS, &ignored);
+    for (unsigned digits = 8; digits == 8 && end - at >= 8; at += digits)
+        digits = eight_digits(eight_bytes(at));
+    while (at < end && digit_of(*at) <= 9)
+        at++;
+    return at;
+}
+
+const char *scan_decimal(const char *at, const char *end)
+{
+    const char *first = at;
+    at = if_good(first, skip_digits(at, end), SCAN_MOMENT_DIGITS);
     if (!at || at == end || *at != '.')
         return at;
-    for (first = ++at; at < end && digit_of(*at) <= 9; at++)
-        ;
+    first = ++at;
+    at = skip_digits(at, end);
     return at > first ? at : NULL;
 }
 
@@ -175,9 +181,7 @@ static const char *scan_string_value(const char *at, const char *end, enum scan_
         return NULL;
     if (type == SCAN_SKIP_TEXT)
         return at;
-    if (type == SCAN_TEXT)
-        *(struct scan_text *)into = text;
-    else if (type == SCAN_FUNCTION)
+    if (type == SCAN_FUNCTION)
         *(enum function *)into = function_from_text(text.text, text.length);
     else if (type == SCAN_DATATYPE)
         *(enum datatype *)into = datatype_from_text(text.text, text.length);
@@ -209,8 +213,6 @@ const char *scan_rare_value(const char *at, const char *end, enum scan_type type
     case SCAN_FLAG:
         *(int *)into = at < end && *at == '1';
         return at < end && (*at == '0' || *at == '1') ? at + 1 : NULL;
-    case SCAN_SKIP_DECIMAL:
-        return scan_decimal(at, end);
     default:
         return scan_string_value(at, end, type, into);
     }

@@ -3,6 +3,7 @@
  * reader.
  */
 #include "base/base.h"
+#include "format/format.h"
 #include "format/internal.h"
 
 #include <string.h>

@@ -7,10 +7,31 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Longer texts are searched by memmem(), which first makes a table of the mark. */
+enum { LINE_BYTES = 512 };
+
+const char *text_find(const char *text, size_t length, const char *mark, size_t mark_length)
+{
+    if (length < mark_length)
+        return NULL;
+    if (mark_length < 2 || length > LINE_BYTES)
+        return memmem(text, length, mark, mark_length);
+    /* Many marks begin with a blank, which is the most frequent byte. */
+    size_t rare = *mark == ' ';
+    const char *at = text, *last = text + length - mark_length;
+    while (at <= last && (at = memchr(at + rare, mark[rare], (size_t)(last - at) + 1))) {
+        at -= rare;
+        if (memcmp(at, mark, mark_length) == 0)
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
 struct text text_after(struct text text, const char *mark)
 {
     size_t length = strlen(mark);
-    const char *found = text.data ? memmem(text.data, text.length, mark, length) : NULL;
+    const char *found = text.data ? text_find(text.data, text.length, mark, length) : NULL;
     if (!found)
         return (struct text){NULL, 0};
     size_t before = (size_t)(found - text.data) + length;
@@ -41,10 +62,30 @@ int text_is(struct text text, const char *word)
     return text.length == strlen(word) && text_begins(text, word);
 }
 
+static int ends_word(char byte)
+{
+    switch (byte) {
+    case '\0':
+    case ' ':
+    case ',':
+    case '[':
+    case ']':
+    case '(':
+    case ')':
+    case '{':
+    case '}':
+    case '<':
+    case '>':
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 struct text text_word(struct text text)
 {
     size_t length = 0;
-    while (length < text.length && !strchr(" ,[](){}<>", text.data[length]))
+    while (length < text.length && !ends_word(text.data[length]))
         length++;
     return (struct text){text.data, length};
 }
@@ -59,11 +100,16 @@ const char *text_copy(struct text text, char *copy, size_t bytes)
 
 struct text text_value(struct text text, const char *key)
 {
-    size_t length = strlen(key);
-    for (size_t at = 0; at + length < text.length; at++) {
-        const char *here = text.data + at;
-        if ((at == 0 || here[-1] == ' ') && memcmp(here, key, length) == 0 && here[length] == ' ')
-            return text_word((struct text){here + length + 1, text.length - at - length - 1});
+    size_t length = strlen(key), left = text.length;
+    const char *at = text.data, *blank;
+    while (left > length) {
+        if (*at == *key && memcmp(at, key, length) == 0 && at[length] == ' ')
+            return text_word((struct text){at + length + 1, left - length - 1});
+        blank = memchr(at, ' ', left);
+        if (!blank)
+            break;
+        left -= (size_t)(blank + 1 - at);
+        at = blank + 1;
     }
     return (struct text){NULL, 0};
 }

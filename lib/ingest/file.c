@@ -38,7 +38,7 @@ struct reading {
     const struct part *part;
     struct input *input;
     const struct format *format;
-    const char *stranger; /* kind of file that it looks like, if no supported format; NULL */
+    struct buffer beginning; /* of a whole file: what its format was detected from */
     struct intake intake;
     uint64_t told_bytes;
 };
@@ -321,14 +321,18 @@ static int report_unknown_content(const struct reading *reading, struct file_res
     const struct ledger_entry *entry = ledger_only(&reading->intake.ledger, kind);
     if (!entry || result->events > 0 || !is_whole(reading->part))
         return 0;
+    const struct buffer *beginning = &reading->beginning;
+    const char *stranger = NULL;
+    if (beginning->length)
+        stranger = unsupported_find(beginning->data, beginning->length, input_path(reading->input));
     result->dialect[0] = '\0';
     free(result->reason);
     if (asprintf(
             &result->reason,
             "not a supported trace (%s); it has no line that a supported recorder writes (%lld times %s, "
             "first at byte %llu: %.60s...)",
-            reading->stranger ? reading->stranger : "JSON, but no known format", (long long)entry->count,
-            kind, (unsigned long long)entry->first_offset, entry->example) < 0) {
+            stranger ? stranger : "JSON, but no known format", (long long)entry->count, kind,
+            (unsigned long long)entry->first_offset, entry->example) < 0) {
         result->reason = NULL;
         return error_no_memory(error);
     }
@@ -416,7 +420,12 @@ static enum message_kind read_input(struct reading *reading, const struct walk_f
     const struct format *format = format_detect(reading->input, error);
     if (!format)
         return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
-    reading->stranger = unsupported_file(reading->input);
+    int64_t length = input_peek(reading->input, &bytes, FORMAT_SNIFF_BYTES, error);
+    error_clear(error);
+    if (length > 0 && buffer_append(&reading->beginning, bytes, (size_t)length)) {
+        error_no_memory(error);
+        return MESSAGE_ABANDON;
+    }
     return read_events(reading, format, result, facts, error);
 }
 
@@ -456,6 +465,7 @@ enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipe
     if (last != MESSAGE_FINISH)
         batch_clear(*batch);
     intake_release(&reading.intake);
+    buffer_release(&reading.beginning);
     if (result->bytes > reading.told_bytes)
         atomic_fetch_add(&pipeline->bytes, result->bytes - reading.told_bytes);
     input_close(reading.input);

@@ -110,8 +110,14 @@ int input_whole(struct input *input, size_t bytes_most, struct buffer *bytes, st
 
 /* -------------------- walk.c -------------------- */
 
-/* The first position that is not JSON white space; `end` if there is none. */
-const char *raw_json_skip_space(const char *text, const char *end);
+const char *raw_json_skip_spaces(const char *text, const char *end);
+
+/* The first position that is not JSON white space; `end` if there is none. Usually there is no white space.
+ */
+static inline const char *raw_json_skip_space(const char *text, const char *end)
+{
+    return text < end && (unsigned char)*text <= ' ' ? raw_json_skip_spaces(text, end) : text;
+}
 
 /* Text borrowed from the input. A string value includes its quotes, a key does not. */
 struct raw_json {
@@ -136,6 +142,9 @@ void raw_json_enter(struct raw_json_cursor *cursor, struct raw_json container);
  */
 int raw_json_next(struct raw_json_cursor *cursor, struct raw_json *key, struct raw_json *value);
 
+/* Where a value that begins at `text` ends; NULL if it does not end before `end`, or is not valid. */
+const char *raw_json_value_end(const char *text, const char *end);
+
 /*
  * Whether the text equals `expected`, which contains no escapes. For a literal the compiler computes the
  * length.
@@ -150,7 +159,13 @@ static inline int raw_json_is(struct raw_json text, const char *expected)
  * The text between the quotes of a string, with its escapes unresolved. Returns -1 if the value is not a
  * string.
  */
-int raw_json_string(struct raw_json value, struct raw_json *content);
+static inline int raw_json_string(struct raw_json value, struct raw_json *content)
+{
+    if (value.length < 2 || value.text[0] != '"')
+        return -1;
+    *content = (struct raw_json){value.text + 1, value.length - 2};
+    return 0;
+}
 
 /*
  * Appends the text with its escapes resolved; an invalid escape is copied unchanged. Returns -1 when out of
@@ -195,6 +210,7 @@ struct tokens_level {
     const char *rest[TOKENS_PATHS]; /* NULL: not on that path */
     char closing;                   /* '}' or ']'; '\0' at the outermost level */
     char has_value;
+    size_t items; /* 1 + index of the path that each item of an array matches; 0: none, or it leads further */
     char mark[40]; /* how its values begin, including the line break and spaces before them, if any */
     size_t mark_bytes;
 };

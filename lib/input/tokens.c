@@ -181,6 +181,14 @@ static void give_damage(const struct tokens *tokens, struct tokens_value *value)
     give(tokens, TOKENS_DAMAGE, past && past > tokens->at ? past : tokens->end, value);
 }
 
+/* Whether a line begins with the first `length` bytes of a mark. There are at least `length` bytes. */
+static inline int begins_like(const char *line, const char *end, const char *mark, size_t length)
+{
+    if (length > 8 || end - line < 8)
+        return memcmp(line, mark, length) == 0;
+    return (eight_bytes(line) ^ eight_bytes(mark)) << (64 - 8 * length) == 0;
+}
+
 /*
  * A fast search for the end of an object that is printed over several lines: its last line begins like its
  * first, and all lines between are indented further. Strings do not contain line breaks. Returns NULL if the
@@ -194,7 +202,7 @@ static const char *end_by_lines(const struct tokens *tokens)
     if (level->mark_bytes < 2 || level->mark[0] != '\n' || end - tokens->at < 2 || *tokens->at != '{' ||
         *line != '\n')
         return NULL;
-    while (line && (size_t)(end - line) > indent + 1 && memcmp(line, level->mark, indent + 1) == 0) {
+    while (line && (size_t)(end - line) > indent + 1 && begins_like(line, end, level->mark, indent + 1)) {
         const char first = line[indent + 1];
         if (first == '}')
             return line + indent + 2;
@@ -277,12 +285,21 @@ static enum tokens_kind take_key(struct tokens *tokens)
     return tokens->at == tokens->end ? TOKENS_CUT : TOKENS_VALUE;
 }
 
+/* In an array that was entered: what `items` of struct tokens_level is. */
+static size_t path_of_items(const struct tokens *tokens)
+{
+    struct tokens_level next = {.closing = '\0'};
+    int64_t found = match(tokens, &next);
+    return found < 0 || leads_on(tokens, &next, '{') || leads_on(tokens, &next, '[') ? 0 : (size_t)found + 1;
+}
+
 static void enter(struct tokens *tokens, const struct tokens_level *next)
 {
     char opening = *tokens->at++;
     tokens->levels[tokens->depth].has_value = 1;
     tokens->levels[++tokens->depth] = *next;
     tokens->levels[tokens->depth].closing = opening == '[' ? ']' : '}';
+    tokens->levels[tokens->depth].items = opening == '[' ? path_of_items(tokens) : 0;
 }
 
 static void end_value(struct tokens *tokens, const char *past)
@@ -317,26 +334,33 @@ static int skip_value(struct tokens *tokens, struct tokens_value *value)
     return 0;
 }
 
-/* Returns 1 if *value is a result, 0 if the value was of no interest. */
-static int take_value(struct tokens *tokens, struct tokens_value *value)
+/* Returns 1: there is a result. */
+static int give_value(struct tokens *tokens, size_t path, struct tokens_value *value)
 {
-    struct tokens_level next = {.closing = '\0'};
-    int64_t found = match(tokens, &next);
     enum tokens_kind kind;
-    if (leads_on(tokens, &next, *tokens->at)) {
-        enter(tokens, &next);
-        return 0;
-    }
-    if (found < 0)
-        return skip_value(tokens, value);
     const char *past = hold(tokens, &kind);
-    value->path = (size_t)found;
+    value->path = path;
     value->key = (struct raw_json){tokens->key, tokens->key_bytes};
     if (!past)
         return give_failure(tokens, kind, value);
     give(tokens, TOKENS_VALUE, past, value);
     end_value(tokens, past);
     return 1;
+}
+
+/* Returns 1 if *value is a result, 0 if the value was of no interest. */
+static int take_value(struct tokens *tokens, struct tokens_value *value)
+{
+    size_t items = tokens->levels[tokens->depth].items;
+    if (items)
+        return give_value(tokens, items - 1, value);
+    struct tokens_level next = {.closing = '\0'};
+    int64_t found = match(tokens, &next);
+    if (leads_on(tokens, &next, *tokens->at)) {
+        enter(tokens, &next);
+        return 0;
+    }
+    return found < 0 ? skip_value(tokens, value) : give_value(tokens, (size_t)found, value);
 }
 
 /* Inside a container: reads its end, a comma, or a value. */
@@ -525,10 +549,37 @@ static int with_sign(uint64_t magnitude, int negative, int64_t *value)
     return 0;
 }
 
+/* That many digits fit into 64 bits. */
+enum { PLAIN_DIGITS = 18 };
+
+/* The usual number: a few digits and nothing else. Returns -1 for all others. */
+static int plain_number(const char *text, size_t length, uint64_t *value)
+{
+    uint64_t result = 0;
+    if (length == 0 || length > PLAIN_DIGITS)
+        return -1;
+    for (; length >= 8; text += 8, length -= 8) {
+        uint64_t bytes = eight_bytes(text);
+        if (eight_digits(bytes) != 8)
+            return -1;
+        result = result * 100000000 + eight_number(bytes, 8);
+    }
+    for (; length > 0; text++, length--) {
+        unsigned digit = (unsigned)*text - '0';
+        if (digit > 9)
+            return -1;
+        result = result * 10 + digit;
+    }
+    *value = result;
+    return 0;
+}
+
 int number_uint64(const char *text, size_t length, uint64_t *value)
 {
     struct decimal decimal;
     uint64_t magnitude;
+    if (plain_number(text, length, value) == 0)
+        return 0;
     if (read_decimal(text, length, &decimal) || whole_number(&decimal, &magnitude))
         return -1;
     if (decimal.negative && magnitude != 0)
@@ -541,6 +592,10 @@ int number_int64(const char *text, size_t length, int64_t *value)
 {
     struct decimal decimal;
     uint64_t magnitude;
+    if (plain_number(text, length, &magnitude) == 0) {
+        *value = (int64_t)magnitude;
+        return 0;
+    }
     if (read_decimal(text, length, &decimal) || whole_number(&decimal, &magnitude))
         return -1;
     return with_sign(magnitude, decimal.negative, value);
@@ -576,9 +631,24 @@ int number_hexadecimal(const char *text, size_t length, uint64_t *value)
     return 0;
 }
 
+/* The usual microseconds: digits, a point and three digits. Returns -1 for all others. */
+static int plain_microseconds(const char *text, size_t length, int64_t *ns)
+{
+    enum { DECIMALS = 3, TAIL = DECIMALS + 1 };
+    uint64_t whole, fraction;
+    if (length <= TAIL || text[length - TAIL] != '.' || length - TAIL > PLAIN_DIGITS - DECIMALS ||
+        plain_number(text, length - TAIL, &whole) ||
+        plain_number(text + length - DECIMALS, DECIMALS, &fraction))
+        return -1;
+    *ns = (int64_t)(whole * 1000 + fraction);
+    return 0;
+}
+
 int number_microseconds_ns(const char *text, size_t length, int64_t *ns)
 {
     struct decimal decimal;
+    if (plain_microseconds(text, length, ns) == 0)
+        return 0;
     if (read_decimal(text, length, &decimal))
         return -1;
     decimal.exponent += 3;

@@ -226,6 +226,7 @@ static const char *end_string(struct raw_json_scan *scan, const char *at, const 
         at++;
     }
     for (; at < end; at++) {
+        at = skip_plain(at, end);
         while (at < end && !stops_string[(unsigned char)*at])
             at++;
         if (at == end)
@@ -296,10 +297,14 @@ const char *raw_json_end(struct raw_json_scan *scan, const char *text, const cha
     return NULL;
 }
 
-const char *raw_json_skip_space(const char *text, const char *end)
+/* White space is a blank, or a line break and the indentation of the next line. */
+const char *raw_json_skip_spaces(const char *text, const char *end)
 {
-    while (text < end && kind_of[(unsigned char)*text] == SPACE)
+    while (text < end && kind_of[(unsigned char)*text] == SPACE) {
         text++;
+        if (end - text >= 8)
+            text += eight_spaces(eight_bytes(text));
+    }
     return text;
 }
 
@@ -317,52 +322,66 @@ void raw_json_enter(struct raw_json_cursor *cursor, struct raw_json container)
         cursor->closing = ']';
 }
 
-/* Reads one value. Returns -1 if there is none. */
-static int take_value(struct raw_json_cursor *cursor, struct raw_json *value)
+/* The end of a text without escapes, a number or a word, if all of it is there. NULL: raw_json_end() knows.
+ */
+static inline const char *end_simple(const char *at, const char *end)
 {
-    struct raw_json_scan scan = {.depth = 0};
-    const char *past = raw_json_end(&scan, cursor->at, cursor->end);
-    if (!past)
-        return -1;
-    *value = (struct raw_json){cursor->at, (size_t)(past - cursor->at)};
-    cursor->at = raw_json_skip_space(past, cursor->end);
-    return 0;
+    const char *begin = at;
+    if (at < end && *at == '"') {
+        at = skip_plain(at + 1, end);
+        while (at < end && !stops_string[(unsigned char)*at])
+            at++;
+        return at < end && *at == '"' ? at + 1 : NULL;
+    }
+    if (end - at >= 8)
+        at += eight_digits(eight_bytes(at));
+    while (at < end && kind_of[(unsigned char)*at] == PLAIN)
+        at++;
+    return at > begin && at < end ? at : NULL;
 }
 
-static int take_sign(struct raw_json_cursor *cursor, char sign)
+static inline const char *end_value(const char *at, const char *end)
 {
-    if (cursor->at == cursor->end || *cursor->at != sign)
-        return -1;
-    cursor->at = raw_json_skip_space(cursor->at + 1, cursor->end);
-    return 0;
+    struct raw_json_scan scan = {.depth = 0};
+    const char *past = end_simple(at, end);
+    return past ? past : raw_json_end(&scan, at, end);
+}
+
+/* The place after a sign and the white space around it; NULL if it is not there. */
+static inline const char *pass_sign(const char *at, const char *end, char sign)
+{
+    at = raw_json_skip_space(at, end);
+    return at < end && *at == sign ? raw_json_skip_space(at + 1, end) : NULL;
+}
+
+const char *raw_json_value_end(const char *text, const char *end)
+{
+    return end_value(text, end);
 }
 
 int raw_json_next(struct raw_json_cursor *cursor, struct raw_json *key, struct raw_json *value)
 {
+    const char *end = cursor->end, *at = raw_json_skip_space(cursor->at, end), *past;
+    cursor->at = at;
     if (cursor->closing == '\0')
         return -1;
-    cursor->at = raw_json_skip_space(cursor->at, cursor->end);
-    if (cursor->at < cursor->end && *cursor->at == cursor->closing)
+    if (at < end && *at == cursor->closing)
         return 0;
-    if (cursor->is_begun && take_sign(cursor, ','))
+    if (cursor->is_begun && !(at = pass_sign(at, end, ',')))
         return -1;
     cursor->is_begun = 1;
     *key = (struct raw_json){NULL, 0};
-    if (cursor->closing == ']')
-        return take_value(cursor, value) ? -1 : 1;
-    struct raw_json quoted;
-    if (take_value(cursor, &quoted) || raw_json_string(quoted, key) || take_sign(cursor, ':') ||
-        take_value(cursor, value))
+    if (cursor->closing == '}') {
+        past = end_value(at, end);
+        if (!past || raw_json_string((struct raw_json){at, (size_t)(past - at)}, key) ||
+            !(at = pass_sign(past, end, ':')))
+            return -1;
+    }
+    if (!(past = end_value(at, end)))
         return -1;
+    *value = (struct raw_json){at, (size_t)(past - at)};
+    cursor->at = past;
     return 1;
-}
-
-int raw_json_string(struct raw_json value, struct raw_json *content)
-{
-    if (value.length < 2 || value.text[0] != '"')
-        return -1;
-    *content = (struct raw_json){value.text + 1, value.length - 2};
-    return 0;
 }
 
 static int hexadecimal(char byte)

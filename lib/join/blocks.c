@@ -61,19 +61,29 @@ static void wait_a_moment(void)
  * Another thread holds the lock for less time than it takes to fall asleep and wake up, so spin for a while
  * first. An adaptive mutex gives up too soon, and sched_yield() gives the processor to other programs.
  */
-void blocks_enter(struct blocks *blocks)
+void inside_enter(pthread_mutex_t *inside)
 {
     for (int asked = 0; asked < ASK_AGAIN; asked++) {
-        if (pthread_mutex_trylock(blocks->inside) == 0)
+        if (pthread_mutex_trylock(inside) == 0)
             return;
         wait_a_moment();
     }
-    pthread_mutex_lock(blocks->inside);
+    pthread_mutex_lock(inside);
+}
+
+void inside_leave(pthread_mutex_t *inside)
+{
+    pthread_mutex_unlock(inside);
+}
+
+void blocks_enter(struct blocks *blocks)
+{
+    inside_enter(blocks->inside);
 }
 
 void blocks_leave(struct blocks *blocks)
 {
-    pthread_mutex_unlock(blocks->inside);
+    inside_leave(blocks->inside);
 }
 
 static int list(struct blocks *blocks, int64_t member_id, struct block_place **places, size_t *count,

@@ -141,6 +141,15 @@ static int64_t least_long(const int64_t *sorted, size_t count, double *narrower)
     return least;
 }
 
+/* The shortest of the long gaps for each way to separate them, the widest ratio first. */
+static void find_splits(const int64_t *gaps, size_t count, int64_t *sorted, int64_t least[SPLITS])
+{
+    double narrower = INFINITY;
+    sort_gaps(gaps, count, sorted);
+    for (int split = 0; split < SPLITS; split++)
+        least[split] = least_long(sorted, count, &narrower);
+}
+
 /* The most frequent distance between cycles with a long gap before them; 0 if there are fewer than two. */
 static size_t usual_distance(const int64_t *gaps, size_t count, int64_t least, int64_t *distances)
 {
@@ -205,7 +214,7 @@ static int64_t usual_gap_of_place(const int64_t *gaps, size_t count, size_t plac
     size_t listed = 0;
     for (size_t i = place ? place : distance; i < count; i += distance)
         list[listed++] = gaps[i] > 0 ? gaps[i] : 1;
-    return median_of(list, listed);
+    return pick_quantile(list, listed, 0.5);
 }
 
 /* Whether the gaps from `first` on, one per step, exceed all others of their steps, in four of five steps. */
@@ -251,11 +260,11 @@ static size_t first_by_places(const int64_t *gaps, size_t count, size_t *distanc
 size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch)
 {
     size_t first = 0, distance = 0, left = 1;
-    int64_t least = 0;
-    double narrower = INFINITY;
+    int64_t least = 0, splits[SPLITS];
+    if (count >= 2 * EVEN_STEPS)
+        find_splits(gaps, count, scratch, splits);
     for (int split = 0; count >= 2 * EVEN_STEPS && split < SPLITS && !first && least != INT64_MAX; split++) {
-        sort_gaps(gaps, count, scratch);
-        least = least_long(scratch, count, &narrower);
+        least = splits[split];
         distance = least == INT64_MAX ? 0 : usual_distance(gaps, count, least, scratch);
         first = first_of_steps(gaps, count, least, distance);
     }

@@ -246,6 +246,13 @@ int blocks_init(struct blocks *blocks, struct store *store, pthread_mutex_t *ins
                 struct error *error);
 void blocks_release(struct blocks *blocks);
 
+/*
+ * Locks and unlocks the mutex of the threads that share a store. They hold it for so short that another one
+ * tries again for a while before it sleeps.
+ */
+void inside_enter(pthread_mutex_t *inside);
+void inside_leave(pthread_mutex_t *inside);
+
 /* Enclose every other use of the store while threads run. */
 void blocks_enter(struct blocks *blocks);
 void blocks_leave(struct blocks *blocks);

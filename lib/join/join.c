@@ -247,10 +247,11 @@ static int choose_dumps(struct store *store, struct error *error)
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
     if (recorded_restore(store, error) < 0 || clear_foreign(store, error) ||
-        recorders_rematch(store, error) || logs_correct(store, error) || choose_dumps(store, error) ||
-        unite_logs(store, error) || place_foreign(store, error) || load(work, store, error) ||
-        unite(work, store, error) || work_name_runs(work, store, error) || work_group_joined(work, error) ||
-        work_find_changes(work, store, error) || join_changed(work, store, threads, error))
+        recorders_rematch(store, error) || logs_correct(store, threads, error) ||
+        choose_dumps(store, error) || unite_logs(store, error) || place_foreign(store, error) ||
+        load(work, store, error) || unite(work, store, error) || work_name_runs(work, store, error) ||
+        work_group_joined(work, error) || work_find_changes(work, store, error) ||
+        join_changed(work, store, threads, error))
         return -1;
     return work_save(work, store, error) || recorders_save(store, error) || calls_join(work, store, error)
                ? -1

@@ -58,6 +58,8 @@ struct finder {
     struct map series;  /* (member, series) -> index in `paces` */
     struct pace *paces; /* owned */
     size_t pace_capacity;
+    struct map_key latest; /* of the pace that was found last, which is usually found again */
+    int64_t latest_pace;   /* index in `paces`; -1: none */
     struct reach *reaches; /* owned; one for each member */
     struct log_step *seen; /* owned; has room for all that can be found */
     size_t seen_count;
@@ -68,11 +70,17 @@ struct finder {
 
 static struct pace *find_pace(struct finder *finder, size_t member, int64_t series, int *added)
 {
-    int64_t *number = map_put(&finder->series, (struct map_key){{(uint64_t)member, (uint64_t)series}},
-                              (int64_t)finder->series.count, added);
+    const struct map_key key = {{(uint64_t)member, (uint64_t)series}};
+    *added = 0;
+    if (finder->latest_pace >= 0 && key.part[0] == finder->latest.part[0] &&
+        key.part[1] == finder->latest.part[1])
+        return &finder->paces[finder->latest_pace];
+    int64_t *number = map_put(&finder->series, key, (int64_t)finder->series.count, added);
     if (!number || array_reserve((void **)&finder->paces, &finder->pace_capacity, finder->series.count,
                                  sizeof *finder->paces))
         return NULL;
+    finder->latest = key;
+    finder->latest_pace = *number;
     return &finder->paces[*number];
 }
 
@@ -401,29 +409,49 @@ static int apply(const struct finder *finder, struct logs *logs, size_t ordinal,
     return failed ? -1 : 0;
 }
 
+static int finder_init(struct finder *finder, struct logs *logs, struct error *error)
+{
+    *finder = (struct finder){.logs = logs,
+                              .latest_pace = -1,
+                              .reaches = array_new(logs->member_count, sizeof *finder->reaches),
+                              .seen = array_new(MOST_SEEN + 2 * MOST_DOUBTFUL + 1, sizeof *finder->seen)};
+    map_init(&finder->series);
+    return finder->seen && finder->reaches ? 0 : error_no_memory(error);
+}
+
+static void finder_release(struct finder *finder)
+{
+    map_release(&finder->series);
+    free(finder->paces);
+    free(finder->reaches);
+    free(finder->seen);
+}
+
 /* 1: found and corrected one step; 0: no step left; -1 on error. */
 static int correct_step(struct logs *logs, struct logs *other, size_t ordinal, struct error *error)
 {
-    struct finder finder = {.logs = logs,
-                            .reaches = array_new(logs->member_count, sizeof *finder.reaches),
-                            .seen = array_new(MOST_SEEN + 2 * MOST_DOUBTFUL + 1, sizeof *finder.seen)};
-    map_init(&finder.series);
-    int outcome = finder.seen && finder.reaches ? find_step(&finder, other, error) : error_no_memory(error);
+    struct finder finder;
+    int outcome = finder_init(&finder, logs, error) || find_step(&finder, other, error) ? -1 : 0;
     if (outcome == 0 && finder.seen_count)
         outcome = apply(&finder, logs, ordinal, error) ? -1 : 1;
-    map_release(&finder.series);
-    free(finder.paces);
-    free(finder.reaches);
-    free(finder.seen);
+    finder_release(&finder);
     return outcome;
 }
 
-int logs_correct_clock(struct logs *logs, struct error *error)
+int logs_correct_clock(struct logs *logs, struct logs *other, struct error *error)
 {
-    struct logs other;
-    int more = logs_init(&other, logs->store, error) ? -1 : 1;
+    int more = 1;
     for (size_t ordinal = 0; more == 1 && ordinal < MOST_STEPS; ordinal++)
-        more = correct_step(logs, &other, ordinal, error);
-    logs_release(&other);
+        more = correct_step(logs, other, ordinal, error);
     return more < 0 ? -1 : 0;
+}
+
+int logs_find_step(struct logs *logs, struct logs *other, int *by_others, struct error *error)
+{
+    struct finder finder;
+    int failed = finder_init(&finder, logs, error) || find_step(&finder, other, error);
+    int found = finder.seen_count > 0;
+    *by_others = finder.pauses.count || finder.inversions.count;
+    finder_release(&finder);
+    return failed ? -1 : found;
 }

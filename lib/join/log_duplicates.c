@@ -25,8 +25,16 @@ struct double_operation {
     uint16_t row;
 };
 
+/* The last numbers of the same word of `numbers` below. */
+struct numbers_run {
+    struct map_key key;
+    uint64_t bits;  /* 0: none */
+    uint64_t again; /* those that occur more than once among them */
+};
+
 struct search {
     struct logs *logs;
+    struct numbers_run run;
     struct map numbers;               /* numbers that occur, 64 in a word */
     struct map repeated;              /* those that occur again */
     struct map firsts;                /* operations by number */
@@ -54,23 +62,51 @@ static int64_t number_of(const struct block_reader *rows, size_t row)
     return block_value(rows, OPERATION_SEQUENCE, row, -1);
 }
 
-/* Sets the bit of a number; *was is whether it was set before. -1: out of memory. */
-static int put_number(struct map *set, struct map_key key, int64_t number, int *was)
-{
-    key.part[2] = (uint64_t)number >> 6;
-    int64_t *word = map_put(set, key, 0, NULL), bit = (int64_t)(UINT64_C(1) << (number & 63));
-    if (!word)
-        return -1;
-    *was = (*word & bit) != 0;
-    *word |= bit;
-    return 0;
-}
-
 static int has_number(const struct map *set, struct map_key key, int64_t number)
 {
     key.part[2] = (uint64_t)number >> 6;
     const int64_t *word = map_get(set, key);
     return word && ((uint64_t)*word >> (number & 63) & 1);
+}
+
+/* Adds the collected numbers. -1: out of memory. */
+static int note_run(struct search *search)
+{
+    struct numbers_run *run = &search->run;
+    if (!run->bits)
+        return 0;
+    int64_t *word = map_put(&search->numbers, run->key, 0, NULL);
+    if (!word)
+        return -1;
+    uint64_t again = run->again | ((uint64_t)*word & run->bits);
+    *word = (int64_t)((uint64_t)*word | run->bits);
+    if (!again)
+        return 0;
+    int64_t *repeated = map_put(&search->repeated, run->key, 0, NULL);
+    if (!repeated)
+        return -1;
+    *repeated = (int64_t)((uint64_t)*repeated | again);
+    return 0;
+}
+
+/* Numbers in a row of the same operations are collected, so that they take one look into the map. */
+static int note_number(struct search *search, struct map_key key, int64_t number)
+{
+    struct numbers_run *run = &search->run;
+    uint64_t bit = UINT64_C(1) << (number & 63);
+    if (number < 0)
+        return 0;
+    key.part[2] = (uint64_t)number >> 6;
+    if (run->bits && key.part[0] == run->key.part[0] && key.part[1] == run->key.part[1] &&
+        key.part[2] == run->key.part[2]) {
+        run->again |= run->bits & bit;
+        run->bits |= bit;
+        return 0;
+    }
+    if (note_run(search))
+        return -1;
+    *run = (struct numbers_run){.key = key, .bits = bit};
+    return 0;
 }
 
 /* Finds the numbers that occur more than once. */
@@ -82,16 +118,22 @@ static int note_numbers(struct search *search, struct error *error)
         const struct log_block *block = &search->logs->blocks[at];
         if (logs_open(search->logs, block->id, columns, sizeof columns / sizeof *columns, error))
             return -1;
-        for (size_t row = 0; row < rows->count; row++) {
-            struct map_key key = key_of(rows, row, block->member);
-            int64_t number = number_of(rows, row);
-            int was = 0;
-            if (number >= 0 && (put_number(&search->numbers, key, number, &was) ||
-                                (was && put_number(&search->repeated, key, number, &was))))
+        for (size_t row = 0; row < rows->count; row++)
+            if (note_number(search, key_of(rows, row, block->member), number_of(rows, row)))
                 return error_no_memory(error);
-        }
     }
-    return 0;
+    return note_run(search) ? error_no_memory(error) : 0;
+}
+
+int logs_have_repeated(struct logs *logs, struct error *error)
+{
+    struct search search = {.logs = logs};
+    map_init(&search.numbers);
+    map_init(&search.repeated);
+    int failed = note_numbers(&search, error), found = search.repeated.count > 0;
+    map_release(&search.numbers);
+    map_release(&search.repeated);
+    return failed ? -1 : found;
 }
 
 static uint64_t hash_bytes(uint64_t state, const void *bytes, size_t length)
@@ -417,20 +459,30 @@ static void hear(const struct log_step *step, const struct window *own, const st
     corrections->clear += is_clear(&before, &after, add) != 0;
 }
 
+/* Returns how many there are; -1 on error. */
+static int list_other_ranks(const struct logs *logs, int64_t member_id, int64_t members[MOST_OTHER_RANKS],
+                            struct error *error)
+{
+    int found = 0;
+    logs_enter(logs);
+    struct statement *list = store_prepare(logs->store, schema_join_logs_witnesses, error);
+    int row = list && !statement_bind_integer(list, 1, member_id, error) ? 1 : -1;
+    while (row == 1 && found < MOST_OTHER_RANKS && (row = statement_step(list, error)) == 1)
+        members[found++] = statement_integer(list, 0);
+    statement_free(list);
+    logs_leave(logs);
+    return row < 0 ? -1 : found;
+}
+
 static int measure_with_other_ranks(const struct logs *logs, struct logs *other, const struct log_step *step,
                                     const struct window *own, struct clock_corrections *corrections,
                                     struct error *error)
 {
     int64_t members[MOST_OTHER_RANKS];
-    size_t members_found = 0;
-    struct statement *list = store_prepare(logs->store, schema_join_logs_witnesses, error);
-    int row = list && !statement_bind_integer(list, 1, logs->members[step->member].id, error) ? 1 : -1;
-    while (row == 1 && members_found < MOST_OTHER_RANKS && (row = statement_step(list, error)) == 1)
-        members[members_found++] = statement_integer(list, 0);
-    statement_free(list);
-    if (row < 0)
+    int members_found = list_other_ranks(logs, logs->members[step->member].id, members, error);
+    if (members_found < 0)
         return -1;
-    for (size_t i = 0; i < members_found; i++) {
+    for (int i = 0; i < members_found; i++) {
         struct window window;
         if (read_member(other, members[i], step, &window, error))
             return -1;

@@ -3,6 +3,7 @@
  * recorders.c to add what another recorder knows.
  */
 #include "base/base.h"
+#include "join/internal.h"
 #include "join/logs.h"
 #include "model/model.h"
 #include "store/store.h"
@@ -11,25 +12,49 @@
 
 #include <stdlib.h>
 
-int logs_init(struct logs *logs, struct store *store, struct error *error)
+int logs_init(struct logs *logs, struct store *store, pthread_mutex_t *inside, struct error *error)
 {
-    *logs = (struct logs){.store = store};
+    *logs = (struct logs){.store = store, .inside = inside};
     block_reader_init(&logs->reader, &operation_layout);
-    logs->list_blocks = store_prepare(store, schema_join_logs_blocks, error);
-    logs->read_block = logs->list_blocks ? store_prepare(store, schema_join_logs_block, error) : NULL;
-    return logs->read_block ? 0 : -1;
+    const struct {
+        struct statement **statement;
+        const char *sql;
+    } statements[] = {
+        {&logs->list_blocks, schema_join_logs_blocks},        {&logs->read_block, schema_join_logs_block},
+        {&logs->list_members, schema_join_logs_members},      {&logs->list_files, schema_join_logs_files},
+        {&logs->is_corrected, schema_join_logs_is_corrected},
+    };
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+        if (!(*statements[i].statement = store_prepare(store, statements[i].sql, error)))
+            return -1;
+    return 0;
 }
 
 void logs_release(struct logs *logs)
 {
     statement_free(logs->list_blocks);
     statement_free(logs->read_block);
+    statement_free(logs->list_members);
+    statement_free(logs->list_files);
+    statement_free(logs->is_corrected);
     block_reader_release(&logs->reader);
     free(logs->members);
     free(logs->blocks);
 }
 
-int logs_add_blocks(struct logs *logs, size_t member, struct error *error)
+void logs_enter(const struct logs *logs)
+{
+    if (logs->inside)
+        inside_enter(logs->inside);
+}
+
+void logs_leave(const struct logs *logs)
+{
+    if (logs->inside)
+        inside_leave(logs->inside);
+}
+
+static int add_blocks(struct logs *logs, size_t member, struct error *error)
 {
     struct statement *list = logs->list_blocks;
     int row = statement_bind_integer(list, 1, logs->members[member].id, error) ? -1 : 1;
@@ -42,7 +67,15 @@ int logs_add_blocks(struct logs *logs, size_t member, struct error *error)
     return row;
 }
 
-int logs_open(struct logs *logs, int64_t block_id, const int *columns, size_t count, struct error *error)
+int logs_add_blocks(struct logs *logs, size_t member, struct error *error)
+{
+    logs_enter(logs);
+    int failed = add_blocks(logs, member, error);
+    logs_leave(logs);
+    return failed;
+}
+
+static int read_block(struct logs *logs, int64_t block_id, struct error *error)
 {
     size_t length;
     int found = statement_bind_integer(logs->read_block, 1, block_id, error)
@@ -53,6 +86,14 @@ int logs_open(struct logs *logs, int64_t block_id, const int *columns, size_t co
     const void *packed = statement_blob(logs->read_block, 0, &length);
     int failed = stored_block_open(&logs->reader, block_id, packed, length, error);
     statement_reset(logs->read_block);
+    return failed;
+}
+
+int logs_open(struct logs *logs, int64_t block_id, const int *columns, size_t count, struct error *error)
+{
+    logs_enter(logs);
+    int failed = read_block(logs, block_id, error);
+    logs_leave(logs);
     return failed ? -1 : stored_block_unpack(&logs->reader, block_id, columns, count, error);
 }
 

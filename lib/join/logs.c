@@ -4,6 +4,7 @@
  */
 #include "join/logs.h"
 #include "base/base.h"
+#include "join/internal.h"
 #include "model/model.h"
 #include "store/store.h"
 
@@ -162,12 +163,12 @@ static int add_file(struct files *files, struct statement *statement, struct err
 
 static int list_files(struct files *files, const struct logs *logs, struct error *error)
 {
-    struct statement *statement = store_prepare(logs->store, schema_join_logs_files, error);
-    int row = statement && !statement_bind_integer(statement, 1, logs->process_id, error) ? 1 : -1;
-    while (row == 1 && (row = statement_step(statement, error)) == 1)
-        if (add_file(files, statement, error))
+    struct statement *list = logs->list_files;
+    int row = statement_bind_integer(list, 1, logs->process_id, error) ? -1 : 1;
+    while (row == 1 && (row = statement_step(list, error)) == 1)
+        if (add_file(files, list, error))
             row = -1;
-    statement_free(statement);
+    statement_reset(list);
     return row;
 }
 
@@ -328,18 +329,18 @@ static int logs_order_files(struct logs *logs, struct error *error)
 
 static int list_members(struct logs *logs, struct error *error)
 {
-    struct statement *statement = store_prepare(logs->store, schema_join_logs_members, error);
-    int row = statement && !statement_bind_integer(statement, 1, logs->process_id, error) ? 1 : -1;
-    while (row == 1 && (row = statement_step(statement, error)) == 1) {
+    struct statement *list = logs->list_members;
+    int row = statement_bind_integer(list, 1, logs->process_id, error) ? -1 : 1;
+    while (row == 1 && (row = statement_step(list, error)) == 1) {
         if (array_reserve((void **)&logs->members, &logs->member_capacity, logs->member_count + 1,
                           sizeof *logs->members)) {
             row = error_no_memory(error);
             break;
         }
         logs->members[logs->member_count++] =
-            (struct log_member){statement_integer(statement, 0), statement_integer(statement, 1)};
+            (struct log_member){statement_integer(list, 0), statement_integer(list, 1)};
     }
-    statement_free(statement);
+    statement_reset(list);
     return row;
 }
 
@@ -354,7 +355,10 @@ static int logs_list(struct logs *logs, int64_t process_id, struct error *error)
 {
     logs->process_id = process_id;
     logs->member_count = logs->block_count = 0;
-    if (list_members(logs, error))
+    logs_enter(logs);
+    int failed = list_members(logs, error);
+    logs_leave(logs);
+    if (failed)
         return -1;
     for (size_t i = 0; i < logs->member_count; i++)
         if (logs_add_blocks(logs, i, error))
@@ -363,7 +367,125 @@ static int logs_list(struct logs *logs, int64_t process_id, struct error *error)
     return 0;
 }
 
-static int correct_process(struct logs *logs, int64_t process_id, struct error *error)
+/* What a look at a process shows. */
+enum look {
+    LOOK_RIGHT,           /* nothing is to be corrected */
+    LOOK_RIGHT_BY_OTHERS, /* the same, as long as the other processes stay as they are */
+    LOOK_WRONG            /* something is or was corrected */
+};
+
+/* Whether a process has an earlier correction, or has several files: 1, 0 or -1. */
+static int needs_order(struct logs *logs, struct error *error)
+{
+    struct files files = {.items = NULL};
+    map_init(&files.series);
+    logs_enter(logs);
+    int row = statement_bind_integer(logs->is_corrected, 1, logs->process_id, error)
+                  ? -1
+                  : statement_step(logs->is_corrected, error);
+    int is_corrected = row == 1 && statement_integer(logs->is_corrected, 0);
+    statement_reset(logs->is_corrected);
+    int failed = row < 0 || list_files(&files, logs, error);
+    logs_leave(logs);
+    int several = files.count > 1;
+    files_release(&files);
+    return failed ? -1 : is_corrected || several;
+}
+
+/* Changes nothing. -1 on error. */
+static int look_at(struct logs *logs, struct logs *other, int64_t process_id, struct error *error)
+{
+    int by_others = 0;
+    if (logs_list(logs, process_id, error))
+        return -1;
+    int wrong = needs_order(logs, error);
+    if (wrong == 0 && logs->block_count)
+        wrong = logs_have_repeated(logs, error);
+    if (wrong == 0 && logs->block_count)
+        wrong = logs_find_step(logs, other, &by_others, error);
+    return wrong < 0 ? -1 : wrong ? LOOK_WRONG : by_others ? LOOK_RIGHT_BY_OTHERS : LOOK_RIGHT;
+}
+
+/* The threads that look at all processes. */
+struct lookers {
+    pthread_mutex_t inside; /* held by the thread that uses the store; protects `error`, too */
+    struct looker {
+        struct logs logs, other;
+    } * items; /* owned */
+    size_t count;
+    const int64_t *ids;   /* of the processes */
+    unsigned char *looks; /* enum look of each process */
+    int failed;
+    struct error error; /* of the first that failed */
+};
+
+static int look_piece(void *context, size_t worker, size_t first, size_t end)
+{
+    struct lookers *lookers = context;
+    struct looker *looker = &lookers->items[worker];
+    for (size_t i = first; i < end; i++) {
+        struct error error = ERROR_INIT;
+        int look = look_at(&looker->logs, &looker->other, lookers->ids[i], &error);
+        if (look >= 0) {
+            lookers->looks[i] = (unsigned char)look;
+            continue;
+        }
+        inside_enter(&lookers->inside);
+        if (!lookers->failed)
+            lookers->error = error;
+        lookers->failed = 1;
+        inside_leave(&lookers->inside);
+        return -1;
+    }
+    return 0;
+}
+
+static int lookers_init(struct lookers *lookers, struct store *store, size_t threads, struct error *error)
+{
+    lookers->items = array_new(threads, sizeof *lookers->items);
+    if (!lookers->items)
+        return error_no_memory(error);
+    for (; lookers->count < threads; lookers->count++) {
+        struct looker *looker = &lookers->items[lookers->count];
+        if (logs_init(&looker->logs, store, &lookers->inside, error) ||
+            logs_init(&looker->other, store, &lookers->inside, error)) {
+            lookers->count++;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void lookers_release(struct lookers *lookers)
+{
+    for (size_t i = 0; i < lookers->count; i++) {
+        logs_release(&lookers->items[i].logs);
+        logs_release(&lookers->items[i].other);
+    }
+    free(lookers->items);
+    pthread_mutex_destroy(&lookers->inside);
+}
+
+/* Looks at `count` processes, in any order and in parallel. */
+static int look_at_all(struct store *store, size_t threads, const int64_t *ids, size_t count,
+                       unsigned char *looks, struct error *error)
+{
+    struct lookers lookers = {.ids = ids, .looks = looks, .error = ERROR_INIT};
+    pthread_mutex_init(&lookers.inside, NULL);
+    threads = parallel_threads(threads, count, 1);
+    int failed = lookers_init(&lookers, store, threads, error);
+    if (!failed && parallel_for(count, 1, threads, look_piece, &lookers)) {
+        failed = -1;
+        if (lookers.failed && error)
+            *error = lookers.error;
+        else if (!lookers.failed)
+            error_no_memory(error);
+    }
+    lookers_release(&lookers);
+    return failed;
+}
+
+static int correct_process(struct logs *logs, struct logs *other, int64_t process_id, struct error *error)
 {
     static const char *const undo[] = {schema_join_logs_restore, schema_join_logs_forget_recorded,
                                        schema_join_logs_restore_proxies, schema_join_logs_forget_proxies,
@@ -377,7 +499,7 @@ static int correct_process(struct logs *logs, int64_t process_id, struct error *
     if (moved < 0 || (moved && logs_list(logs, process_id, error)))
         return -1;
     return logs_drop_duplicates(logs, error) || logs_list(logs, process_id, error) ||
-                   logs_correct_clock(logs, error)
+                   logs_correct_clock(logs, other, error)
                ? -1
                : 0;
 }
@@ -398,16 +520,41 @@ static int list_processes(struct store *store, int64_t **ids, size_t *count, str
     return row;
 }
 
-int logs_correct(struct store *store, struct error *error)
+/* Once a process was corrected, a look at others by its records does not count. */
+static int correct_from(struct store *store, const int64_t *ids, size_t first, size_t count,
+                        const unsigned char *looks, struct error *error)
 {
-    struct logs logs;
+    struct logs logs, other;
+    int failed = logs_init(&logs, store, NULL, error);
+    failed = logs_init(&other, store, NULL, failed ? NULL : error) || failed;
+    for (size_t i = first; !failed && i < count; i++)
+        if (looks[i] != LOOK_RIGHT)
+            failed = correct_process(&logs, &other, ids[i], error);
+    logs_release(&logs);
+    logs_release(&other);
+    return failed ? -1 : 0;
+}
+
+static int correct_all(struct store *store, const int64_t *ids, size_t count, const unsigned char *looks,
+                       struct error *error)
+{
+    size_t first = 0;
+    while (first < count && looks[first] != LOOK_WRONG)
+        first++;
+    return first < count ? correct_from(store, ids, first, count, looks, error) : 0;
+}
+
+int logs_correct(struct store *store, size_t threads, struct error *error)
+{
     int64_t *ids = NULL;
     size_t count = 0;
-    int failed = logs_init(&logs, store, error) || logs_unite_processes(store, error) ||
-                 list_processes(store, &ids, &count, error);
-    for (size_t i = 0; !failed && i < count; i++)
-        failed = correct_process(&logs, ids[i], error);
-    logs_release(&logs);
+    unsigned char *looks = NULL;
+    int failed = logs_unite_processes(store, error) || list_processes(store, &ids, &count, error);
+    if (!failed && !(looks = array_new(count, sizeof *looks)))
+        failed = error_no_memory(error);
+    failed = failed || look_at_all(store, threads, ids, count, looks, error) ||
+             correct_all(store, ids, count, looks, error);
+    free(looks);
     free(ids);
     return failed ? -1 : 0;
 }

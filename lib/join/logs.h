@@ -3,6 +3,7 @@
 
 #include "store/store.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,9 +24,13 @@ struct work;
  *   - of several records of the same operation only the first is kept (log_duplicates.c);
  *   - times after a step of the clock are shifted as if the clock had not been set (log_clock.c).
  *
+ * Most processes need no correction. So several threads look at all processes first, and change nothing. Then
+ * one thread corrects those that need it, one after the other, because times are corrected by those of other
+ * processes.
+ *
  * Table operation_recorded keeps the original blocks of operations. A new correction starts from these.
  */
-int logs_correct(struct store *store, struct error *error);
+int logs_correct(struct store *store, size_t threads, struct error *error);
 
 /* -------------------- log_repack.c -------------------- */
 
@@ -44,8 +49,12 @@ struct log_block {
 /* The logs of one process. */
 struct logs {
     struct store *store;           /* borrowed */
-    struct statement *list_blocks; /* owned, like read_block */
+    pthread_mutex_t *inside;       /* borrowed; held while the store is read. NULL: by one thread only */
+    struct statement *list_blocks; /* owned, like the next four */
     struct statement *read_block;
+    struct statement *list_members;
+    struct statement *list_files;
+    struct statement *is_corrected;
     int64_t process_id;
     struct log_member *members; /* owned */
     size_t member_count;
@@ -57,8 +66,13 @@ struct logs {
 };
 
 /* Call logs_release even after an error. */
-int logs_init(struct logs *logs, struct store *store, struct error *error);
+int logs_init(struct logs *logs, struct store *store, pthread_mutex_t *inside, struct error *error);
 void logs_release(struct logs *logs);
+
+/* Around each use of a statement of `logs`, whose results must be read before another thread uses the store.
+ */
+void logs_enter(const struct logs *logs);
+void logs_leave(const struct logs *logs);
 
 /* Appends the blocks of a member to the list. */
 int logs_add_blocks(struct logs *logs, size_t member, struct error *error);
@@ -90,13 +104,25 @@ int logs_run(struct store *store, const char *sql, int64_t value, struct error *
 
 /* -------------------- log_clock.c -------------------- */
 
-/* Finds the steps of the clock of the process and corrects the times after each. */
-int logs_correct_clock(struct logs *logs, struct error *error);
+/*
+ * Finds the steps of the clock of the process and corrects the times after each. `other` is for reading other
+ * processes, as for log_step_measure.
+ */
+int logs_correct_clock(struct logs *logs, struct logs *other, struct error *error);
+
+/*
+ * Whether the clock stepped, without a change to the store: 1, 0 or -1. `*by_others` receives whether records
+ * of other processes were needed to say so.
+ */
+int logs_find_step(struct logs *logs, struct logs *other, int *by_others, struct error *error);
 
 /* -------------------- log_duplicates.c -------------------- */
 
 /* Removes operations that an earlier record has already. */
 int logs_drop_duplicates(struct logs *logs, struct error *error);
+
+/* Whether numbers of operations occur again, which duplicates have: 1, 0 or -1. */
+int logs_have_repeated(struct logs *logs, struct error *error);
 
 /* Times of consecutive operations of a series may go back this much without a step of the clock. */
 #define LOG_CLOCK_TOLERANCE_NS INT64_C(1000000)

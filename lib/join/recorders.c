@@ -327,9 +327,10 @@ int recorders_unite(struct work *work, struct store *store, struct error *error)
     if (work->run_count < 2)
         return 0;
     map_init(&assembly.recorder_match.alike);
-    int outcome =
-        logs_init(&assembly.logs, store, error) || recorder_runs_load(&assembly.runs, work, store, error) ? -1
-                                                                                                          : 0;
+    int outcome = logs_init(&assembly.logs, store, NULL, error) ||
+                          recorder_runs_load(&assembly.runs, work, store, error)
+                      ? -1
+                      : 0;
     if (!outcome && are_several(&assembly))
         outcome = compare_all_runs(&assembly, error) ? -1 : conclude(&assembly, error);
     for (size_t i = 0; i < assembly.count; i++)

@@ -19,6 +19,14 @@ DELETE FROM proxy_recorded WHERE member_id IN (SELECT member_id FROM member WHER
 -- statement: forget_clock_steps
 DELETE FROM clock_step WHERE process_id = ?1;
 
+-- Whether something was corrected of process ?1.
+-- statement: is_corrected
+SELECT EXISTS (SELECT 1 FROM operation_recorded
+                WHERE member_id IN (SELECT member_id FROM member WHERE process_id = ?1))
+    OR EXISTS (SELECT 1 FROM proxy_recorded
+                WHERE member_id IN (SELECT member_id FROM member WHERE process_id = ?1))
+    OR EXISTS (SELECT 1 FROM clock_step WHERE process_id = ?1);
+
 -- statement: files
 SELECT DISTINCT file_id, path
   FROM member CROSS JOIN file_member USING (member_id) CROSS JOIN file USING (file_id)

@@ -229,10 +229,17 @@ static int emit(struct inspector_file *file, uint64_t offset, struct error *erro
     return file->sink->event(file->sink->context, &file->event, error);
 }
 
+/* Lines usually differ at their end, the figures of the operation, so this is compared first. */
 static int is_repeated(const struct inspector_file *file, const char *text, size_t length)
 {
-    return file->previous.text && file->previous.length == length &&
-           memcmp(file->previous.text, text, length) == 0;
+    enum { FIGURE_BYTES = 16 };
+    const char *previous = file->previous.text;
+    if (!previous || file->previous.length != length)
+        return 0;
+    if (length >= FIGURE_BYTES &&
+        memcmp(previous + length - FIGURE_BYTES, text + length - FIGURE_BYTES, FIGURE_BYTES) != 0)
+        return 0;
+    return memcmp(previous, text, length) == 0;
 }
 
 /* Keeps the line just read, for comparison with the next one. */

@@ -36,7 +36,10 @@ struct kineto_fixed {
 /* A word as printed, with the quotes and the colon of a key. */
 #define WORD(text) text, sizeof(text) - 1
 
-static int take(struct kineto_fixed *fixed, const char *word, size_t length)
+/* Inlined, because the compiler compares a word of known length with few instructions. */
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE int take(struct kineto_fixed *fixed, const char *word, size_t length)
 {
     if ((size_t)(fixed->end - fixed->at) < length || memcmp(fixed->at, word, length) != 0)
         return 0;
@@ -44,20 +47,22 @@ static int take(struct kineto_fixed *fixed, const char *word, size_t length)
     return 1;
 }
 
-static void skip_space(struct kineto_fixed *fixed)
+INLINE void skip_space(struct kineto_fixed *fixed)
 {
     fixed->at = raw_json_skip_space(fixed->at, fixed->end);
 }
 
 /* A comma, a key and its colon. */
-static int take_key(struct kineto_fixed *fixed, const char *key, size_t length)
+INLINE int take_key(struct kineto_fixed *fixed, const char *key, size_t length)
 {
     skip_space(fixed);
     if (!take(fixed, WORD(",")))
         return 0;
+    fixed->at += fixed->at < fixed->end && *fixed->at == ' ';
     skip_space(fixed);
     if (!take(fixed, key, length))
         return 0;
+    fixed->at += fixed->at < fixed->end && *fixed->at == ' ';
     skip_space(fixed);
     return 1;
 }
@@ -67,10 +72,11 @@ static int take_text(struct kineto_fixed *fixed, struct raw_json *text)
 {
     if (!take(fixed, WORD("\"")))
         return 0;
-    const char *begin = fixed->at;
-    while (fixed->at < fixed->end && *fixed->at != '"' && *fixed->at != '\\' && *fixed->at != '\n')
-        fixed->at++;
-    *text = (struct raw_json){begin, (size_t)(fixed->at - begin)};
+    const char *begin = fixed->at, *at = skip_plain(begin, fixed->end);
+    while (at < fixed->end && *at != '"' && *at != '\\' && *at != '\n')
+        at++;
+    fixed->at = at;
+    *text = (struct raw_json){begin, (size_t)(at - begin)};
     return take(fixed, WORD("\""));
 }
 
@@ -81,10 +87,13 @@ static int is_of_number(char byte)
 
 static int take_number(struct kineto_fixed *fixed, struct raw_json *number)
 {
-    const char *begin = fixed->at;
-    while (fixed->at < fixed->end && is_of_number(*fixed->at))
-        fixed->at++;
-    *number = (struct raw_json){begin, (size_t)(fixed->at - begin)};
+    const char *begin = fixed->at, *at = begin;
+    for (unsigned digits = 8; digits == 8 && fixed->end - at >= 8; at += digits)
+        digits = eight_digits(eight_bytes(at));
+    while (at < fixed->end && is_of_number(*at))
+        at++;
+    fixed->at = at;
+    *number = (struct raw_json){begin, (size_t)(at - begin)};
     skip_space(fixed);
     return number->length && fixed->at < fixed->end && (*fixed->at == ',' || *fixed->at == '}');
 }
@@ -168,9 +177,17 @@ static int begins_with(struct raw_json text, const char *beginning)
     return text.length >= length && memcmp(text.text, beginning, length) == 0;
 }
 
+/* For short texts, with which memmem() would take longer. `word` is not empty. */
 static int holds(struct raw_json text, const char *word)
 {
-    return text.length && memmem(text.text, text.length, word, strlen(word)) != NULL;
+    const char *at = text.text, *end = text.text + text.length;
+    size_t length = strlen(word);
+    while ((size_t)(end - at) >= length && (at = memchr(at, *word, (size_t)(end - at) - length + 1))) {
+        if (memcmp(at, word, length) == 0)
+            return 1;
+        at++;
+    }
+    return 0;
 }
 
 /* "ncclDevKernel_AllReduce_...", "ncclKernel_...", "ncclSymkDevKernel_...", RCCL's and MSCCL's. */
@@ -227,105 +244,12 @@ static enum kineto_kind kind_of(struct raw_json category, struct raw_json name)
     return kind;
 }
 
-/* A number, also in quotes; anything else stays unknown. */
-static int64_t read_integer(struct raw_json value, int64_t otherwise)
-{
-    int64_t number = otherwise;
-    struct raw_json content;
-    if (raw_json_string(value, &content) == 0)
-        value = content;
-    return number_int64(value.text, value.length, &number) ? otherwise : number;
-}
-
-static void read_text(struct raw_json value, struct raw_json *text)
-{
-    if (raw_json_string(value, text))
-        *text = (struct raw_json){NULL, 0};
-}
-
-struct argument_key {
-    const char *name;
-    size_t length;
-    size_t at;
-};
-
-#define AT(member) offsetof(struct kineto_arguments, member)
-
-static const struct argument_key integer_keys[] = {
-    {WORD("External id"), AT(external_id)},
-    {WORD("correlation"), AT(correlation)},
-    {WORD("stream"), AT(stream)},
-    {WORD("device"), AT(device)},
-    {WORD("In msg nelems"), AT(in_elements)},
-    {WORD("Out msg nelems"), AT(out_elements)},
-    {WORD("Group size"), AT(group_size)},
-    {WORD("Rank"), AT(rank)},
-    {WORD("Src Rank"), AT(sender)},
-    {WORD("Dst Rank"), AT(receiver)},
-    {WORD("Seq"), AT(sequence)},
-    {WORD("Global rank start"), AT(first_rank)},
-    {WORD("Global rank stride"), AT(stride)},
-    {WORD("external id"), AT(external_id)},
-};
-
-static const struct argument_key text_keys[] = {
-    {WORD("Collective name"), AT(collective)}, {WORD("dtype"), AT(datatype)},
-    {WORD("Process Group Name"), AT(group)},   {WORD("Process Group Description"), AT(description)},
-    {WORD("Process Group Ranks"), AT(ranks)},
-};
-
-static int64_t *integer_at(struct kineto_arguments *arguments, size_t at)
-{
-    return (int64_t *)(void *)((char *)arguments + at);
-}
-
-static struct raw_json *text_at(struct kineto_arguments *arguments, size_t at)
-{
-    return (struct raw_json *)(void *)((char *)arguments + at);
-}
-
-static void read_argument(struct raw_json key, struct raw_json value, struct kineto_arguments *arguments)
-{
-    for (size_t i = 0; i < sizeof integer_keys / sizeof *integer_keys; i++)
-        if (is_word(key, integer_keys[i].name, integer_keys[i].length)) {
-            *integer_at(arguments, integer_keys[i].at) = read_integer(value, COUNT_UNKNOWN);
-            return;
-        }
-    for (size_t i = 0; i < sizeof text_keys / sizeof *text_keys; i++)
-        if (is_word(key, text_keys[i].name, text_keys[i].length)) {
-            read_text(value, text_at(arguments, text_keys[i].at));
-            return;
-        }
-    if (raw_json_is(key, "Input Dims"))
-        arguments->shapes = value;
-    else if (raw_json_is(key, "graph node id") || raw_json_is(key, "graph id"))
-        arguments->has_graph = read_integer(value, 0) != 0;
-}
-
-/* Returns 0, with `past` where they end; -1 if they are not JSON. */
-static int read_arguments(struct raw_json text, struct kineto_arguments *arguments, const char **past)
-{
-    struct raw_json_cursor cursor = {.at = text.text};
-    struct raw_json key, value;
-    int more;
-    for (size_t i = 0; i < sizeof integer_keys / sizeof *integer_keys; i++)
-        *integer_at(arguments, integer_keys[i].at) = COUNT_UNKNOWN;
-    *past = text.text + text.length;
-    if (!text.length)
-        return 0;
-    raw_json_enter(&cursor, text);
-    while ((more = raw_json_next(&cursor, &key, &value)) == 1)
-        read_argument(key, value, arguments);
-    *past = cursor.at + 1;
-    return more;
-}
-
 static void take_member(struct raw_json key, struct raw_json value, struct kineto_head *head)
 {
     if (raw_json_is(key, "cat"))
-        read_text(value, &head->category);
+        kineto_text(value, &head->category);
     else if (raw_json_is(key, "name"))
-        read_text(value, &head->name);
+        kineto_text(value, &head->name);
     else if (raw_json_is(key, "pid"))
         head->process = value;
     else if (raw_json_is(key, "tid"))
@@ -376,8 +300,8 @@ static int64_t read_time(struct raw_json value, int64_t otherwise)
 static int take_head(const struct kineto_head *head, struct kineto_event *event)
 {
     event->name = head->name;
-    event->process = read_integer(head->process, COUNT_UNKNOWN);
-    event->thread = read_integer(head->thread, COUNT_UNKNOWN);
+    event->process = kineto_integer(head->process, COUNT_UNKNOWN);
+    event->thread = kineto_integer(head->thread, COUNT_UNKNOWN);
     event->begin_ns = read_time(head->begin, TIME_UNKNOWN);
     event->duration_ns = read_time(head->duration, 0);
     return event->begin_ns == TIME_UNKNOWN || event->duration_ns < 0 ? -1 : 0;
@@ -393,11 +317,11 @@ int kineto_event_read_any(struct raw_json text, struct kineto_event *event)
     if (event->kind == KINETO_OTHER)
         return 0;
     int is_broken = take_head(&head, event);
-    return read_arguments(head.arguments, &event->arguments, &past) || is_broken ? -1 : 0;
+    return kineto_arguments_read(head.arguments, NULL, &event->arguments, &past) || is_broken ? -1 : 0;
 }
 
 /* Reads an event as torch prints it. Returns 1; 0 if anything differs. */
-static int read_fixed(struct raw_json text, struct kineto_event *event)
+static int read_fixed(struct raw_json text, struct kineto_layouts *layouts, struct kineto_event *event)
 {
     struct kineto_head head;
     struct kineto_fixed fixed;
@@ -409,13 +333,13 @@ static int read_fixed(struct raw_json text, struct kineto_event *event)
     if (event->kind == KINETO_OTHER)
         return 1;
     return kineto_fixed_rest(&fixed, &head) && !take_head(&head, event) &&
-           !read_arguments(head.arguments, &event->arguments, &past) &&
+           !kineto_arguments_read(head.arguments, layouts->of_kind[event->kind], &event->arguments, &past) &&
            past == head.arguments.text + head.arguments.length;
 }
 
-int kineto_event_read(struct raw_json text, struct kineto_event *event)
+int kineto_event_read(struct raw_json text, struct kineto_layouts *layouts, struct kineto_event *event)
 {
-    return read_fixed(text, event) ? 0 : kineto_event_read_any(text, event);
+    return read_fixed(text, layouts, event) ? 0 : kineto_event_read_any(text, event);
 }
 
 struct word {

@@ -309,3 +309,20 @@ int kineto_library_kernel(struct raw_json name, struct kineto_library_kernel *fo
     }
     return 0;
 }
+
+int kineto_library_kernel_again(struct kineto_plain_names *names, struct raw_json name,
+                                struct kineto_library_kernel *found)
+{
+    if (name.length < 8 || name.length > KINETO_PLAIN_NAME_BYTES)
+        return kineto_library_kernel(name, found);
+    uint64_t mixed = (eight_bytes(name.text + name.length - 8) ^ name.length) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(mixed >> 58);
+    _Static_assert(KINETO_PLAIN_NAMES == 1 << (64 - 58), "the top bits are the place of a name");
+    if (names->items[at].length == name.length && memcmp(names->items[at].text, name.text, name.length) == 0)
+        return 0;
+    if (kineto_library_kernel(name, found))
+        return 1;
+    names->items[at].length = (uint16_t)name.length;
+    memcpy(names->items[at].text, name.text, name.length);
+    return 0;
+}

@@ -28,6 +28,7 @@ struct reading {
     struct kineto_trace trace;
     struct kineto_emitter emitter;
     struct tokens tokens;
+    struct kineto_layouts layouts;
     const struct format_sink *sink;
 };
 
@@ -41,7 +42,7 @@ static int note(const struct reading *reading, const char *reason, const struct 
 static int take_event(struct reading *reading, const struct tokens_value *value, struct error *error)
 {
     struct kineto_event event;
-    if (kineto_event_read(value->value, &event))
+    if (kineto_event_read(value->value, &reading->layouts, &event))
         return note(reading, "unreadable event", value, error);
     if (kineto_trace_add(&reading->trace, &event, value->offset))
         return error_no_memory(error);

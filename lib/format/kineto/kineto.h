@@ -23,7 +23,8 @@ enum kineto_kind {
     KINETO_CALL,        /* record_param_comms: the framework calls NCCL */
     KINETO_LAUNCH,      /* the host launches a kernel or graph */
     KINETO_ANNOTATION,  /* of the program, on the host */
-    KINETO_GPU_ANNOTATION
+    KINETO_GPU_ANNOTATION,
+    KINETO_KINDS
 };
 
 /* What the arguments of a kernel or call give about its operation. COUNT_UNKNOWN: not given. */
@@ -60,11 +61,49 @@ struct kineto_event {
     struct kineto_arguments arguments; /* of kernels, calls and launches */
 };
 
+/* -------------------- arguments.c -------------------- */
+
+/* A number, also in quotes; anything else stays unknown. */
+int64_t kineto_integer(struct raw_json value, int64_t otherwise);
+
+/* The text between the quotes; length 0 if it is no text. */
+void kineto_text(struct raw_json value, struct raw_json *text);
+
+/*
+ * How the arguments of events are printed: the words before each value, with its key, and those after the
+ * last value. Events of a kind have few layouts, so the latest two of each kind are kept.
+ */
+enum { KINETO_LAYOUTS = 2, KINETO_LAYOUT_FIELDS = 32, KINETO_LAYOUT_BYTES = 64 };
+
+struct kineto_layout {
+    size_t count; /* of the fields; 0: no layout */
+    int is_unfit; /* used while it is learned */
+    struct kineto_field {
+        size_t length; /* of the words */
+        char words[KINETO_LAYOUT_BYTES];
+        const struct kineto_key *key; /* of the value after the words; NULL: it is not read */
+    } fields[KINETO_LAYOUT_FIELDS];
+};
+
+/* Zero at first. */
+struct kineto_layouts {
+    struct kineto_layout of_kind[KINETO_KINDS][KINETO_LAYOUTS];
+};
+
+/*
+ * Reads arguments, with the result that any JSON of them has. `layouts` may be NULL: it only makes this
+ * faster. Returns 0, with `past` where they end; -1 if they are not JSON.
+ */
+int kineto_arguments_read(struct raw_json text, struct kineto_layout layouts[KINETO_LAYOUTS],
+                          struct kineto_arguments *arguments, const char **past);
+
+/* -------------------- event.c -------------------- */
+
 /*
  * Reads an event, fast if it is printed the way torch does. Returns 0, or -1 if it is not JSON or an NCCL or
  * GPU event lacks a required member.
  */
-int kineto_event_read(struct raw_json text, struct kineto_event *event);
+int kineto_event_read(struct raw_json text, struct kineto_layouts *layouts, struct kineto_event *event);
 
 /*
  * The same for any JSON, with members in any order. kineto_event_read() calls it for events that are printed
@@ -106,6 +145,23 @@ struct kineto_library_kernel {
 
 /* 1 with the kernel; 0 if the name is none of a library that communicates. */
 int kineto_library_kernel(struct raw_json name, struct kineto_library_kernel *found);
+
+/*
+ * Names of kernels that belong to no such library. A trace has few names and many kernels. Zero at first.
+ * Names that do not fit, or that others have replaced, are looked at again.
+ */
+enum { KINETO_PLAIN_NAMES = 64, KINETO_PLAIN_NAME_BYTES = 510 };
+
+struct kineto_plain_names {
+    struct {
+        uint16_t length; /* 0: none */
+        char text[KINETO_PLAIN_NAME_BYTES];
+    } items[KINETO_PLAIN_NAMES];
+};
+
+/* As kineto_library_kernel(). */
+int kineto_library_kernel_again(struct kineto_plain_names *names, struct raw_json name,
+                                struct kineto_library_kernel *found);
 
 /* -------------------- event.c -------------------- */
 
@@ -320,6 +376,7 @@ struct kineto_trace {
     struct kineto_ranges
         pairs; /* annotations of sends and receives; number: own rank << 32 | rank of the peer */
     struct kineto_busy busy;
+    struct kineto_plain_names plain_names;
     struct intern texts;
     struct map threads; /* thread ID of the trace -> 0, 1, 2 ... in order of appearance */
 

@@ -253,7 +253,7 @@ static void set_library(struct kineto_trace *trace, const struct kineto_library_
 static int add_work(struct kineto_trace *trace, const struct kineto_event *event, uint64_t offset)
 {
     struct kineto_library_kernel of;
-    if (kineto_library_kernel(event->name, &of)) {
+    if (kineto_library_kernel_again(&trace->plain_names, event->name, &of)) {
         if (add_kernel(trace, event, offset))
             return -1;
         set_library(trace, &of);

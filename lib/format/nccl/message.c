@@ -407,7 +407,7 @@ static const char *find_mark(struct text line, size_t *number)
 {
     static const char common[] = " NCCL ";
     const char *end = line.data + line.length, *at = line.data;
-    while ((at = memmem(at, (size_t)(end - at), common, sizeof common - 1))) {
+    while ((at = text_find(at, (size_t)(end - at), common, sizeof common - 1))) {
         for (*number = 0; *number < MARKS; ++*number)
             if (text_begins((struct text){at, (size_t)(end - at)}, marks[*number].mark))
                 return at;

@@ -471,15 +471,88 @@ static void the_quick_reading_is_the_patient_one(void **state)
         "{\"ph\": \"X\"}",
         "",
     };
+    struct kineto_layouts layouts = {.of_kind = {{{.count = 0}}}};
     struct kineto_event event;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_null(difference_of_kineto_readings((struct raw_json){texts[i], strlen(texts[i])}));
-    assert_int_equal(kineto_event_read((struct raw_json){texts[0], strlen(texts[0])}, &event), 0);
+        assert_null(difference_of_kineto_readings((struct raw_json){texts[i], strlen(texts[i])}, &layouts));
+    assert_int_equal(kineto_event_read((struct raw_json){texts[0], strlen(texts[0])}, &layouts, &event), 0);
     assert_int_equal(event.kind, KINETO_NCCL_KERNEL);
     assert_int_equal(event.begin_ns, 1500);
     assert_int_equal(event.duration_ns, 2250);
     assert_int_equal(event.arguments.stream, 20);
     assert_memory_equal(event.arguments.collective.text, "send", 4);
+}
+
+#define ARGUMENTS "\"ts\": 1.500, \"dur\": 2.250,\n    \"args\": {\n      "
+
+/* Arguments that begin as those of the event before, with other values and other ends. */
+static void arguments_like_those_before(void **state)
+{
+    static const char *const values[] = {
+        "7",
+        "0",
+        "-7",
+        "007",
+        "1234567",
+        "12345678",
+        "123456789012345678901",
+        "1.5",
+        "1e2",
+        "12x",
+        "",
+        "null",
+        "\"7\"",
+        "\"a b\"",
+        "\"a\\\"b\"",
+        "\"a",
+        "[1, 2]",
+        "[1, [2",
+        "{\"stream\": 9}",
+        "7 ",
+        " 7",
+        "7}",
+        "7]",
+        "true",
+    };
+    static const char *const ends[] = {
+        ", \"stream\": 5\n    }\n  }",
+        ",  \"stream\": 5\n    }\n  }",
+        ", \"stream\": 5, \"stream\": 6\n    }\n  }",
+        " \"stream\": 5\n    }\n  }",
+        ", \"dtype\": \"Float\"\n    }\n  }",
+        "}}",
+        "",
+        ",}}",
+        ", \"stream\"\n    }\n  }",
+    };
+    struct kineto_layouts layouts = {.of_kind = {{{.count = 0}}}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+            char *text = NULL;
+            assert_true(asprintf(&text,
+                                 HEAD("kernel", "ncclKernel_x") ARGUMENTS "\"grid\": %s, \"device\": %s%s",
+                                 values[i], values[i], ends[k]) > 0);
+            assert_null(difference_of_kineto_readings((struct raw_json){text, strlen(text)}, &layouts));
+            free(text);
+        }
+}
+
+/* More members than a layout has, and words that are too long for one. */
+static void arguments_without_a_layout(void **state)
+{
+    struct kineto_layouts layouts = {.of_kind = {{{.count = 0}}}};
+    struct kineto_event event;
+    struct buffer text = BUFFER_INIT;
+    assert_int_equal(buffer_append_text(&text, HEAD("kernel", "ncclKernel_x") ARGUMENTS "\"stream\": 3"), 0);
+    for (int i = 0; i < KINETO_LAYOUT_FIELDS; i++)
+        assert_int_equal(buffer_printf(&text, ", \"%*d\": %d", i % 2 ? KINETO_LAYOUT_BYTES : 1, i, i), 0);
+    assert_int_equal(buffer_append_text(&text, ", \"device\": 4\n    }\n  }"), 0);
+    struct raw_json whole = {text.data, text.length};
+    assert_null(difference_of_kineto_readings(whole, &layouts));
+    assert_int_equal(kineto_event_read(whole, &layouts, &event), 0);
+    assert_int_equal(event.arguments.stream, 3);
+    assert_int_equal(event.arguments.device, 4);
+    buffer_release(&text);
 }
 
 /* A name that is no text counts as none, and an event without a name is ignored, also after another name. */
@@ -499,8 +572,9 @@ static void an_event_without_a_name(void **state)
         for (size_t k = 0; k < sizeof categories / sizeof *categories; k++) {
             char *text = NULL;
             struct kineto_event event;
+            struct kineto_layouts layouts = {.of_kind = {{{.count = 0}}}};
             assert_true(asprintf(&text, "%s%s%s", texts[i][0], categories[k], texts[i][1]) > 0);
-            assert_int_equal(kineto_event_read((struct raw_json){text, strlen(text)}, &event), 0);
+            assert_int_equal(kineto_event_read((struct raw_json){text, strlen(text)}, &layouts, &event), 0);
             assert_int_equal(event.kind, KINETO_OTHER);
             free(text);
         }
@@ -533,6 +607,10 @@ static void algorithms_of_kernels(void **state)
 static struct kineto_library_kernel library_kernel(const char *name, int is_one)
 {
     struct kineto_library_kernel found = {.library = NULL};
+    static struct kineto_plain_names names;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(kineto_library_kernel_again(&names, (struct raw_json){name, strlen(name)}, &found),
+                         is_one);
     assert_int_equal(kineto_library_kernel((struct raw_json){name, strlen(name)}, &found), is_one);
     return found;
 }
@@ -677,6 +755,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quick_reading_is_the_patient_one),
+        cmocka_unit_test(arguments_like_those_before),
+        cmocka_unit_test(arguments_without_a_layout),
         cmocka_unit_test(an_event_without_a_name),
         cmocka_unit_test(a_kernel_with_its_call),
         cmocka_unit_test(what_else_the_gpu_did_is_known),

@@ -98,7 +98,7 @@ static void put_file(struct store *store, const char *path, const char *set, con
 static void correct(struct store *store)
 {
     assert_int_equal(store_begin(store, NULL), 0);
-    assert_int_equal(logs_correct(store, NULL), 0);
+    assert_int_equal(logs_correct(store, 2, NULL), 0);
     assert_int_equal(store_commit(store, NULL), 0);
 }
 

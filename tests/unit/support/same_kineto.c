@@ -60,12 +60,17 @@ static const char *in_event(struct kineto_event left, struct kineto_event right)
     return difference ? difference : in_texts(left.arguments, right.arguments);
 }
 
-const char *difference_of_kineto_readings(struct raw_json text)
+const char *difference_of_kineto_readings(struct raw_json text, struct kineto_layouts *layouts)
 {
     struct kineto_event quick, patient;
-    int quick_status = kineto_event_read(text, &quick),
-        patient_status = kineto_event_read_any(text, &patient);
-    if (quick_status != patient_status)
-        return "the status";
-    return quick_status ? NULL : in_event(quick, patient);
+    const char *difference = NULL;
+    int patient_status = kineto_event_read_any(text, &patient);
+    /* The second time its own layout is known. */
+    for (int i = 0; i < 2 && !difference; i++) {
+        int quick_status = kineto_event_read(text, layouts, &quick);
+        difference = quick_status != patient_status ? "the status"
+                     : quick_status                 ? NULL
+                                                    : in_event(quick, patient);
+    }
+    return difference;
 }
