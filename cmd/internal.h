@@ -273,6 +273,7 @@ struct ingest_request {
     int64_t share_number; /* only files whose number modulo share_count equals this one; share_count 0: all */
     int64_t share_count;
     struct input_limits limits;
+    struct follower *follower; /* NULL: all files are read from their start */
     /*
      * Removes files that are not to be read from the walk. It may remove all of them. NULL: all files are
      * read.

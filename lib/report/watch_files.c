@@ -139,6 +139,39 @@ double growth_wait_s(double interval_s, double used_s)
     return rest_s > interval_s ? rest_s : interval_s;
 }
 
+void pace_init(struct pace *pace, double interval_s, double now_s)
+{
+    *pace = (struct pace){.interval_s = interval_s,
+                          .rests_until_s = now_s,
+                          .changed_at_s = now_s,
+                          .longest_pause_s = interval_s,
+                          .is_behind = 1};
+}
+
+void pace_check(struct pace *pace, int has_changed, double now_s)
+{
+    if (!has_changed)
+        return;
+    if (now_s - pace->changed_at_s > pace->longest_pause_s)
+        pace->longest_pause_s = now_s - pace->changed_at_s;
+    pace->changed_at_s = now_s;
+    pace->is_behind = 1;
+}
+
+void pace_rest(struct pace *pace, double used_s, double now_s)
+{
+    double until_s = now_s + growth_wait_s(pace->interval_s, used_s);
+    pace->is_behind = 0;
+    if (until_s > pace->rests_until_s)
+        pace->rests_until_s = until_s;
+}
+
+int pace_is_due(const struct pace *pace, double now_s)
+{
+    return pace->is_behind && (now_s >= pace->rests_until_s ||
+                               now_s - pace->changed_at_s >= 2 * pace->longest_pause_s);
+}
+
 struct cached_run {
     int64_t id;
     uint64_t files; /* hash of their contents */
@@ -312,6 +345,7 @@ static int judge_runs(struct verdict_cache *now, struct verdict_cache *before, s
 {
     struct diagnose_options usual;
     int failed = diagnose_options_usual(&usual, store, error);
+    usual.memory_bytes = now->memory_bytes;
     for (size_t i = 0; !failed && i < now->count; i++)
         if (now->others != before->others || !take_over(&now->runs[i], before))
             failed = judge(&now->runs[i], now, store, &usual, error);
@@ -320,7 +354,9 @@ static int judge_runs(struct verdict_cache *now, struct verdict_cache *before, s
 
 int verdict_cache_update(struct verdict_cache *cache, struct store *store, struct error *error)
 {
-    struct verdict_cache now = {.shows_low = cache->shows_low, .wants_metrics = cache->wants_metrics};
+    struct verdict_cache now = {.shows_low = cache->shows_low,
+                                .wants_metrics = cache->wants_metrics,
+                                .memory_bytes = cache->memory_bytes};
     int failed = list_runs(&now, store, error) || list_others(&now, store, error) ||
                  judge_runs(&now, cache, store, error);
     verdict_cache_release(cache);
