@@ -304,7 +304,8 @@ struct pace {
     double interval_s;
     double rests_until_s;
     double changed_at_s;    /* when a check last found that a file had changed */
-    double longest_pause_s; /* between two changes that checks found; at least interval_s */
+    double quiet_s;         /* from then to the latest check, which found no change; 0: it found one */
+    double longest_pause_s; /* of those after which files grew again; at least interval_s */
     int is_behind;          /* files have changed since they were read */
 };
 

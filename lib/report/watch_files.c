@@ -150,11 +150,14 @@ void pace_init(struct pace *pace, double interval_s, double now_s)
 
 void pace_check(struct pace *pace, int has_changed, double now_s)
 {
-    if (!has_changed)
+    if (!has_changed) {
+        pace->quiet_s = now_s - pace->changed_at_s;
         return;
-    if (now_s - pace->changed_at_s > pace->longest_pause_s)
-        pace->longest_pause_s = now_s - pace->changed_at_s;
+    }
+    if (pace->quiet_s + pace->interval_s > pace->longest_pause_s)
+        pace->longest_pause_s = pace->quiet_s + pace->interval_s;
     pace->changed_at_s = now_s;
+    pace->quiet_s = 0;
     pace->is_behind = 1;
 }
 
@@ -168,8 +171,8 @@ void pace_rest(struct pace *pace, double used_s, double now_s)
 
 int pace_is_due(const struct pace *pace, double now_s)
 {
-    return pace->is_behind && (now_s >= pace->rests_until_s ||
-                               now_s - pace->changed_at_s >= 2 * pace->longest_pause_s);
+    return pace->is_behind &&
+           (now_s >= pace->rests_until_s || pace->quiet_s >= 2 * pace->longest_pause_s);
 }
 
 struct cached_run {
@@ -264,10 +267,10 @@ static int note(struct finding_snapshot_list *list, const struct finding *findin
                                                   (char *)(uintptr_t)confidence_name(finding->confidence),
                                               .text = text.data,
                                               .command = command.data,
-                                              .first_step = finding->first_step,
-                                              .last_step = finding->last_step,
+                                              .first_step = job_run_step(job, finding->first_step),
+                                              .last_step = job_run_step(job, finding->last_step),
                                               .period = finding->period,
-                                              .run_step = job->step_count - 1,
+                                              .run_step = job_run_steps(job) - 1,
                                               .lost_ns = finding->lost_ns,
                                               .stops_job = finding->stops_job};
     failed = failed || finding_snapshot_list_add(list, &snapshot);
@@ -298,9 +301,9 @@ static int note_longer_steps(struct finding_snapshot_list *list, const struct ju
                                               .confidence =
                                                   (char *)(uintptr_t)confidence_name(CONFIDENCE_MEDIUM),
                                               .text = table.warning_count ? table.warnings[0] : NULL,
-                                              .first_step = row->first,
-                                              .last_step = row->last,
-                                              .run_step = run->job.step_count - 1,
+                                              .first_step = row->run_first,
+                                              .last_step = row->run_last,
+                                              .run_step = job_run_steps(&run->job) - 1,
                                               .lost_ns = row->lost_ns};
     if (!failed && snapshot.text && finding_snapshot_list_add(list, &snapshot))
         failed = error_no_memory(error);
@@ -318,7 +321,7 @@ static int judge(struct cached_run *run, const struct verdict_cache *cache, stru
     findings_sort(&judged.findings);
     for (size_t i = 0; !failed && i < judged.findings.count; i++) {
         const struct finding *finding = &judged.findings.items[i];
-        if ((cache->shows_low || finding_is_reported(finding)) && note(&run->findings, finding, &judged.job))
+        if ((cache->shows_low || finding_is_reported(finding)) && note(&run->findings, finding, judged.judgement.told))
             failed = error_no_memory(error);
     }
     failed = failed || note_longer_steps(&run->findings, &judged, error) ||
