@@ -530,14 +530,24 @@ static uint64_t find_cut(const struct format *format, const char *path, uint64_t
     return at ? from + at : 0;
 }
 
-/* The last cut, or nearly the last, of a file in the range of the part; 0 if there is none near its end. */
+/* A cut in the last `back` bytes of the part; 0 if there is none. */
+static uint64_t find_cut_near_end(const struct part *part, const char *path, uint64_t back)
+{
+    uint64_t from = part->size - part->begin > back ? part->size - back : part->begin;
+    return find_cut(part->format, path, from);
+}
+
+/*
+ * The last cut, or nearly the last, of a followed file. 0 if there is none, as in files whose records refer to
+ * others far away, which show in a longer piece.
+ */
 static uint64_t find_last_cut(const struct part *part, const char *path)
 {
     uint64_t cut = 0;
-    for (uint64_t back = LOOK_BYTES / 16; !cut && back <= LOOK_BYTES; back *= 4) {
-        uint64_t from = part->size - part->begin > back ? part->size - back : part->begin;
-        cut = find_cut(part->format, path, from);
-    }
+    if ((!part->begin && !find_cut(part->format, path, 0)) || !find_cut_near_end(part, path, LOOK_BYTES))
+        return 0;
+    for (uint64_t back = LOOK_BYTES / 16; !cut && back <= LOOK_BYTES; back *= 4)
+        cut = find_cut_near_end(part, path, back);
     return cut;
 }
 
@@ -586,12 +596,17 @@ static int follow(struct part *part, const char *path, const struct stat *status
     if (known && part->size == part->followed->bytes) {
         part->known = known;
         part->followed = NULL;
-    } else if (known && (part->format = format_to_cut(path))) {
+        return 0;
+    }
+    if (known && (part->format = format_to_cut(path))) {
         part->begin = part->followed->kept;
         part->file_id = known->file_id;
-    } else {
-        followed_forget(part->followed);
+        if (part->size - part->begin < LOOK_BYTES || find_last_cut(part, path))
+            return 0;
     }
+    part->begin = 0;
+    part->file_id = 0;
+    followed_forget(part->followed);
     return 0;
 }
 
