@@ -45,6 +45,7 @@ struct analysis_request {
     const struct analysis_side *sides; /* only for an analysis that compares: `store` is the store of the
                                           last. NULL: compare the first and the last run of the store */
     size_t side_count;
+    const char *command; /* with sides: "ncclprof compare --all A B", as the user can repeat it */
 };
 
 /*
