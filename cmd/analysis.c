@@ -479,8 +479,9 @@ static int remember_side(struct context *context, const struct analysis_side *si
     context->store = side->store;
     int failed = command_line_remember(context, operand, is_traces);
     context->store = NULL;
-    if (!failed && ((owner && buffer_printf(&context->sides_command, " --%s", owner)) ||
-                    command_line_append_operand(is_path ? *operand : given, side->run, &context->sides_command)))
+    if (!failed &&
+        ((owner && buffer_printf(&context->sides_command, " --%s", owner)) ||
+         command_line_append_operand(is_path ? *operand : given, side->run, &context->sides_command)))
         failed = error_no_memory(&context->error);
     context->given_store_path = given;
     return failed ? EXIT_NOT_DONE : EXIT_DONE;

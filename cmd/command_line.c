@@ -213,11 +213,12 @@ int command_line_append(const char *words, const char *path, struct buffer *text
 int command_line_remember(struct context *context, char *const *paths, size_t count)
 {
     struct buffer program = BUFFER_INIT, input = BUFFER_INIT;
-    int failed = command_line_append_program(&program) || (count ? append_paths(paths, count, &input)
-                                                    : buffer_append_text(&input, " --store") ||
-                                                          append_path(context->given_store_path, &input))
-                     ? error_no_memory(&context->error)
-                     : store_set_command(context->store, program.data, input.data, &context->error);
+    int failed =
+        command_line_append_program(&program) || (count ? append_paths(paths, count, &input)
+                                                        : buffer_append_text(&input, " --store") ||
+                                                              append_path(context->given_store_path, &input))
+            ? error_no_memory(&context->error)
+            : store_set_command(context->store, program.data, input.data, &context->error);
     buffer_release(&program);
     buffer_release(&input);
     return failed ? -1 : 0;

@@ -59,12 +59,12 @@ struct context {
     struct store *store;          /* open as command_needs requires; otherwise NULL */
     struct analysis_side *sides;  /* owned, for TAKES_SIDES; `store` is the store of the last */
     size_t side_count;
-    struct buffer sides_command;  /* "ncclprof compare --all A B", for TAKES_SIDES */
-    int lacks_traces;   /* part of the given traces could not be read */
-    int jobs;           /* number of threads */
-    int quiet;          /* -q: no progress line */
-    int colour;         /* standard output accepts ANSI colours */
-    int width;          /* width of the terminal on standard output; 0: no terminal */
+    struct buffer sides_command; /* "ncclprof compare --all A B", for TAKES_SIDES */
+    int lacks_traces;            /* part of the given traces could not be read */
+    int jobs;                    /* number of threads */
+    int quiet;                   /* -q: no progress line */
+    int colour;                  /* standard output accepts ANSI colours */
+    int width;                   /* width of the terminal on standard output; 0: no terminal */
     struct error error; /* main prints it as a chain when the command returns EXIT_NOT_DONE or EXIT_USAGE */
 };
 

@@ -35,8 +35,9 @@ static const char *format_word(size_t number)
 static const struct option options[OPTIONS] = {
     [OPTION_INTERVAL] = {.name = "interval",
                          .argument = "SECONDS",
-                         .help = "polling interval; what is new is analyzed less often if that would use more "
-                                 "than 2 % of one CPU",
+                         .help =
+                             "polling interval; what is new is analyzed less often if that would use more "
+                             "than 2 % of one CPU",
                          .fallback = "10",
                          .is_number = 1,
                          .least = 1,
@@ -51,8 +52,9 @@ static const struct option options[OPTIONS] = {
     [OPTION_ALL] = {.name = "all", .letter = 'a', .help = "also report low-confidence findings"},
     [OPTION_MEMORY] = {.name = "memory",
                        .argument = "MIB",
-                       .help = "memory limit for the operations of one run; of a larger run only selected steps "
-                               "are analyzed. 0: no limit",
+                       .help =
+                           "memory limit for the operations of one run; of a larger run only selected steps "
+                           "are analyzed. 0: no limit",
                        .fallback = "512",
                        .is_number = 1,
                        .least = 0,
@@ -158,16 +160,15 @@ static int bring_in(struct watching *watching, int *has_new_data)
     struct context *context = watching->context;
     struct walk walk;
     struct report report = {.results = NULL};
-    const struct ingest_request wishes = {.paths = watching->arguments->operands,
-                                          .path_count = watching->arguments->operand_count,
-                                          .jobs = ingest_processors(),
-                                          .is_silent = 1,
-                                          .limits = {.unpack_ratio = INPUT_RATIO_MOST},
-                                          .follower = watching->arguments->values[OPTION_ONCE]
-                                                          ? NULL
-                                                          : &watching->follower,
-                                          .choose = choose,
-                                          .context = &watching->growth};
+    const struct ingest_request wishes = {
+        .paths = watching->arguments->operands,
+        .path_count = watching->arguments->operand_count,
+        .jobs = ingest_processors(),
+        .is_silent = 1,
+        .limits = {.unpack_ratio = INPUT_RATIO_MOST},
+        .follower = watching->arguments->values[OPTION_ONCE] ? NULL : &watching->follower,
+        .choose = choose,
+        .context = &watching->growth};
     int is_lacking;
     walk_init(&walk);
     int status = ingest_paths(context, &wishes, &walk, &report, &is_lacking);

@@ -123,24 +123,6 @@ static enum message_kind file_failed(struct file_result *result, enum file_statu
     return MESSAGE_PASSED;
 }
 
-int64_t ingest_digest(int file, uint64_t most, struct digest *digest, int (*stop)(void *context),
-                      void *context)
-{
-    char bytes[1 << 16];
-    uint64_t taken = 0;
-    while (taken < most) {
-        ssize_t got =
-            stop(context) ? -1 : read(file, bytes, most - taken < sizeof bytes ? most - taken : sizeof bytes);
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        digest_update(digest, bytes, (size_t)got);
-        taken += (uint64_t)got;
-    }
-    return (int64_t)taken;
-}
-
 /*
  * The file in the store with the content of the file at `path`, whose size is `size_bytes`. NULL if it must
  * be read: it is new, could not be read, is read in any case (--force), or `stop` returned true.
@@ -538,8 +520,8 @@ static uint64_t find_cut_near_end(const struct part *part, const char *path, uin
 }
 
 /*
- * The last cut, or nearly the last, of a followed file. 0 if there is none, as in files whose records refer to
- * others far away, which show in a longer piece.
+ * The last cut, or nearly the last, of a followed file. 0 if there is none, as in files whose records refer
+ * to others far away, which show in a longer piece.
  */
 static uint64_t find_last_cut(const struct part *part, const char *path)
 {

@@ -40,6 +40,24 @@ void follower_release(struct follower *follower)
     *follower = (struct follower){.files = NULL};
 }
 
+int64_t ingest_digest(int file, uint64_t most, struct digest *digest, int (*stop)(void *context),
+                      void *context)
+{
+    char bytes[1 << 16];
+    uint64_t taken = 0;
+    while (taken < most) {
+        ssize_t got =
+            stop(context) ? -1 : read(file, bytes, most - taken < sizeof bytes ? most - taken : sizeof bytes);
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        digest_update(digest, bytes, (size_t)got);
+        taken += (uint64_t)got;
+    }
+    return (int64_t)taken;
+}
+
 /* The first and the last bytes that show whether a file was replaced. */
 enum { EDGE_BYTES = 4096 };
 
@@ -89,8 +107,8 @@ static int has_same_beginning(const struct followed *followed, const char *path)
 {
     char text[33];
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int is_same = file >= 0 && digest_edges(file, followed->bytes, text) == 0 &&
-                  strcmp(text, followed->edges) == 0;
+    int is_same =
+        file >= 0 && digest_edges(file, followed->bytes, text) == 0 && strcmp(text, followed->edges) == 0;
     if (file >= 0)
         close(file);
     return is_same;
@@ -100,9 +118,8 @@ static int has_same_beginning(const struct followed *followed, const char *path)
 static int has_only_grown(const struct followed *followed, const struct stat *status)
 {
     uint64_t size = (uint64_t)status->st_size;
-    return size > followed->bytes ||
-           (size == followed->bytes &&
-            memcmp(&status->st_mtim, &followed->modified, sizeof followed->modified) == 0);
+    return size > followed->bytes || (size == followed->bytes && memcmp(&status->st_mtim, &followed->modified,
+                                                                        sizeof followed->modified) == 0);
 }
 
 const struct known_file *followed_known(const struct followed *followed, const struct known *known,

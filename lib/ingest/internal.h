@@ -33,9 +33,10 @@ struct part {
     /* Of a file with several parts, when it was split: it may have grown since. */
     uint64_t size;
     struct timespec modified;
-    uint64_t tail; /* begin of the last part */
+    uint64_t tail;             /* begin of the last part */
     struct followed *followed; /* borrowed; NULL: the file is not followed, or it has no cut */
-    int64_t file_id; /* of the file in the store that this is a continuation of; 0: it is read from its start */
+    int64_t
+        file_id; /* of the file in the store that this is a continuation of; 0: it is read from its start */
     const struct known_file *known; /* file of this content in the store; NULL: none, or unknown so far */
 };
 
@@ -59,7 +60,7 @@ struct followed {
     int64_t kept_events;
     struct ledger *kept_ledger; /* owned; NULL: empty */
     char dialect[64];
-    uint64_t bytes;  /* size of the file when it was read */
+    uint64_t bytes; /* size of the file when it was read */
     struct timespec modified;
     char digest[33]; /* of these bytes, as the store has it */
     char edges[33];  /* digest of the first and last of them */
@@ -67,6 +68,10 @@ struct followed {
     ino_t inode;
     int is_torn; /* the file became shorter while it was read */
 };
+
+/* Adds up to `most` bytes to the digest. Returns the number of bytes; -1 if reading failed or was stopped. */
+int64_t ingest_digest(int file, uint64_t most, struct digest *digest, int (*stop)(void *context),
+                      void *context);
 
 /* The entry of this path, which may be new. NULL: out of memory. */
 struct followed *follower_file(struct follower *follower, const char *path);
@@ -200,10 +205,6 @@ static inline int ingest_interrupted(const struct ingest *ingest)
  * format is newer than known.
  */
 int ingest_describe_damage(const struct ledger *ledger, struct file_result *result, struct error *error);
-
-/* Adds up to `most` bytes to the digest. Returns the number of bytes; -1 if reading failed or was stopped. */
-int64_t ingest_digest(int file, uint64_t most, struct digest *digest, int (*stop)(void *context),
-                      void *context);
 
 /*
  * Reads a file or a part of it and sends its rows through the pipeline as part `number`. *batch must be

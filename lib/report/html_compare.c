@@ -123,8 +123,7 @@ static int add_run(struct html_page *page, struct buffer *list, const struct htm
 
 /* The differences in words and the verdicts of the runs come first. */
 static int make_page(struct html_page *page, const struct html_compared *runs, size_t count,
-                     const struct table *table, const char *words, const char *command,
-                     struct error *error)
+                     const struct table *table, const char *words, const char *command, struct error *error)
 {
     struct buffer list = BUFFER_INIT;
     if (put_words(page, table, words))

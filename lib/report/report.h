@@ -295,11 +295,11 @@ int growth_look(struct growth *growth, struct walk *walk, struct error *error);
 double growth_wait_s(double interval_s, double used_s);
 
 /*
- * When watch reads and analyzes what is new. Times are seconds of one clock. Checking the files is cheap and is
- * done every interval_s; an analysis is followed by a rest (growth_wait_s). A job that stops writes nothing
- * any more, so files that no longer grow are analyzed without waiting for the end of the rest: when none has
- * grown for twice the longest time after which they grew again so far. Each such analysis in vain doubles
- * that time, so there are few.
+ * When watch reads and analyzes what is new. Times are seconds of one clock. Checking the files is cheap and
+ * is done every interval_s; an analysis is followed by a rest (growth_wait_s). A job that stops writes
+ * nothing any more, so files that no longer grow are analyzed without waiting for the end of the rest: when
+ * none has grown for twice the longest time after which they grew again so far. Each such analysis in vain
+ * doubles that time, so there are few.
  */
 struct pace {
     double interval_s;

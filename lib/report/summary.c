@@ -480,8 +480,7 @@ static int collect(const struct judged_run *run, struct told_finding *told, size
         if (!finding_is_reported(finding))
             continue;
         *next = (struct told_finding){.finding = finding, .first_step = -1, .last_step = -1};
-        if (finding_name_unit(finding, job, &next->unit) ||
-            finding_list_hosts(finding, job, &next->hosts) ||
+        if (finding_name_unit(finding, job, &next->unit) || finding_list_hosts(finding, job, &next->hosts) ||
             finding_list_gpus(finding, job, &next->gpus) ||
             finding_append_action(finding, job, &next->action)) {
             told_finding_release(next);

@@ -171,8 +171,7 @@ void pace_rest(struct pace *pace, double used_s, double now_s)
 
 int pace_is_due(const struct pace *pace, double now_s)
 {
-    return pace->is_behind &&
-           (now_s >= pace->rests_until_s || pace->quiet_s >= 2 * pace->longest_pause_s);
+    return pace->is_behind && (now_s >= pace->rests_until_s || pace->quiet_s >= 2 * pace->longest_pause_s);
 }
 
 struct cached_run {
@@ -321,7 +320,8 @@ static int judge(struct cached_run *run, const struct verdict_cache *cache, stru
     findings_sort(&judged.findings);
     for (size_t i = 0; !failed && i < judged.findings.count; i++) {
         const struct finding *finding = &judged.findings.items[i];
-        if ((cache->shows_low || finding_is_reported(finding)) && note(&run->findings, finding, judged.judgement.told))
+        if ((cache->shows_low || finding_is_reported(finding)) &&
+            note(&run->findings, finding, judged.judgement.told))
             failed = error_no_memory(error);
     }
     failed = failed || note_longer_steps(&run->findings, &judged, error) ||

@@ -178,7 +178,7 @@ int writer_continue(struct writer *writer, struct writer_file *file, int64_t fil
     file->target.file_id = file_id;
     file->continues = writer->has_changed = 1;
     return first_ordinal && removal_records(&writer->removal, file_id, first_ordinal, error) ? fail(writer)
-                                                                                            : 0;
+                                                                                             : 0;
 }
 
 int writer_put(struct writer *writer, struct writer_file *file, const struct batch *batch,

@@ -1,6 +1,6 @@
 /*
- * A file that grows, read again and again by one process: only what is new is read, and the store is as if the
- * file had been read at once.
+ * A file that grows, read again and again by one process: only what is new is read, and the store is as if
+ * the file had been read at once.
  */
 #include "support/cmocka_all.h"
 
@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 /* A line of Inspector, always of the same length. */
-#define LINE                                                                                             \
-    "{\"header\":{\"id\":\"0xa6\",\"rank\":0,\"n_ranks\":2,\"nnodes\":1},\"metadata\":{"                 \
-    "\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"\",\"dump_timestamp_us\":%16d,"          \
-    "\"hostname\":\"node0\",\"pid\":100},\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":%8d,"         \
-    "\"coll_msg_size_bytes\":%d,\"coll_exec_time_us\":10,\"coll_timing_source\":\"kernel_gpu\","         \
+#define LINE                                                                                     \
+    "{\"header\":{\"id\":\"0xa6\",\"rank\":0,\"n_ranks\":2,\"nnodes\":1},\"metadata\":{"         \
+    "\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"\",\"dump_timestamp_us\":%16d,"  \
+    "\"hostname\":\"node0\",\"pid\":100},\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":%8d," \
+    "\"coll_msg_size_bytes\":%d,\"coll_exec_time_us\":10,\"coll_timing_source\":\"kernel_gpu\"," \
     "\"coll_algobw_gbs\":1.0,\"coll_busbw_gbs\":1.0}}\n"
 
 enum { SIZE = 4096, OTHER_SIZE = 8192 };
