@@ -213,7 +213,8 @@ int command_run_analysis(struct context *context, const struct arguments *argume
                                        .values = arguments->values,
                                        .colour = context->colour && !arguments->renderer->is_markdown,
                                        .sides = context->sides,
-                                       .side_count = context->side_count};
+                                       .side_count = context->side_count,
+                                       .command = context->sides_command.data};
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
     struct filter filter = {.ranks = NULL};
     struct kept_result kept = {.state = STATE_UNKNOWN};
@@ -481,6 +482,28 @@ static int assign_sides(struct context *context, const struct arguments *argumen
     return EXIT_USAGE;
 }
 
+/*
+ * Sets how commands are suggested that read this side alone (store_set_command), and adds it to the one that
+ * compares. `operand` is the path of a store or of traces, or the name of a run.
+ */
+static int remember_side(struct context *context, const struct analysis_side *side, char *const *operand,
+                         const char *owner)
+{
+    const char *given = context->given_store_path;
+    int is_path = access(*operand, F_OK) == 0, is_traces = is_path && !store_is_stamped(*operand);
+    if (is_path && !is_traces)
+        context->given_store_path = *operand;
+    context->store = side->store;
+    int failed = command_line_remember(context, operand, is_traces);
+    context->store = NULL;
+    if (!failed &&
+        ((owner && buffer_printf(&context->sides_command, " --%s", owner)) ||
+         command_line_append_operand(is_path ? *operand : given, side->run, &context->sides_command)))
+        failed = error_no_memory(&context->error);
+    context->given_store_path = given;
+    return failed ? EXIT_NOT_DONE : EXIT_DONE;
+}
+
 int sides_open(struct context *context, const struct arguments *arguments)
 {
     context->sides = array_new(arguments->operand_count + 1, sizeof *context->sides);
@@ -489,6 +512,11 @@ int sides_open(struct context *context, const struct arguments *arguments)
         return EXIT_NOT_DONE;
     }
     int status = assign_sides(context, arguments);
+    if (command_line_append_program(&context->sides_command) ||
+        buffer_append_text(&context->sides_command, " compare --all")) {
+        error_no_memory(&context->error);
+        return EXIT_NOT_DONE;
+    }
     for (size_t i = 0; status == EXIT_DONE && i < arguments->operand_count; i++) {
         struct analysis_side *side = &context->sides[i];
         char *operand = arguments->operands[i];
@@ -496,6 +524,9 @@ int sides_open(struct context *context, const struct arguments *arguments)
         status = access(operand, F_OK)       ? open_run(context, side, operand)
                  : store_is_stamped(operand) ? open_side(context, side, operand)
                                              : make_side(context, side, &arguments->operands[i]);
+        const struct option *owner = arguments->owners[i];
+        if (status == EXIT_DONE)
+            status = remember_side(context, side, &arguments->operands[i], owner ? owner->name : NULL);
     }
     if (context->side_count)
         context->store = context->sides[context->side_count - 1].store;
@@ -510,6 +541,7 @@ void sides_close(struct context *context)
         store_close(context->sides[i].store);
     }
     free(context->sides);
+    buffer_release(&context->sides_command);
     context->sides = NULL;
     context->side_count = 0;
 }

@@ -42,7 +42,7 @@ static int is_on_path(const char *name, const struct stat *self)
 }
 
 /* Appends "ncclprof", or the path of this program where its name alone does not start it. */
-static int append_program(struct buffer *text)
+int command_line_append_program(struct buffer *text)
 {
     static const char self_link[] = "/proc/self/exe", name[] = "ncclprof";
     struct stat self;
@@ -195,9 +195,16 @@ static int append_paths(char *const *paths, size_t count, struct buffer *text)
     return lacks ? buffer_append_text(text, " # save the input as TRACE first") : 0;
 }
 
+int command_line_append_operand(const char *path, const char *run, struct buffer *text)
+{
+    return append_path(path, text) || (run && (buffer_append_byte(text, ':') || text_shell_word(text, run)))
+               ? -1
+               : 0;
+}
+
 int command_line_append(const char *words, const char *path, struct buffer *text)
 {
-    return is_lasting(path) && (append_program(text) || buffer_append_byte(text, ' ') ||
+    return is_lasting(path) && (command_line_append_program(text) || buffer_append_byte(text, ' ') ||
                                 buffer_append_text(text, words) || append_path(path, text))
                ? -1
                : 0;
@@ -206,11 +213,12 @@ int command_line_append(const char *words, const char *path, struct buffer *text
 int command_line_remember(struct context *context, char *const *paths, size_t count)
 {
     struct buffer program = BUFFER_INIT, input = BUFFER_INIT;
-    int failed = append_program(&program) || (count ? append_paths(paths, count, &input)
-                                                    : buffer_append_text(&input, " --store") ||
-                                                          append_path(context->given_store_path, &input))
-                     ? error_no_memory(&context->error)
-                     : store_set_command(context->store, program.data, input.data, &context->error);
+    int failed =
+        command_line_append_program(&program) || (count ? append_paths(paths, count, &input)
+                                                        : buffer_append_text(&input, " --store") ||
+                                                              append_path(context->given_store_path, &input))
+            ? error_no_memory(&context->error)
+            : store_set_command(context->store, program.data, input.data, &context->error);
     buffer_release(&program);
     buffer_release(&input);
     return failed ? -1 : 0;

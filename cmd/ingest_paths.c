@@ -90,6 +90,7 @@ static int ingest_files(struct context *context, const struct ingest_request *wi
         .named = wishes->paths,
         .named_count = wishes->path_count,
         .force = wishes->force,
+        .follower = wishes->follower,
         .hooks = ingest_listener_hooks(&listener),
     };
     if (stat(context->store_path, &status) == 0) {

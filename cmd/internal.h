@@ -59,11 +59,12 @@ struct context {
     struct store *store;          /* open as command_needs requires; otherwise NULL */
     struct analysis_side *sides;  /* owned, for TAKES_SIDES; `store` is the store of the last */
     size_t side_count;
-    int lacks_traces;   /* part of the given traces could not be read */
-    int jobs;           /* number of threads */
-    int quiet;          /* -q: no progress line */
-    int colour;         /* standard output accepts ANSI colours */
-    int width;          /* width of the terminal on standard output; 0: no terminal */
+    struct buffer sides_command; /* "ncclprof compare --all A B", for TAKES_SIDES */
+    int lacks_traces;            /* part of the given traces could not be read */
+    int jobs;                    /* number of threads */
+    int quiet;                   /* -q: no progress line */
+    int colour;                  /* standard output accepts ANSI colours */
+    int width;                   /* width of the terminal on standard output; 0: no terminal */
     struct error error; /* main prints it as a chain when the command returns EXIT_NOT_DONE or EXIT_USAGE */
 };
 
@@ -159,6 +160,12 @@ int open_store(struct context *context, int needs);
  * error.
  */
 int command_line_remember(struct context *context, char *const *paths, size_t count);
+
+/* Appends " PATH", or " PATH:RUN" for a run of a store. `run` NULL: no run. Returns -1 when memory is out. */
+int command_line_append_operand(const char *path, const char *run, struct buffer *text);
+
+/* Appends the program: "ncclprof" if a shell finds it by this name. Returns -1 when memory is out. */
+int command_line_append_program(struct buffer *text);
 
 /*
  * Appends "ncclprof WORDS PATH" for a file or directory; nothing for anything else, such as a pipe. Returns
@@ -273,6 +280,7 @@ struct ingest_request {
     int64_t share_number; /* only files whose number modulo share_count equals this one; share_count 0: all */
     int64_t share_count;
     struct input_limits limits;
+    struct follower *follower; /* NULL: all files are read from their start */
     /*
      * Removes files that are not to be read from the walk. It may remove all of them. NULL: all files are
      * read.

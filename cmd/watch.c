@@ -20,6 +20,7 @@ enum {
     OPTION_FORMAT,
     OPTION_PROMETHEUS,
     OPTION_ALL,
+    OPTION_MEMORY,
     OPTION_ONCE,
     OPTION_UNTIL_IDLE,
     OPTIONS
@@ -34,7 +35,9 @@ static const char *format_word(size_t number)
 static const struct option options[OPTIONS] = {
     [OPTION_INTERVAL] = {.name = "interval",
                          .argument = "SECONDS",
-                         .help = "polling interval; increased if polling would use more than 2 % of one CPU",
+                         .help =
+                             "polling interval; what is new is analyzed less often if that would use more "
+                             "than 2 % of one CPU",
                          .fallback = "10",
                          .is_number = 1,
                          .least = 1,
@@ -47,6 +50,15 @@ static const struct option options[OPTIONS] = {
                            .argument = "FILE",
                            .help = "update FILE, for node_exporter, after each poll with new data"},
     [OPTION_ALL] = {.name = "all", .letter = 'a', .help = "also report low-confidence findings"},
+    [OPTION_MEMORY] = {.name = "memory",
+                       .argument = "MIB",
+                       .help =
+                           "memory limit for the operations of one run; of a larger run only selected steps "
+                           "are analyzed. 0: no limit",
+                       .fallback = "512",
+                       .is_number = 1,
+                       .least = 0,
+                       .most = INT32_MAX},
     [OPTION_ONCE] = {.name = "once", .help = "poll once and exit"},
     [OPTION_UNTIL_IDLE] = {.name = "until-idle",
                            .argument = "SECONDS",
@@ -62,7 +74,9 @@ struct watching {
     struct context *context;
     const struct arguments *arguments;
     int as_json;
-    struct growth growth;
+    struct growth growth;     /* as of the latest poll that read files */
+    struct growth checked;    /* as of the latest check */
+    struct follower follower; /* where to go on reading */
     struct verdict_cache verdict_cache;
     struct difference difference;
     struct intern complaints; /* already reported */
@@ -146,13 +160,15 @@ static int bring_in(struct watching *watching, int *has_new_data)
     struct context *context = watching->context;
     struct walk walk;
     struct report report = {.results = NULL};
-    const struct ingest_request wishes = {.paths = watching->arguments->operands,
-                                          .path_count = watching->arguments->operand_count,
-                                          .jobs = ingest_processors(),
-                                          .is_silent = 1,
-                                          .limits = {.unpack_ratio = INPUT_RATIO_MOST},
-                                          .choose = choose,
-                                          .context = &watching->growth};
+    const struct ingest_request wishes = {
+        .paths = watching->arguments->operands,
+        .path_count = watching->arguments->operand_count,
+        .jobs = ingest_processors(),
+        .is_silent = 1,
+        .limits = {.unpack_ratio = INPUT_RATIO_MOST},
+        .follower = watching->arguments->values[OPTION_ONCE] ? NULL : &watching->follower,
+        .choose = choose,
+        .context = &watching->growth};
     int is_lacking;
     walk_init(&walk);
     int status = ingest_paths(context, &wishes, &walk, &report, &is_lacking);
@@ -269,6 +285,8 @@ static int recover_from_failure(struct watching *watching)
         print_error(error);
     error_clear(error);
     growth_release(&watching->growth);
+    follower_release(&watching->follower);
+    follower_init(&watching->follower);
     return EXIT_DONE;
 }
 
@@ -279,24 +297,53 @@ static int look_once(struct watching *watching)
     return status == EXIT_DONE && watching->context->store ? settle(watching) : status;
 }
 
+/* Checks which files have changed. A path that cannot be read is reported by the poll that reads files. */
+static int check(struct watching *watching, struct pace *pace)
+{
+    struct error *error = &watching->context->error;
+    const struct arguments *arguments = watching->arguments;
+    struct walk walk;
+    walk_init(&walk);
+    for (size_t i = 0; i < arguments->operand_count && !error->is_no_memory; i++)
+        if (walk_add(&walk, arguments->operands[i], error) && !error->is_no_memory)
+            error_clear(error);
+    int failed = error->is_no_memory || growth_look(&watching->checked, &walk, error);
+    if (!failed)
+        pace_check(pace, walk.count > 0, seconds_of(CLOCK_MONOTONIC));
+    walk_release(&walk);
+    return failed ? EXIT_NOT_DONE : EXIT_DONE;
+}
+
+/* Reads and analyzes what is new. After a failure, it is tried again. */
+static int catch_up(struct watching *watching, struct pace *pace)
+{
+    int has_new_data;
+    double used_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    int status = look(watching, &has_new_data);
+    pace_rest(pace, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - used_s, seconds_of(CLOCK_MONOTONIC));
+    if (status != EXIT_NOT_DONE)
+        return status;
+    pace->is_behind = 1;
+    return recover_from_failure(watching);
+}
+
 /* Polls until it is told to end. idle_s: ends after this many seconds without new data; 0: never. */
 static int go_on(struct watching *watching, double interval_s, double idle_s)
 {
-    double changed_at = seconds_of(CLOCK_MONOTONIC);
+    struct pace pace;
     int status = EXIT_DONE;
+    pace_init(&pace, interval_s, seconds_of(CLOCK_MONOTONIC));
     while (status == EXIT_DONE && !interrupt_wanted(NULL)) {
-        int has_new_data;
-        double used = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-        status = look(watching, &has_new_data);
-        used = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - used;
-        double now = seconds_of(CLOCK_MONOTONIC);
-        if (status == EXIT_DONE && has_new_data)
-            changed_at = now;
-        if (status == EXIT_NOT_DONE)
-            status = recover_from_failure(watching);
-        if (status != EXIT_DONE || (idle_s > 0 && now - changed_at >= idle_s))
-            break;
-        wait_for(growth_wait_s(interval_s, used));
+        status = check(watching, &pace);
+        double now_s = seconds_of(CLOCK_MONOTONIC);
+        int is_idle = idle_s > 0 && now_s - pace.changed_at_s >= idle_s;
+        /* If nothing has changed, this confirms what was held back, and reports what cannot be read. */
+        if (status == EXIT_DONE && (!pace.is_behind || is_idle || pace_is_due(&pace, now_s)))
+            status = catch_up(watching, &pace);
+        if (is_idle)
+            return status == EXIT_DONE && watching->context->store ? settle(watching) : status;
+        if (status == EXIT_DONE)
+            wait_for(interval_s);
     }
     return status;
 }
@@ -320,10 +367,13 @@ static int run(struct context *context, const struct arguments *arguments)
         .context = context,
         .arguments = arguments,
         .as_json = strcmp(arguments->values[OPTION_FORMAT], "json") == 0,
-        .verdict_cache = {.shows_low = arguments->values[OPTION_ALL] != NULL,
+        .verdict_cache = {.memory_bytes = (int64_t)arguments_number(arguments, OPTION_MEMORY) << 20,
+                          .shows_low = arguments->values[OPTION_ALL] != NULL,
                           .wants_metrics = arguments->values[OPTION_PROMETHEUS] != NULL},
     };
     growth_init(&watching.growth);
+    growth_init(&watching.checked);
+    follower_init(&watching.follower);
     intern_init(&watching.complaints);
     interrupt_watch();
     int status = watch(&watching);
@@ -332,6 +382,8 @@ static int run(struct context *context, const struct arguments *arguments)
     reported_findings_release(&watching.difference);
     verdict_cache_release(&watching.verdict_cache);
     growth_release(&watching.growth);
+    growth_release(&watching.checked);
+    follower_release(&watching.follower);
     return status;
 }
 

@@ -123,25 +123,6 @@ static enum message_kind file_failed(struct file_result *result, enum file_statu
     return MESSAGE_PASSED;
 }
 
-/* Adds up to `most` bytes to the digest. Returns the number of bytes; -1 if reading failed or was stopped. */
-static int64_t digest_bytes(int file, uint64_t most, struct digest *digest, int (*stop)(void *context),
-                            void *context)
-{
-    char bytes[1 << 16];
-    uint64_t taken = 0;
-    while (taken < most) {
-        ssize_t got =
-            stop(context) ? -1 : read(file, bytes, most - taken < sizeof bytes ? most - taken : sizeof bytes);
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        digest_update(digest, bytes, (size_t)got);
-        taken += (uint64_t)got;
-    }
-    return (int64_t)taken;
-}
-
 /*
  * The file in the store with the content of the file at `path`, whose size is `size_bytes`. NULL if it must
  * be read: it is new, could not be read, is read in any case (--force), or `stop` returned true.
@@ -157,7 +138,7 @@ static const struct known_file *ingest_known(const struct ingest *ingest, const 
     if (file < 0)
         return NULL;
     digest_init(&digest);
-    int64_t taken = digest_bytes(file, UINT64_MAX, &digest, stop, context);
+    int64_t taken = ingest_digest(file, UINT64_MAX, &digest, stop, context);
     close(file);
     digest_hex(&digest, text);
     const struct known_file *known = taken < 0 ? NULL : known_find(ingest->known, size_bytes, text);
@@ -216,7 +197,12 @@ static int is_known(struct reading *reading, const char *path, struct file_resul
 
 static int is_whole(const struct part *part)
 {
-    return part->count == 1;
+    return !part->format;
+}
+
+static int is_first(const struct part *part, size_t number)
+{
+    return part->first == number;
 }
 
 /*
@@ -229,11 +215,13 @@ static int digest_again(struct reading *reading, char text[33])
     const struct part *part = reading->part;
     struct digest digest;
     struct stat status;
+    if (part->followed)
+        return followed_digest(part->followed, part, reading->path, must_stop, reading, text) < 0 ? -1 : 0;
     int file = open(reading->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return -1;
     digest_init(&digest);
-    int64_t taken = digest_bytes(file, part->size, &digest, must_stop, reading);
+    int64_t taken = ingest_digest(file, part->size, &digest, must_stop, reading);
     int failed = taken < 0 || fstat(file, &status);
     close(file);
     if (failed)
@@ -252,7 +240,7 @@ static int take_digest(struct reading *reading, struct file_facts *facts, struct
     if (is_whole(reading->part)) {
         input_digest(reading->input, facts->digest);
         input_unpacked_digest(reading->input, facts->unpacked_digest);
-    } else if (reading->part->begin == 0) {
+    } else if (is_first(reading->part, reading->number)) {
         if (digest_again(reading, facts->digest))
             return error_set(error, "%s: cannot be read a second time", reading->path);
         memcpy(facts->unpacked_digest, facts->digest, sizeof facts->unpacked_digest);
@@ -301,7 +289,7 @@ static int is_read_again(const struct reading *reading, const struct file_facts 
 static int hand_over(struct reading *reading, struct file_facts *facts, struct error *error)
 {
     const struct walk_file *file = reading->file;
-    for (size_t i = 0; i < file->copies && (is_whole(reading->part) || !reading->part->begin); i++)
+    for (size_t i = 0; i < file->copies && !reading->part->begin; i++)
         if (ledger_note(&reading->intake.ledger, COPIES_NOTE, 0, 0, file->copy, strlen(file->copy), error))
             return -1;
     facts->ledger = malloc(sizeof *facts->ledger);
@@ -497,14 +485,14 @@ static int add(struct parts *parts, struct part part)
     return 0;
 }
 
-/* Whether the file is regular, large enough to be split, and not the store. */
-static int is_large_file(const struct ingest *ingest, const char *path, struct stat *status)
+/* Whether the file is regular, of a size that can be split, and not the store. */
+static int can_be_cut(const struct ingest *ingest, const char *path, struct stat *status)
 {
     if (strcmp(path, "-") == 0 || stat(path, status) || !S_ISREG(status->st_mode) ||
         ingest_is_store(ingest, path))
         return 0;
     uint64_t size = (uint64_t)status->st_size;
-    return size >= 2 * PART_BYTES && size < MOST_BYTES;
+    return (size >= 2 * PART_BYTES || (ingest->follower && size)) && size < MOST_BYTES;
 }
 
 /*
@@ -534,10 +522,31 @@ static uint64_t find_cut(const struct format *format, const char *path, uint64_t
     return at ? from + at : 0;
 }
 
+/* A cut in the last `back` bytes of the part; 0 if there is none. */
+static uint64_t find_cut_near_end(const struct part *part, const char *path, uint64_t back)
+{
+    uint64_t from = part->size - part->begin > back ? part->size - back : part->begin;
+    return find_cut(part->format, path, from);
+}
+
+/*
+ * The last cut, or nearly the last, of a followed file. 0 if there is none, as in files whose records refer
+ * to others far away, which show in a longer piece.
+ */
+static uint64_t find_last_cut(const struct part *part, const char *path)
+{
+    uint64_t cut = 0;
+    if ((!part->begin && !find_cut(part->format, path, 0)) || !find_cut_near_end(part, path, LOOK_BYTES))
+        return 0;
+    for (uint64_t back = LOOK_BYTES / 16; !cut && back <= LOOK_BYTES; back *= 4)
+        cut = find_cut_near_end(part, path, back);
+    return cut;
+}
+
 static int cut_file(struct parts *parts, const char *path, struct part part)
 {
     size_t first = part.first = parts->count;
-    for (uint64_t from = PART_BYTES; from + PART_BYTES <= part.size; from += PART_BYTES) {
+    for (uint64_t from = part.begin + PART_BYTES; from + PART_BYTES <= part.size; from += PART_BYTES) {
         part.end = find_cut(part.format, path, from);
         if (!part.end)
             continue;
@@ -545,11 +554,51 @@ static int cut_file(struct parts *parts, const char *path, struct part part)
             return -1;
         part.begin = part.end;
     }
+    uint64_t last = part.followed ? find_last_cut(&part, path) : 0;
+    if (last > part.begin && last < part.size) {
+        part.end = last;
+        if (add(parts, part))
+            return -1;
+        part.begin = last;
+    }
     part.end = part.size;
     if (add(parts, part))
         return -1;
-    for (size_t i = first; i < parts->count; i++)
+    if (part.begin == 0) { /* no cut */
+        parts->items[first].format = NULL;
+        parts->items[first].followed = NULL;
+    }
+    for (size_t i = first; i < parts->count; i++) {
         parts->items[i].count = parts->count - first;
+        parts->items[i].tail = part.begin;
+    }
+    return 0;
+}
+
+/* Of a followed file, only the part is read that is new or was not final. */
+static int follow(struct part *part, const char *path, const struct stat *status, const struct ingest *ingest)
+{
+    if (!ingest->follower)
+        return 0;
+    part->followed = follower_file(ingest->follower, path);
+    if (!part->followed)
+        return -1;
+    const struct known_file *known =
+        ingest->force ? NULL : followed_known(part->followed, ingest->known, path, status);
+    if (known && part->size == part->followed->bytes) {
+        part->known = known;
+        part->followed = NULL;
+        return 0;
+    }
+    if (known && (part->format = format_to_cut(path))) {
+        part->begin = part->followed->kept;
+        part->file_id = known->file_id;
+        if (part->size - part->begin < LOOK_BYTES || find_last_cut(part, path))
+            return 0;
+    }
+    part->begin = 0;
+    part->file_id = 0;
+    followed_forget(part->followed);
     return 0;
 }
 
@@ -557,9 +606,13 @@ static int plan_file(struct parts *parts, size_t file, const char *path, const s
 {
     struct stat status;
     struct part part = {.file = file, .first = parts->count, .count = 1};
-    if (is_large_file(ingest, path, &status)) {
+    if (can_be_cut(ingest, path, &status)) {
         part.size = (uint64_t)status.st_size;
         part.modified = status.st_mtim;
+        if (follow(&part, path, &status, ingest))
+            return -1;
+    }
+    if (part.size && !part.file_id && !part.known) {
         part.known = ingest_known(ingest, path, part.size, ingest->hooks.interrupted, ingest->hooks.context);
         if (part.known && ingest_is_outdated(part.known))
             part.known = NULL;

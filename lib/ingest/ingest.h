@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_INGEST_INGEST_H
 #define NCCLPROF_INGEST_INGEST_H
 
+#include "base/base.h"
 #include "input/input.h"
 #include "store/store.h"
 
@@ -62,6 +63,24 @@ struct ingest_hooks {
     int (*take)(void *context, struct file_result *result, struct error *error);
 };
 
+/* -------------------- follow.c -------------------- */
+
+/*
+ * What one process remembers of the files that it reads again and again while they grow. If the format of a
+ * file can be split (format.h), an ingest reads only what is new. An ingest that failed may leave it
+ * inconsistent: release it then.
+ */
+struct follower {
+    struct intern paths;     /* real paths */
+    struct followed **files; /* owned; one for each path */
+    size_t capacity;
+};
+
+void follower_init(struct follower *follower);
+void follower_release(struct follower *follower);
+
+/* -------------------- file.c -------------------- */
+
 /* Settings for all files; read-only while workers run. */
 struct ingest {
     const struct known *known;
@@ -72,6 +91,7 @@ struct ingest {
     char *const *named; /* paths given by the user: problems with these are reported */
     size_t named_count;
     int force;
+    struct follower *follower; /* NULL: all files are read from their start */
     struct ingest_hooks hooks;
 };
 

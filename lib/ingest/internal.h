@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_INGEST_INTERNAL_H
 #define NCCLPROF_INGEST_INTERNAL_H
 
+#include "base/base.h"
 #include "ingest/ingest.h"
 
 #include <pthread.h>
@@ -12,6 +13,7 @@
 struct format;
 struct format_sink;
 struct input;
+struct stat;
 struct store;
 struct timespec;
 
@@ -31,6 +33,10 @@ struct part {
     /* Of a file with several parts, when it was split: it may have grown since. */
     uint64_t size;
     struct timespec modified;
+    uint64_t tail;             /* begin of the last part */
+    struct followed *followed; /* borrowed; NULL: the file is not followed, or it has no cut */
+    int64_t
+        file_id; /* of the file in the store that this is a continuation of; 0: it is read from its start */
     const struct known_file *known; /* file of this content in the store; NULL: none, or unknown so far */
 };
 
@@ -44,6 +50,59 @@ struct parts {
 int parts_plan(struct parts *parts, const struct walk *walk, const struct ingest *ingest,
                struct error *error);
 void parts_release(struct parts *parts);
+
+/* -------------------- follow.c -------------------- */
+
+/* What is known of a followed file since it was last read. */
+struct followed {
+    uint64_t kept; /* what precedes this cut is final; 0: the file is read from its start next time */
+    struct digest kept_digest; /* of these bytes */
+    int64_t kept_events;
+    struct ledger *kept_ledger; /* owned; NULL: empty */
+    char dialect[64];
+    uint64_t bytes; /* size of the file when it was read */
+    struct timespec modified;
+    char digest[33]; /* of these bytes, as the store has it */
+    char edges[33];  /* digest of the first and last of them */
+    dev_t device;
+    ino_t inode;
+    int is_torn; /* the file became shorter while it was read */
+};
+
+/* Adds up to `most` bytes to the digest. Returns the number of bytes; -1 if reading failed or was stopped. */
+int64_t ingest_digest(int file, uint64_t most, struct digest *digest, int (*stop)(void *context),
+                      void *context);
+
+/* The entry of this path, which may be new. NULL: out of memory. */
+struct followed *follower_file(struct follower *follower, const char *path);
+
+/*
+ * The row of the store that a file continues: the file has only grown since it was read, and the store
+ * contains it as it was then. NULL: read it from its start.
+ */
+const struct known_file *followed_known(const struct followed *followed, const struct known *known,
+                                        const char *path, const struct stat *status);
+
+/* The file is read from its start next time. */
+void followed_forget(struct followed *followed);
+
+/*
+ * The digest of the first part->size bytes of the file; only what follows part->begin is read. `part` is the
+ * first one to be read. 1: the file is shorter; -1: it cannot be read.
+ */
+int followed_digest(struct followed *followed, const struct part *part, const char *path,
+                    int (*stop)(void *context), void *context, char text[33]);
+
+/* Adds a part before the last cut to what is kept. */
+int followed_keep(struct followed *followed, const struct file_result *result, const struct ledger *ledger,
+                  struct error *error);
+
+/* Makes the result and the ledger of the last part those of the whole file. */
+int followed_add(const struct followed *followed, struct file_result *last, struct ledger *ledger,
+                 struct error *error);
+
+/* The file was read up to the end of the last part. `is_stored`: its rows are in the store. */
+void followed_conclude(struct followed *followed, const struct part *part, const char *digest, int is_stored);
 
 /* -------------------- read_files.c -------------------- */
 

@@ -24,6 +24,7 @@ struct slot {
     struct file_facts facts;
     struct writer_file target; /* used by the writer */
     int begun;                 /* some of its rows are in the transaction */
+    int is_continued;          /* first part: the store is ready for further rows of the file */
     enum message_kind last;    /* last message of its worker; MESSAGE_NONE while it is being read */
 };
 
@@ -103,6 +104,17 @@ static int need_writer(struct reader_threads *threads, struct error *error)
     return threads->writer ? 0 : -1;
 }
 
+/* The rows behind the last cut give way to what is read from there now. */
+static int continue_file(struct reader_threads *threads, size_t number, struct error *error)
+{
+    size_t first_number = threads->parts.items[number].first;
+    const struct part *first = &threads->parts.items[first_number];
+    struct slot *slot = &threads->slots[number], *whole = &threads->slots[first_number];
+    int64_t kept = whole->is_continued ? 0 : (int64_t)(first->begin / FORMAT_RECORD_BYTES);
+    whole->is_continued = 1;
+    return writer_continue(threads->writer, &slot->target, first->file_id, kept, error);
+}
+
 static int begin_part(struct reader_threads *threads, size_t number, struct error *error)
 {
     struct slot *slot = &threads->slots[number];
@@ -120,7 +132,7 @@ static int begin_part(struct reader_threads *threads, size_t number, struct erro
                          : error_no_memory(error);
     free(folder);
     slot->begun = outcome == 0;
-    return outcome;
+    return outcome == 0 && part->file_id ? continue_file(threads, number, error) : outcome;
 }
 
 /* Time of the last modification; 0 if it is not a file or the time is invalid. */
@@ -138,18 +150,20 @@ static int64_t modified_ns(const char *path)
 static int finish_file(struct reader_threads *threads, size_t first, struct error *error)
 {
     struct slot *slot = &threads->slots[first];
+    const struct part *part = &threads->parts.items[first];
     const struct writer_facts facts = {
         .dialect = slot->result.dialect,
         .digest = slot->facts.digest,
         .unpacked_digest = *slot->facts.unpacked_digest ? slot->facts.unpacked_digest : NULL,
-        .bytes = slot->result.bytes,
-        .unpacked_bytes = slot->facts.unpacked_bytes,
+        .bytes = part->followed ? part->size : slot->result.bytes,
+        .unpacked_bytes = part->followed ? part->size : slot->facts.unpacked_bytes,
         .events = slot->result.events,
-        .modified_ns = modified_ns(threads->walk->files[threads->parts.items[first].file].realpath),
+        .modified_ns = modified_ns(threads->walk->files[part->file].realpath),
         .reader = slot->facts.format->name,
         .reader_version = slot->facts.format->version,
         .ledger = slot->facts.ledger,
         .force = threads->ingest->force,
+        .continues = part->file_id != 0,
         .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
         .has_moved = slot->facts.has_moved || slot->facts.is_read_again,
         .is_snapshot = slot->facts.is_snapshot};
@@ -175,11 +189,38 @@ static int drop_file(struct reader_threads *threads, size_t first, struct error 
     return 0;
 }
 
+/* Of a followed file, keeps what is final: the parts before the last. Then makes the first part the last. */
+static int keep_parts(struct reader_threads *threads, size_t first, struct error *error)
+{
+    struct followed *followed = threads->parts.items[first].followed;
+    struct slot *whole = &threads->slots[first], *last = whole + threads->parts.items[first].count - 1;
+    uint64_t bytes = 0;
+    for (struct slot *slot = whole; slot <= last; slot++)
+        bytes += slot->result.bytes;
+    for (struct slot *slot = whole; slot < last; slot++)
+        if (followed_keep(followed, &slot->result, slot->facts.ledger, error))
+            return -1;
+    if (last != whole) {
+        struct ledger *ledger = whole->facts.ledger;
+        whole->facts.ledger = last->facts.ledger;
+        last->facts.ledger = ledger;
+        whole->result.events = last->result.events;
+        memcpy(whole->result.dialect, last->result.dialect, sizeof whole->result.dialect);
+    }
+    whole->result.bytes = bytes;
+    return followed_add(followed, &whole->result, whole->facts.ledger, error) ||
+                   ingest_describe_damage(whole->facts.ledger, &whole->result, error)
+               ? -1
+               : 0;
+}
+
 /* Adds the results of the other parts to that of the first one. */
 static int add_up(struct reader_threads *threads, size_t first, struct error *error)
 {
     struct slot *whole = &threads->slots[first];
     size_t count = threads->parts.items[first].count;
+    if (threads->parts.items[first].followed)
+        return keep_parts(threads, first, error);
     for (size_t i = first + 1; i < first + count; i++) {
         const struct slot *slot = &threads->slots[i];
         if (whole->result.events == 0)
@@ -255,12 +296,17 @@ static int conclude(struct reader_threads *threads, size_t first, struct error *
 {
     int outcome;
     const struct ingest_hooks *hooks = &threads->ingest->hooks;
-    if (all_ended(threads, first, is_finished)) {
+    int is_finished_file = all_ended(threads, first, is_finished);
+    if (is_finished_file) {
         outcome = add_up(threads, first, error) || finish_file(threads, first, error);
     } else {
         move_failure(threads, first);
         outcome = drop_file(threads, first, error);
     }
+    const struct part *part = &threads->parts.items[first];
+    if (part->followed)
+        followed_conclude(part->followed, part, threads->slots[first].facts.digest,
+                          is_finished_file && file_is_read(threads->slots[first].result.status));
     forget(threads, first);
     threads->concluded++;
     if (outcome == 0 && all_ended(threads, first, is_told))

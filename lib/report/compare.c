@@ -505,8 +505,9 @@ static int write_page(const struct analysis_request *request, const struct measu
         compared[i] = (struct html_compared){sides->chosen[i].store, sides->chosen[i].id,
                                              sides->chosen[i].is_candidate ? "B" : "A"};
     result->wrote_output = strcmp(path, "-") == 0;
-    int failed =
-        html_write_comparison(path, compared, count, &result->table, words->data ? words->data : "", error);
+    const char *command = request->command ? request->command : "ncclprof compare --all";
+    int failed = html_write_comparison(path, compared, count, &result->table, words->data ? words->data : "",
+                                       command, error);
     free(compared);
     return failed;
 }

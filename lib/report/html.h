@@ -106,10 +106,11 @@ struct html_compared {
 
 /*
  * Writes the page of a comparison: `words`, its differences in sentences, one per line; its rows and
- * warnings; and the verdict and the findings of each run. Returns -1 with an error.
+ * warnings; and the verdict and the findings of each run. `command` shows all rows. Returns -1 with an error.
  */
 int html_write_comparison(const char *path, const struct html_compared *runs, size_t count,
-                          const struct table *table, const char *words, struct error *error);
+                          const struct table *table, const char *words, const char *command,
+                          struct error *error);
 
 /* -------------------- html_findings.c -------------------- */
 

@@ -69,15 +69,15 @@ static int put_words(struct html_page *page, const struct table *table, const ch
 }
 
 /* The section with all rows, in whatever columns the table has. */
-static int put_rows(struct html_page *page, const struct table *table)
+static int put_rows(struct html_page *page, const struct table *table, const char *command)
 {
-    static const struct html_table how = {.caption = "Changes beyond noise are highlighted",
-                                          .most_rows = MOST_COMPARED,
-                                          .marks = "significant",
-                                          .low = "low",
-                                          .middle = "change_percent",
-                                          .high = "high",
-                                          .rest_command = "ncclprof compare --all"};
+    const struct html_table how = {.caption = "Changes beyond noise are highlighted",
+                                   .most_rows = MOST_COMPARED,
+                                   .marks = "significant",
+                                   .low = "low",
+                                   .middle = "change_percent",
+                                   .high = "high",
+                                   .rest_command = command};
     return table->row_count && (html_section_begin(page, "rows", "All comparisons", "All comparisons") ||
                                 html_add_table(&page->body, table, &how) || html_section_end(page))
                ? -1
@@ -123,14 +123,14 @@ static int add_run(struct html_page *page, struct buffer *list, const struct htm
 
 /* The differences in words and the verdicts of the runs come first. */
 static int make_page(struct html_page *page, const struct html_compared *runs, size_t count,
-                     const struct table *table, const char *words, struct error *error)
+                     const struct table *table, const char *words, const char *command, struct error *error)
 {
     struct buffer list = BUFFER_INIT;
     if (put_words(page, table, words))
         return error_no_memory(error);
     page->overview = page->body;
     page->body = (struct buffer)BUFFER_INIT;
-    int failed = put_rows(page, table) ? error_no_memory(error) : 0;
+    int failed = put_rows(page, table, command) ? error_no_memory(error) : 0;
     for (size_t i = 0; !failed && i < count; i++)
         failed = runs[i].run_id && add_run(page, &list, &runs[i], i + 1, error);
     if (!failed && list.length &&
@@ -142,12 +142,13 @@ static int make_page(struct html_page *page, const struct html_compared *runs, s
 }
 
 int html_write_comparison(const char *path, const struct html_compared *runs, size_t count,
-                          const struct table *table, const char *words, struct error *error)
+                          const struct table *table, const char *words, const char *command,
+                          struct error *error)
 {
     struct html_page page = {.body = BUFFER_INIT};
     struct buffer title = BUFFER_INIT;
     struct output *output = NULL;
-    int failed = make_page(&page, runs, count, table, words, error);
+    int failed = make_page(&page, runs, count, table, words, command, error);
     if (!failed && append_title(table, &title))
         failed = error_no_memory(error);
     if (!failed)

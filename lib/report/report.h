@@ -47,6 +47,7 @@ struct analysis_request {
     const struct analysis_side *sides; /* only for an analysis that compares: `store` is the store of the
                                           last. NULL: compare the first and the last run of the store */
     size_t side_count;
+    const char *command; /* with sides: "ncclprof compare --all A B", as the user can repeat it */
 };
 
 /*
@@ -341,6 +342,30 @@ int growth_look(struct growth *growth, struct walk *walk, struct error *error);
 double growth_wait_s(double interval_s, double used_s);
 
 /*
+ * When watch reads and analyzes what is new. Times are seconds of one clock. Checking the files is cheap and
+ * is done every interval_s; an analysis is followed by a rest (growth_wait_s). A job that stops writes
+ * nothing any more, so files that no longer grow are analyzed without waiting for the end of the rest: when
+ * none has grown for twice the longest time after which they grew again so far. Each such analysis in vain
+ * doubles that time, so there are few.
+ */
+struct pace {
+    double interval_s;
+    double rests_until_s;
+    double changed_at_s;    /* when a check last found that a file had changed */
+    double quiet_s;         /* from then to the latest check, which found no change; 0: it found one */
+    double longest_pause_s; /* of those after which files grew again; at least interval_s */
+    int is_behind;          /* files have changed since they were read */
+};
+
+void pace_init(struct pace *pace, double interval_s, double now_s);
+/* Notes the result of a check. */
+void pace_check(struct pace *pace, int has_changed, double now_s);
+/* Notes that what is new was read and analyzed; that took `used_s` of processor time. */
+void pace_rest(struct pace *pace, double used_s, double now_s);
+/* Whether it is time to read and analyze what is new. */
+int pace_is_due(const struct pace *pace, double now_s);
+
+/*
  * The findings of diagnose for the runs of a store, kept between polls. A run is analyzed again only if one
  * of its files was added or removed.
  */
@@ -350,6 +375,7 @@ struct verdict_cache {
     uint64_t others; /* hash of the files that belong to no rank of a run */
     int shows_low;   /* include findings of low confidence */
     int wants_metrics;
+    int64_t memory_bytes; /* of a run that needs more, only some steps are analyzed; 0: no limit */
 };
 
 void verdict_cache_release(struct verdict_cache *cache);

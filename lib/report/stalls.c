@@ -72,6 +72,8 @@ static const struct column stalls_columns[STALLS_COLUMNS] = {
     {.name = "sender_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the sender"},
     {.name = "receiver_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the receiver"},
     JOB_COLUMN,
+    {.name = "sender_host", .type = CELL_TEXT, .description = "host of the sender; null if unknown"},
+    {.name = "receiver_host", .type = CELL_TEXT, .description = "host of the receiver; null if unknown"},
 };
 
 static void set_us(struct table *table, size_t column, double time_us)
@@ -142,6 +144,20 @@ static int by_trouble(const void *a, const void *b)
     return compare_in_turn(keys, sizeof keys / sizeof *keys);
 }
 
+/* The host of an entry of member_list; NULL: unknown. */
+static const char *host_of(const struct stalls *stalls, int32_t member)
+{
+    return (size_t)member < stalls->roster.rank_count ? stalls->roster.ranks[member].facts.host : NULL;
+}
+
+static int set_hosts(const struct stalls *stalls, const struct stalls_edge *edge, struct table *table,
+                     struct error *error)
+{
+    const char *sender = host_of(stalls, edge->sender), *receiver = host_of(stalls, edge->receiver);
+    return (sender && table_set_text(table, AT_SENDER_HOST, sender, error)) ||
+           (receiver && table_set_text(table, AT_RECEIVER_HOST, receiver, error));
+}
+
 static int add_edge(const struct stalls *stalls, const struct stalls_edge *edge, struct table *table,
                     struct error *error)
 {
@@ -169,7 +185,17 @@ static int add_edge(const struct stalls *stalls, const struct stalls_edge *edge,
             return -1;
     return table_set_text(table, AT_COMMUNICATOR, edge->label, error) ||
            table_set_text(table, AT_SENDER_NAME, sender->name, error) ||
-           table_set_text(table, AT_RECEIVER_NAME, receiver->name, error);
+           table_set_text(table, AT_RECEIVER_NAME, receiver->name, error) ||
+           set_hosts(stalls, edge, table, error);
+}
+
+/* Whether a host is known. */
+static int has_hosts(const struct stalls *stalls)
+{
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        if (host_of(stalls, stalls->edges[i].sender) || host_of(stalls, stalls->edges[i].receiver))
+            return 1;
+    return 0;
 }
 
 static int is_asked_for(const struct stalls *stalls, const struct stalls_edge *edge,
@@ -188,6 +214,7 @@ int stalls_show_edges(struct stalls *stalls, const struct only_edge *only, struc
     shown[AT_SENDER_NAME].hidden = shown[AT_RECEIVER_NAME].hidden = !stalls_has_unnumbered(stalls);
     shown[AT_CHANNEL].hidden = !stalls->by_channel;
     shown[AT_RUN].hidden = stalls->run_count < 2;
+    shown[AT_SENDER_HOST].hidden = shown[AT_RECEIVER_HOST].hidden = !has_hosts(stalls);
     if (table_add_columns(table, shown, STALLS_COLUMNS, error))
         return -1;
     array_sort(stalls->edges, stalls->edge_count, sizeof *stalls->edges, by_trouble);

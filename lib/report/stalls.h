@@ -158,6 +158,8 @@ enum stalls_column {
     AT_SENDER_NAME,
     AT_RECEIVER_NAME,
     AT_RUN,
+    AT_SENDER_HOST,
+    AT_RECEIVER_HOST,
     STALLS_COLUMNS
 };
 

@@ -57,7 +57,8 @@ static int take_ranks(struct stalls *stalls)
 int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id, struct error *error)
 {
     if (roster_load(&stalls->roster, store, run_id, error) ||
-        roster_load_members(&stalls->roster, store, run_id, error))
+        roster_load_members(&stalls->roster, store, run_id, error) ||
+        roster_load_facts(&stalls->roster, store, run_id, error))
         return -1;
     return take_runs(stalls) || take_ranks(stalls) ? error_no_memory(error) : 0;
 }

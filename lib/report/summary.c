@@ -387,7 +387,7 @@ static int add_run(struct metrics *metrics, const struct judged_run *run)
     } figures[] = {
         {METRIC_RANKS, (double)judged->scope.recorded_ranks},
         {METRIC_EXPECTED_RANKS, (double)job->expected_ranks},
-        {METRIC_STEPS, (double)(job->step_count - job->first_step)},
+        {METRIC_STEPS, (double)(job_run_steps(job) - job->first_step)},
         {METRIC_STEP_MEDIAN, median_ns ? seconds(median_ns) : (double)NAN},
         {METRIC_STEP_USUAL, seconds(shares->usual_step_ns)},
         {METRIC_COMMUNICATION, ratio(shares->communication_ns, shares->steps_ns)},
@@ -458,30 +458,31 @@ static struct told_finding *find_alike(struct told_finding *told, size_t count,
     return NULL;
 }
 
-static void unite(struct told_finding *told, const struct finding *finding)
+static void unite(struct told_finding *told, const struct finding *finding, const struct job *job)
 {
     told->lost_ns += finding->lost_ns;
     if (finding->first_step < 0)
         return;
-    if (told->first_step < 0 || finding->first_step < told->first_step)
-        told->first_step = finding->first_step;
-    if (finding->last_step > told->last_step)
-        told->last_step = finding->last_step;
+    int32_t first = job_run_step(job, finding->first_step), last = job_run_step(job, finding->last_step);
+    if (told->first_step < 0 || first < told->first_step)
+        told->first_step = first;
+    if (last > told->last_step)
+        told->last_step = last;
 }
 
 /* Collects the findings that diagnose shows by default. Returns -1 when memory is out. */
 static int collect(const struct judged_run *run, struct told_finding *told, size_t *count)
 {
+    const struct job *job = run->judgement.told;
     for (size_t i = 0; i < run->findings.count; i++) {
         const struct finding *finding = &run->findings.items[i];
         struct told_finding *next = &told[*count];
         if (!finding_is_reported(finding))
             continue;
         *next = (struct told_finding){.finding = finding, .first_step = -1, .last_step = -1};
-        if (finding_name_unit(finding, &run->job, &next->unit) ||
-            finding_list_hosts(finding, &run->job, &next->hosts) ||
-            finding_list_gpus(finding, &run->job, &next->gpus) ||
-            finding_append_action(finding, &run->job, &next->action)) {
+        if (finding_name_unit(finding, job, &next->unit) || finding_list_hosts(finding, job, &next->hosts) ||
+            finding_list_gpus(finding, job, &next->gpus) ||
+            finding_append_action(finding, job, &next->action)) {
             told_finding_release(next);
             return -1;
         }
@@ -490,7 +491,7 @@ static int collect(const struct judged_run *run, struct told_finding *told, size
             told_finding_release(next);
         else
             ++*count;
-        unite(alike ? alike : next, finding);
+        unite(alike ? alike : next, finding, job);
     }
     return 0;
 }

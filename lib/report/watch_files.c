@@ -139,6 +139,41 @@ double growth_wait_s(double interval_s, double used_s)
     return rest_s > interval_s ? rest_s : interval_s;
 }
 
+void pace_init(struct pace *pace, double interval_s, double now_s)
+{
+    *pace = (struct pace){.interval_s = interval_s,
+                          .rests_until_s = now_s,
+                          .changed_at_s = now_s,
+                          .longest_pause_s = interval_s,
+                          .is_behind = 1};
+}
+
+void pace_check(struct pace *pace, int has_changed, double now_s)
+{
+    if (!has_changed) {
+        pace->quiet_s = now_s - pace->changed_at_s;
+        return;
+    }
+    if (pace->quiet_s + pace->interval_s > pace->longest_pause_s)
+        pace->longest_pause_s = pace->quiet_s + pace->interval_s;
+    pace->changed_at_s = now_s;
+    pace->quiet_s = 0;
+    pace->is_behind = 1;
+}
+
+void pace_rest(struct pace *pace, double used_s, double now_s)
+{
+    double until_s = now_s + growth_wait_s(pace->interval_s, used_s);
+    pace->is_behind = 0;
+    if (until_s > pace->rests_until_s)
+        pace->rests_until_s = until_s;
+}
+
+int pace_is_due(const struct pace *pace, double now_s)
+{
+    return pace->is_behind && (now_s >= pace->rests_until_s || pace->quiet_s >= 2 * pace->longest_pause_s);
+}
+
 struct cached_run {
     int64_t id;
     uint64_t files; /* hash of their contents */
@@ -231,10 +266,10 @@ static int note(struct finding_snapshot_list *list, const struct finding *findin
                                                   (char *)(uintptr_t)confidence_name(finding->confidence),
                                               .text = text.data,
                                               .command = command.data,
-                                              .first_step = finding->first_step,
-                                              .last_step = finding->last_step,
+                                              .first_step = job_run_step(job, finding->first_step),
+                                              .last_step = job_run_step(job, finding->last_step),
                                               .period = finding->period,
-                                              .run_step = job->step_count - 1,
+                                              .run_step = job_run_steps(job) - 1,
                                               .lost_ns = finding->lost_ns,
                                               .stops_job = finding->stops_job};
     failed = failed || finding_snapshot_list_add(list, &snapshot);
@@ -265,9 +300,9 @@ static int note_longer_steps(struct finding_snapshot_list *list, const struct ju
                                               .confidence =
                                                   (char *)(uintptr_t)confidence_name(CONFIDENCE_MEDIUM),
                                               .text = table.warning_count ? table.warnings[0] : NULL,
-                                              .first_step = row->first,
-                                              .last_step = row->last,
-                                              .run_step = run->job.step_count - 1,
+                                              .first_step = row->run_first,
+                                              .last_step = row->run_last,
+                                              .run_step = job_run_steps(&run->job) - 1,
                                               .lost_ns = row->lost_ns};
     if (!failed && snapshot.text && finding_snapshot_list_add(list, &snapshot))
         failed = error_no_memory(error);
@@ -285,7 +320,8 @@ static int judge(struct cached_run *run, const struct verdict_cache *cache, stru
     findings_sort(&judged.findings);
     for (size_t i = 0; !failed && i < judged.findings.count; i++) {
         const struct finding *finding = &judged.findings.items[i];
-        if ((cache->shows_low || finding_is_reported(finding)) && note(&run->findings, finding, &judged.job))
+        if ((cache->shows_low || finding_is_reported(finding)) &&
+            note(&run->findings, finding, judged.judgement.told))
             failed = error_no_memory(error);
     }
     failed = failed || note_longer_steps(&run->findings, &judged, error) ||
@@ -312,6 +348,7 @@ static int judge_runs(struct verdict_cache *now, struct verdict_cache *before, s
 {
     struct diagnose_options usual;
     int failed = diagnose_options_usual(&usual, store, error);
+    usual.memory_bytes = now->memory_bytes;
     for (size_t i = 0; !failed && i < now->count; i++)
         if (now->others != before->others || !take_over(&now->runs[i], before))
             failed = judge(&now->runs[i], now, store, &usual, error);
@@ -320,7 +357,9 @@ static int judge_runs(struct verdict_cache *now, struct verdict_cache *before, s
 
 int verdict_cache_update(struct verdict_cache *cache, struct store *store, struct error *error)
 {
-    struct verdict_cache now = {.shows_low = cache->shows_low, .wants_metrics = cache->wants_metrics};
+    struct verdict_cache now = {.shows_low = cache->shows_low,
+                                .wants_metrics = cache->wants_metrics,
+                                .memory_bytes = cache->memory_bytes};
     int failed = list_runs(&now, store, error) || list_others(&now, store, error) ||
                  judge_runs(&now, cache, store, error);
     verdict_cache_release(cache);

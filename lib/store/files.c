@@ -139,7 +139,8 @@ static int known_add(struct known *known, struct statement *list, struct error *
                                 .skipped = statement_integer(list, 4),
                                 .lost_pieces = statement_integer(list, 5),
                                 .first_offset = (uint64_t)statement_integer(list, 7),
-                                .reader_version = statement_integer(list, 10)};
+                                .reader_version = statement_integer(list, 10),
+                                .file_id = statement_integer(list, 11)};
     const char *digest = statement_text(list, 1), *dialect = statement_text(list, 2);
     const char *reason = statement_text(list, 6);
     if (reason && !(file->first_reason = strdup(reason)))

@@ -17,7 +17,9 @@ int removal_init(struct removal *removal, struct store *store, struct error *err
 {
     *removal = (struct removal){.note = NULL};
     removal->note = record_tables_prepare(store, schema_ingest_write_note_departure, error);
-    return removal->note ? record_tables_removal(store, removal->statements, &removal->count, error) : -1;
+    return removal->note ? record_tables_removal(store, removal->statements, &removal->record_count,
+                                                 &removal->count, error)
+                         : -1;
 }
 
 void removal_release(struct removal *removal)
@@ -44,6 +46,18 @@ int removal_file(struct removal *removal, int64_t file_id, struct error *error)
     for (size_t i = 0; i < removal->count; i++)
         if (run_for(removal->statements[i], file_id, error))
             return -1;
+    return 0;
+}
+
+int removal_records(struct removal *removal, int64_t file_id, int64_t first_ordinal, struct error *error)
+{
+    for (size_t i = 0; i < removal->record_count; i++) {
+        struct statement *statement = removal->statements[i];
+        int failed = statement_bind_integer(statement, 2, first_ordinal, error) ||
+                     run_for(statement, file_id, error) || statement_bind_null(statement, 2, error);
+        if (failed)
+            return -1;
+    }
     return 0;
 }
 

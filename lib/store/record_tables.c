@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define OF_FILE "BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295"
+/* Of these, all or those from number ?2 on. */
+#define OF_FILE_FROM "BETWEEN (?1 << 32) + coalesce(?2, 0) AND (?1 << 32) + 4294967295"
 
 static int put_processes_of_file(struct buffer *sql, const struct record_table *table)
 {
@@ -254,7 +256,7 @@ static int add_statement(struct store *store, struct statement **statements, siz
 }
 
 int record_tables_removal(struct store *store, struct statement *statements[REMOVAL_STATEMENTS],
-                          size_t *count, struct error *error)
+                          size_t *record_count, size_t *count, struct error *error)
 {
     *count = 0;
     for (enum event_kind kind = 0; kind < EVENT_TABLES; kind++)
@@ -262,11 +264,12 @@ int record_tables_removal(struct store *store, struct statement *statements[REMO
             struct buffer sql = BUFFER_INIT;
             const char *name = place_of(&record_tables[kind], place);
             if (name && add_statement(store, statements, count, &sql,
-                                      buffer_printf(&sql, "DELETE FROM %s WHERE %s " OF_FILE, name,
+                                      buffer_printf(&sql, "DELETE FROM %s WHERE %s " OF_FILE_FROM, name,
                                                     record_table_id(&record_tables[kind])),
                                       error))
                 return -1;
         }
+    *record_count = *count;
     for (size_t i = 0; i < FILE_TABLES; i++) {
         struct buffer sql = BUFFER_INIT;
         if (add_statement(store, statements, count, &sql,

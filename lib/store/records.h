@@ -411,6 +411,7 @@ struct writer_file {
     struct insert_target target;
     char *path;
     char *file_set;
+    int continues; /* its records belong to a stored file */
 };
 
 void writer_file_release(struct writer_file *file);
@@ -424,6 +425,13 @@ void writer_file_release(struct writer_file *file);
  */
 int writer_begin(struct writer *writer, struct writer_file *file, int64_t order, int64_t first_ordinal,
                  const char *path, const char *file_set, struct error *error);
+
+/*
+ * What was begun is more of the stored file `file_id`. Its records from number `first_ordinal` on are removed
+ * unless that is 0; the others stay. Finish such a file with facts.continues.
+ */
+int writer_continue(struct writer *writer, struct writer_file *file, int64_t file_id, int64_t first_ordinal,
+                    struct error *error);
 
 int writer_put(struct writer *writer, struct writer_file *file, const struct batch *batch,
                struct error *error);
@@ -450,6 +458,7 @@ struct writer_facts {
     int has_moved;   /* replace a file with the same content that an earlier writer stored: its directory no
                         longer contains it */
     int is_snapshot; /* keep what was stored earlier from the same path */
+    int continues;   /* the rows belong to a stored file (writer_continue), and these facts replace its own */
     int by_reader;   /* replace a file with the same content that an earlier version of its reader read */
 };
 
@@ -576,10 +585,11 @@ enum { REMOVAL_STATEMENTS = 3 * EVENT_TABLES + 3 };
 
 /*
  * Prepares the DELETE statements for everything stored of file ?1; the file's own row is deleted last. The
- * caller frees `count` statements, also after -1.
+ * first *record_count statements are those for its records; if ?2 is bound, they leave records with lower
+ * numbers. The caller frees `count` statements, also after -1.
  */
 int record_tables_removal(struct store *store, struct statement *statements[REMOVAL_STATEMENTS],
-                          size_t *count, struct error *error);
+                          size_t *record_count, size_t *count, struct error *error);
 
 /* Changes the id of file `from`, its records and what joins derived from them to `to`, an unused id. */
 int record_tables_renumber(struct store *store, int64_t from, int64_t to, struct error *error);
@@ -601,6 +611,7 @@ int record_tables_move(struct store *store, enum field_kind whose, int64_t from,
 struct removal {
     struct statement *note; /* owned, as are the other statements */
     struct statement *statements[REMOVAL_STATEMENTS];
+    size_t record_count; /* of these, for records; they come first */
     size_t count;
 };
 
@@ -615,6 +626,9 @@ int removal_note(struct removal *removal, int64_t file_id, struct error *error);
 
 /* Removes everything that came from the file, and its own row. */
 int removal_file(struct removal *removal, int64_t file_id, struct error *error);
+
+/* Removes the records of the file from number `first_ordinal` on. */
+int removal_records(struct removal *removal, int64_t file_id, int64_t first_ordinal, struct error *error);
 
 /* Removes processes, communicators and members that no file refers to any more. */
 int removal_sweep(struct store *store, struct error *error);

@@ -356,6 +356,7 @@ void plain_file_discard(struct plain_file *file);
  * does not occur in it is new; no digest is needed to know that.
  */
 struct known_file {
+    int64_t file_id;
     uint64_t bytes;
     char digest[33];
     char dialect[64];

@@ -31,6 +31,8 @@ enum sentence {
     FILE_READ_BEFORE,
     MOVE_FILE,
     NOTE_ARRIVAL,
+    DROP_LEDGER,
+    DROP_FILE,
     SENTENCES
 };
 
@@ -44,6 +46,8 @@ static const char *const sentences[SENTENCES] = {
     [FILE_READ_BEFORE] = schema_ingest_write_file_read_before,
     [MOVE_FILE] = schema_ingest_write_move_file,
     [NOTE_ARRIVAL] = schema_ingest_write_note_arrival,
+    [DROP_LEDGER] = schema_ingest_write_drop_ledger,
+    [DROP_FILE] = schema_ingest_write_drop_file,
 };
 
 struct writer {
@@ -166,6 +170,15 @@ int writer_begin(struct writer *writer, struct writer_file *file, int64_t order,
     if (order >= writer->next_order)
         writer->next_order = order + 1;
     return 0;
+}
+
+int writer_continue(struct writer *writer, struct writer_file *file, int64_t file_id, int64_t first_ordinal,
+                    struct error *error)
+{
+    file->target.file_id = file_id;
+    file->continues = writer->has_changed = 1;
+    return first_ordinal && removal_records(&writer->removal, file_id, first_ordinal, error) ? fail(writer)
+                                                                                             : 0;
 }
 
 int writer_put(struct writer *writer, struct writer_file *file, const struct batch *batch,
@@ -298,7 +311,9 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
 static int keep_file(struct writer *writer, const struct writer_file *file, const struct writer_facts *facts,
                      enum writer_outcome outcome, struct error *error)
 {
-    if (remove_others(writer, file->path, facts, error) ||
+    if ((facts->continues && (run_for(writer, DROP_LEDGER, file->target.file_id, error) ||
+                              run_for(writer, DROP_FILE, file->target.file_id, error))) ||
+        remove_others(writer, file->path, facts, error) ||
         remove_second_format(writer, file->path, facts, error) ||
         add_file(writer, file, facts, outcome, error) ||
         run_for(writer, NOTE_ARRIVAL, file->target.file_id, error))
@@ -361,7 +376,7 @@ static int64_t find_stored_copy(struct writer *writer, const struct writer_facts
 int writer_finish(struct writer *writer, struct writer_file *file, const struct writer_facts *facts,
                   enum writer_outcome *outcome, struct error *error)
 {
-    int64_t known = find_stored_copy(writer, facts, error);
+    int64_t known = facts->continues ? 0 : find_stored_copy(writer, facts, error);
     if (known > 0) {
         *outcome = WRITER_UNCHANGED;
         if (note_content_found(writer, known, error) ||
@@ -378,7 +393,8 @@ int writer_finish(struct writer *writer, struct writer_file *file, const struct 
 
 int writer_abandon(struct writer *writer, struct writer_file *file, struct error *error)
 {
-    int outcome = remove_file(writer, file->target.file_id, error);
+    int64_t id = file->target.file_id;
+    int outcome = file->continues ? depart(writer, id, error) : remove_file(writer, id, error);
     writer_file_release(file);
     return outcome ? fail(writer) : 0;
 }

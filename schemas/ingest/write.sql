@@ -32,16 +32,21 @@ INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_byte
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?)
 -- statement: add_ledger
 INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUES (?, ?, ?, ?, ?, ?)
+-- statement: drop_ledger
+-- Of a stored file that continues: its new ledger and its new row replace these. Its records stay.
+DELETE FROM ledger WHERE file_id = ?1
+-- statement: drop_file
+DELETE FROM file WHERE file_id = ?1
 -- statement: known_files
 -- A compressed file has a second row, for its decompressed content. Also the number of pieces that could not be read,
 -- with reason and offset of the first (next to min(), SQLite takes the reason from the same row).
 WITH lost AS (
     SELECT file_id, sum(count) AS pieces, reason, min(first_offset) AS first_offset FROM ledger WHERE damage GROUP BY file_id
 )
-SELECT bytes, digest, dialect, events, skipped, pieces, reason, first_offset, path, reader, reader_version
+SELECT bytes, digest, dialect, events, skipped, pieces, reason, first_offset, path, reader, reader_version, file_id
 FROM file LEFT JOIN lost USING (file_id)
 UNION ALL
-SELECT unpacked_bytes, unpacked_digest, dialect, events, skipped, pieces, reason, first_offset, path, reader, reader_version
+SELECT unpacked_bytes, unpacked_digest, dialect, events, skipped, pieces, reason, first_offset, path, reader, reader_version, file_id
 FROM file LEFT JOIN lost USING (file_id)
 WHERE unpacked_digest <> digest
 ORDER BY 1

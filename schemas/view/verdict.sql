@@ -32,7 +32,9 @@ SELECT NULL AS run_id, -- integer: run
        NULL AS confidence, -- text: high, medium or low
        NULL AS text, -- text: the finding as a sentence
        NULL AS evidence, -- text: figures that can be checked
-       NULL AS peers -- text: names of the ranks at the other ends of slow links, or of the ranks that wait
+       NULL AS peers, -- text: names of the ranks at the other ends of slow links, or of the ranks that wait
+       NULL AS host, -- text: hosts of the ranks at fault, or of all candidates; null if unknown
+       NULL AS gpu -- text: their GPUs: the number on the host, or else the PCI bus ID; null if unknown
 FROM "computed by ncclprof (use: ncclprof query, or ncclprof export --to sqlite)" WHERE 0;
 
 -- One row per rank and training step: its wait for other ranks, and its own delay, for which others waited.

@@ -38,10 +38,11 @@ bench-analyses: all $(OUT)/simulate
 bench-merge: all $(OUT)/simulate
 	$(BENCH) merge
 
-# CPU time of watch while a job of 8 ranks writes for BENCH_WATCH_SECONDS.
+# CPU time of watch while a job of 8 ranks writes for BENCH_WATCH_SECONDS, or the job that BENCH_WATCH_JOB describes.
 BENCH_WATCH_SECONDS ?= 300
+BENCH_WATCH_JOB ?=
 bench-watch: all $(OUT)/simulate
-	tests/bench/watch.py $(OUT) $(BENCH_WATCH_SECONDS)
+	tests/bench/watch.py $(OUT) $(BENCH_WATCH_SECONDS) "$(BENCH_WATCH_JOB)"
 
 # Overhead of plugins in NCCL, on a machine with GPUs. ALL_REDUCE_PERF is the path of nccl-tests' program; OVERHEAD_PLUGINS
 # adds plugins as NAME=PLUGIN.so.

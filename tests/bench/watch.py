@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The CPU time of `ncclprof watch` while a job runs: `make bench-watch`.
 
-usage: tests/bench/watch.py BUILD [SECONDS]
+usage: tests/bench/watch.py BUILD [SECONDS [JOB]]
 
-A simulated job of 8 ranks, one of which is slow for a while, is written gradually in the given time, each file slightly behind
-or ahead of the others. watch polls it with its default interval. The script prints its output and its CPU time.
+A simulated job is written gradually in the given time, each file slightly behind or ahead of the others. watch polls it with its
+default interval. The script prints its output, when the last record was written, and its CPU
+time. JOB: options of build/simulate; without them 8 ranks, one of which is slow for a while.
 """
 
 import random
@@ -36,14 +37,16 @@ def play(source, target, lasts_s):
 
 def main():
     build, lasts_s = Path(sys.argv[1]), float(sys.argv[2] if len(sys.argv) > 2 else 300)
+    job = sys.argv[3] if len(sys.argv) > 3 else ""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "job"), Path(folder, "traces")
         target.mkdir()
-        subprocess.run([build / "simulate", *JOB.split(), "-o", source], check=True)
+        subprocess.run([build / "simulate", *(job or JOB).split(), "-o", source], check=True)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begun = time.monotonic()
         watch = subprocess.Popen([build / "ncclprof", "watch", target, "--until-idle", str(IDLE_S)])
         size = play(source, target, lasts_s)
+        print(time.strftime("%Y-%m-%dT%H:%M:%SZ the last record was written", time.gmtime()), flush=True)
         watch.wait()
         took_s = time.monotonic() - begun
         used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -77,12 +77,13 @@ class DailyQuestions(Case):
 
     def test_pandas(self):
         """The findings and steps as CSV are those of the commands."""
-        files, _ = self.simulate(SLOW)
+        files, truth = self.simulate(SLOW)
         self.run_program("ingest", "-q", *files)
         finding, = self.json("diagnose")["findings"]
         row, = self.csv("SELECT * FROM v_finding")
         self.assertEqual((row["kind"], int(row["rank"]), int(row["first_step"]), float(row["lost_us"])),
                          ("compute", 5, 12, finding["lost_us"]))
+        self.assertEqual(row["host"], truth["processes"][5]["host"])
         steps = self.json("steps")["rows"]
         self.assertEqual([int(row["step"]) for row in self.csv("SELECT step FROM v_step ORDER BY step")], [row["step"] for row in steps])
 

@@ -307,6 +307,8 @@ class Html(Case):
         section = page.section("B (tp2dp2pp2-slow-rank): Findings")
         self.assertEqual([one.first("h3").text for one in section.every("article")], [finding["text"].partition("; costs ")[0]])
         self.assertEqual(len(list(page.root.every("article"))), 1)
+        self.assertIn(finding["confirm"], section.text)
+        self.assertIn(str(SLOW), finding["confirm"])
         # On standard output the page is alone, whatever the format.
         for form in output_formats():
             self.assertEqual(self.run_program("compare", *sides, "--html", "-", "--format", form).stdout,
@@ -316,6 +318,14 @@ class Html(Case):
         self.assertEqual(list(page.root.every("tr", class_="stands")), [])
         self.assertIn("no difference beyond noise", page.root.first("h1").text)
         self.assertIn("nowhere/x.html", self.run_program("compare", *sides, "--html", "nowhere/x.html", status=1).err)
+
+    def test_the_other_rows_of_a_comparison(self):
+        """The page names the command that shows all rows, with the paths of both sides."""
+        files, _ = self.simulate("--shape ddp --dialect inspector-2.30 --ranks 420 --per-node 8 --layers 1 --steps 4")
+        job = files[0].parent
+        self.run_program("compare", "--baseline", job, "--candidate", job, "--html", "compare.html")
+        text = Page((self.folder / "compare.html").read_text()).section("All comparisons").text
+        self.assertIn(f" compare --all --baseline {job} --candidate {job}", text)
 
     def test_a_large_job_is_folded(self):
         """Neighbouring ranks and the ranks of a host share rows in the static picture; the data has all ranks."""

@@ -230,6 +230,25 @@ class Stalls(Case):
             self.run_program("stalls", *words, status=2)
 
 
+class Hosts(Case):
+    def test_hosts_of_both_ends(self):
+        (self.folder / "job").mkdir()
+        for rank, host in ((0, "left"), (1, "right")):
+            name = f"node0-pid{1000 + rank}.log"
+            text = (TOP / "fixtures/inspector-v4.3-proxy" / name).read_text()
+            self.assertIn('"hostname":"node0"', text)
+            (self.folder / "job" / name).write_text(text.replace('"hostname":"node0"', f'"hostname":"{host}"'))
+        rows = self.json("stalls", "job")["rows"]
+        self.assertEqual({(row["sender"], row["sender_host"], row["receiver"], row["receiver_host"]) for row in rows},
+                         {(0, "left", 1, "right"), (1, "right", 0, "left")})
+        self.assertIn("receiver_host", self.run_program("stalls", "job").out)
+
+    def test_unknown_hosts(self):
+        answer = self.json("stalls", TOP / "fixtures/dialect-2.30.7")
+        self.assertEqual({(row["sender_host"], row["receiver_host"]) for row in answer["rows"]}, {(None, None)})
+        self.assertNotIn("host", self.run_program("stalls", TOP / "fixtures/dialect-2.30.7").out)
+
+
 class CannotTell(Case):
     def test_no_network_steps(self):
         for fixture in ("inspector-2.30", "copy-engine"):

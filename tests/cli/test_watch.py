@@ -105,6 +105,19 @@ class Watch(Case):
         self.assertEqual((self.folder / "watch.prom").read_text(), (self.folder / "export.prom").read_text())
         self.assertIn('ncclprof_findings{run="job",kind="compute",confidence="high"} 1\n', (self.folder / "watch.prom").read_text())
 
+    def test_a_run_that_exceeds_the_memory_limit(self):
+        """Steps are numbered as in the run, although only some of them are loaded."""
+        fault, = self.plant("--shape ddp --ranks 4 --steps 1800 --dialect inspector-2.30 --fault compute:1:1400:1419:30%")
+        self.grow(1)
+        lines, _ = self.once("--store", "kept.db", "--memory", "1", "--prometheus", "watch.prom")
+        coverage, = self.json("diagnose", "--store", "kept.db", "--memory", "1")["coverage"]
+        self.assertLess(coverage["loaded_steps"], 1400)
+        self.assertEqual([(line["kind"], line["unit"], line["first_step"], line["last_step"]) for line in lines],
+                         [(fault["kind"], "rank 1", fault["first_step"], fault["last_step"])])
+        figures = (self.folder / "watch.prom").read_text()
+        self.assertRegex(figures, r"(?m)^ncclprof_finding_first_step{.*} 1400$")
+        self.assertRegex(figures, r"(?m)^ncclprof_steps{.*} 1800$")
+
     def start(self, *more):
         temporary = self.folder / "temporary"
         temporary.mkdir()

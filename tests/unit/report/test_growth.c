@@ -121,6 +121,46 @@ static void test_waits(void **state)
     assert_true(growth_wait_s(10, 1) < 60);
 }
 
+/* A check each 10 s, from the one at `from_s` to the one at `to_s`; -1: never due, else when it was. */
+static double due_s(struct pace *pace, double from_s, double to_s, int grows)
+{
+    for (double now_s = from_s; now_s <= to_s; now_s += 10) {
+        pace_check(pace, grows, now_s);
+        if (pace_is_due(pace, now_s))
+            return now_s;
+    }
+    return -1;
+}
+
+/* An analysis of 10 s leads to a rest of 10 / 0.018 s, while files grow. */
+static void test_rests_while_files_grow(void **state)
+{
+    struct pace pace;
+    pace_init(&pace, 10, 0);
+    assert_true(due_s(&pace, 0, 0, 1) == 0);
+    pace_rest(&pace, 10, 10);
+    assert_true(due_s(&pace, 20, 1000, 1) == 560);
+    /* Nothing is new, so there is nothing to do. */
+    pace_rest(&pace, 0, 560);
+    assert_true(due_s(&pace, 570, 2000, 0) < 0);
+}
+
+/* The job stopped: what it wrote at last is analyzed when two intervals have passed. */
+static void test_a_stop_ends_the_rest(void **state)
+{
+    struct pace pace;
+    pace_init(&pace, 10, 0);
+    pace_rest(&pace, 10, 10);
+    assert_true(due_s(&pace, 20, 100, 1) < 0);
+    assert_true(due_s(&pace, 110, 1000, 0) == 120);
+    pace_rest(&pace, 10, 130);
+    /* It goes on after 100 s: the next pause has to last for 200 s. */
+    assert_true(due_s(&pace, 140, 190, 0) < 0);
+    assert_true(due_s(&pace, 200, 300, 1) < 0);
+    assert_true(due_s(&pace, 310, 490, 0) < 0);
+    assert_true(due_s(&pace, 500, 600, 0) == 500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +168,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_all_where_one_comes_or_goes, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_replaced, make_folder, remove_folder),
         cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_rests_while_files_grow),
+        cmocka_unit_test(test_a_stop_ends_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
