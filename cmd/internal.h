@@ -152,6 +152,23 @@ void temporary_store_close(void);
  */
 int open_store(struct context *context, int needs);
 
+/* -------------------- record_node.c -------------------- */
+
+/* Parses a number of bytes with an optional suffix k, M, G or T. Returns -1 if the text is none. */
+int record_parse_bytes(const char *text, uint64_t *bytes);
+
+/* Creates the directory and those above it (mode 0700). Returns -1 if nothing can be written to it. */
+int record_make_directories(char *path, struct error *error);
+
+/*
+ * Starts the sampler of the node for the job that this process becomes. The settings come from the
+ * environment, as those of the plugin. The words are those of the command.
+ */
+void record_node_start(char **words, size_t word_count);
+
+/* Prints what the sampler could read here, one line for each source. */
+void record_node_check(void);
+
 /* -------------------- command_line.c -------------------- */
 
 /*

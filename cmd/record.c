@@ -221,13 +221,16 @@ static int check_room(void)
 
 /*
  * `record --check`: prints on standard output, one line each, whether the plugin can be loaded, which NCCL
- * libraries exist and whether they take profiler plugins, where the traces will be written, and how much
- * space is left there. Reads the environment that the job would get, so call it when that is set. No code of
- * NCCL is loaded. Returns the number of problems; what cannot be determined is not a problem.
+ * libraries exist and whether they take profiler plugins, where the traces will be written, how much space is
+ * left there, and what can be sampled of the node. Reads the environment that the job would get, so call it
+ * when that is set. No code of NCCL is loaded. Returns the number of problems; what cannot be determined is
+ * not a problem.
  */
 static int record_check(void)
 {
-    return check_plugin() + check_nccl() + check_room();
+    int problems = check_plugin() + check_nccl() + check_room();
+    record_node_check();
+    return problems;
 }
 
 /*
@@ -250,6 +253,7 @@ enum {
     OPTION_MAX_BYTES,
     OPTION_PLUGIN,
     OPTION_FORCE,
+    OPTION_NO_NODE,
     OPTION_CHECK,
     OPTIONS
 };
@@ -288,9 +292,13 @@ static const struct option options[OPTIONS] = {
                       .letter = 'f',
                       .help =
                           "replace a profiler plugin or NVTX tool that is already set in the environment"},
+    [OPTION_NO_NODE] = {.name = "no-node",
+                        .help = "do not sample the node (CPU, GPUs, network, kernel messages) while the "
+                                "command runs"},
     [OPTION_CHECK] = {.name = "check",
                       .help = "run no command; check that the plugin loads and that the installed NCCL "
-                              "supports profiler plugins, and show where traces will be written"},
+                              "supports profiler plugins, and show where traces will be written and what "
+                              "can be sampled of the node"},
 };
 
 static int set_variable(const char *name, const char *value, struct error *error)
@@ -367,28 +375,6 @@ static int set_plugin(const char *plugin, int force, struct error *error)
     return set_variable("NCCL_PROFILER_PLUGIN", plugin, error);
 }
 
-static int is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* Creates the directory and those above it. An existing directory needs no permission to create it. */
-static int make_directories(char *path, struct error *error)
-{
-    for (size_t at = 1, length = strlen(path); at <= length; at++) {
-        if (path[at] != '/' && path[at] != '\0')
-            continue;
-        path[at] = '\0';
-        int number = mkdir(path, 0700) ? errno : 0;
-        if (number && !is_directory(path))
-            return error_set_errno(error, number, "cannot create directory '%s'", path);
-        if (at < length)
-            path[at] = '/';
-    }
-    return access(path, W_OK) ? error_set_errno(error, errno, "cannot write to directory '%s'", path) : 0;
-}
-
 /* The plugin would expand patterns in the path; here it is meant literally. */
 static int set_directory(const char *path, struct error *error)
 {
@@ -410,7 +396,7 @@ static int choose_directory(const char *given, struct error *error)
     struct buffer path = BUFFER_INIT;
     int outcome = -1;
     if (add_absolute(&path, given ? given : "ncclprof-traces", error) == 0 &&
-        make_directories(path.data, error) == 0)
+        record_make_directories(path.data, error) == 0)
         outcome = set_directory(path.data, error);
     buffer_release(&path);
     return outcome;
@@ -471,13 +457,8 @@ static int check_tags(const char *tags, struct error *error)
 /* The plugin would silently replace an invalid value by its default. */
 static int check_bytes(const char *bytes, struct error *error)
 {
-    static const char units[] = "kmgt";
-    size_t digits = bytes ? strspn(bytes, "0123456789") : 0;
-    int is_number = digits > 0 && digits <= 19;
-    const char *unit = is_number && bytes[digits] ? strchr(units, bytes[digits] | 0x20) : NULL;
-    int is_whole = is_number && (unit ? !bytes[digits + 1] : !bytes[digits]);
-    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    return !bytes || (is_whole && strtoull(bytes, NULL, 10) <= UINT64_MAX >> shift)
+    uint64_t value;
+    return !bytes || record_parse_bytes(bytes, &value) == 0
                ? 0
                : error_set(error,
                            "invalid --max-bytes '%s': expected a number, optionally followed by k, M, G or T",
@@ -509,6 +490,8 @@ static int run(struct context *context, const struct arguments *arguments)
     }
     if (is_check)
         return EXIT_DONE;
+    if (!arguments->values[OPTION_NO_NODE])
+        record_node_start(arguments->operands, arguments->operand_count);
     execvp(arguments->operands[0], arguments->operands);
     int number = errno;
     error_set_errno(&context->error, number, "cannot run '%s'", arguments->operands[0]);
