@@ -41,6 +41,9 @@ extern const struct format format_prometheus;
 /* The result of `nsys export --type sqlite` for a report of NVIDIA Nsight Systems. */
 extern const struct format format_nsys;
 
+/* What `record` samples of a node while a job runs (lib/node). */
+extern const struct format format_node;
+
 /* Chrome traces of NVIDIA's example profiler plugin, since NCCL 2.23, and of the bundled plugin. */
 extern const struct format format_chrome;
 
@@ -68,10 +71,13 @@ extern const struct format format_torch;
 /* No format can be more certain, so the search for a better one ends. */
 enum { CERTAIN = 100 };
 
-const struct format *const format_registry[] = {
-    &format_chrome, &format_inspector,  &format_comma, &format_flight_recorder, &format_kineto,
-    &format_nccl,   &format_nccl_ras,   &format_nsys,  &format_torch,           &format_memory_snapshot,
-    &format_call,   &format_prometheus, NULL};
+const struct format *const format_registry[] = {&format_chrome,   &format_inspector,
+                                                &format_comma,    &format_flight_recorder,
+                                                &format_kineto,   &format_nccl,
+                                                &format_nccl_ras, &format_nsys,
+                                                &format_torch,    &format_memory_snapshot,
+                                                &format_call,     &format_prometheus,
+                                                &format_node,     NULL};
 
 int format_is_improved(const char *name, int64_t version)
 {

@@ -139,6 +139,7 @@ struct node_writer {
     size_t capacity;
     size_t most;    /* series; the others are left out */
     int has_failed; /* out of memory, or the output stopped */
+    int is_silent;  /* nothing is put: the first values of counters are being read */
     int64_t now_ns, since_ns;
     struct buffer fresh, values, gone, more; /* of the line being made */
     struct buffer line;

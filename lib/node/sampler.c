@@ -309,8 +309,11 @@ static void sample_all(struct sampler *sampler)
 {
     int64_t due_ns = sampler->before_ns;
     /* The first values of all counters; nothing is written yet. */
-    node_line_begin(&sampler->writer, due_ns, due_ns);
+    sampler->writer.is_silent = 1;
     node_host_sample(&sampler->host, &sampler->files, &sampler->writer, 0);
+    node_host_sample_slow(&sampler->host, &sampler->files, &sampler->writer, 0, sampler->root.pid);
+    node_network_sample(&sampler->network, &sampler->files, &sampler->writer);
+    sampler->writer.is_silent = 0;
     for (int is_first = 1, goes_on = 1; goes_on; is_first = 0) {
         due_ns += node_pace_interval(&sampler->pace);
         /* After a standstill the missed samples are not made up for. */
@@ -323,6 +326,11 @@ static void sample_all(struct sampler *sampler)
         for (size_t i = 0; i < WORKERS; i++)
             node_worker_check(&sampler->workers[i], &sampler->writer);
         goes_on &= !sampler->writer.has_failed && !sampler->file.is_over;
+    }
+    if (!sampler->writer.has_failed && !sampler->file.is_over) {
+        node_line_begin(&sampler->writer, sampler->before_ns, sampler->before_ns);
+        node_line_add(&sampler->writer, "end", "\"job\"");
+        node_line_finish(&sampler->writer, 1);
     }
 }
 

@@ -38,8 +38,8 @@ static const struct {
     [SERIES_MEMORY_AVAILABLE] = {"memory_available_bytes", ROUGH, 1 << 28, 0.1},
     [SERIES_QUOTA_WAIT] = {"cpu_quota_wait_share", SHARE, 0.02, 0.2},
     [SERIES_TCP_RETRANSMITS] = {"tcp_retransmits", EVENTS, 0, 0},
-    [SERIES_CPU_SHARE] = {"cpu_share", SHARE, 0.1, 0.15},
-    [SERIES_RUN_WAIT] = {"run_wait_share", SHARE, 0.03, 0.25},
+    [SERIES_CPU_SHARE] = {"cpu_share", SHARE, 0.1, 0.2},
+    [SERIES_RUN_WAIT] = {"run_wait_share", SHARE, 0.05, 0.35},
     [SERIES_SWITCHES] = {"involuntary_switches", AMOUNT, 0, 0},
     [SERIES_MAJOR_FAULTS] = {"major_faults", EVENTS, 0, 0},
     [SERIES_GPU_UTILIZATION] = {"gpu_utilization_share", SHARE, 0.1, 0},
@@ -179,7 +179,7 @@ void node_put(struct node_writer *writer, int32_t *id, enum node_kind kind, cons
 {
     enum form form = metrics[metric].form;
     int is_counter = form == EVENTS || form == AMOUNT;
-    if (!isfinite(value))
+    if (!isfinite(value) || writer->is_silent)
         return;
     if (*id == 0)
         *id = open_series(writer, kind, device, metric);

@@ -17,7 +17,7 @@
  * Shares of one core from which a thread is active, from which it gets a place in the record, and of waiting
  * for a core from which it gets one.
  */
-static const double ACTIVE_SHARE = 0.002, NOTABLE_SHARE = 0.02, NOTABLE_WAIT = 0.005;
+static const double ACTIVE_SHARE = 0.002, NOTABLE_SHARE = 0.02, NOTABLE_WAIT = 0.02;
 
 enum { THREADS_MOST = 4096, PROCESSES_MOST = 1024 };
 
