@@ -11,6 +11,11 @@ $(OUT)/simulate: $(SIMULATE_OBJECTS)
 
 -include $(SIMULATE_OBJECTS:.o=.d)
 
+# A library that plays NVML for the tests of `record`. No sanitizer: the program loads it.
+$(OUT)/fakenvml/libnvidia-ml.so.1: tests/gen/fakenvml.c
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE $(CPPFLAGS) -std=c11 $(WARNINGS) -Wno-missing-prototypes -O1 -fPIC -shared $(CFLAGS) -o $@ $<
+
 # One process for all tests whose names begin with the same letter.
 SIMULATE_TESTS := $(shell sed -n 's/^    def test_\(.\).*/\1/p' tests/gen/test_simulate.py | sort -u)
 

@@ -1,0 +1,312 @@
+"""`record`: what its sampler writes down of the node, how it keeps out of the job's way, and what ingest makes of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.cli.support import PATIENCE_S, PROGRAM, Case
+
+FAKENVML = Path(PROGRAM).parent / "fakenvml"
+
+# Two threads that compute all the time, in a process that the job starts, on one core with the job.
+BUSY = """
+import multiprocessing, os, sys, threading, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+def compute():
+    until = time.monotonic() + float(sys.argv[1])
+    while time.monotonic() < until:
+        sum(range(1000))
+if os.fork() == 0:
+    compute()
+    os._exit(0)
+compute()
+os.wait()
+"""
+WAIT = "import sys, time; time.sleep(float(sys.argv[1]))"
+
+
+class RecordNode(Case):
+    interval_ms = 50
+
+    def start(self, code, *words, options=(), folder="traces", **environment):
+        """Starts a job that is recorded."""
+        env = {key: value for key, value in os.environ.items() if not key.startswith("NCCL")}
+        env["NCCLPROF_NODE_INTERVAL_MS"] = str(self.interval_ms)
+        job = subprocess.Popen([PROGRAM, "record", "-o", folder, *options, "--", sys.executable, "-c", code, *map(str, words)],
+                               cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**env, **environment})
+        self.addCleanup(job.communicate)
+        self.addCleanup(job.kill)
+        return job
+
+    def until(self, what):
+        """The value of `what` when it is true."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            found = what()
+            if found:
+                return found
+            time.sleep(0.02)
+        self.fail(f"not within {PATIENCE_S} s")
+
+    def files(self, folder="traces"):
+        return sorted((self.folder / folder).glob("node-*.jsonl"))
+
+    def lines(self, path):
+        """The complete lines of a record."""
+        return [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+    def sampler_of(self, path):
+        return int(path.stem.rsplit("-", 1)[1])
+
+    def is_running(self, pid):
+        """Whether a process runs; one whose parent has not waited for it does not."""
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def finish(self, job, status=0):
+        """The output of a job that ends, when its samplers have ended, too."""
+        out, err = job.communicate(timeout=PATIENCE_S)
+        self.assertEqual((job.returncode, err), (status, b""))
+        for path in self.files():
+            self.until(lambda: not self.is_running(self.sampler_of(path)))
+        return out
+
+    def record(self, code, *words, **more):
+        """Records a job; returns its only record."""
+        self.finish(self.start(code, *words, **more))
+        path, = self.files()
+        return self.lines(path)
+
+    def series(self, lines):
+        """{(place, device, metric): [values]}"""
+        names, found = {}, {}
+        for line in lines:
+            for number, (place, *device, metric) in line.get("new", {}).items():
+                names[number] = (place, *device, metric)
+            for number, value in line.get("v", {}).items():
+                found.setdefault(names[number], []).append(value)
+        return found
+
+    def test_threads_that_wait_for_a_core(self):
+        """Two threads on one core: each has about half of it, and waits for about half of the time."""
+        lines = self.record(BUSY, 2)
+        head, last = lines[0], lines[-1]
+        self.assertEqual(head["ncclprof_node"], 1)
+        self.assertEqual(head["host"], os.uname().nodename)
+        self.assertEqual(head["cores"], os.sysconf("SC_NPROCESSORS_ONLN"))
+        self.assertEqual(last["end"], "job")
+        self.assertGreater(head["realtime_ns"], 1.7e18)
+        waits = {key: values for key, values in self.series(lines).items() if key[0] == "thread" and key[2] == "run_wait_share"}
+        self.assertGreaterEqual(len(waits), 2)
+        pids = {key[1].partition("/")[0] for key in waits}
+        self.assertIn(str(head["job_pid"]), pids)
+        self.assertEqual(len([values for values in waits.values() if max(values) > 0.2]), 2, waits)
+        self.ingest("traces")
+        rows = self.rows("SELECT device, sum(value * (at_ns - begin_ns)) / sum(at_ns - begin_ns) FROM v_node_sample "
+                         "WHERE place = 'thread' AND metric = 'run_wait_share' GROUP BY 1 ORDER BY 2 DESC LIMIT 2")
+        self.assertEqual({row[0].partition("/")[0] for row in rows}, pids & {row[0].partition("/")[0] for row in rows})
+        self.assertTrue(all(0.2 < row[1] <= 1 for row in rows), rows)
+
+    def test_ingest_counts_it_apart_from_traces(self):
+        self.record(WAIT, 0.5)
+        file, = self.ingest("traces").values()
+        self.assertEqual((file["dialect"], file["status"]), ("node", "ingested"))
+        info = self.info()
+        self.assertEqual((info["processes"], info["runs"]), (0, 0))
+        self.assertGreater(info["node_samples"], 0)
+        self.assertEqual([row for row in self.json("info", "--ledger")["rows"] if row["damage"]], [])
+        head, = self.rows("SELECT host, boot_id, cores, realtime_ns > monotonic_ns FROM node_fact WHERE gpu_index IS NULL")
+        self.assertEqual(head, (os.uname().nodename, Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+                                os.sysconf("SC_NPROCESSORS_ONLN"), 1))
+
+    def test_a_record_that_was_cut_anywhere_is_open(self):
+        self.record(WAIT, 0.5)
+        path, = self.files()
+        text = path.read_bytes()
+        for number, length in enumerate((len(text) - 1, len(text) - 40, len(text) // 2)):
+            with self.subTest(length):
+                self.write(f"cut{number}/node.jsonl", text[:length])
+                file, = self.ingest(f"cut{number}").values()
+                self.assertEqual(file["status"], "ingested" if length == len(text) - 1 else "open")
+        self.assertEqual([row for row in self.json("info", "--ledger")["rows"] if row["damage"]], [])
+
+    def test_the_job_does_not_see_the_sampler(self):
+        """It is no child of the job, holds no file of it, and its words are not those of the command."""
+        code = ("import os, sys, time\n"
+                "try: os.waitpid(-1, os.WNOHANG)\n"
+                "except ChildProcessError: print('no child', flush=True)\n"
+                "sys.stdin.read()")
+        env = {**os.environ, "NCCLPROF_NODE_INTERVAL_MS": "50"}
+        with subprocess.Popen([PROGRAM, "record", "-o", "traces", sys.executable, "-c", code], cwd=self.folder, env=env,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as job:
+            path, = self.until(self.files)
+            sampler = self.sampler_of(path)
+            self.assertTrue(self.is_running(sampler))
+            files = {os.readlink(f"/proc/{sampler}/fd/{name}") for name in os.listdir(f"/proc/{sampler}/fd")}
+            self.assertEqual([name for name in files if name in {os.readlink(f"/proc/{job.pid}/fd/{n}") for n in (0, 1)}], [])
+            self.assertNotIn(b"waitpid", Path(f"/proc/{sampler}/cmdline").read_bytes())
+            self.assertEqual(Path(f"/proc/{sampler}/comm").read_text(), "ncclprof-node\n")
+            self.assertEqual(os.getpriority(os.PRIO_PROCESS, sampler), 19)
+            self.assertNotEqual(os.getsid(sampler), os.getsid(job.pid))
+            self.assertEqual(job.communicate(b"")[0], b"no child\n")
+        self.until(lambda: not self.is_running(sampler))
+
+    def test_it_ends_with_a_job_that_is_killed(self):
+        job = self.start(WAIT, PATIENCE_S)
+        path, = self.until(self.files)
+        self.assertEqual(json.loads(path.open().readline())["job_pid"], job.pid)
+        job.kill()
+        self.finish(job, -signal.SIGKILL)
+        self.assertEqual(self.lines(path)[-1]["end"], "job")
+
+    def test_nothing_is_written_without_it_or_for_a_short_command(self):
+        self.finish(self.start(WAIT, 0.3, options=["--no-node"]))
+        self.interval_ms = 3600 * 1000
+        self.finish(self.start(WAIT, 0))
+        self.assertEqual(list((self.folder / "traces").iterdir()), [])
+
+    def test_one_sampler_for_a_directory(self):
+        """mpirun starts record once for each process. The first sampler that is killed is replaced."""
+        jobs = [self.start(WAIT, PATIENCE_S) for _ in range(3)]
+        path, = self.until(self.files)
+        self.until(lambda: len(self.lines(path)) > 10)
+        self.assertEqual(self.files(), [path])
+        os.kill(self.sampler_of(path), signal.SIGKILL)
+        self.until(lambda: len(self.files()) > 1)
+        other = next(found for found in self.files() if found != path)
+        # It goes on while one of the jobs runs, whichever job it was started for.
+        watched = self.lines(other)[0]["job_pid"]
+        for job in jobs:
+            if job.pid == watched:
+                job.kill()
+                job.wait()
+        count = self.until(lambda: len(self.lines(other)))
+        self.until(lambda: len(self.lines(other)) > count + 5)
+        for job in jobs:
+            job.kill()
+            job.wait()
+        self.until(lambda: self.lines(other)[-1].get("end") == "job")
+        self.assertEqual(len(self.files()), 2)
+
+    def test_processes_of_all_jobs_in_the_directory(self):
+        jobs = [self.start(BUSY, 2) for _ in range(2)]
+        path, = self.until(self.files)
+        for job in jobs:
+            job.communicate(timeout=PATIENCE_S)
+        self.until(lambda: not self.is_running(self.sampler_of(path)))
+        pids = {key[1].partition("/")[0] for key in self.series(self.lines(path)) if key[0] == "process"}
+        self.assertLessEqual({str(job.pid) for job in jobs}, pids)
+
+    def test_the_size_is_limited(self):
+        self.interval_ms = 10
+        job = self.start(BUSY, 2, options=["--max-bytes", "4k"])
+        path, = self.until(self.files)
+        self.until(lambda: self.lines(path)[-1:] == [{"end": "limit"}])
+        self.assertTrue(self.is_running(self.sampler_of(path)))  # until the job ends, because it may be its child
+        self.finish(job)
+        self.assertLessEqual(path.stat().st_size, 4096)
+        file, = self.ingest("traces").values()
+        self.assertEqual(file["status"], "ingested")
+        self.assertIn("record of the node stopped at its limit", {row["reason"] for row in self.json("info", "--ledger")["rows"]})
+
+    def test_room_that_must_stay_free(self):
+        job = self.start(WAIT, 1, NCCLPROF_MIN_FREE_BYTES="1000000T")
+        self.finish(job)
+        path, = self.files()
+        self.assertNotIn("end", self.lines(path)[-1])
+        self.assertLess(len(self.lines(path)), 10)
+
+    def test_a_directory_with_patterns(self):
+        """What differs between the processes of the job is no place for a record of the node."""
+        (self.folder / "there").mkdir()
+        for setting, found in (("there/%r/x", 1), ("not-there/%r", 0), ("%r", 0), ("50%%", 1)):
+            with self.subTest(setting):
+                env = {**os.environ, "NCCLPROF_DIR": setting, "NCCLPROF_NODE_INTERVAL_MS": "20"}
+                subprocess.run([PROGRAM, "record", "--", "sleep", "0.3"], cwd=self.folder, env=env, check=True)
+                folder = {"there/%r/x": "there", "50%%": "50%"}.get(setting, ".")
+                self.assertEqual(len(self.files(folder)), found)
+
+    def gpus(self, seconds=1.5, **environment):
+        return self.record(WAIT, seconds, LD_LIBRARY_PATH=str(FAKENVML), **environment)
+
+    def test_gpus(self):
+        lines = self.gpus()
+        facts = [line["gpu"] for line in lines if "gpu" in line]
+        self.assertEqual(facts, [{"index": number, "bus": f"00000000:{number + 3}b:00.0", "uuid": f"GPU-0000000{number}",
+                                  "name": "Fake GPU"} for number in range(2)])
+        found = self.series(lines)
+        of = lambda number, metric: found["gpu", f"00000000:{number + 3}b:00.0", metric]
+        self.assertEqual((of(0, "sm_clock_mhz"), of(1, "sm_clock_mhz")), ([1980], [1200]))
+        self.assertEqual((of(0, "gpu_utilization_share"), of(0, "power_w"), of(1, "temperature_c")), ([0.97], [650], [91]))
+        self.assertEqual(of(0, "throttle_hw_thermal_share"), [0])
+        self.assertTrue(all(0.4 <= share <= 0.6 for share in of(1, "throttle_hw_thermal_share")), found)
+        self.assertEqual(of(1, "throttle_hw_slowdown_share"), [1])
+        self.assertEqual((of(0, "ecc_corrected"), set(of(1, "ecc_corrected"))), ([0], {3}))
+        self.assertEqual((of(0, "nvlink_crc_errors"), of(0, "pcie_replays"), of(0, "pcie_width")), ([0], [0], [16]))
+        self.ingest("traces")
+        self.assertEqual(self.rows("SELECT gpu_index, gpu_bus_id, gpu_uuid FROM node_fact WHERE gpu_index IS NOT NULL ORDER BY 1"),
+                         [(0, "00000000:3b:00.0", "GPU-00000000"), (1, "00000000:4b:00.0", "GPU-00000001")])
+        # Every increase counts: three for each call after the first.
+        total, = self.rows("SELECT sum(value) FROM v_node_sample WHERE metric = 'ecc_corrected'")
+        self.assertEqual(total[0], sum(of(1, "ecc_corrected")))
+
+    def test_a_driver_that_counts_no_times(self):
+        found = self.series(self.gpus(1, FAKENVML_OLD="1"))
+        self.assertEqual(found["gpu", "00000000:4b:00.0", "throttle_hw_thermal_share"], [1])
+        self.assertEqual(found["gpu", "00000000:4b:00.0", "throttle_sw_power_cap_share"], [0])
+
+    def test_other_processes_on_a_gpu(self):
+        """The job's own is among them, so the numbers are those of this namespace."""
+        with subprocess.Popen(["sleep", str(PATIENCE_S)], start_new_session=True) as other:
+            job = self.start(f"open({str(self.folder / 'pids')!r}, 'w').write(f'{{__import__(\"os\").getpid()}} {other.pid} 999999999')\n"
+                             + WAIT, 1.5, LD_LIBRARY_PATH=str(FAKENVML), FAKENVML_PIDS=str(self.folder / "pids"))
+            self.finish(job)
+            other.kill()
+        path, = self.files()
+        lines = self.lines(path)
+        found = self.series(lines)
+        self.assertEqual(max(found["gpu", "00000000:3b:00.0", "other_gpu_share"]), 0.31)
+        self.assertEqual(max(found["gpu", "00000000:3b:00.0", "other_gpu_memory_bytes"]), 1.07e9)
+        self.assertEqual([line["other_process"] for line in lines if "other_process" in line],
+                         [{"device": "00000000:3b:00.0", "pid": other.pid, "name": "sleep"}])
+        self.ingest("traces")
+        self.assertEqual(self.rows("SELECT place, device, pid, process FROM v_node_event"),
+                         [("gpu", "00000000:3b:00.0", other.pid, "sleep")])
+
+    def test_a_driver_that_does_not_answer(self):
+        """The other samples go on."""
+        lines = self.gpus(8, FAKENVML_HANG="4")
+        silent, = [line for line in lines if "no_answer" in line]
+        self.assertEqual((silent["no_answer"]["from"], silent["no_answer"]["device"]), ("nvml", "00000000:4b:00.0"))
+        self.assertGreater(lines[-1]["ms"], silent["ms"])
+        self.ingest("traces")
+        self.assertEqual(self.rows("SELECT place, device, code FROM v_node_event"), [("gpu", "00000000:4b:00.0", "gpu_no_answer")])
+
+    def test_a_gpu_that_is_lost(self):
+        lines = self.gpus(1, FAKENVML_LOST="7")
+        self.assertEqual([line["gpu_lost"] for line in lines if "gpu_lost" in line],
+                         [{"device": "00000000:4b:00.0", "nvml_error": 15}])
+        self.ingest("traces")
+        self.assertEqual(self.rows("SELECT device, code FROM v_node_event"), [("00000000:4b:00.0", "gpu_fell_off_bus")])
+
+    def test_what_cannot_be_sampled_is_said(self):
+        lines = self.gpus(0.5, FAKENVML_NONE="1")
+        self.assertIn({"nvml": "NVML returned error 9"}, [line["absent"] for line in lines if "absent" in line])
+        self.ingest("traces")
+        notes = {row["example"] for row in self.json("info", "--ledger")["rows"] if row["reason"] == "not sampled"}
+        self.assertIn("nvml: NVML returned error 9", notes)
+
+    def test_check_says_what_can_be_sampled(self):
+        said = self.run_program("record", "--check", "-o", "t", env={"LD_LIBRARY_PATH": str(FAKENVML)}).out
+        node = [line.split(None, 1)[1] for line in said.splitlines() if line.startswith("node ")]
+        self.assertIn("/proc/stat: readable", node)
+        self.assertIn("GPUs (NVML): 2, driver 570.00", node)
+        said = self.run_program("record", "--check", "-o", "t", env={"LD_LIBRARY_PATH": str(FAKENVML), "FAKENVML_NONE": "1"}).out
+        self.assertIn("GPUs (NVML): left out: NVML returned error 9", said)
+        self.assertEqual(self.files("t"), [])

@@ -1,0 +1,177 @@
+#include "support/cmocka_all.h"
+#include "support/node_lines.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* Times are in ticks of 10 ms. */
+static void a_process(const struct node_lines *lines, int pid, const char *name, int parent, int session,
+                      int ticks, int threads, int start)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof path, "proc/%d/stat", pid);
+    snprintf(text, sizeof text, "%d (%s) S %d %d %d 0 -1 4194560 1 2 3 4 %d 0 0 0 20 0 %d 0 %d 1000 200\n",
+             pid, name, parent, session, session, ticks, threads, start);
+    node_lines_file(lines, path, text);
+}
+
+static void a_thread(const struct node_lines *lines, int pid, int tid, const char *name, long run_ms,
+                     long wait_ms, int switches)
+{
+    char path[96], text[128];
+    snprintf(path, sizeof path, "proc/%d/task/%d/schedstat", pid, tid);
+    snprintf(text, sizeof text, "%ld000000 %ld000000 9\n", run_ms, wait_ms);
+    node_lines_file(lines, path, text);
+    snprintf(path, sizeof path, "proc/%d/task/%d/comm", pid, tid);
+    snprintf(text, sizeof text, "%s\n", name);
+    node_lines_file(lines, path, text);
+    snprintf(path, sizeof path, "proc/%d/task/%d/status", pid, tid);
+    snprintf(text, sizeof text, "Name:\tx\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t%d\n",
+             switches);
+    node_lines_file(lines, path, text);
+}
+
+static void sample(struct node_lines *lines, struct node_tasks *tasks, int64_t elapsed_ns)
+{
+    node_lines_next(lines);
+    node_tasks_sample(tasks, &lines->files, &lines->writer, elapsed_ns);
+    node_lines_finish(lines);
+}
+
+/*
+ * The command is 100, its worker 300 and a process with a lower number 50 are the job's; 200 is another
+ * user's. The worker's proxy thread runs for 500 ms of a second and waits for a core for 410 ms.
+ */
+static void the_jobs_processes_and_threads(void **state)
+{
+    struct node_lines lines;
+    struct node_tasks tasks;
+    const struct node_root root = {100, 7};
+    node_lines_begin(&lines);
+    node_tasks_init(&tasks, &lines.files);
+    assert_true(tasks.has_schedule);
+    a_process(&lines, 100, "torchrun", 1, 100, 5, 1, 7);
+    a_thread(&lines, 100, 100, "torchrun", 10, 0, 0);
+    a_process(&lines, 300, "pt (main) 1", 100, 300, 100, 2, 9);
+    a_thread(&lines, 300, 300, "python3", 500, 5, 0);
+    a_thread(&lines, 300, 301, "NCCL Progress 0", 500, 100, 3);
+    a_process(&lines, 50, "helper", 300, 300, 100, 1, 10);
+    a_process(&lines, 200, "other", 1, 200, 100, 1, 7);
+    assert_int_equal(node_tasks_scan(&tasks, &lines.files, &lines.writer, &root, 1), 0);
+    sample(&lines, &tasks, SECOND_NS);
+    node_lines_next(&lines);
+    node_tasks_sample_slow(&tasks, &lines.files, &lines.writer, SECOND_NS);
+    node_lines_finish(&lines);
+    a_process(&lines, 300, "pt (main) 1", 100, 300, 190, 2, 9);
+    a_process(&lines, 50, "helper", 300, 300, 150, 1, 10);
+    a_process(&lines, 200, "other", 1, 200, 200, 1, 7);
+    a_thread(&lines, 300, 300, "python3", 500, 5, 0);
+    a_thread(&lines, 300, 301, "NCCL Progress 0", 1000, 510, 63);
+    sample(&lines, &tasks, SECOND_NS);
+    node_lines_next(&lines);
+    node_tasks_sample_slow(&tasks, &lines.files, &lines.writer, 10 * SECOND_NS);
+    node_lines_finish(&lines);
+    a_thread(&lines, 300, 301, "NCCL Progress 0", 1000, 510, 163);
+    node_lines_next(&lines);
+    node_tasks_sample_slow(&tasks, &lines.files, &lines.writer, 10 * SECOND_NS);
+    node_lines_finish(&lines);
+    assert_true(node_lines_value(&lines, "[\"process\",\"300\",\"cpu_share\"]") == 0.9);
+    assert_true(node_lines_value(&lines, "[\"process\",\"50\",\"cpu_share\"]") == 0.5);
+    assert_true(node_lines_value(&lines, "[\"thread\",\"300/301 NCCL Progress 0\",\"cpu_share\"]") == 0.5);
+    assert_true(node_lines_value(&lines, "[\"thread\",\"300/301 NCCL Progress 0\",\"run_wait_share\"]") ==
+                0.41);
+    assert_true(node_lines_value(&lines, "[\"process\",\"300\",\"run_wait_share\"]") == 0.41);
+    assert_true(
+        node_lines_value(&lines, "[\"thread\",\"300/301 NCCL Progress 0\",\"involuntary_switches\"]") == 100);
+    assert_null(strstr(lines.text.data, "300/300")); /* it neither ran nor waited */
+    assert_null(strstr(lines.text.data, "\"200\""));
+    node_tasks_release(&tasks);
+    node_lines_end(&lines);
+}
+
+/* The same number with another start is another process. */
+static void a_number_that_is_used_again(void **state)
+{
+    struct node_lines lines;
+    struct node_tasks tasks;
+    const struct node_root root = {100, 7};
+    node_lines_begin(&lines);
+    node_tasks_init(&tasks, &lines.files);
+    a_process(&lines, 100, "train", 1, 100, 5, 1, 7);
+    assert_int_equal(node_tasks_scan(&tasks, &lines.files, &lines.writer, &root, 1), 0);
+    sample(&lines, &tasks, SECOND_NS);
+    a_process(&lines, 100, "train", 1, 100, 55, 1, 7);
+    sample(&lines, &tasks, SECOND_NS);
+    assert_true(node_lines_value(&lines, "[\"process\",\"100\",\"cpu_share\"]") == 0.5);
+    a_process(&lines, 100, "editor", 1, 100, 99, 1, 8000);
+    sample(&lines, &tasks, SECOND_NS);
+    assert_non_null(strstr(lines.text.data, "\"gone\":[\"1\""));
+    assert_int_equal(node_tasks_scan(&tasks, &lines.files, &lines.writer, &root, 1), 0);
+    buffer_clear(&lines.text);
+    a_process(&lines, 100, "editor", 1, 100, 199, 1, 8000);
+    sample(&lines, &tasks, SECOND_NS);
+    assert_null(strstr(lines.text.data, "\"100\""));
+    node_tasks_release(&tasks);
+    node_lines_end(&lines);
+}
+
+/* For processes on a GPU: descendants, the session and the group of the job are its own. */
+static void what_is_of_the_job(void **state)
+{
+    struct node_lines lines;
+    const struct node_root root = {100, 7};
+    node_lines_begin(&lines);
+    a_process(&lines, 100, "train", 1, 100, 5, 1, 7);
+    node_lines_file(&lines, "proc/100/cgroup", "0::/job_7\n");
+    a_process(&lines, 300, "worker", 100, 300, 5, 1, 9);
+    a_process(&lines, 310, "orphan", 1, 100, 5, 1, 9);
+    a_process(&lines, 320, "grouped", 1, 320, 5, 1, 9);
+    node_lines_file(&lines, "proc/320/cgroup", "0::/job_7\n");
+    a_process(&lines, 400, "other", 1, 400, 5, 1, 9);
+    node_lines_file(&lines, "proc/400/cgroup", "0::/job_8\n");
+    assert_int_equal(node_is_of_job(&lines.files, 300, &root, 1), 1);
+    assert_int_equal(node_is_of_job(&lines.files, 310, &root, 1), 1);
+    assert_int_equal(node_is_of_job(&lines.files, 320, &root, 1), 1);
+    assert_int_equal(node_is_of_job(&lines.files, 400, &root, 1), 0);
+    assert_int_equal(node_is_of_job(&lines.files, 999, &root, 1), -1);
+    node_lines_end(&lines);
+}
+
+/* Of two samplers for one directory the first writes, and hears which process the other watches. */
+static void one_of_several_samplers_writes(void **state)
+{
+    struct node_lines lines;
+    struct node_peers first, second, third;
+    node_lines_begin(&lines);
+    assert_int_equal(node_peers_join(&first, lines.root, (struct node_root){10, 1}), 1);
+    assert_int_equal(node_peers_join(&second, lines.root, (struct node_root){20, 2}), 0);
+    for (int i = 0; i < 100 && (first.count == 0 || first.peers[0].root.pid == 0); i++) {
+        node_peers_hear(&first);
+        usleep(1000);
+    }
+    assert_int_equal(first.count, 1);
+    assert_int_equal(first.peers[0].root.pid, 20);
+    assert_int_equal(first.peers[0].root.start, 2);
+    node_peers_leave(&second);
+    assert_int_equal(node_peers_hear(&first), 1);
+    assert_int_equal(first.count, 0);
+    node_peers_leave(&first);
+    assert_int_equal(node_peers_join(&third, lines.root, (struct node_root){30, 3}), 1);
+    node_peers_leave(&third);
+    node_lines_end(&lines);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_jobs_processes_and_threads),
+        cmocka_unit_test(a_number_that_is_used_again),
+        cmocka_unit_test(what_is_of_the_job),
+        cmocka_unit_test(one_of_several_samplers_writes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
