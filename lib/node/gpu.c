@@ -162,6 +162,7 @@ struct gpus {
     struct nvml nvml;
     struct gpu gpus[GPUS];
     unsigned count;
+    char mark[NODE_MARK_BYTES];
     int is_host_namespace; /* process numbers are those of the host */
     unsigned told[OTHERS]; /* other processes whose names are in the record */
     size_t told_count;
@@ -249,33 +250,27 @@ static void tell_gpu(const struct gpus *all, const struct gpu *gpu, struct node_
 {
     struct buffer json = BUFFER_INIT;
     char name[NVML_TEXT_BYTES] = "", uuid[NVML_TEXT_BYTES] = "";
-    int64_t now_ns = node_monotonic_ns();
     if (all->nvml.name)
         all->nvml.name(gpu->device, name, sizeof name);
     if (all->nvml.uuid)
         all->nvml.uuid(gpu->device, uuid, sizeof uuid);
-    node_line_begin(writer, now_ns, now_ns);
     if (buffer_printf(&json, "{\"index\":%d", (int)(gpu - all->gpus)) ||
         text_json_string(&json, "bus", gpu->bus) || text_json_string(&json, "uuid", uuid) ||
         text_json_string(&json, "name", name) || buffer_append_byte(&json, '}'))
         writer->has_failed = 1;
     else
-        node_line_add(writer, "gpu", json.data);
-    node_line_finish(writer, 1);
+        node_line_alone(writer, node_monotonic_ns(), "gpu", json.data);
     buffer_release(&json);
 }
 
 static void tell_absent(struct node_writer *writer, const char *why)
 {
     struct buffer json = BUFFER_INIT;
-    int64_t now_ns = node_monotonic_ns();
-    node_line_begin(writer, now_ns, now_ns);
     if (buffer_append_text(&json, "{\"nvml\":") || text_json_quote(&json, why) ||
         buffer_append_byte(&json, '}'))
         writer->has_failed = 1;
     else
-        node_line_add(writer, "absent", json.data);
-    node_line_finish(writer, 1);
+        node_line_alone(writer, node_monotonic_ns(), "absent", json.data);
     buffer_release(&json);
 }
 
@@ -296,6 +291,7 @@ static int gpu_open(void *state, const struct node_files *files, struct node_wri
     (void)files;
     const char *why = initialize(&all->nvml, &count);
     all->is_host_namespace = is_host_namespace();
+    node_mark_make(all->mark);
     for (unsigned i = 0; !why && i < count && all->count < GPUS; i++) {
         struct gpu *gpu = &all->gpus[all->count];
         struct nvml_pci pci = {0};
@@ -386,7 +382,7 @@ static void check_lost(struct gpu *gpu, struct node_writer *writer, int outcome)
     int is_lost = outcome == NVML_GPU_IS_LOST || outcome == NVML_RESET_REQUIRED;
     if (is_lost && !gpu->is_lost) {
         snprintf(json, sizeof json, "{\"device\":\"%s\",\"nvml_error\":%d}", gpu->bus, outcome);
-        node_line_add(writer, "gpu_lost", json);
+        node_line_alone(writer, writer->now_ns, "gpu_lost", json);
     }
     gpu->is_lost = is_lost;
 }
@@ -494,7 +490,7 @@ static void tell_other(struct gpus *all, const struct gpu *gpu, struct node_writ
         text_json_string(&json, "name", name) || buffer_append_byte(&json, '}'))
         writer->has_failed = 1;
     else
-        node_line_add(writer, "other_process", json.data);
+        node_line_alone(writer, writer->now_ns, "other_process", json.data);
     buffer_release(&json);
 }
 
@@ -536,8 +532,8 @@ static void sample_others(struct gpus *all, struct gpu *gpu, const struct node_f
         return;
     for (unsigned i = 0; i < count; i++) {
         struct node_stat stat;
-        int is_ours =
-            node_is_of_job(files, (pid_t)processes[i].pid, shared->roots, (size_t)shared->root_count);
+        int is_ours = node_is_of_job(files, (pid_t)processes[i].pid, shared->roots,
+                                     (size_t)shared->root_count, all->mark);
         ours += is_ours == 1;
         if (is_ours != 0 || node_stat_read(files, (pid_t)processes[i].pid, &stat) || is_server(stat.name))
             continue;

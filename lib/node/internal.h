@@ -166,6 +166,9 @@ void node_end(struct node_writer *writer, int32_t *id);
 /* Adds a member to the line: `name`, and a value that is JSON already. */
 void node_line_add(struct node_writer *writer, const char *name, const char *json);
 
+/* Writes another line at once, with this member alone. */
+void node_line_alone(struct node_writer *writer, int64_t at_ns, const char *name, const char *json);
+
 /* Writes the line; without any content only if `is_needed`. */
 void node_line_finish(struct node_writer *writer, int is_needed);
 
@@ -223,7 +226,7 @@ struct node_root {
     uint64_t start; /* in ticks since boot */
 };
 
-enum { NODE_ROOTS = 256 };
+enum { NODE_ROOTS = 256, NODE_MARK_BYTES = 4200 };
 
 struct node_tasks {
     struct node_process *processes; /* owned: all of the host, by pid */
@@ -231,6 +234,7 @@ struct node_tasks {
     size_t capacity;
     pid_t session;    /* of the sampler: its processes are not the job's */
     int has_schedule; /* /proc/PID/schedstat says how long threads waited for a core */
+    char mark[NODE_MARK_BYTES];
     int64_t tick_ns;
 };
 
@@ -261,11 +265,17 @@ struct node_stat {
 int node_stat_read(const struct node_files *files, pid_t pid, struct node_stat *stat);
 
 /*
- * Whether a process is the job's: a descendant of a root, or in the session or the control group of one. -1:
- * it cannot be seen.
+ * The variable by which processes of the job can be told from others: "NCCLPROF_DIR=...", as `record` sets it
+ * for the job. Empty if it is not set.
+ */
+void node_mark_make(char mark[NODE_MARK_BYTES]);
+
+/*
+ * Whether a process is the job's: a descendant of a root, or one that has the mark in its environment. -1: it
+ * cannot be seen.
  */
 int node_is_of_job(const struct node_files *files, pid_t pid, const struct node_root *roots,
-                   size_t root_count);
+                   size_t root_count, const char *mark);
 
 /* -------------------- network.c -------------------- */
 

@@ -99,13 +99,11 @@ static void write_message(struct node_writer *writer, int level, int64_t since_b
     char cut[TEXT_BYTES + 1];
     snprintf(cut, sizeof cut, "%s", text);
     int64_t at_ns = moment_of(since_boot_us, interval_ns);
-    node_line_begin(writer, at_ns, at_ns);
     if (buffer_printf(&json, "{\"level\":%d,\"boot_us\":%lld,\"text\":", level, (long long)since_boot_us) ||
         text_json_quote(&json, cut) || buffer_append_byte(&json, '}'))
         writer->has_failed = 1;
     else
-        node_line_add(writer, "kernel", json.data);
-    node_line_finish(writer, 1);
+        node_line_alone(writer, at_ns, "kernel", json.data);
     buffer_release(&json);
 }
 
@@ -137,11 +135,8 @@ static void take_message(struct node_kernel *kernel, struct node_writer *writer,
 static void tell_skipped(struct node_kernel *kernel, struct node_writer *writer)
 {
     char number[32];
-    int64_t now_ns = node_monotonic_ns();
     snprintf(number, sizeof number, "%lld", (long long)kernel->skipped);
-    node_line_begin(writer, now_ns, now_ns);
-    node_line_add(writer, "kernel_skipped", number);
-    node_line_finish(writer, 1);
+    node_line_alone(writer, node_monotonic_ns(), "kernel_skipped", number);
     kernel->skipped = 0;
 }
 

@@ -322,15 +322,15 @@ static void sample_all(struct sampler *sampler)
         goes_on = wait_until(sampler, due_ns);
         if (is_first && (!goes_on || begin(sampler)))
             return;
-        sample(sampler);
+        /* Figures of the moment between the last sample and the end of the job would be noise. */
+        if (goes_on || node_monotonic_ns() - sampler->before_ns > sampler->pace.interval_ns / 2)
+            sample(sampler);
         for (size_t i = 0; i < WORKERS; i++)
             node_worker_check(&sampler->workers[i], &sampler->writer);
         goes_on &= !sampler->writer.has_failed && !sampler->file.is_over;
     }
     if (!sampler->writer.has_failed && !sampler->file.is_over) {
-        node_line_begin(&sampler->writer, sampler->before_ns, sampler->before_ns);
-        node_line_add(&sampler->writer, "end", "\"job\"");
-        node_line_finish(&sampler->writer, 1);
+        node_line_alone(&sampler->writer, node_monotonic_ns(), "end", "\"job\"");
     }
 }
 

@@ -207,6 +207,16 @@ void node_line_add(struct node_writer *writer, const char *name, const char *jso
     check(writer, buffer_printf(&writer->more, ",\"%s\":%s", name, json));
 }
 
+void node_line_alone(struct node_writer *writer, int64_t at_ns, const char *name, const char *json)
+{
+    struct buffer line = BUFFER_INIT;
+    if (buffer_printf(&line, "{\"ms\":%lld,\"%s\":%s}\n", (long long)((at_ns - writer->zero_ns) / 1000000),
+                      name, json) ||
+        writer->output(writer->context, line.data, line.length))
+        writer->has_failed = 1;
+    buffer_release(&line);
+}
+
 void node_line_finish(struct node_writer *writer, int is_needed)
 {
     struct buffer *line = &writer->line;

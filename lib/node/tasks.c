@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -74,6 +75,36 @@ int node_stat_read(const struct node_files *files, pid_t pid, struct node_stat *
     return 0;
 }
 
+void node_mark_make(char mark[NODE_MARK_BYTES])
+{
+    const char *directory = getenv("NCCLPROF_DIR");
+    int length = directory ? snprintf(mark, NODE_MARK_BYTES, "NCCLPROF_DIR=%s", directory) : 0;
+    if (length <= 0 || length >= NODE_MARK_BYTES)
+        mark[0] = '\0';
+}
+
+/*
+ * Whether a process has the environment of the job, as those that a launcher's daemon starts for it. -1: a
+ * process of the same user whose environment cannot be read.
+ */
+static int has_mark(const struct node_files *files, pid_t pid, const char *mark)
+{
+    enum { ENVIRONMENT_BYTES = 256 * 1024 };
+    char path[32];
+    struct stat status;
+    snprintf(path, sizeof path, "%ld", (long)pid);
+    if (!mark[0] || fstatat(files->proc, path, &status, 0) != 0 || status.st_uid != geteuid())
+        return 0;
+    char *text = malloc(ENVIRONMENT_BYTES);
+    snprintf(path, sizeof path, "%ld/environ", (long)pid);
+    ssize_t length = text ? node_read(files->proc, path, text, ENVIRONMENT_BYTES) : -1;
+    int found = length < 0 ? -1 : 0;
+    for (const char *at = text; length > 0 && at < text + length && !found; at += strlen(at) + 1)
+        found = strcmp(at, mark) == 0;
+    free(text);
+    return found;
+}
+
 /* "123456 7890 12": nanoseconds on a core, nanoseconds waiting for one, times on a core. */
 static int read_schedule(const struct node_files *files, const char *path, uint64_t times[3])
 {
@@ -89,6 +120,7 @@ void node_tasks_init(struct node_tasks *tasks, const struct node_files *files)
     uint64_t times[3];
     long ticks = sysconf(_SC_CLK_TCK);
     *tasks = (struct node_tasks){.session = getsid(0), .tick_ns = 1000000000 / (ticks > 0 ? ticks : 100)};
+    node_mark_make(tasks->mark);
     /* Without CONFIG_SCHED_INFO all three are 0. */
     tasks->has_schedule = (read_schedule(files, "self/schedstat", times) == 0 && times[2] > 0) ||
                           (read_schedule(files, "1/schedstat", times) == 0 && times[2] > 0);
@@ -232,12 +264,13 @@ int node_tasks_scan(struct node_tasks *tasks, const struct node_files *files, st
         if (same && same->start)
             same->is_seen = 1;
         else if (node_stat_read(files, pid, &stat) == 0)
-            *(same ? same : &tasks->processes[tasks->count++]) =
-                (struct node_process){.pid = pid,
-                                      .parent = stat.parent,
-                                      .session = stat.session,
-                                      .start = stat.start,
-                                      .is_seen = 1};
+            *(same ? same : &tasks->processes[tasks->count++]) = (struct node_process){
+                .pid = pid,
+                .parent = stat.parent,
+                .session = stat.session,
+                .start = stat.start,
+                .is_seen = 1,
+                .is_ours = stat.session != tasks->session && has_mark(files, pid, tasks->mark) == 1};
     }
     free(pids);
     if (outcome)
@@ -351,6 +384,8 @@ static void sample_thread(const struct node_process *process, struct task_thread
         return;
     }
     double share = (double)run_ns / (double)elapsed_ns, wait = (double)wait_ns / (double)elapsed_ns;
+    /* The kernel counts a wait when it is over, so a long one may be more than the interval. */
+    wait = wait < 1 ? wait : 1;
     int was_active = thread->is_active;
     thread->is_active = share + wait >= ACTIVE_SHARE;
     thread->is_tired = was_active && !thread->is_active;
@@ -437,42 +472,17 @@ void node_tasks_sample_slow(struct node_tasks *tasks, const struct node_files *f
 
 /* -------------------- the processes on a GPU -------------------- */
 
-/* The group of a process, if it has one of its own: not the root of the hierarchy. */
-static int read_group(const struct node_files *files, pid_t pid, char group[512])
-{
-    char path[32], text[4096];
-    snprintf(path, sizeof path, "%ld/cgroup", (long)pid);
-    const char *unified = node_read(files->proc, path, text, sizeof text) > 0 ? strstr(text, "0::/") : NULL;
-    snprintf(group, 512, "%.*s", unified ? (int)strcspn(unified, "\n") : 0, unified ? unified : "");
-    return strlen(group) > strlen("0::/");
-}
-
-static int shares_group(const struct node_files *files, pid_t pid, const struct node_root *roots,
-                        size_t root_count)
-{
-    char group[512], other[512];
-    if (!read_group(files, pid, group))
-        return 0;
-    for (size_t i = 0; i < root_count; i++)
-        if (read_group(files, roots[i].pid, other) && strcmp(group, other) == 0)
-            return 1;
-    return 0;
-}
-
 int node_is_of_job(const struct node_files *files, pid_t pid, const struct node_root *roots,
-                   size_t root_count)
+                   size_t root_count, const char *mark)
 {
-    struct node_stat stat, root;
+    struct node_stat stat;
     pid_t at = pid;
     if (node_stat_read(files, pid, &stat))
         return -1;
-    for (size_t i = 0; i < root_count; i++)
-        if (node_stat_read(files, roots[i].pid, &root) == 0 && root.session == stat.session)
-            return 1;
     for (int depth = 0; depth < 64 && at > 0 && node_stat_read(files, at, &stat) == 0;
          depth++, at = stat.parent)
         for (size_t i = 0; i < root_count; i++)
             if (roots[i].pid == at)
                 return 1;
-    return shares_group(files, pid, roots, root_count);
+    return has_mark(files, pid, mark);
 }

@@ -178,15 +178,12 @@ static void tell(struct node_worker *worker, struct node_writer *writer, const c
     struct buffer json = BUFFER_INIT;
     char device[sizeof worker->shared->device + 1];
     snprintf(device, sizeof device, "%.*s", (int)sizeof worker->shared->device, worker->shared->device);
-    int64_t now_ns = node_monotonic_ns();
-    node_line_begin(writer, now_ns, now_ns);
     if (buffer_printf(&json, "{\"from\":\"%s\",\"seconds\":%lld", worker->work->name,
                       (long long)(silent_ns / 1000000000)) ||
         (device[0] && text_json_string(&json, "device", device)) || buffer_append_byte(&json, '}'))
         writer->has_failed = 1;
     else
-        node_line_add(writer, what, json.data);
-    node_line_finish(writer, 1);
+        node_line_alone(writer, node_monotonic_ns(), what, json.data);
     buffer_release(&json);
 }
 

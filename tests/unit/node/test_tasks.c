@@ -61,6 +61,9 @@ static void the_jobs_processes_and_threads(void **state)
     a_thread(&lines, 300, 301, "NCCL Progress 0", 500, 100, 3);
     a_process(&lines, 50, "helper", 300, 300, 100, 1, 10);
     a_process(&lines, 200, "other", 1, 200, 100, 1, 7);
+    a_process(&lines, 210, "srun's", 1, 210, 100, 1, 7);
+    node_lines_file(&lines, "proc/210/environ", "NCCLPROF_DIR=/traces");
+    snprintf(tasks.mark, sizeof tasks.mark, "NCCLPROF_DIR=/traces");
     assert_int_equal(node_tasks_scan(&tasks, &lines.files, &lines.writer, &root, 1), 0);
     sample(&lines, &tasks, SECOND_NS);
     node_lines_next(&lines);
@@ -69,6 +72,7 @@ static void the_jobs_processes_and_threads(void **state)
     a_process(&lines, 300, "pt (main) 1", 100, 300, 190, 2, 9);
     a_process(&lines, 50, "helper", 300, 300, 150, 1, 10);
     a_process(&lines, 200, "other", 1, 200, 200, 1, 7);
+    a_process(&lines, 210, "srun's", 1, 210, 160, 1, 7);
     a_thread(&lines, 300, 300, "python3", 500, 5, 0);
     a_thread(&lines, 300, 301, "NCCL Progress 0", 1000, 510, 63);
     sample(&lines, &tasks, SECOND_NS);
@@ -81,6 +85,7 @@ static void the_jobs_processes_and_threads(void **state)
     node_lines_finish(&lines);
     assert_true(node_lines_value(&lines, "[\"process\",\"300\",\"cpu_share\"]") == 0.9);
     assert_true(node_lines_value(&lines, "[\"process\",\"50\",\"cpu_share\"]") == 0.5);
+    assert_true(node_lines_value(&lines, "[\"process\",\"210\",\"cpu_share\"]") == 0.6);
     assert_true(node_lines_value(&lines, "[\"thread\",\"300/301 NCCL Progress 0\",\"cpu_share\"]") == 0.5);
     assert_true(node_lines_value(&lines, "[\"thread\",\"300/301 NCCL Progress 0\",\"run_wait_share\"]") ==
                 0.41);
@@ -119,25 +124,27 @@ static void a_number_that_is_used_again(void **state)
     node_lines_end(&lines);
 }
 
-/* For processes on a GPU: descendants, the session and the group of the job are its own. */
+/* Descendants of the command, and processes that have the variable that `record` sets for the job. */
 static void what_is_of_the_job(void **state)
 {
+    static const char mark[] = "NCCLPROF_DIR=/traces";
     struct node_lines lines;
     const struct node_root root = {100, 7};
     node_lines_begin(&lines);
     a_process(&lines, 100, "train", 1, 100, 5, 1, 7);
-    node_lines_file(&lines, "proc/100/cgroup", "0::/job_7\n");
     a_process(&lines, 300, "worker", 100, 300, 5, 1, 9);
-    a_process(&lines, 310, "orphan", 1, 100, 5, 1, 9);
-    a_process(&lines, 320, "grouped", 1, 320, 5, 1, 9);
-    node_lines_file(&lines, "proc/320/cgroup", "0::/job_7\n");
+    a_process(&lines, 310, "srun's", 1, 310, 5, 1, 9);
+    node_lines_file(&lines, "proc/310/environ", "NCCLPROF_DIR=/traces");
     a_process(&lines, 400, "other", 1, 400, 5, 1, 9);
-    node_lines_file(&lines, "proc/400/cgroup", "0::/job_8\n");
-    assert_int_equal(node_is_of_job(&lines.files, 300, &root, 1), 1);
-    assert_int_equal(node_is_of_job(&lines.files, 310, &root, 1), 1);
-    assert_int_equal(node_is_of_job(&lines.files, 320, &root, 1), 1);
-    assert_int_equal(node_is_of_job(&lines.files, 400, &root, 1), 0);
-    assert_int_equal(node_is_of_job(&lines.files, 999, &root, 1), -1);
+    node_lines_file(&lines, "proc/400/environ", "NCCLPROF_DIR=/traces2");
+    a_process(&lines, 410, "hidden", 1, 410, 5, 1, 9);
+    assert_int_equal(node_is_of_job(&lines.files, 300, &root, 1, mark), 1);
+    assert_int_equal(node_is_of_job(&lines.files, 310, &root, 1, mark), 1);
+    assert_int_equal(node_is_of_job(&lines.files, 400, &root, 1, mark), 0);
+    assert_int_equal(node_is_of_job(&lines.files, 400, &root, 1, ""), 0);
+    assert_int_equal(node_is_of_job(&lines.files, 410, &root, 1, mark),
+                     -1); /* its environment cannot be read */
+    assert_int_equal(node_is_of_job(&lines.files, 999, &root, 1, mark), -1);
     node_lines_end(&lines);
 }
 

@@ -1,0 +1,256 @@
+#include "support/cmocka_all.h"
+#include "support/events.h"
+
+#include "format/format.h"
+#include "model/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define START_NS INT64_C(1795687872000000000)
+#define MS_NS INT64_C(1000000)
+
+static const char head[] =
+    "{\"ncclprof_node\":1,\"version\":\"0.2.0\",\"host\":\"node017\",\"boot_id\":\"b\",\"cores\":8,"
+    "\"memory_bytes\":64000000000,\"interval_ms\":1000,\"monotonic_ns\":5000000000,"
+    "\"realtime_ns\":1795687872000000000,\"absent\":{\"kmsg\":\"Permission denied\"}}\n";
+
+/* The record is read with the head before it. */
+static void read_lines(struct recording *recording, const char *lines)
+{
+    char text[8192];
+    snprintf(text, sizeof text, "%s%s", head, lines);
+    recording_of_bytes(recording, "node-node017-1.jsonl", text, strlen(text));
+    assert_int_equal(recording->status, 0);
+    assert_string_equal(recording->dialect, "node");
+}
+
+/* Fails unless sample n has this interval (in milliseconds since the start) and value. */
+static void check_sample(const struct recording *recording, size_t n, int64_t begin_ms, int64_t end_ms,
+                         double value)
+{
+    const struct event *event = recording_event(recording, EVENT_NODE_SAMPLE, n);
+    assert_non_null(event);
+    assert_string_equal(event->node_sample.host, "node017");
+    assert_int_equal((event->node_sample.begin_ns - START_NS) / MS_NS, begin_ms);
+    assert_int_equal((event->node_sample.at_ns - START_NS) / MS_NS, end_ms);
+    assert_true(event->node_sample.value == value);
+}
+
+static void the_first_line_has_the_facts_of_the_host(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":9,\"gpu\":{\"index\":3,\"bus\":\"00000000:3b:00.0\",\"uuid\":\"GPU-7\",\"name\":"
+               "\"H100\"}}\n");
+    const struct node_fact *host = &recording_event(&recording, EVENT_NODE_FACT, 0)->node_fact;
+    assert_string_equal(host->host, "node017");
+    assert_string_equal(host->boot_id, "b");
+    assert_int_equal(host->cores, 8);
+    assert_int_equal(host->memory_bytes, 64000000000);
+    assert_int_equal(host->monotonic_ns, 5000000000);
+    assert_int_equal(host->realtime_ns, START_NS);
+    assert_int_equal(host->gpu_index, COUNT_UNKNOWN);
+    const struct node_fact *gpu = &recording_event(&recording, EVENT_NODE_FACT, 1)->node_fact;
+    assert_int_equal(gpu->gpu_index, 3);
+    assert_string_equal(gpu->gpu_bus_id, "00000000:3b:00.0");
+    assert_string_equal(gpu->gpu_uuid, "GPU-7");
+    assert_string_equal(gpu->gpu_name, "H100");
+    assert_int_equal(recording_notes(&recording, "not sampled"), 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    recording_release(&recording);
+}
+
+/* 0.2 in the first second, then 0.9 from 3 s to 5 s, when the thread is gone; the other lines change nothing.
+ */
+static void a_gauge_holds_until_its_next_value(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"thread\",\"7/8 NCCL Progress "
+               "0\",\"run_wait_share\"]},\"v\":{\"1\":0.2}}\n"
+               "{\"ms\":2000}\n{\"ms\":3000}\n"
+               "{\"ms\":4000,\"of\":1000,\"v\":{\"1\":0.9}}\n"
+               "{\"ms\":5000,\"gone\":[\"1\"]}\n{\"ms\":6000}\n{\"ms\":6100,\"end\":\"job\"}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 2);
+    check_sample(&recording, 0, 0, 3000, 0.2);
+    check_sample(&recording, 1, 3000, 5000, 0.9);
+    const struct node_sample *sample = &recording_event(&recording, EVENT_NODE_SAMPLE, 0)->node_sample;
+    assert_int_equal(sample->place, NODE_THREAD);
+    assert_string_equal(sample->device, "7/8 NCCL Progress 0");
+    assert_int_equal(sample->metric, NODE_RUN_WAIT);
+    assert_int_equal(recording_notes(&recording, FORMAT_NOTE_OPEN), 0);
+    recording_release(&recording);
+}
+
+/* What is not gone holds until the last line. Without an end the record is open. */
+static void a_gauge_holds_until_the_last_line(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"node\",\"cpu_busy_share\"]},\"v\":{\"1\":0.5}}\n{"
+               "\"ms\":9000}\n{\"ms\":100");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 1);
+    check_sample(&recording, 0, 0, 9000, 0.5);
+    assert_int_equal(recording_notes(&recording, FORMAT_NOTE_OPEN), 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    recording_release(&recording);
+}
+
+/* 5 errors from 10 to 20 s and 5 from 20 to 30 s; none before and after. */
+static void a_counter_has_increases_and_nothing_between(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":10000,\"of\":10000,\"new\":{\"i1\":[\"port\",\"mlx5_1/"
+               "2\",\"symbol_errors\"]},\"v\":{\"i1\":0}}\n"
+               "{\"ms\":20000,\"of\":10000,\"v\":{\"i1\":5}}\n{\"ms\":30000,\"of\":10000,\"v\":{\"i1\":5}}\n{"
+               "\"ms\":50000}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 4);
+    check_sample(&recording, 0, 0, 10000, 0);
+    check_sample(&recording, 1, 10000, 20000, 5);
+    check_sample(&recording, 2, 20000, 30000, 5);
+    check_sample(&recording, 3, 30000, 50000, 0);
+    recording_release(&recording);
+}
+
+/* The interval of a value does not reach back before the end of the interval of the value before. */
+static void intervals_do_not_overlap(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":9000,\"of\":1000,\"new\":{\"1\":[\"node\",\"cpu_busy_share\"]},\"v\":{\"1\":0.5}}\n"
+               "{\"ms\":10000,\"of\":10000,\"v\":{\"1\":0.25}}\n");
+    check_sample(&recording, 0, 8000, 9000, 0.5);
+    check_sample(&recording, 1, 9000, 10000, 0.25);
+    recording_release(&recording);
+}
+
+/* After a step of the clock of 100 s, in the line of 2 s. */
+static void the_time_of_day_may_be_set(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"node\",\"cpu_busy_share\"]},\"v\":{\"1\":0.5}}\n"
+               "{\"ms\":2000,\"realtime_ns\":1795687974000000000}\n"
+               "{\"ms\":4000,\"of\":1000,\"v\":{\"1\":0.75}}\n{\"ms\":5000}\n");
+    check_sample(&recording, 0, 0, 103000, 0.5);
+    check_sample(&recording, 1, 103000, 105000, 0.75);
+    recording_release(&recording);
+}
+
+static void messages(void **state)
+{
+    struct recording recording;
+    read_lines(
+        &recording,
+        "{\"ms\":1500,\"kernel\":{\"level\":4,\"boot_us\":6500123,\"text\":\"mce: [Hardware Error]: Machine "
+        "check\"}}\n"
+        "{\"ms\":2000,\"no_answer\":{\"from\":\"nvml\",\"seconds\":5,\"device\":\"00000000:4b:00.0\"}}\n"
+        "{\"ms\":3000,\"gpu_lost\":{\"device\":\"00000000:4b:00.0\",\"nvml_error\":15}}\n"
+        "{\"ms\":4000,\"other_process\":{\"device\":\"00000000:3b:00.0\",\"pid\":9000,\"name\":\"python3\"}}"
+        "\n"
+        "{\"ms\":5000,\"oom_kills\":2}\n");
+    static const enum node_event_code codes[] = {NODE_EVENT_MACHINE_CHECK, NODE_EVENT_GPU_NO_ANSWER,
+                                                 NODE_EVENT_GPU_FELL_OFF_BUS, NODE_EVENT_OTHER,
+                                                 NODE_EVENT_OOM_KILL};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        assert_int_equal(recording_event(&recording, EVENT_NODE_EVENT, i)->node_event.code, codes[i]);
+    const struct node_event *kernel = &recording_event(&recording, EVENT_NODE_EVENT, 0)->node_event;
+    assert_int_equal(kernel->at_ns, START_NS + 1500 * MS_NS);
+    assert_int_equal(kernel->since_boot_ns, 6500123000);
+    assert_string_equal(kernel->text, "mce: [Hardware Error]: Machine check");
+    const struct node_event *silent = &recording_event(&recording, EVENT_NODE_EVENT, 1)->node_event;
+    assert_int_equal(silent->place, NODE_GPU);
+    assert_string_equal(silent->device, "00000000:4b:00.0");
+    const struct node_event *other = &recording_event(&recording, EVENT_NODE_EVENT, 3)->node_event;
+    assert_int_equal(other->pid, 9000);
+    assert_string_equal(other->process, "python3");
+    recording_release(&recording);
+}
+
+/* Damage is noted, and the other lines are read. */
+static void damaged_lines(void **state)
+{
+    struct recording recording;
+    read_lines(
+        &recording,
+        "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"node\",\"cpu_busy_share\"],\"2\":[7],\"3\":\"x\"},\"v\":{"
+        "\"1\":0.5,\"2\":1}}\n"
+        "{\"ms\":-5,\"v\":{\"1\":0.25}}\n"
+        "{\"ms\":9223372036854775807,\"of\":9223372036854775807,\"v\":{\"1\":0.25}}\n"
+        "{\"ms\":2000,\"v\":{\"1\":1e999}}\n"
+        "{\"ms\":2500,\"v\":{\"1\":\"text\",\"99\":4},\"gone\":[5,\"99\",{}],\"kernel\":7,\"gpu\":[]}\n"
+        "nonsense\n"
+        "{\"ms\":3000,\"of\":1000,\"v\":{\"1\":1}}\n{\"ms\":4000}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 2);
+    check_sample(&recording, 0, 0, 2000, 0.5);
+    check_sample(&recording, 1, 2000, 4000, 1);
+    assert_true(recording_damage(&recording) >= 4);
+    recording_release(&recording);
+}
+
+/* Of a later version of the sampler: what is unknown is counted and not stored. */
+static void unknown_metrics(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"node\",\"magic_share\"],\"2\":[\"moon\",\"cpu_"
+               "share\"]},\"v\":{\"1\":1,\"2\":1}}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 0);
+    assert_int_equal(recording_notes(&recording, "unknown metric"), 2);
+    assert_int_equal(recording_damage(&recording), 0);
+    recording_release(&recording);
+}
+
+/* Two records in one file: the values of the first end with it. */
+static void joined_records(void **state)
+{
+    struct recording recording;
+    char text[4096];
+    static const char line[] =
+        "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"node\",\"cpu_busy_share\"]},\"v\":{\"1\":0.5}}\n";
+    snprintf(text, sizeof text, "%s{\"ms\":3000}\n%s%s", line, head, line);
+    read_lines(&recording, text);
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 2);
+    check_sample(&recording, 0, 0, 3000, 0.5);
+    check_sample(&recording, 1, 0, 1000, 0.5);
+    recording_release(&recording);
+}
+
+/* Figures of fixtures/node-record/TRUTH. */
+static void the_fixture(void **state)
+{
+    struct recording recording;
+    int halves = 0;
+    recording_of_file(&recording, "fixtures/node-record/node-node017-4800.jsonl");
+    assert_int_equal(recording.status, 0);
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_NODE_FACT), 3);
+    assert_int_equal(recording_count(&recording, EVENT_NODE_EVENT), 3);
+    for (size_t i = 0; i < recording_count(&recording, EVENT_NODE_SAMPLE); i++) {
+        const struct node_sample *sample = &recording_event(&recording, EVENT_NODE_SAMPLE, i)->node_sample;
+        if (sample->metric == NODE_THROTTLE_HW_THERMAL && strcmp(sample->device, "00000000:4b:00.0") == 0)
+            halves += sample->value == 0.5;
+    }
+    assert_int_equal(halves, 1);
+    recording_release(&recording);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_line_has_the_facts_of_the_host),
+        cmocka_unit_test(a_gauge_holds_until_its_next_value),
+        cmocka_unit_test(a_gauge_holds_until_the_last_line),
+        cmocka_unit_test(a_counter_has_increases_and_nothing_between),
+        cmocka_unit_test(intervals_do_not_overlap),
+        cmocka_unit_test(the_time_of_day_may_be_set),
+        cmocka_unit_test(messages),
+        cmocka_unit_test(damaged_lines),
+        cmocka_unit_test(unknown_metrics),
+        cmocka_unit_test(joined_records),
+        cmocka_unit_test(the_fixture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
