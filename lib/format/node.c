@@ -390,8 +390,10 @@ static int take_line(struct node_reader *reader, const struct value *root, struc
         reader->realtime_ns = realtime_ns;
         reader->anchor_ms = ms;
     }
-    int64_t at_ns = ms < 0 ? reader->last_ns : time_of(reader, ms);
+    int64_t at_ns = time_of(reader, ms);
     int64_t begin_ns = at_ns != TIME_UNKNOWN && of <= at_ns / 1000000 ? at_ns - of * 1000000 : at_ns;
+    if (!json_member(root, "ms"))
+        return take_notes(reader, root, error);
     if (at_ns == TIME_UNKNOWN)
         return note(reader, "impossible time", 1, NULL, error);
     if (at_ns > reader->last_ns)

@@ -151,7 +151,7 @@ static void messages(void **state)
         "{\"ms\":4000,\"other_process\":{\"device\":\"00000000:3b:00.0\",\"pid\":9000,\"name\":\"python3\"}}"
         "\n"
         "{\"ms\":5000,\"oom_kills\":2}\n");
-    static const enum node_event_code codes[] = {NODE_EVENT_MACHINE_CHECK, NODE_EVENT_GPU_NO_ANSWER,
+    static const enum node_event_code codes[] = {NODE_EVENT_OTHER, NODE_EVENT_GPU_NO_ANSWER,
                                                  NODE_EVENT_GPU_FELL_OFF_BUS, NODE_EVENT_OTHER,
                                                  NODE_EVENT_OOM_KILL};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
