@@ -12,7 +12,7 @@ $(OUT)/read_bench: $(OUT)/object/tests/bench/read_bench.o $(OUT)/libncclprof.a
 -include $(OUT)/object/tests/bench/read_bench.d
 
 .PHONY: bench bench-scale bench-gate bench-analyses bench-merge bench-watch bench-overhead bench-ranks \
-        bench-scale-out bench-recorders
+        bench-scale-out bench-recorders bench-node
 bench: all $(OUT)/simulate $(OUT)/read_bench
 	$(BENCH) ingest
 	$(BENCH) recorders
@@ -52,6 +52,11 @@ $(OUT)/plugin_nothing.so: tests/bench/plugin_nothing.c lib/plugin/ring/api.h
 
 bench-overhead: $(PLUGIN) $(OUT)/plugin_nothing.so
 	tests/bench/overhead.sh "$(ALL_REDUCE_PERF)" none= nothing=$(OUT)/plugin_nothing.so ncclprof=$(PLUGIN) $(OVERHEAD_PLUGINS)
+
+# CPU time of the sampler of the node that record starts, and size of its record. BENCH_NODE: options of tests/bench/node.py,
+# such as --command, with a program that uses GPUs.
+bench-node: all
+	tests/bench/node.py $(OUT) $(BENCH_NODE)
 
 # CPU time on jobs that hang, with n, 2 n, 4 n ... ranks: RANKS_SIZES, RANKS_KINDS and the other variables described in
 # tests/bench/ranks.py.

@@ -46,6 +46,7 @@ class Alone(Case):
         shutil.copy(BUILT / "libnccl-profiler-ncclprof.so", self.folder)
         said = run(self.folder / "ncclprof", "record", "--check", "-o", self.folder / "traces", env={"HOME": "/none"})
         self.assertIn("libnccl-profiler-ncclprof.so: not checked", said)
+        self.assertIn("GPUs (NVML): left out: a static program loads no libraries", said)
 
 
 if __name__ == "__main__":
