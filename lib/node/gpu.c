@@ -149,7 +149,8 @@ struct gpu {
         other_memory;
     int32_t hw_slowdown, throttle[THROTTLES];
     uint64_t throttled_ns[THROTTLES];
-    int has_times; /* 0: not known yet; 1: the driver counts times; -1: only the reasons of the moment */
+    int64_t asked_ns; /* when these were read */
+    int has_times;    /* 0: not known yet; 1: the driver counts times; -1: only the reasons of the moment */
     struct node_counter ecc[2], replays, rows, links[LINK_METRICS];
     struct nvml_field asked[LINK_FIELDS * LINKS]; /* those that the driver has */
     int asked_metric[LINK_FIELDS * LINKS];
@@ -338,35 +339,35 @@ static uint64_t field_value(const struct nvml_field *field)
 }
 
 /* Returns 0 if the driver does not count these times. */
-static int sample_times(const struct nvml *nvml, struct gpu *gpu, struct node_writer *writer,
-                        int64_t elapsed_ns)
+static int sample_times(const struct nvml *nvml, struct gpu *gpu, struct node_writer *writer)
 {
-    struct nvml_field fields[THROTTLES] = {0};
+    struct nvml_field fields[THROTTLES];
     for (int i = 0; i < THROTTLES; i++)
         fields[i] = (struct nvml_field){.field = throttles[i].field, .outcome = -1};
+    int64_t now_ns = node_monotonic_ns(), elapsed_ns = now_ns - gpu->asked_ns;
     if (!nvml->fields || nvml->fields(gpu->device, THROTTLES, fields) != NVML_SUCCESS)
         return 0;
     for (int i = 0; i < THROTTLES; i++)
         if (fields[i].outcome != NVML_SUCCESS)
             return 0;
     for (int i = 0; i < THROTTLES; i++) {
-        uint64_t now_ns = field_value(&fields[i]);
-        if (gpu->has_times > 0 && elapsed_ns > 0 && now_ns >= gpu->throttled_ns[i]) {
-            double share = (double)(now_ns - gpu->throttled_ns[i]) / (double)elapsed_ns;
+        uint64_t total_ns = field_value(&fields[i]);
+        if (gpu->has_times > 0 && elapsed_ns > 0 && total_ns >= gpu->throttled_ns[i]) {
+            double share = (double)(total_ns - gpu->throttled_ns[i]) / (double)elapsed_ns;
             node_put(writer, &gpu->throttle[i], KIND_GPU, gpu->bus, throttles[i].metric,
                      share < 1 ? share : 1);
         }
-        gpu->throttled_ns[i] = now_ns;
+        gpu->throttled_ns[i] = total_ns;
     }
+    gpu->asked_ns = now_ns;
     return 1;
 }
 
-static void sample_throttles(const struct nvml *nvml, struct gpu *gpu, struct node_writer *writer,
-                             int64_t elapsed_ns)
+static void sample_throttles(const struct nvml *nvml, struct gpu *gpu, struct node_writer *writer)
 {
     unsigned long long bits;
     if (gpu->has_times >= 0)
-        gpu->has_times = sample_times(nvml, gpu, writer, elapsed_ns) ? 1 : -1;
+        gpu->has_times = sample_times(nvml, gpu, writer) ? 1 : -1;
     if (!nvml->reasons || nvml->reasons(gpu->device, &bits) != NVML_SUCCESS)
         return;
     node_put(writer, &gpu->hw_slowdown, KIND_GPU, gpu->bus, SERIES_HW_SLOWDOWN,
@@ -387,8 +388,7 @@ static void check_lost(struct gpu *gpu, struct node_writer *writer, int outcome)
     gpu->is_lost = is_lost;
 }
 
-static void sample_fast(const struct nvml *nvml, struct gpu *gpu, struct node_writer *writer,
-                        int64_t elapsed_ns)
+static void sample_fast(const struct nvml *nvml, struct gpu *gpu, struct node_writer *writer)
 {
     struct nvml_use use;
     unsigned number;
@@ -400,7 +400,7 @@ static void sample_fast(const struct nvml *nvml, struct gpu *gpu, struct node_wr
         node_put(writer, &gpu->sm_clock, KIND_GPU, gpu->bus, SERIES_SM_CLOCK, number);
     if (nvml->power && nvml->power(gpu->device, &number) == NVML_SUCCESS)
         node_put(writer, &gpu->power, KIND_GPU, gpu->bus, SERIES_POWER, number / 1000.0);
-    sample_throttles(nvml, gpu, writer, elapsed_ns);
+    sample_throttles(nvml, gpu, writer);
 }
 
 /* -------------------- every tenth time -------------------- */
@@ -583,7 +583,7 @@ static void gpu_sample(void *state, const struct node_files *files, struct node_
         if (is_slow)
             sample_slow(all, gpu, files, writer, shared);
         else
-            sample_fast(&all->nvml, gpu, writer, now_ns - since_ns);
+            sample_fast(&all->nvml, gpu, writer);
     }
     node_line_finish(writer, 0);
 }
