@@ -302,6 +302,25 @@ static int take_kernel(struct node_reader *reader, const struct value *said, int
     return emit(reader, &event, error);
 }
 
+/* The series of a process that stopped sampling are unknown from then on. Their names begin with its letter.
+ */
+static int lose_series(struct node_reader *reader, const struct value *said, int64_t at_ns,
+                       struct error *error)
+{
+    const char *from = member_text(&reader->json, said, "from");
+    int64_t seconds = member_natural(&reader->json, said, "seconds", 0);
+    char letter = from && strcmp(from, "nvml") == 0 ? 'g' : 'i';
+    at_ns = seconds <= at_ns / 1000000000 ? at_ns - seconds * 1000000000 : 0;
+    for (size_t i = 0; said && i < reader->names.count; i++) {
+        struct node_line_series *series = &reader->series[i];
+        int64_t until_ns = at_ns > series->at_ns ? at_ns : series->at_ns;
+        if (intern_text(&reader->names, (int64_t)i)[0] == letter &&
+            close_series(reader, series, until_ns, error))
+            return -1;
+    }
+    return 0;
+}
+
 /* What the sampler itself found out about a device: the text is ours. */
 static int take_report(struct node_reader *reader, const struct value *said, enum node_event_code code,
                        const char *form, int64_t at_ns, struct error *error)
@@ -339,6 +358,9 @@ static int take_messages(struct node_reader *reader, const struct value *root, i
         {"gpu_lost", NODE_EVENT_GPU_FELL_OFF_BUS, "NVML says that the GPU is lost"},
         {"other_process", NODE_EVENT_OTHER, "another process on this GPU"},
     };
+    if (lose_series(reader, member_object(&reader->json, root, "no_answer"), at_ns, error) ||
+        lose_series(reader, member_object(&reader->json, root, "crashed"), at_ns, error))
+        return -1;
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
         if (take_report(reader, member_object(&reader->json, root, reports[i].key), reports[i].code,
                         reports[i].form, at_ns, error))

@@ -24,6 +24,9 @@ enum { SCAN_ALWAYS_ROUNDS = 30, SCAN_ROUNDS = 5 };
 /* The clocks of the record are compared again when they have moved against each other by this much. */
 static const int64_t CLOCK_STEP_NS = 1000000;
 
+/* Where nothing says that the job has ended, or that another sampler came, they look so often. */
+static const int64_t LOOK_NS = 1000000000;
+
 /* Room for the last line after the limit of the size. */
 enum { LAST_LINE_BYTES = 256, WORKERS = 2, NAMES_MOST = 100 };
 
@@ -293,7 +296,9 @@ static int wait_until(struct sampler *sampler, int64_t due_ns)
         for (size_t i = 0; i < WORKERS; i++)
             files[i + 1] = (struct pollfd){.fd = sampler->workers[i].pid > 0 ? sampler->workers[i].pipe : -1,
                                            .events = POLLIN};
-        int is_ready = poll(files, WORKERS + 1, (int)((rest_ns + 999999) / 1000000));
+        int is_ready =
+            poll(files, WORKERS + 1,
+                 rest_ns < LOOK_NS ? (int)((rest_ns + 999999) / 1000000) : (int)(LOOK_NS / 1000000));
         if (is_ready < 0 && errno != EINTR)
             return 0;
         for (size_t i = 0; i < WORKERS; i++)

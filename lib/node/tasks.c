@@ -84,6 +84,18 @@ void node_mark_make(char mark[NODE_MARK_BYTES])
 }
 
 /*
+ * Only these can have the environment of the job. To read that of a process that hangs, perhaps since an
+ * earlier job, can take for ever.
+ */
+static int started_later(const struct node_stat *stat, const struct node_root *roots, size_t root_count)
+{
+    for (size_t i = 0; i < root_count; i++)
+        if (stat->start >= roots[i].start)
+            return 1;
+    return 0;
+}
+
+/*
  * Whether a process has the environment of the job, as those that a launcher's daemon starts for it. -1: a
  * process of the same user whose environment cannot be read.
  */
@@ -270,7 +282,8 @@ int node_tasks_scan(struct node_tasks *tasks, const struct node_files *files, st
                 .session = stat.session,
                 .start = stat.start,
                 .is_seen = 1,
-                .is_ours = stat.session != tasks->session && has_mark(files, pid, tasks->mark) == 1};
+                .is_ours = stat.session != tasks->session && started_later(&stat, roots, root_count) &&
+                           has_mark(files, pid, tasks->mark) == 1};
     }
     free(pids);
     if (outcome)
@@ -484,5 +497,7 @@ int node_is_of_job(const struct node_files *files, pid_t pid, const struct node_
         for (size_t i = 0; i < root_count; i++)
             if (roots[i].pid == at)
                 return 1;
-    return has_mark(files, pid, mark);
+    if (node_stat_read(files, pid, &stat))
+        return -1;
+    return started_later(&stat, roots, root_count) ? has_mark(files, pid, mark) : 0;
 }

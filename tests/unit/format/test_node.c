@@ -169,6 +169,21 @@ static void messages(void **state)
     recording_release(&recording);
 }
 
+/* The driver has not answered since 3 s: what it said before is not true for ever. */
+static void values_end_where_nothing_answers(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"node\",\"cpu_busy_share\"]},\"v\":{\"1\":0.5}}\n"
+               "{\"ms\":1000,\"of\":1000,\"new\":{\"g1\":[\"gpu\",\"00000000:4b:00.0\",\"sm_clock_mhz\"]},"
+               "\"v\":{\"g1\":1200}}\n"
+               "{\"ms\":8000,\"no_answer\":{\"from\":\"nvml\",\"seconds\":5}}\n{\"ms\":9000}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 2);
+    check_sample(&recording, 0, 0, 3000, 1200);
+    check_sample(&recording, 1, 0, 9000, 0.5);
+    recording_release(&recording);
+}
+
 /* Damage is noted, and the other lines are read. */
 static void damaged_lines(void **state)
 {
@@ -247,6 +262,7 @@ int main(void)
         cmocka_unit_test(intervals_do_not_overlap),
         cmocka_unit_test(the_time_of_day_may_be_set),
         cmocka_unit_test(messages),
+        cmocka_unit_test(values_end_where_nothing_answers),
         cmocka_unit_test(damaged_lines),
         cmocka_unit_test(unknown_metrics),
         cmocka_unit_test(joined_records),

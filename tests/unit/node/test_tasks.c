@@ -138,12 +138,15 @@ static void what_is_of_the_job(void **state)
     a_process(&lines, 400, "other", 1, 400, 5, 1, 9);
     node_lines_file(&lines, "proc/400/environ", "NCCLPROF_DIR=/traces2");
     a_process(&lines, 410, "hidden", 1, 410, 5, 1, 9);
+    a_process(&lines, 420, "earlier", 1, 420, 5, 1, 6);
+    node_lines_file(&lines, "proc/420/environ", "NCCLPROF_DIR=/traces");
     assert_int_equal(node_is_of_job(&lines.files, 300, &root, 1, mark), 1);
     assert_int_equal(node_is_of_job(&lines.files, 310, &root, 1, mark), 1);
     assert_int_equal(node_is_of_job(&lines.files, 400, &root, 1, mark), 0);
     assert_int_equal(node_is_of_job(&lines.files, 400, &root, 1, ""), 0);
     assert_int_equal(node_is_of_job(&lines.files, 410, &root, 1, mark),
                      -1); /* its environment cannot be read */
+    assert_int_equal(node_is_of_job(&lines.files, 420, &root, 1, mark), 0);
     assert_int_equal(node_is_of_job(&lines.files, 999, &root, 1, mark), -1);
     node_lines_end(&lines);
 }
