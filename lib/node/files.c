@@ -74,6 +74,17 @@ int64_t node_number_after(const char *text, const char *word)
     return -1;
 }
 
+int node_numbers(const char *text, uint64_t *numbers, int count)
+{
+    int found = 0;
+    for (char *end; found < count; found++, text = end) {
+        numbers[found] = strtoull(text, &end, 10);
+        if (end == text)
+            break;
+    }
+    return found;
+}
+
 int64_t node_read_number(int folder, const char *path)
 {
     char text[64];

@@ -1,7 +1,6 @@
 /* The node as a whole: processors, pressure, memory, disks. */
 #include "node/internal.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +20,7 @@ static double share_of(uint64_t part, uint64_t whole)
 static void sample_cpu(struct node_host *host, const char *text, struct node_writer *writer)
 {
     uint64_t now[NODE_BUSY_FIELDS] = {0}, grown[NODE_BUSY_FIELDS], sum = 0;
-    if (sscanf(text,
-               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-               " %" SCNu64,
-               &now[0], &now[1], &now[2], &now[3], &now[4], &now[5], &now[6], &now[7]) < NODE_BUSY_FIELDS)
+    if (strncmp(text, "cpu ", 4) != 0 || node_numbers(text + 4, now, NODE_BUSY_FIELDS) < NODE_BUSY_FIELDS)
         return;
     for (int i = 0; i < NODE_BUSY_FIELDS; i++) {
         /* The kernel's idle time can go back by a tick. */
@@ -92,7 +88,8 @@ static void sample_memory(struct node_host *host, const struct node_files *files
         node_read(files->proc, "vmstat", text, sizeof text) > 0 ? node_number_after(text, "oom_kill ") : -1;
     if (killed > host->out_of_memory && host->out_of_memory > 0) {
         char number[32];
-        snprintf(number, sizeof number, "%lld", (long long)(killed - host->out_of_memory + 1));
+        int64_t more = killed - host->out_of_memory + 1;
+        snprintf(number, sizeof number, "%lld", (long long)more);
         node_line_add(writer, "oom_kills", number);
     }
     host->out_of_memory = killed < 0 ? 0 : killed + 1;
@@ -160,9 +157,18 @@ static void sample_disks(struct node_host *host, const struct node_files *files,
     if (node_read(files->proc, "diskstats", text, sizeof text) <= 0)
         return;
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        uint64_t busy_ms;
-        if (sscanf(line, "%*u %*u %31s %*u %*u %*u %*u %*u %*u %*u %*u %*u %" SCNu64, name, &busy_ms) != 2)
+        /* Two numbers, the name, and eleven or more numbers. */
+        uint64_t numbers[2], more[10];
+        const char *word = line;
+        for (int i = 0; i < 2; i++)
+            word += strspn(word, " "), word += strspn(word, "0123456789");
+        word += strspn(word, " ");
+        size_t length = strcspn(word, " \n");
+        if (node_numbers(line, numbers, 2) != 2 || length >= sizeof name ||
+            node_numbers(word + length, more, 10) != 10)
             continue;
+        snprintf(name, sizeof name, "%.*s", (int)length, word);
+        uint64_t busy_ms = more[9];
         struct node_disk *disk = busy_ms > 0 && files->sys >= 0 ? find_disk(host, files, name) : NULL;
         if (!disk)
             continue;

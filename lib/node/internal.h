@@ -31,6 +31,9 @@ ssize_t node_read(int folder, const char *path, char *text, size_t size);
  */
 int64_t node_number_after(const char *text, const char *word);
 
+/* Reads up to `count` numbers with spaces between them from the beginning of a text; returns how many. */
+int node_numbers(const char *text, uint64_t *numbers, int count);
+
 /* Reads a file with one number. Returns -1 if it has none. */
 int64_t node_read_number(int folder, const char *path);
 

@@ -85,17 +85,16 @@ void node_peers_leave(struct node_peers *peers)
 static int hear(struct node_peer *peer)
 {
     char text[64];
-    long pid;
-    unsigned long long start;
+    uint64_t numbers[2];
     ssize_t length = recv(peer->connection, text, sizeof text - 1, MSG_DONTWAIT);
     if (length < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
     if (length == 0)
         return -1;
     text[length] = '\0';
-    if (sscanf(text, "%ld %llu", &pid, &start) != 2 || pid <= 0)
+    if (node_numbers(text, numbers, 2) != 2 || numbers[0] == 0 || numbers[0] > INT32_MAX)
         return -1;
-    peer->root = (struct node_root){(pid_t)pid, start};
+    peer->root = (struct node_root){(pid_t)numbers[0], numbers[1]};
     return 1;
 }
 

@@ -96,7 +96,7 @@ int node_process_detach(void (*run)(void *context), void *context)
         pid = fork();
         if (pid != 0)
             _exit(pid < 0);
-        close_others(NULL, 0);
+        close_others(&(const int){-1}, 1);
         reset_signals();
         umask(0077);
         if (chdir("/") == 0)

@@ -225,7 +225,8 @@ static void compare_clocks(struct sampler *sampler)
     if (llabs(offset_ns - sampler->offset_ns) < CLOCK_STEP_NS)
         return;
     sampler->offset_ns = offset_ns;
-    snprintf(number, sizeof number, "%lld", (long long)(offset_ns + writer->now_ns));
+    realtime_ns = offset_ns + writer->now_ns;
+    snprintf(number, sizeof number, "%lld", (long long)realtime_ns);
     node_line_add(writer, "realtime_ns", number);
 }
 

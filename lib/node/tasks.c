@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,23 +53,33 @@ struct node_process {
 
 int node_stat_read(const struct node_files *files, pid_t pid, struct node_stat *stat)
 {
+    /* Of the numbers behind the state, from 0. */
+    enum {
+        PARENT = 0,
+        SESSION = 2,
+        MAJOR_FAULTS = 8,
+        USER = 10,
+        SYSTEM = 11,
+        THREADS = 16,
+        START = 18,
+        NUMBERS = 19
+    };
     char path[32], text[1024];
-    long parent, session;
-    uint64_t user, system;
+    uint64_t numbers[NUMBERS];
     snprintf(path, sizeof path, "%ld/stat", (long)pid);
     if (node_read(files->proc, path, text, sizeof text) <= 0)
         return -1;
-    /* The name is in parentheses and may contain any byte, also a parenthesis. */
+    /* The name is in parentheses and may contain any byte, also a parenthesis. Behind it: " S 1 2 ..." */
     char *begin = strchr(text, '('), *end = strrchr(text, ')');
-    if (!begin || !end || end < begin ||
-        sscanf(end + 1,
-               " %*c %ld %*d %ld %*d %*d %*u %*u %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64
-               " %*d %*d %*d %*d %" SCNd64 " %*d %" SCNu64,
-               &parent, &session, &stat->major_faults, &user, &system, &stat->threads, &stat->start) != 7)
+    if (!begin || !end || end < begin || strlen(end) < 4 ||
+        node_numbers(end + 3, numbers, NUMBERS) != NUMBERS)
         return -1;
-    stat->parent = (pid_t)parent;
-    stat->session = (pid_t)session;
-    stat->ticks = user + system;
+    stat->parent = (pid_t)numbers[PARENT];
+    stat->session = (pid_t)numbers[SESSION];
+    stat->major_faults = numbers[MAJOR_FAULTS];
+    stat->ticks = numbers[USER] + numbers[SYSTEM];
+    stat->threads = (int64_t)numbers[THREADS];
+    stat->start = numbers[START];
     snprintf(stat->name, sizeof stat->name, "%.*s", (int)(end - begin - 1), begin + 1);
     return 0;
 }
@@ -121,10 +130,7 @@ static int has_mark(const struct node_files *files, pid_t pid, const char *mark)
 static int read_schedule(const struct node_files *files, const char *path, uint64_t times[3])
 {
     char text[96];
-    return node_read(files->proc, path, text, sizeof text) > 0 &&
-                   sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &times[0], &times[1], &times[2]) == 3
-               ? 0
-               : -1;
+    return node_read(files->proc, path, text, sizeof text) > 0 && node_numbers(text, times, 3) == 3 ? 0 : -1;
 }
 
 void node_tasks_init(struct node_tasks *tasks, const struct node_files *files)
