@@ -94,7 +94,7 @@ static int find_directory(char path[PATH_MAX])
 
 void record_node_start(char **words, size_t word_count)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX] = "";
     struct error error = ERROR_INIT;
     struct node_options options = {.directory = path,
                                    .interval_ms = NODE_INTERVAL_MS,
