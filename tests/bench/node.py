@@ -35,8 +35,12 @@ for _ in range(processes): os.wait()
 """
 
 
-def cpu_ns(pid):
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+def cpu_ns(pid, otherwise=0):
+    """A worker that has nothing to sample ends."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+    except OSError:
+        return otherwise
 
 
 def processes_of(sampler):
@@ -75,10 +79,7 @@ def main():
         while job.poll() is None and time.monotonic() - begin < arguments.seconds - 5:
             time.sleep(0.5)
             end, grown = time.monotonic(), record.stat().st_size
-            try:
-                after = {pid: cpu_ns(pid) for pid in found}
-            except OSError:
-                break
+            after = {pid: cpu_ns(pid, after[pid]) for pid in found}
         job.wait()
         for pid, name in found.items():
             print(f"{name} {pid}: {(after[pid] - before[pid]) / (end - begin) / 1e7:.3f} % of a core")
