@@ -11,6 +11,12 @@ $(OUT)/simulate: $(SIMULATE_OBJECTS)
 
 -include $(SIMULATE_OBJECTS:.o=.d)
 
+# Adds records of nodes to a store; unlike the simulator it needs the library.
+$(OUT)/put_node: $(OUT)/object/tests/gen/put_node.o $(OUT)/libncclprof.a
+	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ $(NCCLPROF_LIBS)
+
+-include $(OUT)/object/tests/gen/put_node.d
+
 # One process for all tests whose names begin with the same letter.
 SIMULATE_TESTS := $(shell sed -n 's/^    def test_\(.\).*/\1/p' tests/gen/test_simulate.py | sort -u)
 
