@@ -57,6 +57,7 @@ struct series_sum {
     double other;
     double faulty_ns; /* time with samples */
     double other_ns;
+    double within;    /* messages while the fault showed, without those shortly before */
     int64_t begin_ns; /* when it began, for accused places; TIME_UNKNOWN */
 };
 
@@ -135,6 +136,23 @@ static int64_t total_ns(const struct interval_ns *items, size_t count)
     return total;
 }
 
+/* A cause may precede what it causes: the last quarter of the time before tells nothing about what is usual.
+ */
+static void leave_out_onset(struct fault_time *time)
+{
+    int64_t before_ns = time->first_ns - time->whole.begin_ns;
+    int64_t from_ns = time->first_ns - (before_ns / 4 < BEFORE_NS ? before_ns / 4 : BEFORE_NS);
+    size_t kept = 0;
+    for (size_t i = 0; i < time->other_count; i++) {
+        struct interval_ns other = time->others[i];
+        if (other.begin_ns < from_ns && other.end_ns > from_ns)
+            other.end_ns = from_ns;
+        if (other.end_ns <= from_ns || other.begin_ns >= time->first_ns)
+            time->others[kept++] = other;
+    }
+    time->other_count = kept;
+}
+
 static int measure_steps(struct fault_time *time, const struct finding *finding, const struct job *job,
                          const struct rank_clock *clock, int32_t rank, int32_t first_step)
 {
@@ -149,24 +167,47 @@ static int measure_steps(struct fault_time *time, const struct finding *finding,
                       : add_interval(&time->others, &time->other_count, &other_capacity, found))
             return -1;
     }
-    if (time->faulty_count)
-        time->first_ns = time->faulty[0].begin_ns;
+    if (!time->faulty_count)
+        return 0;
+    time->first_ns = time->faulty[0].begin_ns;
+    leave_out_onset(time);
     return 0;
 }
 
-/* When the rank, or one that waits for it, began the operation in which the job stopped. */
+/*
+ * When the job stopped: when the rank, or one that waits for it, began the operation that never ended; where
+ * no record shows that, the end of the last operation of the rank. -1 on error.
+ */
+static int find_stop(struct cause_places *places, const struct finding *finding, int32_t *rank,
+                     int64_t *at_ns, struct error *error)
+{
+    const struct job *job = places->job;
+    const struct job_operation *shown = finding->operation < 0 ? NULL : &job->operations[finding->operation];
+    *rank = shown ? shown->rank : finding->rank;
+    const struct rank_clock *clock = cause_clock(places, *rank, error);
+    const struct job_rank *of = &job->ranks[*rank];
+    *at_ns = TIME_UNKNOWN;
+    if (!clock)
+        return -1;
+    if (shown)
+        *at_ns = rank_clock_of(clock, job, shown,
+                               shown->start_ns != TIME_UNKNOWN ? shown->start_ns : shown->enqueued_ns);
+    for (size_t i = of->first; !shown && i < of->first + of->count; i++) {
+        int64_t end_ns = rank_clock_of(clock, job, &job->operations[i], job->operations[i].end_ns);
+        *at_ns = end_ns > *at_ns ? end_ns : *at_ns;
+    }
+    return 0;
+}
+
+/* Around the stop the fault shows; the steps of the rank before that tell what is usual. */
 static int measure_stop(struct fault_time *time, const struct finding *finding, struct cause_places *places,
                         struct error *error)
 {
     const struct job *job = places->job;
-    if (finding->operation < 0)
-        return 0;
-    const struct job_operation *operation = &job->operations[finding->operation];
-    const struct rank_clock *clock = cause_clock(places, operation->rank, error);
-    int64_t at_ns = operation->start_ns != TIME_UNKNOWN ? operation->start_ns : operation->enqueued_ns;
-    if (!clock)
+    int64_t at_ns;
+    int32_t rank;
+    if (find_stop(places, finding, &rank, &at_ns, error))
         return -1;
-    at_ns = rank_clock_of(clock, job, operation, at_ns);
     if (at_ns == TIME_UNKNOWN)
         return 0;
     time->is_stop = 1;
@@ -174,7 +215,7 @@ static int measure_stop(struct fault_time *time, const struct finding *finding, 
     size_t faulty_capacity = 0, other_capacity = 0;
     struct interval_ns around = {at_ns - BEFORE_NS, at_ns + BEFORE_NS}, before = around;
     for (int32_t step = 0; step < job->step_count; step++) {
-        struct interval_ns found = step_interval(job, clock, operation->rank, step);
+        struct interval_ns found = step_interval(job, &places->seats[rank].clock, rank, step);
         if (found.begin_ns != TIME_UNKNOWN && found.begin_ns < before.begin_ns)
             before = (struct interval_ns){found.begin_ns, around.begin_ns};
     }
@@ -339,6 +380,8 @@ static int sum_message(void *context, const struct node_message *message)
         return -1;
     sum->faulty_ns = (double)time->faulty_ns;
     sum->other_ns = (double)time->other_ns;
+    struct interval_ns moment = {said->at_ns, said->at_ns + 1};
+    sum->within += intervals_covered_ns(time->faulty, time->faulty_count, moment) > 0;
     if (!is_of_fault(time, said->at_ns))
         sum->other++;
     else if (sum->faulty++ == 0)
@@ -378,6 +421,9 @@ static double value_in(const struct search *search, const struct cause_rule *rul
                        const struct series_sum *sum, int is_faulty)
 {
     double value = is_faulty ? sum->faulty : sum->other, time_ns = is_faulty ? sum->faulty_ns : sum->other_ns;
+    /* What counts messages compares how often they come; what takes one looks shortly before, too. */
+    if (rule->side == CAUSE_MESSAGE && !rule->is_statement)
+        value = is_faulty ? sum->within : sum->faulty + sum->other - sum->within;
     if (rule->side == CAUSE_MORE || rule->side == CAUSE_MESSAGE) {
         /* As many as there would be in the time of the fault. */
         double faulty_ns = sum->faulty_ns;

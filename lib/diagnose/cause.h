@@ -132,6 +132,8 @@ void causes_release(struct cause *causes, size_t count);
 int findings_take_causes(struct findings *findings, const struct job *job, int32_t first_step,
                          struct error *error);
 
+/* -------------------- cause_note.c -------------------- */
+
 /*
  * Adds a note if the store has records of the run's hosts that could not be compared with its findings, and
  * why.
