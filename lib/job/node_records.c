@@ -112,6 +112,42 @@ static int copy_text(struct statement *row, int column, char **text)
     return !statement_is_null(row, column) && statement_copy_text(row, column, text);
 }
 
+static int are_equal(const char *one, const char *other)
+{
+    return one && other && strcmp(one, other) == 0;
+}
+
+/* The GPU that a fact is about, if an earlier one was about it. */
+static struct node_gpu *find_gpu(struct node_host *host, const struct node_gpu *told)
+{
+    for (size_t i = 0; i < host->gpu_count; i++) {
+        struct node_gpu *gpu = &host->gpus[i];
+        if (are_equal(gpu->bus_id, told->bus_id) || are_equal(gpu->uuid, told->uuid) ||
+            (!(gpu->bus_id && told->bus_id) && !(gpu->uuid && told->uuid) && gpu->index != COUNT_UNKNOWN &&
+             gpu->index == told->index))
+            return gpu;
+    }
+    return NULL;
+}
+
+/* Adds what the one says and the other does not; takes over its texts. */
+static void complete_gpu(struct node_gpu *gpu, struct node_gpu *told)
+{
+    if (gpu->index == COUNT_UNKNOWN)
+        gpu->index = told->index;
+    if (!gpu->bus_id) {
+        gpu->bus_id = told->bus_id;
+        told->bus_id = NULL;
+    }
+    if (!gpu->uuid) {
+        gpu->uuid = told->uuid;
+        told->uuid = NULL;
+    }
+    free(told->bus_id);
+    free(told->uuid);
+}
+
+/* Several files may tell the same. */
 static int take_fact(struct node_host *host, struct statement *row)
 {
     int64_t cores = statement_integer_or(row, 3, COUNT_UNKNOWN);
@@ -120,9 +156,17 @@ static int take_fact(struct node_host *host, struct statement *row)
         return 0;
     if (array_reserve((void **)&host->gpus, &host->gpu_capacity, host->gpu_count + 1, sizeof *host->gpus))
         return -1;
-    struct node_gpu *gpu = &host->gpus[host->gpu_count++];
-    *gpu = (struct node_gpu){.index = statement_integer_or(row, 0, COUNT_UNKNOWN)};
-    return copy_text(row, 1, &gpu->bus_id) || copy_text(row, 2, &gpu->uuid) ? -1 : 0;
+    struct node_gpu told = {.index = statement_integer_or(row, 0, COUNT_UNKNOWN)};
+    if (copy_text(row, 1, &told.bus_id) || copy_text(row, 2, &told.uuid)) {
+        free(told.bus_id);
+        return -1;
+    }
+    struct node_gpu *known = find_gpu(host, &told);
+    if (known)
+        complete_gpu(known, &told);
+    else
+        host->gpus[host->gpu_count++] = told;
+    return 0;
 }
 
 static struct statement *prepare_for_host(const struct node_host *host, struct store *store, const char *sql,

@@ -172,6 +172,101 @@ class Causes(Case):
                 job = jobs[self.kind_for(row)]
                 (self.check_messages if row["side"] == "message" else self.check_samples)(job, row)
 
+    def plant(self, job, name):
+        """Facts, and samples of the row's metric that show the fault of the job."""
+        row = next(row for row in table() if row["name"] == name)
+        usual, much, _ = amounts(row, job)
+        return [*job.facts(), *job.samples(row, lambda host, gpu, faulty: much if faulty and job.is_own(row["place"], host, gpu)
+                                           else usual)]
+
+    def finding(self, diagnosis, job):
+        return next(finding for finding in diagnosis["findings"] if any(accused["rank"] == job.rank for accused in finding["accused"]))
+
+    def test_what_is_said(self):
+        job = self.job("compute")
+        cause, = self.finding(job.diagnose(self.plant(job, "hw-thermal")), job)["because"]
+        self.assertEqual({key: cause[key] for key in ("cause", "source", "host", "device", "value", "usual", "unit")},
+                         {"cause": "hw-thermal", "source": "/traces/node.jsonl", "host": "node000", "device": "00000000:13:00.0",
+                          "value": 0.2, "usual": 0, "unit": "share"})
+        self.assertRegex(cause["time"], r"^2026-11-20T23:40:00\.\d+Z$")
+        self.assertRegex(cause["what"], r"^GPU 3 of node000 throttled \(HW thermal\) 20 % of the time \(usually 0\.0 %\) from 23:40:00$|"
+                                        r"^GPU 3 of node000 throttled \(HW thermal\) 20 % of the time \(usually 0 %\) from 23:40:00")
+        text = self.run_program("--store", self.folder / "with.db", "diagnose").whole
+        self.assertIn("Because: GPU 3 of node000 throttled", text)
+        self.assertIn("Next: check cooling, fans and air flow of that GPU on host node000.", text)
+
+    def test_without_records_nothing_changes(self):
+        job = self.job("compute")
+        before = self.json("--store", job.store, "diagnose")
+        other = job.diagnose(["fact\tnode999\t8\t-1\t-\t-", f"event\tnode999\tnode\t-\toom_kill\t-1\t{job.first}\tx"])
+        for finding in before["findings"] + other["findings"]:
+            self.assertEqual(finding.pop("because"), [])
+            del finding["next"], finding["confirm"]  # these name the store
+        self.assertEqual([finding for finding in other["findings"] if finding["confidence"] != "low"],
+                         [finding for finding in before["findings"] if finding["confidence"] != "low"])
+        self.assertIn("no trace says that a rank ran on one of the hosts of the records of nodes, so no cause could be looked for",
+                      other["warnings"])
+
+    def test_no_record_makes_a_finding(self):
+        words = JOBS["compute"][0]
+        healthy = (words[:words.index("--fault")], *JOBS["compute"][1:])
+        JOBS["healthy"] = healthy
+        try:
+            job = self.job("healthy")
+        finally:
+            del JOBS["healthy"]
+        self.assertEqual(self.json("--store", job.store, "diagnose", "--all")["findings"], [])
+        job.first, job.last = job.begin, job.end
+        self.assertEqual(job.diagnose(self.plant(job, "hw-thermal") + self.plant(job, "cpu-quota"))["findings"], [])
+
+    def test_kind_and_headline_follow_the_cause(self):
+        job = Job(self, "compute", "inspector-2.30")
+        times = (job.begin, job.end, job.first, job.last)
+        words = JOBS["compute"][0]
+        terse = object.__new__(Job)
+        terse.__dict__ = {**job.__dict__, "store": self.folder / "terse.db"}
+        subprocess.run([f"{OUT}/simulate", *words, *NETWORK, "--steps", "60", "--seed", "5", "--dialect", "inspector-2.30-terse",
+                        "-o", self.folder / "terse"], check=True, stdout=subprocess.DEVNULL)
+        self.run_program("--store", terse.store, "ingest", "-q", self.folder / "terse")
+        self.assertEqual((terse.begin, terse.end, terse.first, terse.last), times)
+        for name, kind in (("hw-thermal", "compute"), ("tasks-per-core", "host")):
+            finding = self.finding(terse.diagnose(self.plant(terse, name)), terse)
+            self.assertEqual((finding["kind"], [cause["cause"] for cause in finding["because"]]), (kind, [name]))
+        both = self.plant(terse, "hw-thermal") + self.plant(terse, "tasks-per-core")
+        self.assertEqual(self.finding(terse.diagnose(both), terse)["kind"], "late")
+        self.assertEqual(self.finding(terse.diagnose(list(terse.facts())), terse)["kind"], "late")
+
+    def test_clocks(self):
+        """Records that are hours off, and traces without a wall clock, are not compared; the notes say why."""
+        job = self.job("compute")
+        lines = self.plant(job, "hw-thermal")
+        moved = []
+        for line in lines:
+            fields = line.split("\t")
+            if fields[0] == "sample":
+                fields[5:7] = (str(int(time) + 2 * 3600 * SECOND) for time in fields[5:7])
+            moved.append("\t".join(fields))
+        diagnosis = job.diagnose(moved)
+        self.assertEqual(self.finding(diagnosis, job)["because"], [])
+        self.assertRegex(" ".join(diagnosis["warnings"]), r"the records of host node000 cover \S+ to \S+, the run \S+ to \S+: they were "
+                                                          r"not compared\. Their clock or time zone may be off by 2 hours")
+        self.assertEqual(job.diagnose(lines)["warnings"], self.json("--store", job.store, "diagnose")["warnings"])
+
+    def test_merge_forget_and_anonymize(self):
+        job = self.job("compute")
+        job.diagnose(self.plant(job, "hw-thermal"))
+        store, merged, copy = self.folder / "with.db", self.folder / "merged.db", self.folder / "copy.db"
+        count = lambda path: self.json("--store", path, "info")["rows"][0]["node_samples"]
+        cause = self.finding(self.json("--store", store, "diagnose"), job)["because"]
+        self.run_program("--store", merged, "merge", store)
+        self.assertGreater(count(store), 10)
+        self.assertEqual(count(merged), count(store))
+        self.assertEqual(self.finding(self.json("--store", merged, "diagnose"), job)["because"], cause)
+        self.run_program("--store", store, "export", "--anonymize", "--to", "sqlite", "-o", copy)
+        rows = self.json("--store", store, "query", "SELECT DISTINCT host FROM v_node_sample")["rows"]
+        self.assertIn({"host": "node000"}, rows)
+        self.assertNotIn(b"node000", copy.read_bytes())
+
 
 if __name__ == "__main__":
     unittest.main()
