@@ -322,9 +322,11 @@ static int sum_up(void *context, const struct node_reading *reading)
     struct series_sum *sum = sum_of(search, reading);
     if (!sum)
         return -1;
-    double faulty_ns = (double)intervals_covered_ns(time->faulty, time->faulty_count, during),
-           other_ns =
-               faulty_ns > 0 ? 0 : (double)intervals_covered_ns(time->others, time->other_count, during);
+    double faulty_ns = (double)intervals_covered_ns(time->faulty, time->faulty_count, during), other_ns = 0;
+    /* A short sample that overlaps the fault may show it. A long one is mostly of, or the same in, other
+     * steps. */
+    if (faulty_ns <= 0 || length_ns >= 2 * (double)time->faulty_ns)
+        other_ns = (double)intervals_covered_ns(time->others, time->other_count, during);
     if (length_ns <= 0)
         return 0;
     sum->faulty += reading->value * (is_counter ? faulty_ns / length_ns : faulty_ns);

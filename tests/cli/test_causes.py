@@ -195,6 +195,19 @@ class Causes(Case):
         self.assertIn("Because: GPU 3 of node000 throttled", text)
         self.assertIn("Next: check cooling, fans and air flow of that GPU on host node000.", text)
 
+    def test_other_outputs(self):
+        job = self.job("compute")
+        job.diagnose(self.plant(job, "hw-thermal"))
+        store = self.folder / "with.db"
+        page, metrics = self.folder / "page.html", self.folder / "m.prom"
+        self.run_program("--store", store, "html", "-o", page)
+        self.assertIn("Because", page.read_text())
+        self.assertIn("throttled (HW thermal)", page.read_text())
+        self.run_program("--store", store, "export", "--to", "prometheus", "-o", metrics)
+        line, = [line for line in metrics.read_text().splitlines() if line.startswith("ncclprof_finding_cause{")]
+        for label in ('kind="compute"', 'host="node000"', 'device="00000000:13:00.0"', 'cause="hw-thermal"'):
+            self.assertIn(label, line)
+
     def test_without_records_nothing_changes(self):
         job = self.job("compute")
         before = self.json("--store", job.store, "diagnose")
