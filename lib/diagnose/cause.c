@@ -40,6 +40,7 @@ struct fault_time {
     int64_t other_ns;
     int64_t first_ns; /* begin of the first faulty step, or when the job stopped */
     struct interval_ns whole;
+    struct interval_ns *steps; /* owned, [step]: begin_ns is TIME_UNKNOWN where not known; NULL: of a stop */
     int is_stop;
 };
 
@@ -67,9 +68,10 @@ struct search {
     size_t host;             /* that is being read */
     struct series_sum *sums; /* owned */
     size_t count, capacity;
-    const struct cause *wanted; /* whose begin is looked for; NULL */
+    struct cause *wanted; /* whose begin and steps are looked for; NULL */
     double threshold;
     int64_t begin_ns;
+    int32_t step; /* the first that may overlap the next time */
 };
 
 void causes_release(struct cause *causes, size_t count)
@@ -79,6 +81,7 @@ void causes_release(struct cause *causes, size_t count)
         free(causes[i].host);
         free(causes[i].device);
         free(causes[i].what);
+        free(causes[i].steps);
     }
     free(causes);
 }
@@ -92,6 +95,7 @@ static void forget_sums(struct search *search)
     search->count = 0;
     free(search->time.faulty);
     free(search->time.others);
+    free(search->time.steps);
     search->time = (struct fault_time){.first_ns = TIME_UNKNOWN};
 }
 
@@ -157,8 +161,11 @@ static int measure_steps(struct fault_time *time, const struct finding *finding,
                          const struct rank_clock *clock, int32_t rank, int32_t first_step)
 {
     size_t faulty_capacity = 0, other_capacity = 0;
+    time->steps = array_new((size_t)job->step_count + 1, sizeof *time->steps);
+    if (!time->steps)
+        return -1;
     for (int32_t step = 0; step < job->step_count; step++) {
-        struct interval_ns found = step_interval(job, clock, rank, step);
+        struct interval_ns found = time->steps[step] = step_interval(job, clock, rank, step);
         int is_faulty = finding_has_step(finding, step);
         if (found.begin_ns == TIME_UNKNOWN || (!is_faulty && step < first_step))
             continue;
@@ -627,12 +634,23 @@ static int find_causes(const struct search *search, struct finding *finding)
 
 /* ---- when it began ---- */
 
+/* Marks the steps that overlap a time in which the cause shows. Times come in ascending order. */
+static void mark_steps(struct search *search, struct cause *cause, struct interval_ns during)
+{
+    const struct interval_ns *steps = search->time.steps;
+    int32_t count = steps && cause->steps ? search->places.job->step_count : 0;
+    while (search->step < count && steps[search->step].end_ns <= during.begin_ns)
+        search->step++;
+    for (int32_t step = search->step; step < count && steps[step].begin_ns < during.end_ns; step++)
+        cause->steps[step] = steps[step].begin_ns != TIME_UNKNOWN;
+}
+
 /* Follows the series backwards in effect: the last time that it crossed the threshold before the fault ended.
  */
 static int follow(void *context, const struct node_reading *reading)
 {
     struct search *search = context;
-    const struct cause *cause = search->wanted;
+    struct cause *cause = search->wanted;
     const struct cause_rule *rule = cause->rule;
     double value = reading->value, length_ns = (double)(reading->during.end_ns - reading->during.begin_ns);
     if (reading->metric != rule->metric || reading->place != cause->place ||
@@ -646,6 +664,8 @@ static int follow(void *context, const struct node_reading *reading)
     int is_over = search->begin_ns != TIME_UNKNOWN &&
                   intervals_covered_ns(search->time.faulty, search->time.faulty_count,
                                        (struct interval_ns){search->begin_ns, reading->during.begin_ns}) > 0;
+    if (is_beyond && value > 0)
+        mark_steps(search, cause, reading->during);
     if (!is_beyond && !is_over)
         search->begin_ns = TIME_UNKNOWN;
     else if (is_beyond && search->begin_ns == TIME_UNKNOWN && value > 0)
@@ -655,8 +675,14 @@ static int follow(void *context, const struct node_reading *reading)
 
 static int find_begin(struct search *search, struct cause *cause, struct error *error)
 {
-    if (cause->rule->side == CAUSE_MESSAGE)
+    if (search->time.steps &&
+        !(cause->steps = array_new((size_t)search->places.job->step_count + 1, sizeof *cause->steps)))
+        return error_no_memory(error);
+    search->step = 0;
+    if (cause->rule->side == CAUSE_MESSAGE) {
+        mark_steps(search, cause, (struct interval_ns){cause->begin_ns, cause->begin_ns + 1});
         return 0;
+    }
     double usual = isnan(cause->usual) ? 0 : cause->usual;
     search->wanted = cause;
     search->threshold = (cause->value + usual) / 2;

@@ -119,8 +119,9 @@ struct cause {
     char *what;       /* the sentence */
     int64_t begin_ns; /* since when, UNIX time */
     double value;
-    double usual;    /* NaN: nothing to compare with */
-    double strength; /* sorts: how many times its floor */
+    double usual;         /* NaN: nothing to compare with */
+    unsigned char *steps; /* owned, [step of the job]: it shows there; NULL: not known */
+    double strength;      /* sorts: how many times its floor */
 };
 
 void causes_release(struct cause *causes, size_t count);

@@ -6,6 +6,7 @@ places and at all times alike, and in the place of another rank (it is not named
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -202,7 +203,12 @@ class Causes(Case):
         page, metrics = self.folder / "page.html", self.folder / "m.prom"
         self.run_program("--store", store, "html", "-o", page)
         self.assertIn("Because", page.read_text())
-        self.assertIn("throttled (HW thermal)", page.read_text())
+        strip = page.read_text().partition('<figure class="chart strip">')[2].partition("</figure>")[0]
+        self.assertIn("throttled (HW thermal)", strip)
+        # The cause covers the steps of the finding, and hardly more.
+        bars = {name: re.search(rf'class="{name}" x="([\d.]+)" y="0" width="([\d.]+)"', strip).groups() for name in ("marked", "cause")}
+        for marked, cause in zip(bars["marked"], bars["cause"]):
+            self.assertLess(abs(float(marked) - float(cause)), 720 * 8 / 60)
         self.run_program("--store", store, "export", "--to", "prometheus", "-o", metrics)
         line, = [line for line in metrics.read_text().splitlines() if line.startswith("ncclprof_finding_cause{")]
         for label in ('kind="compute"', 'host="node000"', 'device="00000000:13:00.0"', 'cause="hw-thermal"'):
