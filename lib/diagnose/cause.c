@@ -74,18 +74,6 @@ struct search {
     int32_t step; /* the first that may overlap the next time */
 };
 
-void causes_release(struct cause *causes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        free(causes[i].source);
-        free(causes[i].host);
-        free(causes[i].device);
-        free(causes[i].what);
-        free(causes[i].steps);
-    }
-    free(causes);
-}
-
 static void forget_sums(struct search *search)
 {
     for (size_t i = 0; i < search->count; i++) {

@@ -64,6 +64,10 @@ struct cause_rule {
 extern const struct cause_rule cause_rules[];
 extern const size_t cause_rule_count;
 
+struct cause;
+
+void causes_release(struct cause *causes, size_t count);
+
 /* -------------------- cause_place.c -------------------- */
 
 /* Whose a place of a record is, as a finding sees it. */
@@ -123,8 +127,6 @@ struct cause {
     unsigned char *steps; /* owned, [step of the job]: it shows there; NULL: not known */
     double strength;      /* sorts: how many times its floor */
 };
-
-void causes_release(struct cause *causes, size_t count);
 
 /*
  * Finds the causes of all findings; `first_step` is the first after the warm-up. Without records of nodes in

@@ -11,6 +11,7 @@
 #include "diagnose/finding.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 enum {
     OF_COMPUTE = 1 << FINDING_COMPUTE,
@@ -324,3 +325,15 @@ const struct cause_rule cause_rules[] = {
 };
 
 const size_t cause_rule_count = sizeof cause_rules / sizeof *cause_rules;
+
+void causes_release(struct cause *causes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(causes[i].source);
+        free(causes[i].host);
+        free(causes[i].device);
+        free(causes[i].what);
+        free(causes[i].steps);
+    }
+    free(causes);
+}
