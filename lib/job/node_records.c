@@ -245,8 +245,11 @@ int host_names_agree(const char *one, const char *other)
 /* What is known of the series that is being read. */
 struct series_reader {
     struct block_reader block;
-    char *key;       /* owned: place, metric and device of the last block; NULL before the first */
-    int64_t last_ns; /* the last sample's time in this series; TIME_UNKNOWN */
+    char *key;        /* owned: place, metric and device of the last block; NULL before the first */
+    int64_t last_ns;  /* the last sample's time in this series; TIME_UNKNOWN */
+    int64_t total_ns; /* the last total's time, and the total; TIME_UNKNOWN */
+    double total;
+    struct interval_ns within;
     node_reading_taker take;
     void *context;
 };
@@ -259,9 +262,9 @@ enum { BLOCK_ID, PLACE, DEVICE, METRIC, ERROR_NS, DIVISOR, PACKED, PATH };
 static int begin_series(struct series_reader *reader, struct statement *row)
 {
     struct buffer key = BUFFER_INIT;
-    const char *device = statement_text(row, DEVICE), *path = statement_text(row, PATH);
-    if (buffer_printf(&key, "%lld %lld %s %s", (long long)statement_integer(row, PLACE),
-                      (long long)statement_integer(row, METRIC), device ? device : "", path ? path : "")) {
+    const char *device = statement_text(row, DEVICE);
+    if (buffer_printf(&key, "%lld %lld %s", (long long)statement_integer(row, PLACE),
+                      (long long)statement_integer(row, METRIC), device ? device : "")) {
         buffer_release(&key);
         return -1;
     }
@@ -271,32 +274,55 @@ static int begin_series(struct series_reader *reader, struct statement *row)
     }
     free(reader->key);
     reader->key = key.data;
-    reader->last_ns = TIME_UNKNOWN;
+    reader->last_ns = reader->total_ns = TIME_UNKNOWN;
     return 0;
 }
 
+static int hand_on(const struct series_reader *reader, struct node_reading *reading,
+                   struct interval_ns during, double value)
+{
+    if (during.end_ns < reader->within.begin_ns || during.begin_ns > reader->within.end_ns)
+        return 0;
+    reading->during = during;
+    reading->value = value;
+    return reader->take(reader->context, reading);
+}
+
+/* Two totals give an increase, unless the counter began again; of a time, its share of the time in between.
+ */
+static int take_total(struct series_reader *reader, struct node_reading *reading, int64_t at_ns, double total)
+{
+    struct interval_ns during = {reader->total_ns, at_ns};
+    double increase = total - reader->total;
+    int is_known = during.begin_ns != TIME_UNKNOWN && during.begin_ns < at_ns && increase >= 0;
+    reader->total_ns = at_ns;
+    reader->total = total;
+    if (!is_known)
+        return 0;
+    if (!node_metric_is_counter(reading->metric))
+        increase /= (double)(at_ns - during.begin_ns);
+    return hand_on(reader, reading, during, increase);
+}
+
 static int take_sample(struct series_reader *reader, struct node_reading *reading, size_t row,
-                       struct interval_ns within, int64_t divisor)
+                       int64_t divisor)
 {
     const struct block_reader *block = &reader->block;
-    if (block->absent[NODE_SAMPLE_AT][row] || block->absent[NODE_SAMPLE_BEGIN][row] ||
-        block->absent[NODE_SAMPLE_VALUE][row])
+    if (block->absent[NODE_SAMPLE_AT][row] || block->absent[NODE_SAMPLE_VALUE][row])
         return 0;
+    double value = (double)block->values[NODE_SAMPLE_VALUE][row] / (double)divisor;
     struct interval_ns during = {block->values[NODE_SAMPLE_BEGIN][row], block->values[NODE_SAMPLE_AT][row]};
+    if (block->absent[NODE_SAMPLE_BEGIN][row])
+        return take_total(reader, reading, during.end_ns, value);
     int64_t before_ns = reader->last_ns;
     reader->last_ns = during.end_ns;
     if (during.begin_ns >= during.end_ns && before_ns != TIME_UNKNOWN && before_ns < during.end_ns)
         during.begin_ns =
             during.end_ns - before_ns < MOMENT_HOLDS_NS ? before_ns : during.end_ns - MOMENT_HOLDS_NS;
-    if (during.end_ns < within.begin_ns || during.begin_ns > within.end_ns)
-        return 0;
-    reading->during = during;
-    reading->value = (double)block->values[NODE_SAMPLE_VALUE][row] / (double)divisor;
-    return reader->take(reader->context, reading);
+    return hand_on(reader, reading, during, value);
 }
 
-static int take_block(struct series_reader *reader, struct statement *row, struct interval_ns within,
-                      struct error *error)
+static int take_block(struct series_reader *reader, struct statement *row, struct error *error)
 {
     static const int wanted[] = {NODE_SAMPLE_BEGIN, NODE_SAMPLE_AT, NODE_SAMPLE_VALUE};
     size_t length;
@@ -313,7 +339,7 @@ static int take_block(struct series_reader *reader, struct statement *row, struc
                                    .error_ns = statement_integer(row, ERROR_NS),
                                    .file = statement_text(row, PATH)};
     for (size_t i = 0; i < reader->block.count; i++)
-        if (take_sample(reader, &reading, i, within, divisor > 0 ? divisor : 1))
+        if (take_sample(reader, &reading, i, divisor > 0 ? divisor : 1))
             return error_no_memory(error);
     return 0;
 }
@@ -321,7 +347,11 @@ static int take_block(struct series_reader *reader, struct statement *row, struc
 int node_samples_read(const struct node_host *host, struct store *store, struct interval_ns within,
                       node_reading_taker take, void *context, struct error *error)
 {
-    struct series_reader reader = {.last_ns = TIME_UNKNOWN, .take = take, .context = context};
+    struct series_reader reader = {.last_ns = TIME_UNKNOWN,
+                                   .total_ns = TIME_UNKNOWN,
+                                   .within = within,
+                                   .take = take,
+                                   .context = context};
     struct statement *row = prepare_for_host(host, store, schema_analysis_node_samples, error);
     int more = row && !statement_bind_integer(row, 2, within.begin_ns, error) &&
                        !statement_bind_integer(row, 3, within.end_ns, error)
@@ -329,7 +359,7 @@ int node_samples_read(const struct node_host *host, struct store *store, struct 
                    : -1;
     block_reader_init(&reader.block, &node_sample_layout);
     while (more == 1 && (more = statement_step(row, error)) == 1)
-        if (take_block(&reader, row, within, error))
+        if (take_block(&reader, row, error))
             more = -1;
     statement_free(row);
     block_reader_release(&reader.block);

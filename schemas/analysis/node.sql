@@ -10,12 +10,12 @@ SELECT host, min(earliest_ns), max(latest_ns)
         UNION ALL SELECT host, min(at_ns), max(at_ns) FROM node_event GROUP BY host)
  GROUP BY host ORDER BY host
 
--- The blocks of host ?1 that overlap ?2 to ?3, series by series, each in order of time.
+-- The blocks of host ?1 that overlap ?2 to ?3, series by series, each in order of time. Totals up to 15 minutes around count, too.
 -- statement: samples
 SELECT block_id, place, device, metric, error_ns, divisor, packed, path
   FROM node_sample_block JOIN file ON file_id = block_id >> 32
- WHERE host IS ?1 AND latest_ns >= ?2 AND earliest_ns <= ?3
- ORDER BY place, device, metric, file_id, earliest_ns, block_id
+ WHERE host IS ?1 AND latest_ns >= ?2 - 900000000000 AND earliest_ns <= ?3 + 900000000000
+ ORDER BY place, device, metric, earliest_ns, block_id
 
 -- The messages of host ?1 in order of time. A time since boot is translated if the records of the host know one boot only.
 -- statement: events
