@@ -271,6 +271,25 @@ class Causes(Case):
                                                           r"not compared\. Their clock or time zone may be off by 2 hours")
         self.assertEqual(job.diagnose(lines)["warnings"], self.json("--store", job.store, "diagnose")["warnings"])
 
+    def test_totals(self):
+        """Totals of a counter, as scrapes have them, count like increases; where one begins again, there is none."""
+        job = self.job("network")
+        row = next(row for row in table() if row["name"] == "symbol-errors")
+
+        def lines(again):
+            for host, gpu, device in job.devices("network card"):
+                total = 5 * 10**6
+                for begin, end in job.times():
+                    total += 1000 if job.is_own("network card", host, gpu) and job.is_faulty(begin, end) else 0
+                    total = 0 if begin < job.first <= end and again else total
+                    yield f"sample\tnode{host:03d}\t{device}\t{row['of']}\t-\t{end}\t{total}"
+        facts = list(job.facts())
+        for again in (False, True):
+            cause, = self.finding(job.diagnose(facts + list(lines(again))), job)["because"]
+            self.assertEqual(cause["cause"], "symbol-errors")
+            samples = (job.last - job.first) / SAMPLE
+            self.assertLess(abs(cause["value"] - 1000 * samples), 2000)
+
     def test_merge_forget_and_anonymize(self):
         job = self.job("compute")
         job.diagnose(self.plant(job, "hw-thermal"))

@@ -2,7 +2,7 @@
  * put_node STORE: adds records of nodes to a store, for tests of the causes of findings, without any file
  * format in between. Reads lines with tabs between the fields; "-" is an unknown text:
  *
- *     sample HOST PLACE DEVICE METRIC BEGIN_NS AT_NS VALUE
+ *     sample HOST PLACE DEVICE METRIC BEGIN_NS AT_NS VALUE     (BEGIN_NS "-": VALUE is a total)
  *     event HOST PLACE DEVICE CODE NUMBER AT_NS TEXT
  *     fact HOST CORES GPU_INDEX GPU_BUS_ID GPU_UUID
  */
@@ -62,13 +62,14 @@ static struct event read_event(char *fields[FIELDS])
     struct event event = {.origin = {.pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN}};
     if (strcmp(fields[0], "sample") == 0) {
         event.kind = EVENT_NODE_SAMPLE;
-        event.node_sample = (struct node_sample){.host = text_of(fields[1]),
-                                                 .place = place_of(fields[2]),
-                                                 .device = text_of(fields[3]),
-                                                 .metric = node_metric_of(fields[4]),
-                                                 .begin_ns = number_of(fields[5]),
-                                                 .at_ns = number_of(fields[6]),
-                                                 .value = strtod(fields[7], NULL)};
+        event.node_sample =
+            (struct node_sample){.host = text_of(fields[1]),
+                                 .place = place_of(fields[2]),
+                                 .device = text_of(fields[3]),
+                                 .metric = node_metric_of(fields[4]),
+                                 .begin_ns = text_of(fields[5]) ? number_of(fields[5]) : TIME_UNKNOWN,
+                                 .at_ns = number_of(fields[6]),
+                                 .value = strtod(fields[7], NULL)};
     } else if (strcmp(fields[0], "event") == 0) {
         event.kind = EVENT_NODE_EVENT;
         event.node_event = (struct node_event){.host = text_of(fields[1]),
