@@ -169,6 +169,19 @@ static int measure_steps(struct fault_time *time, const struct finding *finding,
     return 0;
 }
 
+/* When the last operation of a rank ended; TIME_UNKNOWN. */
+static int64_t last_end(const struct job *job, const struct rank_clock *clock, int32_t rank)
+{
+    const struct job_rank *of = &job->ranks[rank];
+    int64_t last_ns = TIME_UNKNOWN;
+    for (size_t i = of->first; i < of->first + of->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int64_t end_ns = rank_clock_of(clock, job, operation, operation->end_ns);
+        last_ns = end_ns > last_ns ? end_ns : last_ns;
+    }
+    return last_ns;
+}
+
 /*
  * When the job stopped: when the rank, or one that waits for it, began the operation that never ended; where
  * no record shows that, the end of the last operation of the rank. -1 on error.
@@ -180,17 +193,14 @@ static int find_stop(struct cause_places *places, const struct finding *finding,
     const struct job_operation *shown = finding->operation < 0 ? NULL : &job->operations[finding->operation];
     *rank = shown ? shown->rank : finding->rank;
     const struct rank_clock *clock = cause_clock(places, *rank, error);
-    const struct job_rank *of = &job->ranks[*rank];
     *at_ns = TIME_UNKNOWN;
     if (!clock)
         return -1;
     if (shown)
         *at_ns = rank_clock_of(clock, job, shown,
                                shown->start_ns != TIME_UNKNOWN ? shown->start_ns : shown->enqueued_ns);
-    for (size_t i = of->first; !shown && i < of->first + of->count; i++) {
-        int64_t end_ns = rank_clock_of(clock, job, &job->operations[i], job->operations[i].end_ns);
-        *at_ns = end_ns > *at_ns ? end_ns : *at_ns;
-    }
+    else
+        *at_ns = last_end(job, clock, *rank);
     return 0;
 }
 
