@@ -99,7 +99,7 @@ static int advise_host(const struct finding *finding, const struct job *job, str
 {
     if (finding->at_start)
         return advise_start(finding, job, text);
-    if (finding->notice_ns)
+    if (finding->notice_ns || finding->waits_for_cores)
         return advise_cpu(finding, job, text);
     return buffer_append_text(text, "check py-spy dump, CPU load and data loading on ") ||
            append_host(finding, job, text);
@@ -204,8 +204,26 @@ const char *finding_kind_name(enum finding_kind kind)
     return finding_kinds[kind].name;
 }
 
+/* What the first cause with an advice says: it knows more than the kind of the finding. */
+static int advise_cause(const struct finding *finding, struct buffer *text)
+{
+    for (size_t i = 0; i < finding->cause_count; i++) {
+        const struct cause *cause = &finding->causes[i];
+        if (cause->rule->advice)
+            return buffer_append_text(text, cause->rule->advice) ||
+                   (cause->host ? buffer_printf(text, "host %s", cause->host)
+                                : buffer_append_text(text, "the host"));
+    }
+    return 0;
+}
+
 int finding_advise(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    size_t before = text->length;
+    if (advise_cause(finding, text))
+        return -1;
+    if (text->length > before)
+        return 0;
     return finding_kinds[finding->kind].advise(finding, job, text) ? -1 : 0;
 }
 

@@ -20,6 +20,7 @@ static void release(struct finding *finding)
     free(finding->excess_up_to);
     free(finding->phases);
     free(finding->waiting);
+    causes_release(finding->causes, finding->cause_count);
     buffer_release(&finding->evidence);
 }
 

@@ -11,6 +11,7 @@
 #define NCCLPROF_DIAGNOSE_FINDING_H
 
 #include "base/base.h"
+#include "diagnose/cause.h"
 #include "diagnose/rule.h"
 #include "diagnose/scan.h"
 
@@ -87,8 +88,9 @@ struct finding {
      * got too little CPU time; 0: that is not the reason
      */
     int64_t notice_ns;
-    int64_t step_ns;  /* baseline step time of the job; 0: not known */
-    int32_t instance; /* the first collective in which it shows; -1: none */
+    int waits_for_cores; /* host: a cause says that its proxy threads waited for a core (cause.c) */
+    int64_t step_ns;     /* baseline step time of the job; 0: not known */
+    int32_t instance;    /* the first collective in which it shows; -1: none */
     /*
      * findings_detail fills in the following, up to waiting_count, only for the findings that are reported.
      * `operation`: the rank's own record in `instance`, or else that of a rank that waits; -1: none.
@@ -131,6 +133,8 @@ struct finding {
     int evidence_is_of_part;          /* the evidence says which of its steps it is from */
     struct figures figures;           /* the same figures, for programs */
     struct rule_results rule_results; /* the measures of the rules that applied */
+    struct cause *causes;             /* owned, the strongest first (cause.h) */
+    size_t cause_count;
 };
 
 /* A hang in which the trace cannot tell which rank the others wait for. */

@@ -45,6 +45,11 @@ static int is_number_of_host(const struct job *job, int32_t rank)
     return !others;
 }
 
+int64_t rank_gpu_number(const struct job *job, int32_t rank)
+{
+    return is_number_of_host(job, rank) ? job->ranks[rank].facts.gpu : COUNT_UNKNOWN;
+}
+
 int rank_append_gpu(const struct job *job, int32_t rank, struct buffer *text)
 {
     const struct roster_facts *facts = &job->ranks[rank].facts;
@@ -296,7 +301,7 @@ static const char *part_to_look_at(const struct finding *finding, int several)
         [FINDING_ENDED_EARLY] = {"log", "logs"},
         [FINDING_ERROR] = {"log", "logs"},
     };
-    if (finding->notice_ns)
+    if (finding->notice_ns || finding->waits_for_cores)
         return "CPU load";
     if (finding->is_unrecorded && finding->kind == FINDING_MISSING)
         return "log and stack";

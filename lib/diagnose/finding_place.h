@@ -35,6 +35,9 @@ int finding_name_accused(const struct finding *finding, const struct job *job, s
 int finding_list_hosts(const struct finding *finding, const struct job *job, struct buffer *text);
 int finding_list_gpus(const struct finding *finding, const struct job *job, struct buffer *text);
 
+/* The number of its GPU on its host; COUNT_UNKNOWN. */
+int64_t rank_gpu_number(const struct job *job, int32_t rank);
+
 /* Appends the GPU of a rank as finding_name_accused names it, without "GPU"; nothing where not known. */
 int rank_append_gpu(const struct job *job, int32_t rank, struct buffer *text);
 

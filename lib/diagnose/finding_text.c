@@ -58,7 +58,7 @@ static const struct phrase *phrase_for(const struct finding *finding)
                              " never finished the initialization of a communicator"}}};
     static const struct phrase late_notices = {{"proxy threads of ", "proxy threads of "},
                                                {" get too little CPU time", " get too little CPU time"}};
-    if (finding->notice_ns)
+    if (finding->notice_ns || finding->waits_for_cores)
         return &late_notices;
     if (finding->never_ended || finding->is_unrecorded)
         return finding->never_ended ? &never_ended : &unrecorded;
@@ -419,7 +419,8 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
                    buffer_append_text(out, " confidence): ") || add_headline(finding, job, out) ||
                    add_made(finding, job, "Action", finding_append_action, out) ||
                    add_made(finding, job, "Cost", append_cost, out) ||
-                   add_line("Evidence", &finding->evidence, ".\n", out) || add_place(finding, record, out) ||
+                   add_line("Evidence", &finding->evidence, ".\n", out) ||
+                   add_made(finding, job, "Because", causes_append, out) || add_place(finding, record, out) ||
                    add_made(finding, job, has_tags(finding) ? "Excess by phase" : "Excess", append_breakdown,
                             out) ||
                    add_first(finding, job, record, out) ||

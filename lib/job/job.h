@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_JOB_JOB_H
 #define NCCLPROF_JOB_JOB_H
 
+#include "job/node_records.h"
 #include "job/phases.h"
 #include "job/traffic.h"
 #include "store/store.h"
@@ -384,9 +385,8 @@ int64_t job_operation_id(const struct job *job, size_t operation);
 int32_t job_rank_numbered(const struct job *job, int64_t global_rank);
 int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number);
 
-/* The number of ranks without records of their calls. */
+/* The number of ranks without records of their calls, and with records. */
 size_t job_silent_ranks(const struct job *job);
-/* The number of ranks with records. */
 size_t job_recorded_ranks(const struct job *job);
 
 /* The number per communicator and function; of a pair, its ordinal between the two ranks. */

@@ -126,7 +126,9 @@ struct node_sample {
     enum node_metric metric;
     /*
      * A gauge had the value from begin_ns to at_ns, as far as is known; begin_ns equals at_ns if only one
-     * moment is known. Of a counter, `value` is the increase in that interval.
+     * moment is known. Of a counter, `value` is the increase in that interval. TIME_UNKNOWN, while at_ns is
+     * known: `value` is a total since some start, of a counter, or, of a share of time, the total of that
+     * time in nanoseconds. Two totals, also of different files, give an increase.
      */
     int64_t begin_ns;
     int64_t at_ns;    /* TIME_UNKNOWN: the file does not say when */

@@ -139,6 +139,7 @@ enum metric {
     METRIC_FINDING_LOST,
     METRIC_FINDING_FIRST_STEP,
     METRIC_FINDING_LAST_STEP,
+    METRIC_FINDING_CAUSE,
     METRIC_TRANSFER_BUSBW,
     METRIC_EFFECTIVE_BUSBW,
     METRIC_OPERATIONS,
@@ -430,6 +431,20 @@ struct html_chart {
 
 /* Appends the figure; nothing if no step has a time. Returns -1 when out of memory. */
 int html_add_chart(struct buffer *page, const struct html_chart *chart);
+
+/* -------------------- html_strip.c -------------------- */
+
+/* A row of steps, of which some are marked: below its text, as wide as a chart. */
+struct html_strip {
+    const char *text;            /* may be hostile */
+    const unsigned char *marked; /* [step] */
+    const unsigned char *shaded; /* [step]: these have another ground */
+    int64_t first_step;
+    size_t steps;
+};
+
+/* Returns -1 when out of memory. */
+int html_add_strip(struct buffer *page, const struct html_strip *strip);
 
 /*
  * Operations of several ranks over time on one clock, one lane per rank. Times are in nanoseconds; texts are

@@ -32,6 +32,7 @@ static const struct {
     [METRIC_FINDING_LOST] = {"ncclprof_finding_lost_seconds", "Cost of a finding to the job; 0 if unknown."},
     [METRIC_FINDING_FIRST_STEP] = {"ncclprof_finding_first_step", "First training step of a finding."},
     [METRIC_FINDING_LAST_STEP] = {"ncclprof_finding_last_step", "Last training step of a finding so far."},
+    [METRIC_FINDING_CAUSE] = {"ncclprof_finding_cause", "1: the node of a rank at fault shows this cause."},
     [METRIC_TRANSFER_BUSBW] = {"ncclprof_transfer_busbw_bytes_per_second",
                                "Bus bandwidth during the transfer time, as defined by nccl-tests, median."},
     [METRIC_EFFECTIVE_BUSBW] = {"ncclprof_effective_busbw_bytes_per_second",

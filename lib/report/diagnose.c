@@ -449,7 +449,8 @@ static int tell(struct diagnosis *diagnosis, struct judged_run *run, struct erro
                     progress_append_json(judgement, &run->findings, &diagnosis->progress)))
         failed = error_no_memory(error);
     return failed ||
-           caution_run(judgement, &run->findings, run->transfers, is_told, &told->result->table, error);
+           caution_run(judgement, &run->findings, run->transfers, is_told, &told->result->table, error) ||
+           caution_node_records(&run->job, &run->findings, &told->result->table, error);
 }
 
 static int tell_all(struct diagnosis *diagnosis, struct judged_run *run, struct error *error)

@@ -148,7 +148,10 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
                     findings_detail(findings, job, baseline, *transfers) ||
                     findings_fit_costs(findings, job, baseline, options)))
         failed = error_no_memory(error);
-    return failed || findings_place_late_hosts(findings, job, baseline, error) ? -1 : 0;
+    return failed || findings_place_late_hosts(findings, job, baseline, error) ||
+                   findings_take_causes(findings, job, baseline->first_step, error)
+               ? -1
+               : 0;
 }
 
 int excess_find(const struct job *job, struct baseline *baseline, struct transfer_excess **transfers,

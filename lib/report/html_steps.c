@@ -214,6 +214,38 @@ static void picture_release(struct picture *picture)
     free(picture->reasons);
 }
 
+/* Below the map, in which steps each cause of a finding shows. */
+static int add_causes(const struct html_run *run, const struct finding *finding, size_t steps)
+{
+    const struct job *job = run->job;
+    unsigned char *faulty = array_new(steps + 1, sizeof *faulty);
+    int failed = !faulty;
+    for (size_t step = 0; !failed && step < steps; step++)
+        faulty[step] = finding_has_step(finding, job->first_step + (int32_t)step) != 0;
+    for (size_t i = 0; !failed && i < finding->cause_count; i++) {
+        const struct cause *cause = &finding->causes[i];
+        struct html_strip strip = {.text = cause->what,
+                                   .marked = cause->steps ? cause->steps + job->first_step : NULL,
+                                   .shaded = faulty,
+                                   .first_step = job->first_step,
+                                   .steps = steps};
+        failed = cause->steps && html_add_strip(run->page, &strip);
+    }
+    free(faulty);
+    return failed ? -1 : 0;
+}
+
+static int add_all_causes(const struct html_run *run, size_t steps)
+{
+    for (size_t i = 0; i < run->findings->count; i++) {
+        const struct finding *finding = &run->findings->items[i];
+        if (finding_is_reported(finding) && finding->cause_count && finding->first_step >= 0 &&
+            add_causes(run, finding, steps))
+            return -1;
+    }
+    return 0;
+}
+
 static int add_picture(const struct html_run *run)
 {
     int32_t steps = run->job->step_count - run->job->first_step;
@@ -225,7 +257,7 @@ static int add_picture(const struct html_run *run)
     int failed =
         html_element(run->page, "p",
                      "A rank that waits is a victim. A rank with its own delay makes others wait.") ||
-        draw(&picture);
+        draw(&picture) || add_all_causes(run, picture.steps);
     picture_release(&picture);
     return failed ? -1 : 0;
 }

@@ -127,6 +127,10 @@ static int carry(struct rounds *rounds, const struct job *job, struct finding *f
         finding->steps[i] = step_in(rounds, job, finding->steps[i]);
     free(finding->excess_up_to);
     finding->excess_up_to = NULL;
+    for (size_t i = 0; i < finding->cause_count; i++) {
+        free(finding->causes[i].steps);
+        finding->causes[i].steps = NULL;
+    }
     finding->numbers = finding->numbers ? rounds->job->step_numbers : NULL;
     int failed = keep_text(rounds, job_tag(job, finding->tag), &finding->tag) ||
                  quote(rounds, job, &finding->operation) || quote(rounds, job, &finding->called) ||

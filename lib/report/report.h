@@ -244,7 +244,8 @@ struct finding_snapshot {
     char *unit; /* "rank 3", "host node1" */
     char *host; /* hosts and GPUs of the ranks at fault; NULL: not known */
     char *gpu;
-    char *action; /* what to do first; NULL: unknown */
+    char *action;  /* what to do first; NULL: unknown */
+    char *because; /* causes, as nodes say; NULL: unknown */
     char *phase;
     char *confidence;
     char *text;    /* a sentence without its full stop */

@@ -513,13 +513,30 @@ static int add_finding(struct metrics *metrics, const struct job *job, const str
              metrics_add(metrics, METRIC_FINDING_LAST_STEP, labels, told->last_step)));
 }
 
+/* Findings that are one time series may have the same cause. */
+static int add_causes(struct metrics *metrics, const struct job *job, const struct told_finding *told)
+{
+    int failed = 0;
+    for (size_t i = 0; i < told->finding->cause_count && !failed; i++) {
+        const struct cause *cause = &told->finding->causes[i];
+        const struct metric_label labels[] = {
+            {"run", job->run_name},       {"kind", finding_kind_name(told->finding->kind)},
+            {"unit", told->unit.data},    {"host", cause->host},
+            {"device", cause->device},    {"phase", job_tag(job, told->finding->tag)},
+            {"cause", cause->rule->name}, {NULL, NULL}};
+        failed = metrics_add(metrics, METRIC_FINDING_CAUSE, labels, 1);
+    }
+    return failed;
+}
+
 static int add_findings(struct metrics *metrics, const struct judged_run *run)
 {
     size_t count = 0;
     struct told_finding *told = array_new(run->findings.count + 1, sizeof *told);
     int failed = !told || collect(run, told, &count);
     for (size_t i = 0; i < count; i++) {
-        failed = failed || add_finding(metrics, &run->job, &told[i]);
+        failed =
+            failed || add_finding(metrics, &run->job, &told[i]) || add_causes(metrics, &run->job, &told[i]);
         told_finding_release(&told[i]);
     }
     free(told);

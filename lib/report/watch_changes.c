@@ -26,6 +26,7 @@ static void noted_release(struct finding_snapshot *snapshot)
     free(snapshot->host);
     free(snapshot->gpu);
     free(snapshot->action);
+    free(snapshot->because);
     free(snapshot->phase);
     free(snapshot->confidence);
     free(snapshot->text);
@@ -49,13 +50,14 @@ static int copy_text(char **copy, const char *text)
 int finding_snapshot_list_add(struct finding_snapshot_list *list, const struct finding_snapshot *snapshot)
 {
     struct finding_snapshot copy = *snapshot;
-    copy.host = copy.gpu = copy.action = NULL;
+    copy.host = copy.gpu = copy.action = copy.because = NULL;
     copy.run = copy.kind = copy.unit = copy.phase = copy.confidence = copy.text = copy.command = NULL;
     if (copy_text(&copy.run, snapshot->run) || copy_text(&copy.kind, snapshot->kind) ||
         copy_text(&copy.unit, snapshot->unit) || copy_text(&copy.host, snapshot->host) ||
         copy_text(&copy.gpu, snapshot->gpu) || copy_text(&copy.action, snapshot->action) ||
-        copy_text(&copy.phase, snapshot->phase) || copy_text(&copy.confidence, snapshot->confidence) ||
-        copy_text(&copy.text, snapshot->text) || copy_text(&copy.command, snapshot->command) ||
+        copy_text(&copy.because, snapshot->because) || copy_text(&copy.phase, snapshot->phase) ||
+        copy_text(&copy.confidence, snapshot->confidence) || copy_text(&copy.text, snapshot->text) ||
+        copy_text(&copy.command, snapshot->command) ||
         array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items)) {
         noted_release(&copy);
         return -1;
@@ -374,6 +376,8 @@ int change_line_text(enum change change, const struct finding_snapshot *snapshot
                     (append_escaped(line, snapshot->run) || buffer_append_text(line, ": "))) ||
                    buffer_printf(line, "%s (%s confidence): ", snapshot->kind, snapshot->confidence) ||
                    append_escaped(line, snapshot->text) ||
+                   (snapshot->because &&
+                    (buffer_append_text(line, "; because: ") || append_escaped(line, snapshot->because))) ||
                    (snapshot->action &&
                     (buffer_append_text(line, "; action: ") || append_escaped(line, snapshot->action))) ||
                    append_command(change, snapshot, line) || buffer_append_byte(line, '\n')
@@ -397,6 +401,7 @@ int change_line_json(enum change change, const struct finding_snapshot *snapshot
         text_json_string(line, "run", snapshot->run) || text_json_string(line, "kind", snapshot->kind) ||
         text_json_string(line, "unit", snapshot->unit) || text_json_string(line, "host", snapshot->host) ||
         text_json_string(line, "gpu", snapshot->gpu) || text_json_string(line, "action", snapshot->action) ||
+        text_json_string(line, "because", snapshot->because) ||
         text_json_string(line, "tag", snapshot->phase) ||
         text_json_string(line, "confidence", snapshot->confidence) ||
         append_step(line, "first_step", snapshot->first_step) ||

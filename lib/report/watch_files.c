@@ -250,10 +250,10 @@ static int list_others(struct verdict_cache *list, struct store *store, struct e
 static int note(struct finding_snapshot_list *list, const struct finding *finding, const struct job *job)
 {
     struct buffer unit = BUFFER_INIT, text = BUFFER_INIT, hosts = BUFFER_INIT, gpus = BUFFER_INIT,
-                  action = BUFFER_INIT, command = BUFFER_INIT;
+                  action = BUFFER_INIT, because = BUFFER_INIT, command = BUFFER_INIT;
     int failed = finding_name_unit(finding, job, &unit) || finding_append(finding, job, &text) ||
                  finding_list_hosts(finding, job, &hosts) || finding_list_gpus(finding, job, &gpus) ||
-                 finding_append_action(finding, job, &action) ||
+                 finding_append_action(finding, job, &action) || causes_append(finding, job, &because) ||
                  finding_append_command(finding, job, &command);
     const struct finding_snapshot snapshot = {.run = job->run_name,
                                               .kind = (char *)(uintptr_t)finding_kind_name(finding->kind),
@@ -261,6 +261,7 @@ static int note(struct finding_snapshot_list *list, const struct finding *findin
                                               .host = hosts.data,
                                               .gpu = gpus.data,
                                               .action = action.data,
+                                              .because = because.data,
                                               .phase = (char *)(uintptr_t)job_tag(job, finding->tag),
                                               .confidence =
                                                   (char *)(uintptr_t)confidence_name(finding->confidence),
@@ -278,6 +279,7 @@ static int note(struct finding_snapshot_list *list, const struct finding *findin
     buffer_release(&hosts);
     buffer_release(&gpus);
     buffer_release(&action);
+    buffer_release(&because);
     buffer_release(&command);
     return failed;
 }

@@ -75,9 +75,9 @@ int node_sample_add(struct batch_builder *builder, struct batch *batch, const st
 static int continues(const struct batch_node_sample *sample, const struct batch_node_sample *before,
                      enum node_metric metric)
 {
-    return sample->at_ns != TIME_UNKNOWN && sample->begin_ns == before->at_ns &&
-           sample->error_ns == before->error_ns && sample->value == before->value &&
-           (sample->value == 0 || !node_metric_is_counter(metric));
+    return sample->at_ns != TIME_UNKNOWN && before->begin_ns != TIME_UNKNOWN &&
+           sample->begin_ns == before->at_ns && sample->error_ns == before->error_ns &&
+           sample->value == before->value && (sample->value == 0 || !node_metric_is_counter(metric));
 }
 
 /* The samples by series, each series in the order of the batch. NULL if memory is out. */
@@ -153,8 +153,9 @@ static struct block_summary sum_up(const struct batch_node_sample *samples, size
         block.error_ns = sample->error_ns > block.error_ns ? sample->error_ns : block.error_ns;
         if (sample->at_ns == TIME_UNKNOWN)
             continue;
-        if (block.earliest_ns == TIME_UNKNOWN || sample->begin_ns < block.earliest_ns)
-            block.earliest_ns = sample->begin_ns;
+        int64_t begin_ns = sample->begin_ns == TIME_UNKNOWN ? sample->at_ns : sample->begin_ns;
+        if (block.earliest_ns == TIME_UNKNOWN || begin_ns < block.earliest_ns)
+            block.earliest_ns = begin_ns;
         if (block.latest_ns == TIME_UNKNOWN || sample->at_ns > block.latest_ns)
             block.latest_ns = sample->at_ns;
     }
@@ -167,10 +168,10 @@ static void add_rows(struct block_writer *writer, const struct batch_node_sample
     for (size_t i = 0; i < count; i++) {
         block_add_row(writer);
         block_set(writer, NODE_SAMPLE_ORDINAL, (int64_t)i);
-        if (samples[i].at_ns != TIME_UNKNOWN) {
-            block_set(writer, NODE_SAMPLE_BEGIN, samples[i].begin_ns);
+        if (samples[i].at_ns != TIME_UNKNOWN)
             block_set(writer, NODE_SAMPLE_AT, samples[i].at_ns);
-        }
+        if (samples[i].at_ns != TIME_UNKNOWN && samples[i].begin_ns != TIME_UNKNOWN)
+            block_set(writer, NODE_SAMPLE_BEGIN, samples[i].begin_ns);
         if (isfinite(samples[i].value))
             block_set(writer, NODE_SAMPLE_VALUE, stored_value(samples[i].value, divisor));
     }

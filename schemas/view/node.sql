@@ -7,7 +7,7 @@ SELECT s.node_sample_id, -- integer: number of the sample
        p.name AS place, -- text: node, gpu, interface, port, disk, process or thread
        s.device, -- text: PCI address, UUID or index of the GPU; name of the interface, port, disk, process or thread
        m.name AS metric, -- text: what was measured; its unit is part of the name
-       s.value / CAST(s.divisor AS REAL) AS value, -- real: value of a gauge, increase of a counter
+       s.value / CAST(s.divisor AS REAL) AS value, -- real: value of a gauge, increase of a counter; without a begin, the total so far
        s.begin_ns, -- integer ns: begin of the time that the value is for, since 1970
        s.at_ns, -- integer ns: end of that time
        s.error_ns / 1e3 AS error_us, -- real us: how far the times may be off, beyond the node's clock

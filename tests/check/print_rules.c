@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* Prints the tables of rules and limits as JSON. `make golden` writes the manual from it; `make check`
- * compares the two. */
+/* Prints the tables of rules, limits and causes as JSON. `make golden` writes the manual from it; `make
+ * check` compares the two. */
 
 static int add_kinds(struct buffer *json, unsigned kinds)
 {
@@ -52,6 +52,38 @@ static int add_compared(struct buffer *json, const struct compare_rule_text *rul
            buffer_append_byte(json, '}');
 }
 
+static int add_cause(struct buffer *json, const struct cause_rule *cause)
+{
+    static const char *const places[] = {[CAUSE_ON_GPU] = "GPU",
+                                         [CAUSE_ON_HOST] = "host",
+                                         [CAUSE_ON_PROCESS] = "process",
+                                         [CAUSE_ON_PROXY] = "proxy thread",
+                                         [CAUSE_ON_NETWORK] = "network card"};
+    static const char *const sides[] = {[CAUSE_GREATER] = "greater",
+                                        [CAUSE_LESS] = "less",
+                                        [CAUSE_MORE] = "more",
+                                        [CAUSE_MESSAGE] = "message"};
+    int is_message = cause->side == CAUSE_MESSAGE;
+    int failed =
+        buffer_append_byte(json, '{') || text_json_string(json, "name", cause->name) ||
+        text_json_string(json, "place", places[cause->place]) ||
+        text_json_string(json, "side", sides[cause->side]) ||
+        text_json_string(json, "of",
+                         is_message ? node_event_name(cause->code) : node_metric_name(cause->metric)) ||
+        text_json_key(json, "numbers") || buffer_append_byte(json, '[');
+    for (int i = 0; !failed && cause->numbers && i < CAUSE_NUMBERS && cause->numbers[i]; i++)
+        failed = buffer_printf(json, i ? ",%d" : "%d", cause->numbers[i]);
+    return failed || buffer_append_byte(json, ']') || add_kinds(json, cause->kinds) ||
+           text_json_key(json, "floor") || buffer_printf(json, "%.4g", cause->floor) ||
+           text_json_key(json, "times") || buffer_printf(json, "%.4g", cause->times) ||
+           text_json_string(json, "becomes",
+                            cause->settles ? finding_kind_name((enum finding_kind)cause->becomes) : NULL) ||
+           text_json_integer(json, "is_statement", cause->is_statement) ||
+           text_json_integer(json, "is_per_core", cause->is_per_core) ||
+           text_json_string(json, "unit", cause->unit) || text_json_string(json, "found", cause->found) ||
+           text_json_string(json, "says", cause->says) || buffer_append_byte(json, '}');
+}
+
 int main(void)
 {
     struct buffer json = BUFFER_INIT;
@@ -65,6 +97,9 @@ int main(void)
              buffer_append_text(&json, ",\"comparison\":[");
     for (int i = 0; !failed && i < COMPARE_RULES; i++)
         failed = (i && buffer_append_byte(&json, ',')) || add_compared(&json, &compare_rules[i]);
+    failed = failed || buffer_append_text(&json, "],\"causes\":[");
+    for (size_t i = 0; !failed && i < cause_rule_count; i++)
+        failed = (i && buffer_append_byte(&json, ',')) || add_cause(&json, &cause_rules[i]);
     failed = failed || buffer_append_text(&json, "]}") || puts(json.data) < 0;
     buffer_release(&json);
     return failed;

@@ -45,13 +45,31 @@ def paragraph(rule, limits):
             + prose(f"if {rule['side']} {limit['value']:g}{unit_of(limit)} (limit {limit['name']}): {rule['says']}"))
 
 
+def cause(row):
+    """The paragraph for a cause."""
+    of, floor = row["of"], f"{row['floor']:g}{unit_of(row)}"
+    what = {"greater": f"{of} is at least {floor} and at least {row['times']:g} times the usual value",
+            "less": f"{of} is less than usual by {floor}",
+            "more": f"{of} increases by at least {floor} and at least {row['times']:g} times as fast as usual",
+            "message": f"at least {floor} message{'s' if row['floor'] > 1 else ''} {of}"
+                       + (f" with number {', '.join(map(str, row['numbers']))}" if row["numbers"] else "")
+                       + f", at least {row['times']:g} times as often as usual"}[row["side"]]
+    return (f".It Li {row['name']} Pq {row['place']}; {', '.join(row['kinds'])}\n" + prose(what)
+            + (prose("it needs no other steps and places to compare with, but must stand out from those that are known")
+               if row["is_statement"] else "")
+            + prose(f"the limit: {row['found']}")
+            + (prose(f"a finding that does not say whether host or GPU is at fault becomes {row['becomes']}")
+               if row["becomes"] else ""))
+
+
 def tables(table):
     """The two sections of ncclprof-rules(7)."""
     limits = {limit["name"]: limit for limit in table["limits"]}
     return (".Ss Checks that limit the confidence of a finding\n.Bl -tag -width Ds\n"
             + "".join(paragraph(rule, limits) for rule in table["rules"])
             + ".El\n.Ss Limits\n.Bl -column ahead-network-two 0.0002\n.It Em limit Ta Em value Ta Em unit and origin\n"
-            + "".join(row(limit) for limit in table["limits"]) + ".El\n")
+            + "".join(row(limit) for limit in table["limits"]) + ".El\n"
+            + ".Ss Causes\n.Bl -tag -width Ds\n" + "".join(map(cause, table["causes"])) + ".El\n")
 
 
 def row(limit):

@@ -16,6 +16,12 @@ $(OUT)/fakenvml/libnvidia-ml.so.1: tests/gen/fakenvml.c
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE $(CPPFLAGS) -std=c11 $(WARNINGS) -Wno-missing-prototypes -O1 -fPIC -shared $(CFLAGS) -o $@ $<
 
+# Adds records of nodes to a store; unlike the simulator it needs the library.
+$(OUT)/put_node: $(OUT)/object/tests/gen/put_node.o $(OUT)/libncclprof.a
+	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ $(NCCLPROF_LIBS)
+
+-include $(OUT)/object/tests/gen/put_node.d
+
 # One process for all tests whose names begin with the same letter.
 SIMULATE_TESTS := $(shell sed -n 's/^    def test_\(.\).*/\1/p' tests/gen/test_simulate.py | sort -u)
 

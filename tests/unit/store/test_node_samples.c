@@ -99,6 +99,27 @@ static void test_equal_samples_are_united(void **state)
     store_close(store);
 }
 
+/* A total has no begin; it is not united with an increase that follows. */
+static void test_totals(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    begin(store);
+    put((struct event){.kind = EVENT_NODE_SAMPLE,
+                       .node_sample = {.host = "node017",
+                                       .place = NODE_GPU,
+                                       .device = "00000000:3b:00.0",
+                                       .metric = NODE_PCIE_REPLAYS,
+                                       .begin_ns = TIME_UNKNOWN,
+                                       .at_ns = SECOND_NS}});
+    put_sample(NODE_PCIE_REPLAYS, 2, 0);
+    put_sample(NODE_PCIE_REPLAYS, 3, 0);
+    finish();
+    assert_int_equal(count_where(store, "begin_ns IS NULL AND at_ns = 1e9 AND value = 0"), 1);
+    assert_int_equal(count_where(store, "begin_ns = 1e9 AND at_ns = 3e9"), 1);
+    assert_int_equal(store_file_number(store, "SELECT earliest_ns FROM node_sample_block"), SECOND_NS);
+    store_close(store);
+}
+
 static double value_of(struct store *store, int64_t second)
 {
     char sql[128];
@@ -219,11 +240,9 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FILE(test_equal_samples_are_united),
-        WITH_FILE(test_values_are_kept),
-        WITH_FILE(test_many_samples),
-        WITH_FILE(test_messages_and_facts),
-        cmocka_unit_test(test_names),
+        WITH_FILE(test_equal_samples_are_united), WITH_FILE(test_totals),
+        WITH_FILE(test_values_are_kept),          WITH_FILE(test_many_samples),
+        WITH_FILE(test_messages_and_facts),       cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

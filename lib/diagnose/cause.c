@@ -1,0 +1,788 @@
+/*
+ * Finds the causes of findings in the records of nodes: sums up each series of samples, and the messages,
+ * over the time in which the fault showed and over the other steps, and compares (cause_rule.c).
+ */
+#include "base/base.h"
+#include "diagnose/finding.h"
+#include "diagnose/finding_place.h"
+#include "job/job.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OTHER_HOSTS = 8, /* hosts without a rank at fault that are read for comparison */
+    MOST_CAUSES = 4  /* of a finding */
+};
+
+/* A message precedes what it causes by this, at most; and what stopped a job may be noticed as much later. */
+#define BEFORE_NS (INT64_C(30) * 1000000000)
+
+/* The other steps tell what is usual if they last for this part of the time of the fault. */
+static const double LEAST_OTHER_TIME = 0.05;
+
+/* An interface is used if it moves this part of the bytes of the busiest one of its host. */
+static const double USED_PART = 0.1;
+
+/* Two wall clocks of one host agree by this. */
+#define CLOCKS_AGREE_NS INT64_C(10000000)
+
+/* When the fault showed, and when it did not. */
+struct fault_time {
+    struct interval_ns *faulty; /* owned, merged */
+    size_t faulty_count;
+    struct interval_ns *others; /* owned, merged */
+    size_t other_count;
+    int64_t faulty_ns;
+    int64_t other_ns;
+    int64_t first_ns; /* begin of the first faulty step, or when the job stopped */
+    struct interval_ns whole;
+    struct interval_ns *steps; /* owned, [step]: begin_ns is TIME_UNKNOWN where not known; NULL: of a stop */
+    int is_stop;
+};
+
+/* The sums of one series, or of messages of one kind, in the time of the fault and in the other steps. */
+struct series_sum {
+    size_t host;
+    enum node_place place;
+    char *device; /* owned; NULL */
+    int is_message;
+    enum node_metric metric;
+    enum node_event_code code;
+    int64_t number; /* of the message */
+    char *file;     /* owned */
+    double faulty;  /* of a gauge times nanoseconds; else how many */
+    double other;
+    double faulty_ns; /* time with samples */
+    double other_ns;
+    double within;    /* messages while the fault showed, without those shortly before */
+    int64_t begin_ns; /* when it began, for accused places; TIME_UNKNOWN */
+};
+
+struct search {
+    struct cause_places places;
+    struct fault_time time;
+    size_t host;             /* that is being read */
+    struct series_sum *sums; /* owned */
+    size_t count, capacity;
+    struct cause *wanted; /* whose begin and steps are looked for; NULL */
+    double threshold;
+    int64_t begin_ns;
+    int32_t step; /* the first that may overlap the next time */
+};
+
+static void forget_sums(struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        free(search->sums[i].device);
+        free(search->sums[i].file);
+    }
+    search->count = 0;
+    free(search->time.faulty);
+    free(search->time.others);
+    free(search->time.steps);
+    search->time = (struct fault_time){.first_ns = TIME_UNKNOWN};
+}
+
+/* ---- the time of the fault ---- */
+
+/* From the end of a rank's step before to the end of its step; begin_ns is TIME_UNKNOWN if it is not known.
+ */
+static struct interval_ns step_interval(const struct job *job, const struct rank_clock *clock, int32_t rank,
+                                        int32_t step)
+{
+    struct interval_ns found = {TIME_UNKNOWN, TIME_UNKNOWN};
+    struct job_range range = job_operations_in(job, rank, step, step);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int64_t from_ns = operation->start_ns != TIME_UNKNOWN ? operation->start_ns : operation->enqueued_ns,
+                end_ns = operation->end_ns != TIME_UNKNOWN ? operation->end_ns : from_ns;
+        if (operation->step != step || from_ns == TIME_UNKNOWN)
+            continue;
+        if (operation->own_ns != TIME_UNKNOWN && operation->own_ns > 0)
+            from_ns -= operation->own_ns;
+        from_ns = rank_clock_of(clock, job, operation, from_ns);
+        end_ns = rank_clock_of(clock, job, operation, end_ns);
+        if (from_ns != TIME_UNKNOWN && end_ns >= from_ns)
+            interval_widen(&found, (struct interval_ns){from_ns, end_ns});
+    }
+    return found;
+}
+
+static int add_interval(struct interval_ns **items, size_t *count, size_t *capacity, struct interval_ns added)
+{
+    if (array_reserve((void **)items, capacity, *count + 1, sizeof **items))
+        return -1;
+    (*items)[(*count)++] = added;
+    return 0;
+}
+
+static int64_t total_ns(const struct interval_ns *items, size_t count)
+{
+    int64_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += items[i].end_ns - items[i].begin_ns;
+    return total;
+}
+
+/* A cause may precede what it causes: the last quarter of the time before tells nothing about what is usual.
+ */
+static void leave_out_onset(struct fault_time *time)
+{
+    int64_t before_ns = time->first_ns - time->whole.begin_ns;
+    int64_t from_ns = time->first_ns - (before_ns / 4 < BEFORE_NS ? before_ns / 4 : BEFORE_NS);
+    size_t kept = 0;
+    for (size_t i = 0; i < time->other_count; i++) {
+        struct interval_ns other = time->others[i];
+        if (other.begin_ns < from_ns && other.end_ns > from_ns)
+            other.end_ns = from_ns;
+        if (other.end_ns <= from_ns || other.begin_ns >= time->first_ns)
+            time->others[kept++] = other;
+    }
+    time->other_count = kept;
+}
+
+static int measure_steps(struct fault_time *time, const struct finding *finding, const struct job *job,
+                         const struct rank_clock *clock, int32_t rank, int32_t first_step)
+{
+    size_t faulty_capacity = 0, other_capacity = 0;
+    time->steps = array_new((size_t)job->step_count + 1, sizeof *time->steps);
+    if (!time->steps)
+        return -1;
+    for (int32_t step = 0; step < job->step_count; step++) {
+        struct interval_ns found = time->steps[step] = step_interval(job, clock, rank, step);
+        int is_faulty = finding_has_step(finding, step);
+        if (found.begin_ns == TIME_UNKNOWN || (!is_faulty && step < first_step))
+            continue;
+        interval_widen(&time->whole, found);
+        if (is_faulty ? add_interval(&time->faulty, &time->faulty_count, &faulty_capacity, found)
+                      : add_interval(&time->others, &time->other_count, &other_capacity, found))
+            return -1;
+    }
+    if (!time->faulty_count)
+        return 0;
+    time->first_ns = time->faulty[0].begin_ns;
+    leave_out_onset(time);
+    return 0;
+}
+
+/* When the last operation of a rank ended; TIME_UNKNOWN. */
+static int64_t last_end(const struct job *job, const struct rank_clock *clock, int32_t rank)
+{
+    const struct job_rank *of = &job->ranks[rank];
+    int64_t last_ns = TIME_UNKNOWN;
+    for (size_t i = of->first; i < of->first + of->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int64_t end_ns = rank_clock_of(clock, job, operation, operation->end_ns);
+        last_ns = end_ns > last_ns ? end_ns : last_ns;
+    }
+    return last_ns;
+}
+
+/*
+ * When the job stopped: when the rank, or one that waits for it, began the operation that never ended; where
+ * no record shows that, the end of the last operation of the rank. -1 on error.
+ */
+static int find_stop(struct cause_places *places, const struct finding *finding, int32_t *rank,
+                     int64_t *at_ns, struct error *error)
+{
+    const struct job *job = places->job;
+    const struct job_operation *shown = finding->operation < 0 ? NULL : &job->operations[finding->operation];
+    *rank = shown ? shown->rank : finding->rank;
+    const struct rank_clock *clock = cause_clock(places, *rank, error);
+    *at_ns = TIME_UNKNOWN;
+    if (!clock)
+        return -1;
+    if (shown)
+        *at_ns = rank_clock_of(clock, job, shown,
+                               shown->start_ns != TIME_UNKNOWN ? shown->start_ns : shown->enqueued_ns);
+    else
+        *at_ns = last_end(job, clock, *rank);
+    return 0;
+}
+
+/* Around the stop the fault shows; the steps of the rank before that tell what is usual. */
+static int measure_stop(struct fault_time *time, const struct finding *finding, struct cause_places *places,
+                        struct error *error)
+{
+    const struct job *job = places->job;
+    int64_t at_ns;
+    int32_t rank;
+    if (find_stop(places, finding, &rank, &at_ns, error))
+        return -1;
+    if (at_ns == TIME_UNKNOWN)
+        return 0;
+    time->is_stop = 1;
+    time->first_ns = at_ns;
+    size_t faulty_capacity = 0, other_capacity = 0;
+    struct interval_ns around = {at_ns - BEFORE_NS, at_ns + BEFORE_NS}, before = around;
+    for (int32_t step = 0; step < job->step_count; step++) {
+        struct interval_ns found = step_interval(job, &places->seats[rank].clock, rank, step);
+        if (found.begin_ns != TIME_UNKNOWN && found.begin_ns < before.begin_ns)
+            before = (struct interval_ns){found.begin_ns, around.begin_ns};
+    }
+    interval_widen(&time->whole, around);
+    interval_widen(&time->whole, before);
+    return add_interval(&time->faulty, &time->faulty_count, &faulty_capacity, around) ||
+                   (before.begin_ns < around.begin_ns &&
+                    add_interval(&time->others, &time->other_count, &other_capacity, before))
+               ? error_no_memory(error)
+               : 0;
+}
+
+static void merge(struct interval_ns *items, size_t *count, int64_t *length_ns)
+{
+    if (!*count)
+        return;
+    intervals_sort(items, *count);
+    *count = intervals_merge(items, *count, 0);
+    *length_ns = total_ns(items, *count);
+}
+
+static int measure_time(struct search *search, const struct finding *finding, int32_t first_step,
+                        struct error *error)
+{
+    struct fault_time *time = &search->time;
+    const struct rank_clock *clock = cause_clock(&search->places, finding->rank, error);
+    *time =
+        (struct fault_time){.first_ns = TIME_UNKNOWN, .whole = {TIME_UNKNOWN, TIME_UNKNOWN}, .is_stop = 0};
+    if (!clock)
+        return -1;
+    if (finding->kind >= FINDING_MISSING || finding->stops_job) {
+        if (measure_stop(time, finding, &search->places, error))
+            return -1;
+    } else if (finding->first_step >= 0 && !finding->at_start &&
+               measure_steps(time, finding, search->places.job, clock, finding->rank, first_step))
+        return error_no_memory(error);
+    merge(time->faulty, &time->faulty_count, &time->faulty_ns);
+    merge(time->others, &time->other_count, &time->other_ns);
+    if (time->whole.begin_ns != TIME_UNKNOWN)
+        time->whole = (struct interval_ns){time->whole.begin_ns - BEFORE_NS, time->whole.end_ns + BEFORE_NS};
+    return 0;
+}
+
+/* ---- sums ---- */
+
+static int copy(const char *text, char **copied)
+{
+    *copied = text ? strdup(text) : NULL;
+    return text && !*copied ? -1 : 0;
+}
+
+static int same_device(const char *one, const char *other)
+{
+    return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+static struct series_sum *add_sum(struct search *search, enum node_place place, const char *device,
+                                  const char *file)
+{
+    if (array_reserve((void **)&search->sums, &search->capacity, search->count + 1, sizeof *search->sums))
+        return NULL;
+    struct series_sum *sum = &search->sums[search->count];
+    *sum = (struct series_sum){.host = search->host, .place = place, .begin_ns = TIME_UNKNOWN};
+    if (copy(device, &sum->device) || copy(file, &sum->file)) {
+        free(sum->device);
+        return NULL;
+    }
+    search->count++;
+    return sum;
+}
+
+static struct series_sum *sum_of(struct search *search, const struct node_reading *reading)
+{
+    /* A series in the records of several files counts as one. */
+    for (size_t i = search->count; i > 0; i--) {
+        struct series_sum *sum = &search->sums[i - 1];
+        if (sum->host != search->host || sum->place != reading->place || sum->metric != reading->metric ||
+            sum->is_message)
+            break;
+        if (same_device(sum->device, reading->device))
+            return sum;
+    }
+    struct series_sum *sum = add_sum(search, reading->place, reading->device, reading->file);
+    if (sum)
+        sum->metric = reading->metric;
+    return sum;
+}
+
+/* Whether a time that may be off by as much can be compared with that of the fault. */
+static int is_exact_enough(const struct fault_time *time, int64_t error_ns)
+{
+    return error_ns <= time->faulty_ns / 2 + CLOCKS_AGREE_NS;
+}
+
+static int sum_up(void *context, const struct node_reading *reading)
+{
+    struct search *search = context;
+    const struct fault_time *time = &search->time;
+    struct interval_ns during = reading->during;
+    int is_counter = node_metric_is_counter(reading->metric);
+    double length_ns = (double)(during.end_ns - during.begin_ns);
+    if (!is_exact_enough(time, reading->error_ns))
+        return 0;
+    struct series_sum *sum = sum_of(search, reading);
+    if (!sum)
+        return -1;
+    double faulty_ns = (double)intervals_covered_ns(time->faulty, time->faulty_count, during), other_ns = 0;
+    /* A short sample that overlaps the fault may show it. A long one is mostly of, or the same in, other
+     * steps. */
+    if (faulty_ns <= 0 || length_ns >= 2 * (double)time->faulty_ns)
+        other_ns = (double)intervals_covered_ns(time->others, time->other_count, during);
+    if (length_ns <= 0)
+        return 0;
+    sum->faulty += reading->value * (is_counter ? faulty_ns / length_ns : faulty_ns);
+    sum->other += reading->value * (is_counter ? other_ns / length_ns : other_ns);
+    sum->faulty_ns += faulty_ns;
+    sum->other_ns += other_ns;
+    return 0;
+}
+
+/* Xid 45 and 145 follow from the end of a process, whatever ended it. */
+static int is_echo(const struct node_event *said)
+{
+    return said->code == NODE_EVENT_XID && (said->number == 45 || said->number == 145);
+}
+
+static struct series_sum *sum_of_messages(struct search *search, const struct node_message *message)
+{
+    const struct node_event *said = &message->said;
+    for (size_t i = 0; i < search->count; i++) {
+        struct series_sum *sum = &search->sums[i];
+        if (sum->is_message && sum->host == search->host && sum->code == said->code &&
+            sum->number == said->number && sum->place == said->place &&
+            same_device(sum->device, said->device))
+            return sum;
+    }
+    struct series_sum *sum = add_sum(search, said->place, said->device, message->file);
+    if (!sum)
+        return NULL;
+    sum->is_message = 1;
+    sum->code = said->code;
+    sum->number = said->number;
+    return sum;
+}
+
+/* A message belongs to the fault if it came while it showed, or shortly before. */
+static int is_of_fault(const struct fault_time *time, int64_t at_ns)
+{
+    struct interval_ns before = {at_ns, at_ns + (time->is_stop ? CLOCKS_AGREE_NS : BEFORE_NS)};
+    return intervals_covered_ns(time->faulty, time->faulty_count, before) > 0 ||
+           (at_ns <= time->first_ns && time->first_ns - at_ns <= BEFORE_NS);
+}
+
+static int sum_message(void *context, const struct node_message *message)
+{
+    struct search *search = context;
+    const struct fault_time *time = &search->time;
+    const struct node_event *said = &message->said;
+    if (said->at_ns == TIME_UNKNOWN || !is_exact_enough(time, said->error_ns) || is_echo(said) ||
+        said->at_ns < time->whole.begin_ns || said->at_ns > time->whole.end_ns)
+        return 0;
+    struct series_sum *sum = sum_of_messages(search, message);
+    if (!sum)
+        return -1;
+    sum->faulty_ns = (double)time->faulty_ns;
+    sum->other_ns = (double)time->other_ns;
+    struct interval_ns moment = {said->at_ns, said->at_ns + 1};
+    sum->within += intervals_covered_ns(time->faulty, time->faulty_count, moment) > 0;
+    if (!is_of_fault(time, said->at_ns))
+        sum->other++;
+    else if (sum->faulty++ == 0)
+        sum->begin_ns = said->at_ns;
+    return 0;
+}
+
+/* Reads the hosts of the ranks at fault, and some others for comparison. */
+static int sum_hosts(struct search *search, struct error *error)
+{
+    struct cause_places *places = &search->places;
+    size_t others = 0;
+    for (size_t host = 0; host < places->hosts.count; host++) {
+        const struct node_host *of = &places->hosts.items[host];
+        int has_rank = 0;
+        for (int32_t rank = 0; rank < (int32_t)places->job->rank_count; rank++) {
+            if (places->host_of[rank] != (int32_t)host)
+                continue;
+            has_rank = 1;
+            if (!cause_clock(places, rank, error))
+                return -1;
+        }
+        if (!has_rank || (!cause_host_is_accused(places, host) && others++ >= OTHER_HOSTS))
+            continue;
+        search->host = host;
+        if (node_samples_read(of, places->job->store, search->time.whole, sum_up, search, error) ||
+            node_messages_read(of, places->job->store, sum_message, search, error))
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- comparison ---- */
+
+/* The value of a series in the time of the fault, or in the other steps; NaN where it is not known. */
+static double value_in(const struct search *search, const struct cause_rule *rule,
+                       const struct series_sum *sum, int is_faulty)
+{
+    double value = is_faulty ? sum->faulty : sum->other, time_ns = is_faulty ? sum->faulty_ns : sum->other_ns;
+    /* What counts messages compares how often they come; what takes one looks shortly before, too. */
+    if (rule->side == CAUSE_MESSAGE && !rule->is_statement)
+        value = is_faulty ? sum->within : sum->faulty + sum->other - sum->within;
+    if (rule->side == CAUSE_MORE || rule->side == CAUSE_MESSAGE) {
+        /* As many as there would be in the time of the fault. */
+        double faulty_ns = sum->faulty_ns;
+        return is_faulty                                                ? value
+               : time_ns < LEAST_OTHER_TIME * faulty_ns || time_ns <= 0 ? (double)NAN
+                                                                        : value / time_ns * faulty_ns;
+    }
+    if (time_ns <= 0 || (!is_faulty && time_ns < LEAST_OTHER_TIME * sum->faulty_ns))
+        return (double)NAN;
+    int64_t cores = search->places.hosts.items[sum->host].cores;
+    if (rule->is_per_core)
+        return cores > 0 ? value / time_ns / (double)cores : (double)NAN;
+    return value / time_ns;
+}
+
+/* Whether a value stands out from what is usual. */
+static int stands_out(const struct cause_rule *rule, double value, double usual)
+{
+    if (rule->side == CAUSE_LESS)
+        return value <= (1 - rule->floor) * usual;
+    return value >= rule->floor && value >= rule->times * usual;
+}
+
+static int is_number_of(const struct cause_rule *rule, int64_t number)
+{
+    for (int i = 0; rule->numbers && i < CAUSE_NUMBERS && rule->numbers[i]; i++)
+        if (rule->numbers[i] == number)
+            return 1;
+    return !rule->numbers;
+}
+
+static int is_about(const struct cause_rule *rule, const struct series_sum *sum)
+{
+    return rule->side == CAUSE_MESSAGE
+               ? sum->is_message && sum->code == rule->code && is_number_of(rule, sum->number)
+               : !sum->is_message && sum->metric == rule->metric;
+}
+
+static enum cause_side_of side_of(const struct search *search, const struct cause_rule *rule,
+                                  const struct series_sum *sum)
+{
+    return is_about(rule, sum) ? cause_side(&search->places, sum->host, rule->place, sum->place, sum->device)
+                               : CAUSE_OF_NONE;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/*
+ * The median of the places of others that have the series; NaN: there are none. Other hosts that were read
+ * and have no such message have none of them.
+ */
+static int usual_of_others(const struct search *search, const struct cause_rule *rule, double *usual)
+{
+    double *values = array_new(search->count + search->places.hosts.count + 1, sizeof *values);
+    unsigned char *has = array_new(search->places.hosts.count + 1, 1);
+    size_t count = 0;
+    for (size_t i = 0; values && has && i < search->count; i++) {
+        double value = value_in(search, rule, &search->sums[i], 1);
+        if (side_of(search, rule, &search->sums[i]) != CAUSE_OF_OTHERS || isnan(value))
+            continue;
+        has[search->sums[i].host] = 1;
+        values[count++] = value;
+    }
+    for (size_t i = 0; values && has && rule->side == CAUSE_MESSAGE && i < search->places.hosts.count; i++)
+        if (!has[i] && !cause_host_is_accused(&search->places, i) && search->places.host_count > 1)
+            values[count++] = 0;
+    int failed = !values || !has;
+    array_sort(values, failed ? 0 : count, sizeof *values, ascending);
+    *usual = count && !failed ? values[(count - 1) / 2] : (double)NAN;
+    free(values);
+    free(has);
+    return failed ? -1 : 0;
+}
+
+/* The bytes that an interface moved; NaN: not recorded. */
+static double moved_bytes(const struct search *search, size_t host, const char *device)
+{
+    double moved = (double)NAN;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct series_sum *sum = &search->sums[i];
+        if (sum->is_message || sum->host != host || !same_device(sum->device, device) ||
+            (sum->metric != NODE_SENT_BYTES && sum->metric != NODE_RECEIVED_BYTES))
+            continue;
+        moved = (isnan(moved) ? 0 : moved) + sum->faulty + sum->other;
+    }
+    return moved;
+}
+
+/* Whether the job uses an interface, as far as is known: an unused one cannot be the cause. */
+static int is_used(const struct search *search, const struct series_sum *sum)
+{
+    double most = 0, moved = sum->device ? moved_bytes(search, sum->host, sum->device) : 0;
+    if (sum->place != NODE_INTERFACE && sum->place != NODE_PORT)
+        return 1;
+    size_t interfaces = 1;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct series_sum *other = &search->sums[i];
+        if (other->host != sum->host || (other->place != NODE_INTERFACE && other->place != NODE_PORT))
+            continue;
+        double bytes = moved_bytes(search, other->host, other->device);
+        interfaces += !same_device(other->device, sum->device);
+        most = bytes > most ? bytes : most;
+    }
+    if (isnan(moved))
+        return interfaces == 1;
+    return moved > 0 && moved >= USED_PART * most;
+}
+
+/* Sets what is usual: in the other steps, else in other places. Returns whether the cause stands out. */
+static int compare(const struct search *search, const struct cause_rule *rule, const struct series_sum *sum,
+                   double others, struct cause *cause)
+{
+    double before = value_in(search, rule, sum, 0);
+    cause->value = value_in(search, rule, sum, 1);
+    cause->usual = isnan(before) ? others : before;
+    if (isnan(cause->value) || (isnan(cause->usual) && !rule->is_statement) ||
+        (!isnan(before) && !stands_out(rule, cause->value, before)) ||
+        (!isnan(others) && !stands_out(rule, cause->value, others)) ||
+        (isnan(cause->usual) && !stands_out(rule, cause->value, 0)))
+        return 0;
+    cause->strength = rule->side == CAUSE_LESS ? (1 - cause->value / cause->usual) / rule->floor
+                                               : cause->value / rule->floor;
+    return 1;
+}
+
+/* Fills in a cause, apart from its words and when it began. */
+static int take_cause(const struct search *search, const struct cause_rule *rule,
+                      const struct series_sum *sum, struct cause *cause)
+{
+    const struct node_host *host = &search->places.hosts.items[sum->host];
+    cause->rule = rule;
+    cause->begin_ns = sum->begin_ns;
+    cause->at_host = sum->host;
+    cause->place = sum->place;
+    if (sum->is_message && sum->number != COUNT_UNKNOWN)
+        cause->value = (double)sum->number;
+    return copy(sum->file, &cause->source) || copy(host->name, &cause->host) ||
+           copy(sum->device, &cause->device);
+}
+
+/* Adds the place where the cause is greatest. */
+static int find_cause(const struct search *search, const struct cause_rule *rule, struct finding *finding,
+                      size_t *capacity)
+{
+    const struct series_sum *best = NULL;
+    struct cause greatest = {.strength = 0};
+    double others;
+    if (usual_of_others(search, rule, &others))
+        return -1;
+    for (size_t i = 0; i < search->count; i++) {
+        struct cause cause = {.rule = rule};
+        const struct series_sum *sum = &search->sums[i];
+        if (side_of(search, rule, sum) != CAUSE_OF_ACCUSED ||
+            (rule->place == CAUSE_ON_NETWORK && !is_used(search, sum)) ||
+            !compare(search, rule, sum, others, &cause) || cause.strength <= greatest.strength)
+            continue;
+        greatest = cause;
+        best = sum;
+    }
+    if (!best)
+        return 0;
+    if (array_reserve((void **)&finding->causes, capacity, finding->cause_count + 1, sizeof *finding->causes))
+        return -1;
+    finding->causes[finding->cause_count] = greatest;
+    return take_cause(search, rule, best, &finding->causes[finding->cause_count++]);
+}
+
+/* What says by itself that something is wrong comes first, then what stands out most. */
+static int by_strength(const void *a, const void *b)
+{
+    const struct cause *left = a, *right = b;
+    if (left->rule->is_statement != right->rule->is_statement)
+        return right->rule->is_statement - left->rule->is_statement;
+    if (left->strength != right->strength)
+        return left->strength < right->strength ? 1 : -1;
+    return (left->rule > right->rule) - (left->rule < right->rule);
+}
+
+static int find_causes(const struct search *search, struct finding *finding)
+{
+    size_t capacity = 0;
+    for (size_t i = 0; i < cause_rule_count; i++)
+        if (cause_rules[i].kinds >> finding->kind & 1 &&
+            find_cause(search, &cause_rules[i], finding, &capacity))
+            return -1;
+    array_sort(finding->causes, finding->cause_count, sizeof *finding->causes, by_strength);
+    for (; finding->cause_count > MOST_CAUSES; finding->cause_count--) {
+        struct cause *last = &finding->causes[finding->cause_count - 1];
+        free(last->source);
+        free(last->host);
+        free(last->device);
+    }
+    return 0;
+}
+
+/* ---- when it began ---- */
+
+/* Marks the steps that overlap a time in which the cause shows. Times come in ascending order. */
+static void mark_steps(struct search *search, struct cause *cause, struct interval_ns during)
+{
+    const struct interval_ns *steps = search->time.steps;
+    int32_t count = steps && cause->steps ? search->places.job->step_count : 0;
+    while (search->step < count && steps[search->step].end_ns <= during.begin_ns)
+        search->step++;
+    for (int32_t step = search->step; step < count && steps[step].begin_ns < during.end_ns; step++)
+        cause->steps[step] = steps[step].begin_ns != TIME_UNKNOWN;
+}
+
+/* Follows the series backwards in effect: the last time that it crossed the threshold before the fault ended.
+ */
+static int follow(void *context, const struct node_reading *reading)
+{
+    struct search *search = context;
+    struct cause *cause = search->wanted;
+    const struct cause_rule *rule = cause->rule;
+    double value = reading->value, length_ns = (double)(reading->during.end_ns - reading->during.begin_ns);
+    if (reading->metric != rule->metric || reading->place != cause->place ||
+        !same_device(reading->device, cause->device) || !is_exact_enough(&search->time, reading->error_ns))
+        return 0;
+    if (rule->side == CAUSE_MORE)
+        value = length_ns > 0 ? value / length_ns * (double)search->time.faulty_ns : 0;
+    if (rule->is_per_core)
+        value /= (double)search->places.hosts.items[cause->at_host].cores;
+    int is_beyond = rule->side == CAUSE_LESS ? value <= search->threshold : value >= search->threshold;
+    int is_over = search->begin_ns != TIME_UNKNOWN &&
+                  intervals_covered_ns(search->time.faulty, search->time.faulty_count,
+                                       (struct interval_ns){search->begin_ns, reading->during.begin_ns}) > 0;
+    if (is_beyond && value > 0)
+        mark_steps(search, cause, reading->during);
+    if (!is_beyond && !is_over)
+        search->begin_ns = TIME_UNKNOWN;
+    else if (is_beyond && search->begin_ns == TIME_UNKNOWN && value > 0)
+        search->begin_ns = reading->during.begin_ns;
+    return 0;
+}
+
+static int find_begin(struct search *search, struct cause *cause, struct error *error)
+{
+    if (search->time.steps &&
+        !(cause->steps = array_new((size_t)search->places.job->step_count + 1, sizeof *cause->steps)))
+        return error_no_memory(error);
+    search->step = 0;
+    if (cause->rule->side == CAUSE_MESSAGE) {
+        mark_steps(search, cause, (struct interval_ns){cause->begin_ns, cause->begin_ns + 1});
+        return 0;
+    }
+    double usual = isnan(cause->usual) ? 0 : cause->usual;
+    search->wanted = cause;
+    search->threshold = (cause->value + usual) / 2;
+    search->begin_ns = TIME_UNKNOWN;
+    int failed = node_samples_read(&search->places.hosts.items[cause->at_host], search->places.job->store,
+                                   search->time.whole, follow, search, error);
+    cause->begin_ns = search->begin_ns != TIME_UNKNOWN ? search->begin_ns : search->time.first_ns;
+    return failed;
+}
+
+static int word(struct search *search, struct cause *cause)
+{
+    struct buffer place = BUFFER_INIT;
+    int failed = cause_place_append(&search->places, cause->at_host, cause->place, cause->device, &place) ||
+                 cause_word(cause, place.data, search->places.hosts.items[cause->at_host].cores,
+                            search->time.first_ns, search->time.is_stop);
+    buffer_release(&place);
+    return failed ? -1 : 0;
+}
+
+/* ---- what a cause changes ---- */
+
+/* Whether one place is blamed, so that a cause there is one of the finding as a whole. */
+static int is_settled_by(const struct finding *finding, const struct job *job, const struct cause *cause)
+{
+    return cause->rule->settles >> finding->kind & 1 &&
+           (!finding->candidate_count ||
+            (cause->rule->place == CAUSE_ON_HOST && finding_host(finding, job))) &&
+           !finding->broke && !finding->stops_job && !finding->at_start;
+}
+
+/* Causes that speak for different kinds settle nothing. */
+static void settle_kind(struct finding *finding, const struct job *job)
+{
+    const struct cause *first = NULL;
+    for (size_t i = 0; i < finding->cause_count; i++) {
+        const struct cause *cause = &finding->causes[i];
+        if (!is_settled_by(finding, job, cause))
+            continue;
+        if (first && first->rule->becomes != cause->rule->becomes)
+            return;
+        first = first ? first : cause;
+    }
+    if (!first)
+        return;
+    finding->waits_for_cores = first->rule->becomes == FINDING_HOST && finding->kind == FINDING_NETWORK;
+    finding->kind = (enum finding_kind)first->rule->becomes;
+}
+
+/* Whether doubt about noise is all that limits the confidence. */
+static int is_doubted_only(const struct finding *finding, enum rule_id doubt)
+{
+    for (int i = 0; i < RULE_COUNT; i++)
+        if (i != (int)doubt && rules[i].at_most <= rules[doubt].at_most &&
+            rule_results_fail(&finding->rule_results, (enum rule_id)i))
+            return 0;
+    return rule_results_fail(&finding->rule_results, doubt);
+}
+
+/* A cause that says by itself that something is wrong, and that was not there before, is no noise. */
+static void raise_confidence(struct finding *finding)
+{
+    const struct cause *first = &finding->causes[0];
+    if (!finding->cause_count || !first->rule->is_statement || isnan(first->usual))
+        return;
+    if (finding->confidence == CONFIDENCE_LOW && is_doubted_only(finding, RULE_CERTAINTY))
+        finding->confidence = CONFIDENCE_MEDIUM;
+    else if (finding->confidence == CONFIDENCE_MEDIUM && is_doubted_only(finding, RULE_CERTAINTY_SURE))
+        finding->confidence = CONFIDENCE_HIGH;
+}
+
+static int explain(struct search *search, struct finding *finding, int32_t first_step, struct error *error)
+{
+    if (measure_time(search, finding, first_step, error))
+        return -1;
+    if (!search->time.faulty_count)
+        return 0;
+    cause_accuse(&search->places, finding);
+    if (sum_hosts(search, error))
+        return -1;
+    if (find_causes(search, finding))
+        return error_no_memory(error);
+    for (size_t i = 0; i < finding->cause_count; i++)
+        if (find_begin(search, &finding->causes[i], error) ||
+            (word(search, &finding->causes[i]) && error_no_memory(error)))
+            return -1;
+    settle_kind(finding, search->places.job);
+    if (finding->cause_count)
+        raise_confidence(finding);
+    return 0;
+}
+
+int findings_take_causes(struct findings *findings, const struct job *job, int32_t first_step,
+                         struct error *error)
+{
+    struct search search = {.time = {.first_ns = TIME_UNKNOWN}};
+    int failed = findings->count ? cause_places_init(&search.places, job, error) : 0;
+    for (size_t i = 0; !failed && search.places.host_count && i < findings->count; i++) {
+        failed = explain(&search, &findings->items[i], first_step, error);
+        forget_sums(&search);
+    }
+    free(search.sums);
+    cause_places_release(&search.places);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,161 @@
+/*
+ * Causes: why a rank is at fault, as its node says (job/node_records.h). Part of finding.h, which includes
+ * it. A cause never makes a finding; it explains one, and may settle its kind or raise its confidence.
+ *
+ * Times are in nanoseconds. Functions that return int return -1 when memory runs out, and 0 otherwise.
+ */
+#ifndef NCCLPROF_DIAGNOSE_CAUSE_H
+#define NCCLPROF_DIAGNOSE_CAUSE_H
+
+#include "base/base.h"
+#include "job/job.h"
+#include "model/model.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct finding;
+struct findings;
+struct job;
+struct table;
+
+/* -------------------- cause_rule.c -------------------- */
+
+/* Where a cause must be, as seen from a rank that the finding blames. */
+enum cause_place {
+    CAUSE_ON_GPU,     /* its GPU */
+    CAUSE_ON_HOST,    /* its host as a whole, or a disk of it */
+    CAUSE_ON_PROCESS, /* its process */
+    CAUSE_ON_PROXY,   /* a proxy thread of NCCL in its process */
+    CAUSE_ON_NETWORK /* a network interface or port that it uses; of a network also those of the other ends */
+};
+
+/* How a value is compared. */
+enum cause_side {
+    CAUSE_GREATER, /* at least the floor, and greater than usual by it: a share or a level */
+    CAUSE_LESS,    /* less than usual by the floor, a share of the usual value */
+    CAUSE_MORE,    /* a counter: increases by the floor at least */
+    CAUSE_MESSAGE  /* a message of the kernel or the driver */
+};
+
+enum { CAUSE_NUMBERS = 8 };
+
+/* One kind of cause. The limits are those of this row; lib/diagnose/cause_rule.c says how to add one. */
+struct cause_rule {
+    const char *name; /* stable: in JSON and in the manual */
+    enum cause_place place;
+    enum cause_side side;
+    enum node_metric metric;   /* unless it is a message */
+    enum node_event_code code; /* of a message */
+    const int16_t *numbers;    /* of an Xid, ends in 0; NULL: all */
+    double floor;              /* see enum cause_side; of messages how many */
+    double times;              /* greater than usual by this factor; of CAUSE_LESS unused */
+    int is_per_core;           /* the value counts tasks: it is divided by the cores of the host */
+    int is_statement;          /* says by itself that something is wrong: needs nothing to compare with */
+    unsigned kinds;            /* bits of the finding kinds that it can explain */
+    unsigned settles;          /* bits of the kinds that become `becomes` */
+    int becomes;               /* enum finding_kind */
+    const char *unit;          /* of the floor */
+    const char *found;         /* why the floor has this value */
+    const char *says;          /* "@ throttled (HW thermal) #": @ the place, # the value */
+    const char *advice;        /* what to do, before the host; NULL: as for the kind of finding */
+};
+
+extern const struct cause_rule cause_rules[];
+extern const size_t cause_rule_count;
+
+struct cause;
+
+void causes_release(struct cause *causes, size_t count);
+
+/* -------------------- cause_place.c -------------------- */
+
+/* Whose a place of a record is, as a finding sees it. */
+enum cause_side_of { CAUSE_OF_NONE = 0, CAUSE_OF_OTHERS, CAUSE_OF_ACCUSED };
+
+/* A rank and its clock; loaded when it is first needed. */
+struct cause_seat {
+    int is_loaded;
+    struct rank_clock clock;
+};
+
+/* What is known of places. Release it even after an error. */
+struct cause_places {
+    const struct job *job;
+    struct node_hosts hosts;
+    struct cause_seat *seats; /* owned, by rank */
+    int32_t *host_of;         /* owned, by rank: index in hosts; -1: it has no records, or is not known */
+    unsigned char
+        *is_accused;   /* owned, by rank, of the present finding; 2: at the other end of a slow link */
+    size_t host_count; /* hosts of the job that have records */
+};
+
+int cause_places_init(struct cause_places *places, const struct job *job, struct error *error);
+void cause_places_release(struct cause_places *places);
+
+/* The wall clock of a rank; NULL on error. */
+const struct rank_clock *cause_clock(struct cause_places *places, int32_t rank, struct error *error);
+
+/* Marks the ranks that a finding blames, and the other ends of its links. */
+void cause_accuse(struct cause_places *places, const struct finding *finding);
+
+/* Whether the host has a rank that is marked. */
+int cause_host_is_accused(const struct cause_places *places, size_t host);
+
+/* Whose a device of a host is, for causes in such a place. The pids of its ranks must have been loaded. */
+enum cause_side_of cause_side(const struct cause_places *places, size_t host, enum cause_place place,
+                              enum node_place of, const char *device);
+
+/* Appends how people call a device: "GPU 1 of node017", "port 2 of mlx5_1 on node017", "node017". */
+int cause_place_append(const struct cause_places *places, size_t host, enum node_place of, const char *device,
+                       struct buffer *text);
+
+/* -------------------- cause.c -------------------- */
+
+/* What the node says about a finding. */
+struct cause {
+    const struct cause_rule *rule;
+    size_t at_host;        /* in struct node_hosts, while causes are looked for */
+    enum node_place place; /* of `device` */
+    char *source;          /* owned, as are all texts: the file */
+    char *host;
+    char *device;     /* NULL: the host as a whole */
+    char *what;       /* the sentence */
+    int64_t begin_ns; /* since when, UNIX time */
+    double value;
+    double usual;         /* NaN: nothing to compare with */
+    unsigned char *steps; /* owned, [step of the job]: it shows there; NULL: not known */
+    double strength;      /* sorts: how many times its floor */
+};
+
+/*
+ * Finds the causes of all findings; `first_step` is the first after the warm-up. Without records of nodes in
+ * the store it changes nothing. Returns -1 with an error.
+ */
+int findings_take_causes(struct findings *findings, const struct job *job, int32_t first_step,
+                         struct error *error);
+
+/* -------------------- cause_note.c -------------------- */
+
+/*
+ * Adds a note if the store has records of the run's hosts that could not be compared with its findings, and
+ * why.
+ */
+int caution_node_records(const struct job *job, const struct findings *findings, struct table *table,
+                         struct error *error);
+
+/* -------------------- cause_text.c -------------------- */
+
+/*
+ * Fills in `what`, given everything else: `place` as cause_place_append names it, the cores of its host, and
+ * `first_ns`, when the fault began, or when the job stopped.
+ */
+int cause_word(struct cause *cause, const char *place, int64_t cores, int64_t first_ns, int is_stop);
+
+/* Appends "because": [...]. */
+int causes_add_json(const struct finding *finding, struct buffer *json);
+
+/* Appends the causes as one text: "...; ...". */
+int causes_append(const struct finding *finding, const struct job *job, struct buffer *text);
+
+#endif

@@ -1,0 +1,310 @@
+"""Causes: what the nodes of the ranks at fault say of themselves, planted into the store of a simulated job.
+
+Each row of the table of causes is planted in the place and time of a fault (it is named), a little below its limit, in all
+places and at all times alike, and in the place of another rank (it is not named).
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from tests.cli.support import PROGRAM, TOP, Case
+
+OUT = os.path.dirname(PROGRAM)
+SECOND = 10**9
+SAMPLE = SECOND // 20
+FIRST, LAST = 20, 39
+NETWORK = ("--network-gbs", "40", "--nvlink-gbs", "300")
+
+# A job for each kind of finding that causes explain: how it is simulated, the rank at fault and the ranks of a host.
+JOBS = {
+    "compute": (("--shape", "ddp", "--ranks", "16", "--per-node", "8", "--fault", f"throttle:3:{FIRST}:{LAST}:30"), 3, 8),
+    "host": (("--shape", "ddp", "--ranks", "16", "--per-node", "8", "--fault", f"host:3:{FIRST}:{LAST}:20%:*"), 3, 8),
+    "network": (("--shape", "1f1b", "--tp", "2", "--dp", "2", "--pp", "4", "--ranks", "16", "--per-node", "4", "--microbatches",
+                 "8", "--fault", f"receive:3:{FIRST}:{LAST}:60%:*"), 3, 4),
+    "missing": (("--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "2", "--ranks", "8", "--per-node", "4", "--fault",
+                 "hang:2:30:30"), 2, 4),
+}
+
+
+def table():
+    return json.loads(subprocess.run([f"{OUT}/print_rules"], capture_output=True, text=True, check=True).stdout)["causes"]
+
+
+class Job:
+    """A simulated job in a store, and the times of its steps."""
+
+    def __init__(self, case, kind, dialect="inspector-2.30"):
+        words, self.rank, self.per_node = JOBS[kind]
+        self.kind, self.case = kind, case
+        self.ranks = int(words[words.index("--ranks") + 1])
+        self.host, self.gpu = divmod(self.rank, self.per_node)
+        folder, self.store = case.folder / f"job-{kind}-{dialect}", case.folder / f"{kind}-{dialect}.db"
+        subprocess.run([f"{OUT}/simulate", *words, *NETWORK, "--steps", "60", "--seed", "5", "--dialect", dialect, "-o", folder],
+                       check=True, stdout=subprocess.DEVNULL)
+        case.run_program("--store", self.store, "ingest", "-q", folder)
+        sql = ("SELECT v_rank.rank AS rank, pid, 1000 * min(enqueue_begin_us) AS begin, 1000 * max(device_end_us) AS end,"
+               f" 1000 * min(CASE WHEN step = {FIRST} THEN enqueue_begin_us END) AS first,"
+               f" 1000 * max(CASE WHEN step = {LAST} THEN device_end_us END) AS last"
+               " FROM v_operation JOIN v_rank USING (process_id) GROUP BY 1 ORDER BY 1")
+        rows = case.json("--store", self.store, "query", sql)["rows"]
+        self.pids = {row["rank"]: row["pid"] for row in rows}
+        ends = {name: [int(row[name]) for row in rows if row[name] is not None] for name in ("begin", "end", "first", "last")}
+        self.begin, self.end = min(ends["begin"]), max(ends["end"])
+        if kind != "missing":
+            self.first, self.last = min(ends["first"]), max(ends["last"])
+        else:  # around the stop
+            self.first, self.last = self.end - 20 * SECOND, self.end + 20 * SECOND
+
+    def hosts(self):
+        return range(self.ranks // self.per_node)
+
+    def facts(self):
+        yield from (f"fact\tnode{host:03d}\t8\t-1\t-\t-" for host in self.hosts())
+        yield from (f"fact\tnode{host:03d}\t-1\t{gpu}\t00000000:{gpu + 16:02x}:00.0\tGPU-{host}-{gpu}"
+                    for host in self.hosts() for gpu in range(self.per_node))
+
+    def devices(self, place):
+        """(host, the rank's number there or 0, "place TAB device") of each place of this kind."""
+        for host in self.hosts():
+            if place in ("host", "network card"):
+                yield host, 0, "node\t-" if place == "host" else "port\tmlx5_0/1"
+                continue
+            for gpu in range(self.per_node):
+                pid = self.pids.get(host * self.per_node + gpu, 1)
+                yield host, gpu, {"GPU": f"gpu\t00000000:{gpu + 16:02x}:00.0", "process": f"process\t{pid}",
+                                  "proxy thread": f"thread\t{pid}/{pid + 1} NCCL Progress 0"}[place]
+
+    def times(self):
+        begin, end = self.begin - SECOND, self.end + SECOND
+        if self.kind == "missing":
+            begin, end = self.end - 90 * SECOND, self.end + 60 * SECOND
+        step = SAMPLE if self.kind != "missing" else SECOND
+        while begin < end:
+            yield begin, begin + step
+            begin += step
+
+    def is_faulty(self, begin, end):
+        return end > self.first and begin < self.last
+
+    def is_own(self, place, host, gpu):
+        return host == self.host and (gpu == self.gpu or place in ("host", "network card"))
+
+    def diagnose(self, lines):
+        """The findings with these records."""
+        store = self.case.folder / "with.db"
+        shutil.copy(self.store, store)
+        put = subprocess.run([f"{OUT}/put_node", store], input="\n".join(lines) + "\n", text=True, capture_output=True, check=False)
+        self.case.assertEqual((put.returncode, put.stderr), (0, ""))
+        return self.case.json("--store", store, "diagnose", "--all")
+
+    def samples(self, row, value):
+        """Samples of the row's metric; `value` is a function of the host, the number there and whether the fault shows."""
+        for host, gpu, device in self.devices(row["place"]):
+            for begin, end in self.times():
+                yield (f"sample\tnode{host:03d}\t{device}\t{row['of']}\t{begin}\t{end}\t"
+                       f"{value(host, gpu, self.is_faulty(begin, end)):.6f}")
+
+    def messages(self, row, at, own=True, number=None, count=1):
+        number = number if number is not None else row["numbers"][0] if row["numbers"] else -1
+        for host, gpu, device in self.devices(row["place"]):
+            if self.is_own(row["place"], host, gpu) == own:
+                yield from (f"event\tnode{host:03d}\t{device}\t{row['of']}\t{number}\t{at + i * 1000}\tmessage" for i in range(count))
+
+
+def amounts(row, job):
+    """(usual, at fault, too little) of a row's metric in one sample."""
+    # As many samples as the fault lasts for share a counter's increase.
+    shared = max(1, (job.last - job.first) // (SECOND if job.kind == "missing" else SAMPLE))
+    cores = 8 if row["is_per_core"] else 1
+    return {"greater": (0, 2 * row["floor"] * cores, 0.8 * row["floor"] * cores),
+            "less": (1000, 1000 * (1 - row["floor"]) * 0.9, 1000 * (1 - 0.8 * row["floor"])),
+            "more": (0, 4 * row["floor"] / shared, 0.4 * row["floor"] / shared)}[row["side"]]
+
+
+class Causes(Case):
+    jobs = {}
+
+    def job(self, kind):
+        return Job(self, kind)
+
+    def named(self, diagnosis, job):
+        """The names of causes of findings that blame the rank."""
+        return {cause["cause"] for finding in diagnosis["findings"] for cause in finding["because"]
+                if any(accused["rank"] == job.rank for accused in finding["accused"])}
+
+    def kind_for(self, row):
+        return next(kind for kind in ("compute", "host", "network", "missing") if kind in row["kinds"])
+
+    def check_samples(self, job, row):
+        usual, much, little = amounts(row, job)
+        facts = list(job.facts())
+        own = lambda amount: lambda host, gpu, faulty: amount if faulty and job.is_own(row["place"], host, gpu) else usual
+        self.assertIn(row["name"], self.named(job.diagnose(facts + list(job.samples(row, own(much)))), job))
+        self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.samples(row, own(little)))), job))
+        everywhere = job.samples(row, lambda host, gpu, faulty: much)
+        self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(everywhere)), job))
+        others = job.samples(row, lambda host, gpu, faulty: usual if not faulty or job.is_own(row["place"], host, gpu) else much)
+        if row["place"] != "host" or len(job.hosts()) > 1:
+            self.assertEqual(self.named(job.diagnose(facts + list(others)), job), set())
+
+    def check_messages(self, job, row):
+        facts, count = list(job.facts()), int(row["floor"])
+        at = job.first if job.kind == "missing" else (job.first + job.last) // 2
+        self.assertIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at, count=count))), job))
+        self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at - 3600 * SECOND, count=count))), job))
+        self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at, own=False, count=count))), job)
+                         if row["place"] != "network card" else set())
+        if count > 1:
+            self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at, count=count - 1))), job))
+        if row["of"] == "xid":
+            for echo in (45, 145, 999):
+                self.assertEqual(self.named(job.diagnose(facts + list(job.messages(row, at, number=echo))), job), set())
+
+    def test_each_row_speaks_and_is_quiet(self):
+        jobs = {kind: self.job(kind) for kind in JOBS}
+        rows = table()
+        self.assertGreater(len(rows), 40)
+        for row in rows:
+            with self.subTest(row=row["name"]):
+                job = jobs[self.kind_for(row)]
+                (self.check_messages if row["side"] == "message" else self.check_samples)(job, row)
+
+    def plant(self, job, name):
+        """Facts, and samples of the row's metric that show the fault of the job."""
+        row = next(row for row in table() if row["name"] == name)
+        usual, much, _ = amounts(row, job)
+        return [*job.facts(), *job.samples(row, lambda host, gpu, faulty: much if faulty and job.is_own(row["place"], host, gpu)
+                                           else usual)]
+
+    def finding(self, diagnosis, job):
+        return next(finding for finding in diagnosis["findings"] if any(accused["rank"] == job.rank for accused in finding["accused"]))
+
+    def test_what_is_said(self):
+        job = self.job("compute")
+        cause, = self.finding(job.diagnose(self.plant(job, "hw-thermal")), job)["because"]
+        self.assertEqual({key: cause[key] for key in ("cause", "source", "host", "device", "value", "usual", "unit")},
+                         {"cause": "hw-thermal", "source": "/traces/node.jsonl", "host": "node000", "device": "00000000:13:00.0",
+                          "value": 0.2, "usual": 0, "unit": "share"})
+        self.assertRegex(cause["time"], r"^2026-11-20T23:40:00\.\d+Z$")
+        self.assertRegex(cause["what"], r"^GPU 3 of node000 throttled \(HW thermal\) 20 % of the time \(usually 0\.0 %\) from 23:40:00$|"
+                                        r"^GPU 3 of node000 throttled \(HW thermal\) 20 % of the time \(usually 0 %\) from 23:40:00")
+        text = self.run_program("--store", self.folder / "with.db", "diagnose").whole
+        self.assertIn("Because: GPU 3 of node000 throttled", text)
+        self.assertIn("Next: check cooling, fans and air flow of that GPU on host node000.", text)
+
+    def test_other_outputs(self):
+        job = self.job("compute")
+        job.diagnose(self.plant(job, "hw-thermal"))
+        store = self.folder / "with.db"
+        page, metrics = self.folder / "page.html", self.folder / "m.prom"
+        self.run_program("--store", store, "html", "-o", page)
+        self.assertIn("Because", page.read_text())
+        strip = page.read_text().partition('<figure class="chart strip">')[2].partition("</figure>")[0]
+        self.assertIn("throttled (HW thermal)", strip)
+        # The cause covers the steps of the finding, and hardly more.
+        bars = {name: re.search(rf'class="{name}" x="([\d.]+)" y="0" width="([\d.]+)"', strip).groups() for name in ("marked", "cause")}
+        for marked, cause in zip(bars["marked"], bars["cause"]):
+            self.assertLess(abs(float(marked) - float(cause)), 720 * 8 / 60)
+        self.run_program("--store", store, "export", "--to", "prometheus", "-o", metrics)
+        line, = [line for line in metrics.read_text().splitlines() if line.startswith("ncclprof_finding_cause{")]
+        for label in ('kind="compute"', 'host="node000"', 'device="00000000:13:00.0"', 'cause="hw-thermal"'):
+            self.assertIn(label, line)
+
+    def test_without_records_nothing_changes(self):
+        job = self.job("compute")
+        before = self.json("--store", job.store, "diagnose")
+        other = job.diagnose(["fact\tnode999\t8\t-1\t-\t-", f"event\tnode999\tnode\t-\toom_kill\t-1\t{job.first}\tx"])
+        for finding in before["findings"] + other["findings"]:
+            self.assertEqual(finding.pop("because"), [])
+            del finding["next"], finding["confirm"]  # these name the store
+        self.assertEqual([finding for finding in other["findings"] if finding["confidence"] != "low"],
+                         [finding for finding in before["findings"] if finding["confidence"] != "low"])
+        self.assertIn("no trace says that a rank ran on one of the hosts of the records of nodes, so no cause could be looked for",
+                      other["warnings"])
+
+    def test_no_record_makes_a_finding(self):
+        words = JOBS["compute"][0]
+        healthy = (words[:words.index("--fault")], *JOBS["compute"][1:])
+        JOBS["healthy"] = healthy
+        try:
+            job = self.job("healthy")
+        finally:
+            del JOBS["healthy"]
+        self.assertEqual(self.json("--store", job.store, "diagnose", "--all")["findings"], [])
+        job.first, job.last = job.begin, job.end
+        self.assertEqual(job.diagnose(self.plant(job, "hw-thermal") + self.plant(job, "cpu-quota"))["findings"], [])
+
+    def test_kind_and_headline_follow_the_cause(self):
+        job = Job(self, "compute", "inspector-2.30")
+        times = (job.begin, job.end, job.first, job.last)
+        words = JOBS["compute"][0]
+        terse = object.__new__(Job)
+        terse.__dict__ = {**job.__dict__, "store": self.folder / "terse.db"}
+        subprocess.run([f"{OUT}/simulate", *words, *NETWORK, "--steps", "60", "--seed", "5", "--dialect", "inspector-2.30-terse",
+                        "-o", self.folder / "terse"], check=True, stdout=subprocess.DEVNULL)
+        self.run_program("--store", terse.store, "ingest", "-q", self.folder / "terse")
+        self.assertEqual((terse.begin, terse.end, terse.first, terse.last), times)
+        for name, kind in (("hw-thermal", "compute"), ("tasks-per-core", "host")):
+            finding = self.finding(terse.diagnose(self.plant(terse, name)), terse)
+            self.assertEqual((finding["kind"], [cause["cause"] for cause in finding["because"]]), (kind, [name]))
+        both = self.plant(terse, "hw-thermal") + self.plant(terse, "tasks-per-core")
+        self.assertEqual(self.finding(terse.diagnose(both), terse)["kind"], "late")
+        self.assertEqual(self.finding(terse.diagnose(list(terse.facts())), terse)["kind"], "late")
+
+    def test_clocks(self):
+        """Records that are hours off, and traces without a wall clock, are not compared; the notes say why."""
+        job = self.job("compute")
+        lines = self.plant(job, "hw-thermal")
+        moved = []
+        for line in lines:
+            fields = line.split("\t")
+            if fields[0] == "sample":
+                fields[5:7] = (str(int(time) + 2 * 3600 * SECOND) for time in fields[5:7])
+            moved.append("\t".join(fields))
+        diagnosis = job.diagnose(moved)
+        self.assertEqual(self.finding(diagnosis, job)["because"], [])
+        self.assertRegex(" ".join(diagnosis["warnings"]), r"the records of host node000 cover \S+ to \S+, the run \S+ to \S+: they were "
+                                                          r"not compared\. Their clock or time zone may be off by 2 hours")
+        self.assertEqual(job.diagnose(lines)["warnings"], self.json("--store", job.store, "diagnose")["warnings"])
+
+    def test_totals(self):
+        """Totals of a counter, as scrapes have them, count like increases; where one begins again, there is none."""
+        job = self.job("network")
+        row = next(row for row in table() if row["name"] == "symbol-errors")
+
+        def lines(again):
+            for host, gpu, device in job.devices("network card"):
+                total = 5 * 10**6
+                for begin, end in job.times():
+                    total += 1000 if job.is_own("network card", host, gpu) and job.is_faulty(begin, end) else 0
+                    total = 0 if begin < job.first <= end and again else total
+                    yield f"sample\tnode{host:03d}\t{device}\t{row['of']}\t-\t{end}\t{total}"
+        facts = list(job.facts())
+        for again in (False, True):
+            cause, = self.finding(job.diagnose(facts + list(lines(again))), job)["because"]
+            self.assertEqual(cause["cause"], "symbol-errors")
+            samples = (job.last - job.first) / SAMPLE
+            self.assertLess(abs(cause["value"] - 1000 * samples), 2000)
+
+    def test_merge_forget_and_anonymize(self):
+        job = self.job("compute")
+        job.diagnose(self.plant(job, "hw-thermal"))
+        store, merged, copy = self.folder / "with.db", self.folder / "merged.db", self.folder / "copy.db"
+        count = lambda path: self.json("--store", path, "info")["rows"][0]["node_samples"]
+        cause = self.finding(self.json("--store", store, "diagnose"), job)["because"]
+        self.run_program("--store", merged, "merge", store)
+        self.assertGreater(count(store), 10)
+        self.assertEqual(count(merged), count(store))
+        self.assertEqual(self.finding(self.json("--store", merged, "diagnose"), job)["because"], cause)
+        self.run_program("--store", store, "export", "--anonymize", "--to", "sqlite", "-o", copy)
+        rows = self.json("--store", store, "query", "SELECT DISTINCT host FROM v_node_sample")["rows"]
+        self.assertIn({"host": "node000"}, rows)
+        self.assertNotIn(b"node000", copy.read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()
