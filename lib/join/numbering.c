@@ -25,7 +25,15 @@ struct ranks {
     struct series_table *series;
     struct period period;
     const char *begin; /* first tag on most ranks; NULL: none. Text of the first worker */
+    /*
+     * For each member, how many sequence numbers are missing between its collectives; NUMBERS_REPEAT: unknown
+     */
+    int64_t *missing;
+    struct step_votes *votes;       /* of each worker; only while ranks are asked for steps */
+    const struct step_table *table; /* what they answered */
 };
+
+enum { NUMBERS_REPEAT = -1 };
 
 /* A rank that is being numbered. */
 struct numbering {
@@ -106,6 +114,38 @@ static int32_t told_step(const struct work_run *run, const struct issued_operati
     return step < run->first_step || step >= run->step_count ? -1 : (int32_t)step;
 }
 
+/* The sequence numbers of one function on a member: how many there are, and how many there should be. */
+struct span {
+    int64_t last;
+    int64_t seen;
+    int64_t expected;
+    int repeats;
+};
+
+static void span_take(struct span *spans, const struct issued_operation *issued)
+{
+    if (issued->sequence < 0 || issued->function >= FUNCTION_COUNT ||
+        function_is_point_to_point(issued->function))
+        return;
+    struct span *span = &spans[(size_t)issued->source * FUNCTION_COUNT + issued->function];
+    span->repeats |= span->seen && issued->sequence <= span->last;
+    span->expected += span->seen && !span->repeats ? issued->sequence - span->last : 1;
+    span->last = issued->sequence;
+    span->seen++;
+}
+
+static void note_missing(const struct numbering *numbering, const struct span *spans)
+{
+    const struct grouping *members = &numbering->work->by_rank;
+    size_t first = members->first[numbering->rank], count = members->first[numbering->rank + 1] - first;
+    for (size_t i = 0; i < count; i++) {
+        int64_t *missing = &numbering->ranks->missing[members->items[first + i]];
+        *missing = 0;
+        for (size_t j = i * FUNCTION_COUNT; j < (i + 1) * FUNCTION_COUNT && *missing >= 0; j++)
+            *missing = spans[j].repeats ? NUMBERS_REPEAT : *missing + spans[j].expected - spans[j].seen;
+    }
+}
+
 static void settle(struct numbering *numbering, struct tag_state *states, struct step_locator *locator,
                    const struct issued_operation *issued)
 {
@@ -136,19 +176,27 @@ static int number_once(struct numbering *numbering, struct step_locator locator,
 {
     struct cursor cursor;
     struct issued_operation issued;
+    const size_t *first = &numbering->work->by_rank.first[numbering->rank];
     if (load_marks(numbering, error))
         return -1;
     struct tag_state *states = tag_states(numbering->work, numbering->rank);
-    if (!states)
+    struct span *spans = array_new((first[1] - first[0]) * FUNCTION_COUNT, sizeof *spans);
+    if (!states || !spans) {
+        free(states);
+        free(spans);
         return error_no_memory(error);
+    }
     int more = begin(numbering, &cursor, error) ? -1 : 1;
     cursor.writes = 1;
     while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1) {
+        span_take(spans, &issued);
         settle(numbering, states, &locator, &issued);
         if (issued.joined->number < 0)
             more = error_no_memory(error);
     }
     cursor_end(&cursor);
+    note_missing(numbering, spans);
+    free(spans);
     free(states);
     return more;
 }
@@ -156,6 +204,7 @@ static int number_once(struct numbering *numbering, struct step_locator locator,
 static int number_rank(struct numbering *numbering, struct step_locator locator, struct error *error)
 {
     int failed, again;
+    numbering->work->ranks[numbering->rank].step_count = 0;
     do {
         failed = number_once(numbering, locator, error);
         again = numbering->series->has_found;
@@ -482,6 +531,161 @@ static int number_untold(struct work *work, int32_t run, struct ranks *ranks, in
     return 0;
 }
 
+/* -------------------- ranks that lost operations -------------------- */
+
+/* The fewest numbers that a member of the communicator lacks: those that a recorder leaves out on all ranks. */
+static int64_t least_missing(const struct work *work, const int64_t *missing, int32_t communicator)
+{
+    const struct grouping *of = &work->by_communicator;
+    int64_t least = INT64_MAX;
+    for (size_t i = of->first[communicator]; i < of->first[communicator + 1]; i++)
+        if (work->members[of->items[i]].operations && missing[of->items[i]] < least)
+            least = missing[of->items[i]];
+    return least;
+}
+
+/* Whether a rank lacks operations that others have. Where numbers repeat, they cannot tell. */
+static int has_losses(const struct work *work, const int64_t *missing, int32_t rank)
+{
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++) {
+        int32_t member = work->by_rank.items[i];
+        int64_t least = least_missing(work, missing, work->members[member].communicator);
+        if (least >= 0 && missing[member] > least)
+            return 1;
+    }
+    return 0;
+}
+
+/* What is known of the steps of a rank. Only the first two may be asked. */
+enum knowledge { KNOWS_STEPS, WAS_TOLD, LOST_SOME };
+
+/*
+ * Ranks with all operations know the steps. If all ranks share a communicator, its operations show most steps
+ * even to a rank that lost some.
+ */
+static size_t list_knowledge(const struct work *work, const struct ranks *ranks, const int32_t *items,
+                             size_t count, enum knowledge *knowledge)
+{
+    size_t lossy = 0;
+    for (size_t i = 0; i < count; i++) {
+        int lost = has_losses(work, ranks->missing, items[i]);
+        knowledge[i] = lost ? LOST_SOME : KNOWS_STEPS;
+        lossy += (size_t)lost;
+    }
+    return lossy;
+}
+
+static int ask(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    struct ranks *ranks = context;
+    return step_votes_of_rank(&ranks->votes[worker - ranks->worker_pool->items], &worker->blocks, &worker->work,
+                              ranks->items[number], error);
+}
+
+static int tell(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    const struct ranks *ranks = context;
+    const struct period *period = &ranks->period;
+    struct numbering numbering = numbering_of(ranks, worker, number);
+    struct step_locator locator = {.shared = &period->shared, .table = ranks->table};
+    if (has_steps(period)) {
+        locator.ends = period->ends;
+        locator.end_count = period->end_count;
+    }
+    return number_rank(&numbering, locator, error);
+}
+
+/* Asks the ranks in ranks->items. */
+static int ask_ranks(struct ranks *ranks, size_t count, struct step_table *table, struct error *error)
+{
+    size_t workers = ranks->worker_pool->count;
+    ranks->votes = array_new(workers, sizeof *ranks->votes);
+    if (!ranks->votes)
+        return error_no_memory(error);
+    for (size_t i = 0; i < workers; i++)
+        step_votes_init(&ranks->votes[i]);
+    int failed = worker_pool_run(ranks->worker_pool, ask, ranks, count, error);
+    for (size_t i = 1; !failed && i < workers; i++)
+        if (step_votes_merge(&ranks->votes[0], &ranks->votes[i]))
+            failed = error_no_memory(error);
+    if (!failed && step_table_init(table, &ranks->votes[0]))
+        failed = error_no_memory(error);
+    for (size_t i = 0; i < workers; i++)
+        step_votes_release(&ranks->votes[i]);
+    free(ranks->votes);
+    return failed;
+}
+
+/* Whether the table has steps of a communicator of the rank. */
+static int can_be_told(const struct work *work, const struct step_table *table, int32_t rank)
+{
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
+        if (step_table_has(table, work->members[work->by_rank.items[i]].communicator))
+            return 1;
+    return 0;
+}
+
+/* The number of steps of most ranks that know them; of two that are equally frequent, the greater one. */
+static int32_t usual_count(const struct work *work, const int32_t *all, const enum knowledge *knowledge,
+                           size_t count)
+{
+    int32_t usual = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        int32_t here = work->ranks[all[i]].step_count;
+        size_t alike = 0;
+        for (size_t j = 0; knowledge[i] == KNOWS_STEPS && j < count; j++)
+            alike += knowledge[j] == KNOWS_STEPS && work->ranks[all[j]].step_count == here;
+        if (alike > most || (alike && alike == most && here > usual)) {
+            usual = here;
+            most = alike;
+        }
+    }
+    return usual;
+}
+
+/* One round: ranks that know the steps are asked, and those that lost operations are told. */
+static int ask_and_tell(struct work *work, struct ranks *ranks, const int32_t *all, enum knowledge *knowledge,
+                        size_t count, int32_t *items, size_t *told, struct error *error)
+{
+    int shares = has_steps(&ranks->period);
+    int32_t usual = shares ? 0 : usual_count(work, all, knowledge, count);
+    struct step_table table = {.items = NULL};
+    size_t asked = 0;
+    *told = 0;
+    for (size_t i = 0; i < count; i++)
+        if (shares || (usual >= 2 && knowledge[i] != LOST_SOME && work->ranks[all[i]].step_count == usual))
+            items[asked++] = all[i];
+    int failed = ask_ranks(ranks, asked, &table, error);
+    ranks->table = &table;
+    for (size_t i = 0; !failed && i < count; i++) {
+        if (knowledge[i] != LOST_SOME || !can_be_told(work, &table, all[i]))
+            continue;
+        items[(*told)++] = all[i];
+        knowledge[i] = WAS_TOLD;
+    }
+    failed = failed || worker_pool_run(ranks->worker_pool, tell, ranks, *told, error);
+    ranks->table = NULL;
+    step_table_release(&table);
+    return failed ? -1 : 0;
+}
+
+/* Ranks that lost operations take their steps from the others. */
+static int find_lost_steps(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
+                           struct error *error)
+{
+    enum { MOST_ROUNDS = 8 }; /* a limit on what a trace may claim */
+    size_t count = work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run], told = 1;
+    const int32_t *all = work->ranks_of_run.items + work->ranks_of_run.first[run];
+    enum knowledge *knowledge = array_new(count, sizeof *knowledge);
+    int failed = knowledge ? 0 : error_no_memory(error);
+    if (!failed && list_knowledge(work, ranks, all, count, knowledge))
+        for (int round = 0; !failed && told && round < MOST_ROUNDS; round++)
+            failed = ask_and_tell(work, ranks, all, knowledge, count, items, &told, error);
+    free(knowledge);
+    return failed;
+}
+
 static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
                       struct error *error)
 {
@@ -489,7 +693,8 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
     if (of->step_source == STEPS_TOLD)
         return worker_pool_run(ranks->worker_pool, number_as_told, ranks, list_ranks(work, run, items),
                                error);
-    if (number_untold(work, run, ranks, items, error))
+    if (number_untold(work, run, ranks, items, error) ||
+        (of->step_source != STEPS_BY_TAGS && find_lost_steps(work, run, ranks, items, error)))
         return -1;
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++)
         if (work->ranks[work->ranks_of_run.items[i]].step_count > of->step_count)
@@ -504,8 +709,13 @@ int run_number(struct work *work, int32_t run, struct worker_pool *pool, struct 
 {
     size_t count = work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run];
     int32_t *items = array_new(count, sizeof *items);
-    struct ranks ranks = {.worker_pool = pool, .items = items, .series = series};
-    int failed = items ? number_all(work, run, &ranks, items, error) : error_no_memory(error);
+    struct ranks ranks = {.worker_pool = pool,
+                          .items = items,
+                          .series = series,
+                          .missing = array_new(work->member_count, sizeof *ranks.missing)};
+    int failed =
+        items && ranks.missing ? number_all(work, run, &ranks, items, error) : error_no_memory(error);
+    free(ranks.missing);
     own_steps_release(&ranks.period.own);
     free(ranks.period.ends);
     free(items);
