@@ -31,6 +31,7 @@ struct ranks {
     int64_t *missing;
     struct step_votes *votes;       /* of each worker; only while ranks are asked for steps */
     const struct step_table *table; /* what they answered */
+    struct pair_plans plans;
 };
 
 enum { NUMBERS_REPEAT = -1 };
@@ -670,6 +671,38 @@ static int ask_and_tell(struct work *work, struct ranks *ranks, const int32_t *a
     return failed ? -1 : 0;
 }
 
+static int make_plans(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    struct ranks *ranks = context;
+    return pair_plans_make(&ranks->plans, &worker->blocks, &worker->work, ranks->items[number], error);
+}
+
+static int apply_plans(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    struct ranks *ranks = context;
+    return pair_plans_apply(&ranks->plans, &worker->blocks, &worker->work, ranks->items[number], error);
+}
+
+/* Numbers the sends and receives again, so that those that were lost do not shift the others. */
+static int number_pairs(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
+                        struct error *error)
+{
+    const struct grouping *communicators = &work->communicators_of_run;
+    size_t first = work->ranks_of_run.first[run], count = work->ranks_of_run.first[run + 1] - first;
+    memcpy(items, work->ranks_of_run.items + first, count * sizeof *items);
+    if (pair_plans_init(&ranks->plans, work->member_count)) {
+        pair_plans_release(&ranks->plans);
+        return error_no_memory(error);
+    }
+    int failed = worker_pool_run(ranks->worker_pool, make_plans, ranks, count, error);
+    for (size_t i = communicators->first[run]; !failed && i < communicators->first[run + 1]; i++)
+        if (pair_plans_agree(&ranks->plans, work, communicators->items[i]))
+            failed = error_no_memory(error);
+    failed = failed || worker_pool_run(ranks->worker_pool, apply_plans, ranks, count, error);
+    pair_plans_release(&ranks->plans);
+    return failed ? -1 : 0;
+}
+
 /* Ranks that lost operations take their steps from the others. */
 static int find_lost_steps(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
                            struct error *error)
@@ -679,9 +712,11 @@ static int find_lost_steps(struct work *work, int32_t run, struct ranks *ranks, 
     const int32_t *all = work->ranks_of_run.items + work->ranks_of_run.first[run];
     enum knowledge *knowledge = array_new(count, sizeof *knowledge);
     int failed = knowledge ? 0 : error_no_memory(error);
-    if (!failed && list_knowledge(work, ranks, all, count, knowledge))
-        for (int round = 0; !failed && told && round < MOST_ROUNDS; round++)
-            failed = ask_and_tell(work, ranks, all, knowledge, count, items, &told, error);
+    size_t lossy = failed ? 0 : list_knowledge(work, ranks, all, count, knowledge);
+    for (int round = 0; !failed && lossy && told && round < MOST_ROUNDS; round++)
+        failed = ask_and_tell(work, ranks, all, knowledge, count, items, &told, error);
+    if (!failed && lossy)
+        failed = number_pairs(work, run, ranks, items, error);
     free(knowledge);
     return failed;
 }

@@ -152,6 +152,37 @@ int32_t step_table_find(const struct step_table *table, int32_t communicator, ui
 /* Whether the table has steps of a communicator. */
 int step_table_has(const struct step_table *table, int32_t communicator);
 
+/* -------------------- lost_pairs.c -------------------- */
+
+/*
+ * Sends and receives in traces that lost operations. They are joined by their count between two ranks, so a
+ * lost one would shift all that follow. If each step has the same ones, a rank's own numbers show which one of
+ * its step each of them is.
+ */
+struct pair_plan;
+
+struct pair_plans {
+    struct pair_plan *items; /* owned; one for each member */
+    size_t count;
+};
+
+int pair_plans_init(struct pair_plans *plans, size_t member_count); /* -1: out of memory */
+void pair_plans_release(struct pair_plans *plans);
+
+/* Finds which sends and receives each step of a rank has. Its operations must have their steps. */
+int pair_plans_make(struct pair_plans *plans, struct blocks *blocks, const struct work *work, int32_t rank,
+                    struct error *error);
+
+/*
+ * Drops the plans of a communicator's members if not all are regular, or two of them disagree on how much they
+ * send each other. -1: out of memory.
+ */
+int pair_plans_agree(struct pair_plans *plans, const struct work *work, int32_t communicator);
+
+/* Writes the steps and numbers of a rank's sends and receives that follow from the plans. */
+int pair_plans_apply(struct pair_plans *plans, struct blocks *blocks, const struct work *work, int32_t rank,
+                     struct error *error);
+
 /* -------------------- steps_by_all_ranks.c -------------------- */
 
 /* Steps in traces that lost operations, so that no single rank has them all. */
