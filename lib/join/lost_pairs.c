@@ -95,27 +95,46 @@ static int take_begin(struct pair_plan *plan, const struct issued_operation *iss
     return 0;
 }
 
-/* By how much the numbers grow per step in at least half of the steps; 0: unknown. -1: out of memory. */
-static int64_t usual_growth(const struct pair_plan *plan)
+/* The most frequent of some values; *times: how often it occurs. Sorts them. */
+static int64_t most_frequent(int64_t *values, size_t count, size_t *times)
 {
-    int64_t *growths = array_new((size_t)plan->steps + 1, sizeof *growths), usual = 0;
-    size_t count = 0, most = 0;
-    for (int32_t step = 0; growths && step + 1 < plan->steps; step++)
-        if (plan->begins[step] != COUNT_UNKNOWN && plan->begins[step + 1] != COUNT_UNKNOWN)
-            growths[count++] = plan->begins[step + 1] - plan->begins[step];
-    if (!growths)
-        return -1;
-    sort_integers(growths, count);
+    int64_t usual = 0;
+    *times = 0;
+    sort_integers(values, count);
     for (size_t i = 0, end; i < count; i = end) {
-        for (end = i; end < count && growths[end] == growths[i]; end++) {
+        for (end = i; end < count && values[end] == values[i]; end++) {
         }
-        if (end - i > most) {
-            most = end - i;
-            usual = growths[i];
+        if (end - i > *times) {
+            *times = end - i;
+            usual = values[i];
         }
     }
-    free(growths);
-    return usual > 0 && most * 2 >= count ? usual : 0;
+    return usual;
+}
+
+/* By how much the numbers grow per step in at least half of the steps; 0: unknown. */
+static int64_t usual_growth(const struct pair_plan *plan, int64_t *values)
+{
+    size_t count = 0, times;
+    for (int32_t step = 0; step + 1 < plan->steps; step++)
+        if (plan->begins[step] != COUNT_UNKNOWN && plan->begins[step + 1] != COUNT_UNKNOWN)
+            values[count++] = plan->begins[step + 1] - plan->begins[step];
+    int64_t growth = most_frequent(values, count, &times);
+    return growth > 0 && times * 2 >= count ? growth : 0;
+}
+
+/* The first of the steps that are whole numbers of the growth apart from most others. */
+static int32_t find_sure(const struct pair_plan *plan, int64_t growth, int64_t *values)
+{
+    size_t count = 0, times;
+    int32_t sure = 0;
+    for (int32_t step = 0; step < plan->steps; step++)
+        if (plan->begins[step] != COUNT_UNKNOWN)
+            values[count++] = plan->begins[step] - step * growth;
+    int64_t usual = most_frequent(values, count, &times);
+    while (plan->begins[sure] == COUNT_UNKNOWN || plan->begins[sure] - sure * growth != usual)
+        sure++;
+    return sure;
 }
 
 /* Whether one of the next steps begins as if a step began at `begin`. `way` is 1 or -1. */
@@ -125,8 +144,9 @@ static int fits_next(const struct pair_plan *plan, int32_t step, int32_t way, in
     for (int32_t i = 1; i <= NEXT; i++) {
         int32_t next = step + i * way;
         if (next < 0 || next >= plan->steps)
-            return plan->begins[step] > begin && plan->begins[step] < begin + growth;
-        if (plan->begins[next] == begin + i * way * growth)
+            return plan->begins[step] == COUNT_UNKNOWN ||
+                   (plan->begins[step] > begin && plan->begins[step] < begin + growth);
+        if (plan->begins[next] != COUNT_UNKNOWN && plan->begins[next] == begin + i * way * growth)
             return 1;
     }
     return 0;
@@ -146,17 +166,16 @@ static void settle_begin(struct pair_plan *plan, int32_t step, int32_t way, int6
 
 static int settle_begins(struct pair_plan *plan)
 {
-    int64_t growth = usual_growth(plan);
-    int32_t sure = 0;
-    if (growth <= 0) {
-        plan->is_regular = 0;
-        return growth < 0 ? -1 : 0;
-    }
-    while (plan->begins[sure] == COUNT_UNKNOWN || plan->begins[sure + 1] - plan->begins[sure] != growth)
-        sure++;
-    for (int32_t step = sure + 1; step < plan->steps; step++)
+    int64_t *values = array_new((size_t)plan->steps + 1, sizeof *values);
+    if (!values)
+        return -1;
+    int64_t growth = usual_growth(plan, values);
+    plan->is_regular = growth > 0;
+    int32_t sure = plan->is_regular ? find_sure(plan, growth, values) : 0;
+    free(values);
+    for (int32_t step = sure + 1; plan->is_regular && step < plan->steps; step++)
         settle_begin(plan, step, 1, growth);
-    for (int32_t step = sure - 1; step >= 0; step--)
+    for (int32_t step = sure - 1; plan->is_regular && step >= 0; step--)
         settle_begin(plan, step, -1, growth);
     return 0;
 }
