@@ -95,91 +95,6 @@ static int take_begin(struct pair_plan *plan, const struct issued_operation *iss
     return 0;
 }
 
-/* The most frequent of some values; *times: how often it occurs. Sorts them. */
-static int64_t most_frequent(int64_t *values, size_t count, size_t *times)
-{
-    int64_t usual = 0;
-    *times = 0;
-    sort_integers(values, count);
-    for (size_t i = 0, end; i < count; i = end) {
-        for (end = i; end < count && values[end] == values[i]; end++) {
-        }
-        if (end - i > *times) {
-            *times = end - i;
-            usual = values[i];
-        }
-    }
-    return usual;
-}
-
-/* By how much the numbers grow per step in at least half of the steps; 0: unknown. */
-static int64_t usual_growth(const struct pair_plan *plan, int64_t *values)
-{
-    size_t count = 0, times;
-    for (int32_t step = 0; step + 1 < plan->steps; step++)
-        if (plan->begins[step] != COUNT_UNKNOWN && plan->begins[step + 1] != COUNT_UNKNOWN)
-            values[count++] = plan->begins[step + 1] - plan->begins[step];
-    int64_t growth = most_frequent(values, count, &times);
-    return growth > 0 && times * 2 >= count ? growth : 0;
-}
-
-/* The first of the steps that are whole numbers of the growth apart from most others. */
-static int32_t find_sure(const struct pair_plan *plan, int64_t growth, int64_t *values)
-{
-    size_t count = 0, times;
-    int32_t sure = 0;
-    for (int32_t step = 0; step < plan->steps; step++)
-        if (plan->begins[step] != COUNT_UNKNOWN)
-            values[count++] = plan->begins[step] - step * growth;
-    int64_t usual = most_frequent(values, count, &times);
-    while (plan->begins[sure] == COUNT_UNKNOWN || plan->begins[sure] - sure * growth != usual)
-        sure++;
-    return sure;
-}
-
-/* Whether one of the next steps begins as if a step began at `begin`. `way` is 1 or -1. */
-static int fits_next(const struct pair_plan *plan, int32_t step, int32_t way, int64_t begin, int64_t growth)
-{
-    enum { NEXT = 4 };
-    for (int32_t i = 1; i <= NEXT; i++) {
-        int32_t next = step + i * way;
-        if (next < 0 || next >= plan->steps)
-            return plan->begins[step] == COUNT_UNKNOWN ||
-                   (plan->begins[step] > begin && plan->begins[step] < begin + growth);
-        if (plan->begins[next] != COUNT_UNKNOWN && plan->begins[next] == begin + i * way * growth)
-            return 1;
-    }
-    return 0;
-}
-
-/*
- * Sets the number at which a step begins to the one that follows from its neighbor, if that is only different
- * because the first of the step were lost.
- */
-static void settle_begin(struct pair_plan *plan, int32_t step, int32_t way, int64_t growth)
-{
-    int64_t neighbor = plan->begins[step - way], begin = neighbor + way * growth;
-    if (neighbor != COUNT_UNKNOWN && begin >= 0 && plan->begins[step] != begin &&
-        fits_next(plan, step, way, begin, growth))
-        plan->begins[step] = begin;
-}
-
-static int settle_begins(struct pair_plan *plan)
-{
-    int64_t *values = array_new((size_t)plan->steps + 1, sizeof *values);
-    if (!values)
-        return -1;
-    int64_t growth = usual_growth(plan, values);
-    plan->is_regular = growth > 0;
-    int32_t sure = plan->is_regular ? find_sure(plan, growth, values) : 0;
-    free(values);
-    for (int32_t step = sure + 1; plan->is_regular && step < plan->steps; step++)
-        settle_begin(plan, step, 1, growth);
-    for (int32_t step = sure - 1; plan->is_regular && step >= 0; step--)
-        settle_begin(plan, step, -1, growth);
-    return 0;
-}
-
 /* Whether the steps that have numbers follow each other, with ascending numbers. */
 static int are_ascending(struct pair_plan *plan)
 {
@@ -277,9 +192,10 @@ int pair_plans_make(struct pair_plans *plans, struct blocks *blocks, const struc
         return -1;
     for (size_t i = first; i < end; i++) {
         struct pair_plan *plan = &plans->items[work->by_rank.items[i]];
-        if (plan->is_regular && settle_begins(plan))
+        int64_t growth = plan->is_regular ? even_begins(plan->begins, (size_t)steps) : 0;
+        if (growth < 0)
             return error_no_memory(error);
-        plan->is_regular = plan->is_regular && are_ascending(plan);
+        plan->is_regular = growth && are_ascending(plan);
     }
     if (pass_pairs(plans, blocks, work, rank, 0, take_slot, error))
         return -1;

@@ -24,23 +24,13 @@ struct shared_operation {
     uint8_t function;
 };
 
-/* One operation comes next after another on some ranks. */
-struct follow {
-    int32_t before;
-    int32_t after;
-    int64_t ranks;
-};
-
 struct whole {
     struct shared_operation *items; /* owned; a list that starts at `first` */
     size_t count;
     size_t capacity;
     int32_t first;
     struct map places; /* (function, sequence) -> index in `items` */
-    struct map pairs;  /* (index, index of the next one on a rank) -> index in `follows` */
-    struct follow *follows; /* owned */
-    size_t follow_count;
-    size_t follow_capacity;
+    struct follows follows; /* which index comes next after which on a rank */
     int64_t least[FUNCTION_COUNT];
     int64_t greatest[FUNCTION_COUNT];
 };
@@ -106,20 +96,6 @@ static int32_t add(struct whole *whole, const struct issued_operation *issued, i
                : -1;
 }
 
-static int follow(struct whole *whole, int32_t before, int32_t after)
-{
-    int added;
-    int64_t *at = map_put(&whole->pairs, (struct map_key){{(uint64_t)before, (uint64_t)after}},
-                          (int64_t)whole->follow_count, &added);
-    if (!at || array_reserve((void **)&whole->follows, &whole->follow_capacity, whole->follow_count + 1,
-                             sizeof *whole->follows))
-        return -1;
-    if (added)
-        whole->follows[whole->follow_count++] = (struct follow){.before = before, .after = after};
-    whole->follows[*at].ranks++;
-    return 0;
-}
-
 /* Reads the operations of one member. With `adds`, adds missing ones; else records the gaps. */
 static int pass_member(struct whole *whole, struct blocks *blocks, const struct work *work, int32_t member,
                        int adds, struct error *error)
@@ -133,7 +109,7 @@ static int pass_member(struct whole *whole, struct blocks *blocks, const struct 
         if (issued.sequence < 0 || issued.function >= FUNCTION_COUNT)
             continue;
         int32_t place = add(whole, &issued, before);
-        if (place < 0 || (adds && before >= 0 && follow(whole, before, place))) {
+        if (place < 0 || (adds && before >= 0 && follows_add(&whole->follows, before, place))) {
             more = error_no_memory(error);
             break;
         }
@@ -201,132 +177,20 @@ static int pass_members(struct whole *whole, struct blocks *blocks, const struct
     return failed;
 }
 
-/* Operations in the order of the ranks, each after all that precede it on most ranks. */
-struct sorting {
-    int32_t *place;   /* owned, like the others; [operation]: its place in the list as it was */
-    int32_t *waits;   /* [operation]: how many that precede it are not listed yet */
-    int32_t *first;   /* [operation]: index of its first pair in `follows` */
-    int32_t *at;      /* [place]: the operation */
-    int32_t *ordered; /* [place]: the operation, in the new order */
-    int32_t count;
-};
-
-/* Operations that are next on some rank, for which no other shows the order. More are a sign of disorder. */
-enum { MOST_READY = 64 };
-
-static int by_before(const void *a, const void *b)
-{
-    const struct follow *left = a, *right = b;
-    if (left->before != right->before)
-        return left->before < right->before ? -1 : 1;
-    return (left->after > right->after) - (left->after < right->after);
-}
-
-/* Whether more ranks have two operations in the opposite order. */
-static int is_outvoted(const struct whole *whole, const struct follow *pair)
-{
-    for (size_t low = 0, high = whole->follow_count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        const struct follow *here = &whole->follows[middle];
-        struct follow opposite = {.before = pair->after, .after = pair->before};
-        int order = by_before(here, &opposite);
-        if (!order)
-            return here->ranks >= pair->ranks;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return 0;
-}
-
-static int sorting_init(struct sorting *sorting, struct whole *whole)
-{
-    size_t count = whole->count;
-    int32_t *all = array_new(count * 5 + 1, sizeof *all);
-    if (!all)
-        return -1;
-    *sorting = (struct sorting){.place = all,
-                                .waits = all + count,
-                                .at = all + count * 2,
-                                .ordered = all + count * 3,
-                                .first = all + count * 4};
-    int32_t place = 0;
-    for (int32_t at = whole->first; at >= 0; at = whole->items[at].next) {
-        sorting->at[place] = at;
-        sorting->place[at] = place++;
-    }
-    array_sort(whole->follows, whole->follow_count, sizeof *whole->follows, by_before);
-    for (size_t i = 0; i < whole->follow_count; i++)
-        if (is_outvoted(whole, &whole->follows[i]))
-            whole->follows[i].ranks = 0;
-        else
-            sorting->waits[whole->follows[i].after]++;
-    for (size_t i = whole->follow_count; i-- > 0;)
-        sorting->first[whole->follows[i].before] = (int32_t)i;
-    return 0;
-}
-
-/* Lists an operation; those that only waited for it become ready. -1: too many are. */
-static int list_operation(struct sorting *sorting, const struct whole *whole, int32_t operation, int32_t *ready,
-                          int32_t *ready_count)
-{
-    sorting->ordered[sorting->count++] = operation;
-    sorting->waits[operation] = -1;
-    for (size_t i = (size_t)sorting->first[operation];
-         i < whole->follow_count && whole->follows[i].before == operation; i++) {
-        const struct follow *pair = &whole->follows[i];
-        if (!pair->ranks || sorting->waits[pair->after] < 0 || --sorting->waits[pair->after])
-            continue;
-        if (*ready_count == MOST_READY)
-            return -1;
-        ready[(*ready_count)++] = pair->after;
-    }
-    return 0;
-}
-
-/* Removes the operation that comes first in the list as it was from those that are ready. */
-static int32_t take_ready(const struct sorting *sorting, int32_t *ready, int32_t *count)
-{
-    int32_t best = 0;
-    for (int32_t i = 1; i < *count; i++)
-        if (sorting->place[ready[i]] < sorting->place[ready[best]])
-            best = i;
-    int32_t taken = ready[best];
-    ready[best] = ready[--*count];
-    return taken;
-}
-
-/* Where ranks contradict each other in a circle, the first one of the list as it was goes on. */
-static int sort_operations(struct sorting *sorting, const struct whole *whole)
-{
-    int32_t ready[MOST_READY], ready_count = 0, next = 0;
-    while (sorting->count < (int32_t)whole->count) {
-        while (!ready_count && sorting->waits[sorting->at[next]] < 0)
-            next++;
-        int32_t operation = ready_count ? take_ready(sorting, ready, &ready_count) : sorting->at[next];
-        if (sorting->waits[operation] >= 0 &&
-            list_operation(sorting, whole, operation, ready, &ready_count))
-            return -1;
-    }
-    return 0;
-}
-
-/* Puts the list in the order in which the ranks have the operations. Leaves it if they disagree too much. */
+/* Puts the list in the order in which the ranks have the operations. -1: out of memory. */
 static int put_in_order(struct whole *whole)
 {
-    struct sorting sorting;
-    if (!whole->count)
-        return 0;
-    if (sorting_init(&sorting, whole))
-        return -1;
-    if (!sort_operations(&sorting, whole)) {
-        whole->first = sorting.ordered[0];
-        for (size_t i = 0; i < whole->count; i++)
-            whole->items[sorting.ordered[i]].next = i + 1 < whole->count ? sorting.ordered[i + 1] : -1;
-    }
-    free(sorting.place);
-    return 0;
+    int32_t *list = array_new(whole->count, sizeof *list);
+    size_t count = 0;
+    for (int32_t at = whole->first; list && at >= 0; at = whole->items[at].next)
+        list[count++] = at;
+    int failed = !list || follows_sort(&whole->follows, list, count);
+    for (size_t i = 0; !failed && i < count; i++)
+        whole->items[list[i]].next = i + 1 < count ? list[i + 1] : -1;
+    if (!failed && count)
+        whole->first = list[0];
+    free(list);
+    return failed ? -1 : 0;
 }
 
 /* The merged operations in order: their indexes, symbols for cycle_find, and the time before each. */
@@ -528,14 +392,13 @@ static void whole_init(struct whole *whole)
         whole->greatest[i] = -1;
     }
     map_init(&whole->places);
-    map_init(&whole->pairs);
+    follows_init(&whole->follows);
 }
 
 static void whole_release(struct whole *whole)
 {
     map_release(&whole->places);
-    map_release(&whole->pairs);
-    free(whole->follows);
+    follows_release(&whole->follows);
     free(whole->items);
 }
 
