@@ -154,37 +154,78 @@ static int64_t most_frequent(int64_t *values, size_t count, size_t *times)
     return usual;
 }
 
-/* By how much numbers grow from one part to the next at least half of the times; 0: unknown. */
+/* Parts whose numbers grow by more in all are not looked at, so that no sum overflows. */
+static const int64_t MOST_GROWN = INT64_MAX / 16;
+
+static int are_in_range(const int64_t *begins, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (begins[i] > MOST_GROWN)
+            return 0;
+    return 1;
+}
+
+/* How far most parts begin from whole numbers of the growth; *times: how many of the known ones do. */
+static int64_t usual_phase(const int64_t *begins, size_t count, int64_t growth, int64_t *values, size_t *times)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        if (begins[i] >= 0)
+            values[known++] = begins[i] - (int64_t)i * growth;
+    return most_frequent(values, known, times);
+}
+
+/* By how much numbers grow on average from the first to the last part that has any. */
+static int64_t mean_growth(const int64_t *begins, size_t count)
+{
+    size_t first = 0, last = count;
+    while (first < count && begins[first] < 0)
+        first++;
+    while (last > first && begins[last - 1] < 0)
+        last--;
+    if (last < first + 2)
+        return 0;
+    int64_t parts = (int64_t)(last - first) - 1;
+    return (begins[last - 1] - begins[first] + parts / 2) / parts;
+}
+
+/* By how much numbers grow from one part to the next, at least half of the times; 0: unknown. */
 static int64_t usual_growth(const int64_t *begins, size_t count, int64_t *values)
 {
-    size_t known = 0, times;
-    for (size_t i = 0; i + 1 < count; i++)
-        if (begins[i] >= 0 && begins[i + 1] >= 0)
-            values[known++] = begins[i + 1] - begins[i];
+    size_t known = 0, parts = 0, times;
+    for (size_t i = 0; i < count; i++) {
+        parts += begins[i] >= 0;
+        if (i && begins[i - 1] >= 0 && begins[i] >= 0)
+            values[known++] = begins[i] - begins[i - 1];
+    }
     int64_t growth = most_frequent(values, known, &times);
-    return growth > 0 && times * 2 >= known ? growth : 0;
+    if (times * 2 < known) {
+        growth = mean_growth(begins, count);
+        usual_phase(begins, count, growth, values, &times);
+        growth = times * 2 < parts ? 0 : growth;
+    }
+    return growth > 0 && growth <= MOST_GROWN / (int64_t)count ? growth : 0;
 }
 
 /* The first of the parts that are whole numbers of the growth apart from most others. */
 static size_t find_sure(const int64_t *begins, size_t count, int64_t growth, int64_t *values)
 {
-    size_t known = 0, times, sure = 0;
-    for (size_t i = 0; i < count; i++)
-        if (begins[i] >= 0)
-            values[known++] = begins[i] - (int64_t)i * growth;
-    int64_t usual = most_frequent(values, known, &times);
+    size_t times, sure = 0;
+    int64_t usual = usual_phase(begins, count, growth, values, &times);
     while (begins[sure] < 0 || begins[sure] - (int64_t)sure * growth != usual)
         sure++;
     return sure;
 }
 
-/* Whether one of the next parts begins as if this one began at `begin`. `way` is 1 or -1. */
+/*
+ * Whether one of the next parts begins as if this one began at `begin`, or there are none. `way` is 1 or -1.
+ */
 static int fits_next(const int64_t *begins, size_t count, size_t at, int way, int64_t begin, int64_t growth)
 {
     enum { NEXT = 4 };
     for (int i = 1; i <= NEXT; i++) {
         if ((way < 0 && at < (size_t)i) || (way > 0 && at + (size_t)i >= count))
-            return begins[at] < 0 || (begins[at] > begin && begins[at] < begin + growth);
+            return i == 1 && (begins[at] < 0 || (begins[at] > begin && begins[at] < begin + growth));
         int64_t next = begins[way > 0 ? at + (size_t)i : at - (size_t)i];
         if (next >= 0 && next == begin + i * way * growth)
             return 1;
@@ -203,9 +244,9 @@ static void settle(int64_t *begins, size_t count, size_t at, int way, int64_t gr
 
 int64_t even_begins(int64_t *begins, size_t count)
 {
-    int64_t *values = array_new(count + 1, sizeof *values);
+    int64_t *values = are_in_range(begins, count) ? array_new(count + 1, sizeof *values) : NULL;
     if (!values)
-        return -1;
+        return are_in_range(begins, count) ? -1 : 0;
     int64_t growth = usual_growth(begins, count, values);
     size_t sure = growth ? find_sure(begins, count, growth, values) : 0;
     free(values);

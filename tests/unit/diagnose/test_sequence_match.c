@@ -67,7 +67,13 @@ static void check(const char *const steps[STEPS], int32_t canonical, const char 
                       .operation_count = count,
                       .instances = instances,
                       .missing_sequence = lost};
-    assert_int_equal(positions_match(&job, stretches, stretches[canonical], positions_found), 0);
+    struct job_rank rank = {.count = count};
+    struct step_numbers numbers_of_steps;
+    assert_int_equal(step_numbers_init(&numbers_of_steps, &job, &rank), 0);
+    assert_int_equal(positions_match(&job, stretches, stretches[canonical], lost ? &numbers_of_steps : NULL,
+                                     positions_found),
+                     0);
+    step_numbers_release(&numbers_of_steps);
     for (int step = 0; step < STEPS; step++)
         for (int32_t i = 0; i < stretches[step].count; i++) {
             char expected = positions[step][i];
