@@ -41,15 +41,16 @@ int follows_add(struct follows *follows, int32_t before, int32_t after)
 
 /* The items while they are sorted. */
 struct sorting {
-    int32_t *place; /* owned, like `waits` and `first`; [item]: its place in the list as it was */
-    int32_t *waits; /* [item]: how many that precede it are not listed yet; -1: it is listed */
+    int64_t *waits; /* owned; [item]: votes for those that precede it and are not listed yet; -1: it is listed */
+    int32_t *place; /* owned, like `first` and `ordered`; [item]: its place in the list as it was */
     int32_t *first; /* [item]: index of its first pair */
     int32_t *ordered;
     size_t count;
+    int circles;
 };
 
-/* Items whose order no sequence shows. More are a sign of disorder. */
-enum { MOST_READY = 64 };
+/* Items whose order no sequence shows, and circles of contradicting sequences. More are a sign of disorder. */
+enum { MOST_READY = 64, MOST_CIRCLES = 64 };
 
 static int by_before(const void *a, const void *b)
 {
@@ -68,18 +69,26 @@ static int is_outvoted(const struct follows *follows, const struct follow *pair)
     return found && found->votes >= pair->votes;
 }
 
+static void sorting_release(struct sorting *sorting)
+{
+    free(sorting->place);
+    free(sorting->waits);
+}
+
 static int sorting_init(struct sorting *sorting, struct follows *follows, const int32_t *list, size_t count)
 {
-    int32_t *all = array_new(count * 4 + 1, sizeof *all);
-    if (!all)
+    int32_t *all = array_new(count * 3 + 1, sizeof *all);
+    *sorting = (struct sorting){.place = all, .waits = array_new(count + 1, sizeof *sorting->waits)};
+    if (!all || !sorting->waits)
         return -1;
-    *sorting = (struct sorting){
-        .place = all, .waits = all + count, .first = all + count * 2, .ordered = all + count * 3};
+    sorting->first = all + count;
+    sorting->ordered = all + count * 2;
     for (size_t i = 0; i < count; i++)
         sorting->place[list[i]] = (int32_t)i;
     array_sort(follows->items, follows->count, sizeof *follows->items, by_before);
     for (size_t i = 0; i < follows->count; i++)
-        sorting->waits[follows->items[i].after] += !is_outvoted(follows, &follows->items[i]);
+        if (!is_outvoted(follows, &follows->items[i]))
+            sorting->waits[follows->items[i].after] += follows->items[i].votes;
     for (size_t i = follows->count; i-- > 0;)
         sorting->first[follows->items[i].before] = (int32_t)i;
     return 0;
@@ -94,7 +103,11 @@ static int list_item(struct sorting *sorting, const struct follows *follows, int
     for (size_t i = (size_t)sorting->first[item]; i < follows->count && follows->items[i].before == item;
          i++) {
         const struct follow *pair = &follows->items[i];
-        if (is_outvoted(follows, pair) || sorting->waits[pair->after] < 0 || --sorting->waits[pair->after])
+        int64_t *waits = &sorting->waits[pair->after];
+        if (is_outvoted(follows, pair) || *waits < 0)
+            continue;
+        *waits -= pair->votes;
+        if (*waits)
             continue;
         if (*ready_count == MOST_READY)
             return -1;
@@ -115,16 +128,31 @@ static int32_t take_ready(const struct sorting *sorting, int32_t *ready, size_t 
     return taken;
 }
 
-/* Where sequences contradict each other in a circle, the first item of the list as it was goes on. */
+/* Where sequences contradict each other in a circle, the item that the fewest want to be later goes on. */
+static int32_t open_circle(struct sorting *sorting, const int32_t *list, size_t count)
+{
+    int32_t best = -1;
+    for (size_t i = 0; i < count; i++)
+        if (sorting->waits[list[i]] >= 0 && (best < 0 || sorting->waits[list[i]] < sorting->waits[best]))
+            best = list[i];
+    sorting->circles += sorting->waits[best] > 0;
+    return best;
+}
+
+/* -1: the sequences contradict each other too much. */
 static int sort_items(struct sorting *sorting, const struct follows *follows, const int32_t *list,
                       size_t count)
 {
     int32_t ready[MOST_READY];
     size_t ready_count = 0, next = 0;
     while (sorting->count < count) {
-        while (!ready_count && sorting->waits[list[next]] < 0)
+        while (next < count && sorting->waits[list[next]] != 0)
             next++;
-        int32_t item = ready_count ? take_ready(sorting, ready, &ready_count) : list[next];
+        int32_t item = ready_count    ? take_ready(sorting, ready, &ready_count)
+                       : next < count ? list[next]
+                                      : open_circle(sorting, list, count);
+        if (sorting->circles > MOST_CIRCLES)
+            return -1;
         if (sorting->waits[item] >= 0 && list_item(sorting, follows, item, ready, &ready_count))
             return -1;
     }
@@ -134,13 +162,12 @@ static int sort_items(struct sorting *sorting, const struct follows *follows, co
 int follows_sort(struct follows *follows, int32_t *list, size_t count)
 {
     struct sorting sorting;
-    if (sorting_init(&sorting, follows, list, count))
-        return -1;
-    if (!sort_items(&sorting, follows, list, count))
+    int failed = sorting_init(&sorting, follows, list, count);
+    if (!failed && !sort_items(&sorting, follows, list, count))
         for (size_t i = 0; i < count; i++)
             list[i] = sorting.ordered[i];
-    free(sorting.place);
-    return 0;
+    sorting_release(&sorting);
+    return failed;
 }
 
 /* The most frequent of some values; *times: how often it occurs. Sorts them. */
