@@ -266,7 +266,7 @@ void call_sequences_release(struct call_sequences *sequences);
 
 /*
  * Fills in the positions, by operation, of the operations of a rank: the index of each in the canonical
- * sequence, in ascending order, or -1. Operations are matched by size and call or, where records are missing,
+ * sequence, or -1. Operations are matched by size and call, in ascending order, or, where records are missing,
  * by sequence number (`numbers`; else NULL). Steps with more than four times as many operations are skipped. Linear in the number of
  * operations. Returns -1 when memory runs out.
  */

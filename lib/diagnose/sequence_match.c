@@ -285,14 +285,30 @@ static int32_t match(struct sequence *sequence, struct stretch stretch, int32_t 
     return matched;
 }
 
+/* By number, an operation has one position, whatever the order: a dump may contain operations of several streams. */
+static void match_numbers(struct sequence *sequence, struct stretch stretch, int32_t *positions)
+{
+    hear(sequence, stretch);
+    for (int32_t i = 0; i < stretch.count; i++) {
+        int32_t key = sequence->heard[i];
+        positions[i] = key < 0 ? -1 : sequence->cursor[key];
+        if (positions[i] >= 0)
+            sequence->cursor[key] = sequence->next[positions[i]];
+    }
+}
+
 /*
- * Matches by size; without missing records also by call alone if that gives more matches, because batches
- * differ in size and a step may contain additional operations. `list` has room for two steps.
+ * Matches by number where records are missing; else by size, and also by call alone if that gives more matches,
+ * because batches differ in size and a step may contain additional operations. `list` has room for two steps.
  */
 static void match_step(struct sequence *sequence, struct sequence *by_call, struct stretch stretch,
                        int32_t *list, int32_t *positions)
 {
     int32_t *others = list + (size_t)sequence->canonical.count * LONGEST;
+    if (sequence->by == MATCH_BY_NUMBER) {
+        match_numbers(sequence, stretch, positions + stretch.first);
+        return;
+    }
     int32_t matched = match(sequence, stretch, list);
     if (by_call && matched < stretch.count && matched < sequence->canonical.count &&
         match(by_call, stretch, others) > matched)
