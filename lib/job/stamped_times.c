@@ -316,7 +316,7 @@ static int64_t dump_lag(const struct job *job, size_t at, int64_t next_ns, int64
  * Recorders lose an operation here and there. If more than one in FEW_LOST is lost, the next operation of a
  * stream in the trace often is not the one that came next, and a dump does not show that it was late.
  */
-enum { FEW_LOST = 50 };
+enum { FEW_LOST = 100 };
 
 static int has_many_lost(const struct job *job)
 {
