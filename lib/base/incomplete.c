@@ -226,10 +226,11 @@ static int64_t usual_growth(const int64_t *begins, size_t count, int64_t *values
             values[known++] = begins[i] - begins[i - 1];
     }
     int64_t growth = most_frequent(values, known, &times);
-    if (times * 2 < known) {
+    if (times * 2 < known || (times < 2 && known > 1)) {
         growth = mean_growth(begins, count);
         usual_phase(begins, count, growth, values, &times);
-        growth = times * 2 < parts ? 0 : growth;
+        /* The first and the last part always fit their mean. */
+        growth = times < 3 || times * 2 < parts ? 0 : growth;
     }
     return growth > 0 && growth <= MOST_GROWN / (int64_t)count ? growth : 0;
 }
