@@ -18,6 +18,15 @@ struct period {
     struct shared_communicators shared; /* the communicators of the ends */
 };
 
+/* The sequence numbers that are missing between the collectives of a member. */
+struct missing {
+    int64_t count; /* NUMBERS_REPEAT: unknown */
+    uint64_t hash; /* of the numbers */
+    int64_t seen;  /* how many collectives there are */
+};
+
+enum { NUMBERS_REPEAT = -1 };
+
 /* State for numbering the ranks of a run. */
 struct ranks {
     struct worker_pool *worker_pool;
@@ -25,16 +34,12 @@ struct ranks {
     struct series_table *series;
     struct period period;
     const char *begin; /* first tag on most ranks; NULL: none. Text of the first worker */
-    /*
-     * For each member, how many sequence numbers are missing between its collectives; NUMBERS_REPEAT: unknown
-     */
-    int64_t *missing;
+    struct missing *missing;        /* for each member */
     struct step_votes *votes;       /* of each worker; only while ranks are asked for steps */
     const struct step_table *table; /* what they answered */
     struct pair_plans plans;
 };
 
-enum { NUMBERS_REPEAT = -1 };
 
 /* A rank that is being numbered. */
 struct numbering {
@@ -120,6 +125,7 @@ struct span {
     int64_t last;
     int64_t seen;
     int64_t expected;
+    uint64_t missing; /* hash of the numbers that are missing */
     int repeats;
 };
 
@@ -130,7 +136,11 @@ static void span_take(struct span *spans, const struct issued_operation *issued)
         return;
     struct span *span = &spans[(size_t)issued->source * FUNCTION_COUNT + issued->function];
     span->repeats |= span->seen && issued->sequence <= span->last;
-    span->expected += span->seen && !span->repeats ? issued->sequence - span->last : 1;
+    int64_t distance = span->seen && !span->repeats ? issued->sequence - span->last : 1;
+    span->expected += distance;
+    if (distance > 1)
+        span->missing +=
+            hash_mix(hash_mix((uint64_t)span->last, (uint64_t)issued->sequence), issued->function);
     span->last = issued->sequence;
     span->seen++;
 }
@@ -140,10 +150,14 @@ static void note_missing(const struct numbering *numbering, const struct span *s
     const struct grouping *members = &numbering->work->by_rank;
     size_t first = members->first[numbering->rank], count = members->first[numbering->rank + 1] - first;
     for (size_t i = 0; i < count; i++) {
-        int64_t *missing = &numbering->ranks->missing[members->items[first + i]];
-        *missing = 0;
-        for (size_t j = i * FUNCTION_COUNT; j < (i + 1) * FUNCTION_COUNT && *missing >= 0; j++)
-            *missing = spans[j].repeats ? NUMBERS_REPEAT : *missing + spans[j].expected - spans[j].seen;
+        struct missing *missing = &numbering->ranks->missing[members->items[first + i]];
+        *missing = (struct missing){.count = 0};
+        for (size_t j = i * FUNCTION_COUNT; j < (i + 1) * FUNCTION_COUNT && missing->count >= 0; j++) {
+            missing->hash += spans[j].missing;
+            missing->seen += spans[j].seen;
+            missing->count = spans[j].repeats ? NUMBERS_REPEAT
+                                              : missing->count + spans[j].expected - spans[j].seen;
+        }
     }
 }
 
@@ -534,44 +548,43 @@ static int number_untold(struct work *work, int32_t run, struct ranks *ranks, in
 
 /* -------------------- ranks that lost operations -------------------- */
 
-/* The fewest numbers that a member of the communicator lacks: those that a recorder leaves out on all ranks. */
-static int64_t least_missing(const struct work *work, const int64_t *missing, int32_t communicator)
+/*
+ * Whether a member lacks operations that others of its communicator have. What a recorder leaves out is missing
+ * on all of them. Where numbers repeat, they cannot tell.
+ */
+static int has_lost(const struct work *work, const struct missing *missing, int32_t member)
 {
     const struct grouping *of = &work->by_communicator;
-    int64_t least = INT64_MAX;
-    for (size_t i = of->first[communicator]; i < of->first[communicator + 1]; i++)
-        if (work->members[of->items[i]].operations && missing[of->items[i]] < least)
-            least = missing[of->items[i]];
-    return least;
+    int32_t communicator = work->members[member].communicator;
+    int lost = 0;
+    for (size_t i = of->first[communicator]; i < of->first[communicator + 1]; i++) {
+        const struct missing *other = &missing[of->items[i]];
+        if (!work->members[of->items[i]].operations)
+            continue;
+        if (other->count == NUMBERS_REPEAT)
+            return 0;
+        lost |= missing[member].count > other->count ||
+                (missing[member].count == other->count && missing[member].hash != other->hash);
+    }
+    return lost;
 }
 
-/* Whether a rank lacks operations that others have. Where numbers repeat, they cannot tell. */
-static int has_losses(const struct work *work, const int64_t *missing, int32_t rank)
+static int has_losses(const struct work *work, const struct missing *missing, int32_t rank)
 {
-    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++) {
-        int32_t member = work->by_rank.items[i];
-        int64_t least = least_missing(work, missing, work->members[member].communicator);
-        if (least >= 0 && missing[member] > least)
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
+        if (missing[work->by_rank.items[i]].count > 0 && has_lost(work, missing, work->by_rank.items[i]))
             return 1;
-    }
     return 0;
 }
 
-/* What is known of the steps of a rank. Only the first two may be asked. */
-enum knowledge { KNOWS_STEPS, WAS_TOLD, LOST_SOME };
-
-/*
- * Ranks with all operations know the steps. If all ranks share a communicator, its operations show most steps
- * even to a rank that lost some.
- */
-static size_t list_knowledge(const struct work *work, const struct ranks *ranks, const int32_t *items,
-                             size_t count, enum knowledge *knowledge)
+/* Sets for each rank whether it lost operations. Returns how many did. */
+static size_t list_lossy(const struct work *work, const struct ranks *ranks, const int32_t *all, size_t count,
+                         unsigned char *is_lossy)
 {
     size_t lossy = 0;
     for (size_t i = 0; i < count; i++) {
-        int lost = has_losses(work, ranks->missing, items[i]);
-        knowledge[i] = lost ? LOST_SOME : KNOWS_STEPS;
-        lossy += (size_t)lost;
+        is_lossy[i] = has_losses(work, ranks->missing, all[i]) != 0;
+        lossy += is_lossy[i];
     }
     return lossy;
 }
@@ -617,55 +630,55 @@ static int ask_ranks(struct ranks *ranks, size_t count, struct step_table *table
     return failed;
 }
 
-/* Whether the table has steps of a communicator of the rank. */
-static int can_be_told(const struct work *work, const struct step_table *table, int32_t rank)
+/* Whether the table has steps of all communicators of the rank on which it has collectives. */
+static int can_be_told(const struct work *work, const struct missing *missing, const struct step_table *table,
+                       int32_t rank)
 {
-    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
-        if (step_table_has(table, work->members[work->by_rank.items[i]].communicator))
-            return 1;
-    return 0;
-}
-
-/* The number of steps of most ranks that know them; of two that are equally frequent, the greater one. */
-static int32_t usual_count(const struct work *work, const int32_t *all, const enum knowledge *knowledge,
-                           size_t count)
-{
-    int32_t usual = 0;
-    size_t most = 0;
-    for (size_t i = 0; i < count; i++) {
-        int32_t here = work->ranks[all[i]].step_count;
-        size_t alike = 0;
-        for (size_t j = 0; knowledge[i] == KNOWS_STEPS && j < count; j++)
-            alike += knowledge[j] == KNOWS_STEPS && work->ranks[all[j]].step_count == here;
-        if (alike > most || (alike && alike == most && here > usual)) {
-            usual = here;
-            most = alike;
-        }
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++) {
+        int32_t member = work->by_rank.items[i];
+        if (missing[member].seen && !step_table_has(table, work->members[member].communicator))
+            return 0;
     }
-    return usual;
+    return 1;
 }
 
-/* One round: ranks that know the steps are asked, and those that lost operations are told. */
-static int ask_and_tell(struct work *work, struct ranks *ranks, const int32_t *all, enum knowledge *knowledge,
-                        size_t count, int32_t *items, size_t *told, struct error *error)
+/* The number of steps of most ranks that lost nothing; of two that are equally frequent, the greater one. */
+static int32_t usual_count(const struct work *work, const int32_t *all, const unsigned char *is_lossy,
+                           size_t count, int64_t *counts)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!is_lossy[i])
+            counts[known++] = -(int64_t)work->ranks[all[i]].step_count;
+    sort_integers(counts, known);
+    return known ? (int32_t)-most_frequent_integer(counts, known) : 0;
+}
+
+/*
+ * Ranks that lost operations take their steps from the others. If all ranks share a communicator, its
+ * operations show most steps even to a rank that lost some, so all are asked. Else ranks that lost nothing know
+ * the steps, and a rank is told if it has such a partner in each of its communicators.
+ */
+static int tell_steps(struct work *work, struct ranks *ranks, const int32_t *all,
+                      const unsigned char *is_lossy, size_t count, int32_t *items, struct error *error)
 {
     int shares = has_steps(&ranks->period);
-    int32_t usual = shares ? 0 : usual_count(work, all, knowledge, count);
+    int64_t *counts = array_new(count, sizeof *counts);
     struct step_table table = {.items = NULL};
-    size_t asked = 0;
-    *told = 0;
+    size_t asked = 0, told = 0;
+    if (!counts)
+        return error_no_memory(error);
+    int32_t usual = usual_count(work, all, is_lossy, count, counts);
+    free(counts);
     for (size_t i = 0; i < count; i++)
-        if (shares || (usual >= 2 && knowledge[i] != LOST_SOME && work->ranks[all[i]].step_count == usual))
+        if (shares || (usual >= 2 && !is_lossy[i] && work->ranks[all[i]].step_count == usual))
             items[asked++] = all[i];
     int failed = ask_ranks(ranks, asked, &table, error);
     ranks->table = &table;
-    for (size_t i = 0; !failed && i < count; i++) {
-        if (knowledge[i] != LOST_SOME || !can_be_told(work, &table, all[i]))
-            continue;
-        items[(*told)++] = all[i];
-        knowledge[i] = WAS_TOLD;
-    }
-    failed = failed || worker_pool_run(ranks->worker_pool, tell, ranks, *told, error);
+    for (size_t i = 0; !failed && i < count; i++)
+        if (is_lossy[i] && (shares || can_be_told(work, ranks->missing, &table, all[i])))
+            items[told++] = all[i];
+    failed = failed || worker_pool_run(ranks->worker_pool, tell, ranks, told, error);
     ranks->table = NULL;
     step_table_release(&table);
     return failed ? -1 : 0;
@@ -703,22 +716,19 @@ static int number_pairs(struct work *work, int32_t run, struct ranks *ranks, int
     return failed ? -1 : 0;
 }
 
-/* Ranks that lost operations take their steps from the others. */
-static int find_lost_steps(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
-                           struct error *error)
+static int mend_losses(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
+                       struct error *error)
 {
-    enum { MOST_ROUNDS = 8 }; /* a limit on what a trace may claim */
-    size_t count = work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run], told = 1;
+    size_t count = work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run];
     const int32_t *all = work->ranks_of_run.items + work->ranks_of_run.first[run];
-    enum knowledge *knowledge = array_new(count, sizeof *knowledge);
-    int failed = knowledge ? 0 : error_no_memory(error);
-    size_t lossy = failed ? 0 : list_knowledge(work, ranks, all, count, knowledge);
-    for (int round = 0; !failed && lossy && told && round < MOST_ROUNDS; round++)
-        failed = ask_and_tell(work, ranks, all, knowledge, count, items, &told, error);
-    if (!failed && lossy)
-        failed = number_pairs(work, run, ranks, items, error);
-    free(knowledge);
-    return failed;
+    unsigned char *is_lossy = array_new(count, 1);
+    if (!is_lossy)
+        return error_no_memory(error);
+    int failed = list_lossy(work, ranks, all, count, is_lossy) &&
+                 (tell_steps(work, ranks, all, is_lossy, count, items, error) ||
+                  number_pairs(work, run, ranks, items, error));
+    free(is_lossy);
+    return failed ? -1 : 0;
 }
 
 static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
@@ -729,7 +739,7 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
         return worker_pool_run(ranks->worker_pool, number_as_told, ranks, list_ranks(work, run, items),
                                error);
     if (number_untold(work, run, ranks, items, error) ||
-        (of->step_source != STEPS_BY_TAGS && find_lost_steps(work, run, ranks, items, error)))
+        (of->step_source != STEPS_BY_TAGS && mend_losses(work, run, ranks, items, error)))
         return -1;
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++)
         if (work->ranks[work->ranks_of_run.items[i]].step_count > of->step_count)

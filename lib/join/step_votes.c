@@ -162,6 +162,74 @@ static size_t keep_ascending(struct series_step *items, size_t count)
     return kept;
 }
 
+/* A series with more unknown steps than known ones is left as it is. */
+static size_t room_of(const struct series_step *items, size_t count)
+{
+    size_t steps = (size_t)items[count - 1].step + 1;
+    return steps <= 2 * count ? steps : 0;
+}
+
+/*
+ * All members of a communicator may have lost the first operation of a step, or the one that shows where it
+ * begins. If steps have the same number of operations, the other steps show it. `more` has room for all steps.
+ */
+static int64_t settle_series(const struct series_step *items, size_t count, struct series_step *more,
+                             int64_t *begins)
+{
+    size_t steps = room_of(items, count), kept = 0;
+    for (size_t step = 0; step < steps; step++)
+        begins[step] = -1;
+    for (size_t i = 0; i < count && steps; i++)
+        begins[items[i].step] = items[i].sequence;
+    int64_t growth = steps ? even_begins(begins, steps) : 0;
+    if (growth < 0)
+        return -1;
+    if (!growth) {
+        memcpy(more, items, count * sizeof *items);
+        return (int64_t)count;
+    }
+    for (size_t step = 0; step < steps; step++)
+        if (begins[step] >= 0)
+            more[kept++] = (struct series_step){
+                .series = items[0].series, .sequence = begins[step], .step = (int32_t)step};
+    return (int64_t)keep_ascending(more, kept);
+}
+
+/* The end of the series that begins at an index. */
+static size_t end_of_series(const struct step_table *table, size_t first)
+{
+    size_t end = first + 1;
+    while (end < table->count && table->items[end].series == table->items[first].series)
+        end++;
+    return end;
+}
+
+static int settle_table(struct step_table *table)
+{
+    size_t room = 0, kept = 0;
+    for (size_t i = 0, end; i < table->count; i = end) {
+        end = end_of_series(table, i);
+        size_t steps = room_of(table->items + i, end - i);
+        room += steps > end - i ? steps : end - i;
+    }
+    struct series_step *items = array_new(room, sizeof *items);
+    int64_t *begins = array_new(room, sizeof *begins), here = 0;
+    for (size_t i = 0, end; items && begins && here >= 0 && i < table->count; i = end) {
+        end = end_of_series(table, i);
+        here = settle_series(table->items + i, end - i, items + kept, begins);
+        kept += here > 0 ? (size_t)here : 0;
+    }
+    int failed = !items || !begins || here < 0;
+    free(begins);
+    if (failed) {
+        free(items);
+        return -1;
+    }
+    free(table->items);
+    *table = (struct step_table){.items = items, .count = kept};
+    return 0;
+}
+
 int step_table_init(struct step_table *table, const struct step_votes *votes)
 {
     *table = (struct step_table){.items = array_new(votes->count, sizeof *table->items)};
@@ -174,7 +242,7 @@ int step_table_init(struct step_table *table, const struct step_votes *votes)
                                  .step = votes->items[i].step};
     array_sort(table->items, votes->count, sizeof *table->items, by_step);
     table->count = keep_ascending(table->items, votes->count);
-    return 0;
+    return settle_table(table);
 }
 
 void step_table_release(struct step_table *table)
