@@ -607,8 +607,9 @@ void follows_release(struct follows *follows);
 int follows_add(struct follows *follows, int32_t before, int32_t after); /* -1: out of memory */
 
 /*
- * Sorts the items 0 to `count` - 1 in `list` so that each comes after those that precede it in most sequences.
- * Where these leave the order open, it stays; also if they contradict each other too much. -1: out of memory.
+ * Sorts the items 0 to `count` - 1 in `list` so that each comes after those that precede it in most
+ * sequences. Where these leave the order open, it stays; also if they contradict each other too much. -1: out
+ * of memory.
  */
 int follows_sort(struct follows *follows, int32_t *list, size_t count);
 

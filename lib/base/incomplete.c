@@ -30,8 +30,8 @@ int follows_add(struct follows *follows, int32_t before, int32_t after)
     int added;
     int64_t *at = map_put(&follows->pairs, (struct map_key){{(uint64_t)before, (uint64_t)after}},
                           (int64_t)follows->count, &added);
-    if (!at ||
-        array_reserve((void **)&follows->items, &follows->capacity, follows->count + 1, sizeof *follows->items))
+    if (!at || array_reserve((void **)&follows->items, &follows->capacity, follows->count + 1,
+                             sizeof *follows->items))
         return -1;
     if (added)
         follows->items[follows->count++] = (struct follow){.before = before, .after = after};
@@ -41,7 +41,8 @@ int follows_add(struct follows *follows, int32_t before, int32_t after)
 
 /* The items while they are sorted. */
 struct sorting {
-    int64_t *waits; /* owned; [item]: votes for those that precede it and are not listed yet; -1: it is listed */
+    int64_t
+        *waits; /* owned; [item]: votes for those that precede it and are not listed yet; -1: it is listed */
     int32_t *place; /* owned, like `first` and `ordered`; [item]: its place in the list as it was */
     int32_t *first; /* [item]: index of its first pair */
     int32_t *ordered;
@@ -49,7 +50,8 @@ struct sorting {
     int circles;
 };
 
-/* Items whose order no sequence shows, and circles of contradicting sequences. More are a sign of disorder. */
+/* Items whose order no sequence shows, and circles of contradicting sequences. More are a sign of disorder.
+ */
 enum { MOST_READY = 64, MOST_CIRCLES = 64 };
 
 static int by_before(const void *a, const void *b)
@@ -193,7 +195,8 @@ static int are_in_range(const int64_t *begins, size_t count)
 }
 
 /* How far most parts begin from whole numbers of the growth; *times: how many of the known ones do. */
-static int64_t usual_phase(const int64_t *begins, size_t count, int64_t growth, int64_t *values, size_t *times)
+static int64_t usual_phase(const int64_t *begins, size_t count, int64_t growth, int64_t *values,
+                           size_t *times)
 {
     size_t known = 0;
     for (size_t i = 0; i < count; i++)

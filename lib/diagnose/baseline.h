@@ -189,9 +189,9 @@ int baseline_find_same_work(struct baseline *baseline, const struct job *job);
 /* -------------------- step_numbers.c -------------------- */
 
 /*
- * Where records are missing, an operation is identified by the distance of its sequence number from the number
- * at which its step begins (its slot), in its series: the collectives of a communicator and function, or the
- * sends from one rank to another.
+ * Where records are missing, an operation is identified by the distance of its sequence number from the
+ * number at which its step begins (its slot), in its series: the collectives of a communicator and function,
+ * or the sends from one rank to another.
  */
 struct step_numbers {
     const struct job *job;
@@ -255,7 +255,8 @@ struct call_sequences {
 
 /*
  * `stretches` and `loads` are those of the rank, one per step of the job. `scratch` has room for as many
- * stretches. `numbers`: of the rank, where records are missing; else NULL. Returns -1 when memory runs out; release it in all cases.
+ * stretches. `numbers`: of the rank, where records are missing; else NULL. Returns -1 when memory runs out;
+ * release it in all cases.
  */
 int call_sequences_find(struct call_sequences *sequences, const struct stretch *stretches,
                         const int32_t *loads, int32_t first_step, int32_t step_count,
@@ -266,9 +267,9 @@ void call_sequences_release(struct call_sequences *sequences);
 
 /*
  * Fills in the positions, by operation, of the operations of a rank: the index of each in the canonical
- * sequence, or -1. Operations are matched by size and call, in ascending order, or, where records are missing,
- * by sequence number (`numbers`; else NULL). Steps with more than four times as many operations are skipped. Linear in the number of
- * operations. Returns -1 when memory runs out.
+ * sequence, or -1. Operations are matched by size and call, in ascending order, or, where records are
+ * missing, by sequence number (`numbers`; else NULL). Steps with more than four times as many operations are
+ * skipped. Linear in the number of operations. Returns -1 when memory runs out.
  */
 int positions_match(const struct job *job, const struct stretch *stretches, struct stretch canonical,
                     const struct step_numbers *numbers, int32_t *positions);

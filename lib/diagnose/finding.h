@@ -158,7 +158,8 @@ struct uncompared {
     int32_t rank;        /* the first of the host whose ranks compute longest; -1: none to tell */
     int64_t computes_ns; /* median of the ranks of this host */
     int64_t next_ns;     /* of the host with the next greatest median, a tenth of a step less at least */
-    /* Broadcasts and Reduces without a root, of which nothing shows who waits for whom; 0: less than a tenth */
+    /* Broadcasts and Reduces without a root, of which nothing shows who waits for whom; 0: less than a tenth
+     */
     int64_t rootless;
     int64_t operations; /* all in steps */
 };

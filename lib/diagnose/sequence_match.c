@@ -192,7 +192,8 @@ static int chain_positions(struct sequence *sequence)
 {
     int32_t found = 0;
     for (int32_t i = sequence->canonical.count; i-- > 0;) {
-        const struct job_operation *operation = &sequence->job->operations[stretch_at(&sequence->canonical, i)];
+        const struct job_operation *operation =
+            &sequence->job->operations[stretch_at(&sequence->canonical, i)];
         int added;
         int64_t *key = map_put(&sequence->keys, key_of(sequence, operation), found, &added);
         if (!key)
@@ -230,8 +231,7 @@ static int sequence_init(struct sequence *sequence, const struct job *job, struc
                                   .cursor = array_new(count, sizeof *sequence->cursor),
                                   .heard = array_new(count * LONGEST, sizeof *sequence->heard)};
     map_init(&sequence->keys);
-    if (!sequence->key_at || !sequence->first || !sequence->next || !sequence->cursor ||
-        !sequence->heard)
+    if (!sequence->key_at || !sequence->first || !sequence->next || !sequence->cursor || !sequence->heard)
         return -1;
     return chain_positions(sequence);
 }
@@ -285,7 +285,8 @@ static int32_t match(struct sequence *sequence, struct stretch stretch, int32_t 
     return matched;
 }
 
-/* By number, an operation has one position, whatever the order: a dump may contain operations of several streams. */
+/* By number, an operation has one position, whatever the order: a dump may contain operations of several
+ * streams. */
 static void match_numbers(struct sequence *sequence, struct stretch stretch, int32_t *positions)
 {
     hear(sequence, stretch);
@@ -298,8 +299,9 @@ static void match_numbers(struct sequence *sequence, struct stretch stretch, int
 }
 
 /*
- * Matches by number where records are missing; else by size, and also by call alone if that gives more matches,
- * because batches differ in size and a step may contain additional operations. `list` has room for two steps.
+ * Matches by number where records are missing; else by size, and also by call alone if that gives more
+ * matches, because batches differ in size and a step may contain additional operations. `list` has room for
+ * two steps.
  */
 static void match_step(struct sequence *sequence, struct sequence *by_call, struct stretch stretch,
                        int32_t *list, int32_t *positions)

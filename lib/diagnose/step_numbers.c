@@ -1,7 +1,7 @@
 /*
  * Positions in steps by sequence numbers, for ranks that lost records: the distance of an operation from the
- * number at which its step begins, and a sequence made of many steps where none is complete. Called by roles.c
- * and sequence_match.c.
+ * number at which its step begins, and a sequence made of many steps where none is complete. Called by
+ * roles.c and sequence_match.c.
  */
 #include "base/base.h"
 #include "diagnose/baseline.h"
@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-/* Operations with numbers of their own: of a communicator and function; of a pair of ranks and a direction. */
+/* Operations with numbers of their own: of a communicator and function; of a pair of ranks and a direction.
+ */
 struct map_key step_numbers_series(const struct job *job, const struct job_operation *operation)
 {
     struct map_key key = {{(uint64_t)operation->communicator, operation->function}};
@@ -99,11 +100,11 @@ struct common {
     const struct step_numbers *numbers;
     const struct stretch *stretches;
     int32_t step_count;
-    struct map keys;         /* key -> index in the arrays */
-    int32_t *operations;     /* the first one with the key */
-    int64_t *seen;           /* steps that have it */
-    int64_t *alike;          /* those of them in which it has the same size as the first one */
-    struct follows follows;  /* which key comes next after which in a step */
+    struct map keys;        /* key -> index in the arrays */
+    int32_t *operations;    /* the first one with the key */
+    int64_t *seen;          /* steps that have it */
+    int64_t *alike;         /* those of them in which it has the same size as the first one */
+    struct follows follows; /* which key comes next after which in a step */
     int32_t count;
 };
 
@@ -178,8 +179,8 @@ static int merge(struct common *common, int32_t first_step, struct merged_step *
     merged->varies = array_new(count, 1);
     for (int32_t i = 0; order && i < common->count; i++)
         order[i] = i;
-    int failed = !order || !merged->operations || !merged->varies ||
-                 follows_sort(&common->follows, order, count);
+    int failed =
+        !order || !merged->operations || !merged->varies || follows_sort(&common->follows, order, count);
     if (!failed)
         merged->count = keep_usual(common, order, steps, merged);
     free(order);

@@ -368,7 +368,8 @@ static int pair_is_over(const struct joining *joining, const struct map *complet
 {
     const int64_t *greatest = map_get(complete, (struct map_key){{instance->key.part[1]}});
     return (greatest && *greatest - (int64_t)instance->key.part[2] > LATER_PAIRS) ||
-           (!count_of(&joining->live, sender_of(instance)) && !count_of(&joining->live, receiver_of(instance)));
+           (!count_of(&joining->live, sender_of(instance)) &&
+            !count_of(&joining->live, receiver_of(instance)));
 }
 
 /* Marks instances as done whose missing members are already past them. */

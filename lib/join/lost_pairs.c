@@ -1,6 +1,6 @@
 /*
- * Sends and receives of ranks that lost some: which step they belong to, and which of several to the same peer
- * each one is, from the rank's own numbers. Called by numbering.c.
+ * Sends and receives of ranks that lost some: which step they belong to, and which of several to the same
+ * peer each one is, from the rank's own numbers. Called by numbering.c.
  */
 #include "base/base.h"
 #include "join/internal.h"
@@ -42,7 +42,8 @@ struct pair_plan {
 
 int pair_plans_init(struct pair_plans *plans, size_t member_count)
 {
-    *plans = (struct pair_plans){.items = array_new(member_count, sizeof *plans->items), .count = member_count};
+    *plans =
+        (struct pair_plans){.items = array_new(member_count, sizeof *plans->items), .count = member_count};
     for (size_t i = 0; plans->items && i < member_count; i++)
         map_init(&plans->items[i].places);
     return plans->items ? 0 : -1;
@@ -133,12 +134,12 @@ static int take_slot(struct pair_plan *plan, const struct issued_operation *issu
     struct map_key key = {{(uint64_t)issued->function << 32 | (uint32_t)issued->peer, (uint64_t)offset}};
     int added;
     int64_t *place = map_put(&plan->places, key, (int64_t)plan->slot_count, &added);
-    if (!place || array_reserve((void **)&plan->slots, &plan->slot_capacity, plan->slot_count + 1,
-                                sizeof *plan->slots))
+    if (!place ||
+        array_reserve((void **)&plan->slots, &plan->slot_capacity, plan->slot_count + 1, sizeof *plan->slots))
         return -1;
     if (added)
-        plan->slots[plan->slot_count++] = (struct pair_slot){
-            .offset = offset, .peer = issued->peer, .function = issued->function};
+        plan->slots[plan->slot_count++] =
+            (struct pair_slot){.offset = offset, .peer = issued->peer, .function = issued->function};
     plan->slots[*place].seen++;
     return 0;
 }

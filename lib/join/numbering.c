@@ -33,13 +33,12 @@ struct ranks {
     const int32_t *items; /* the ranks to number */
     struct series_table *series;
     struct period period;
-    const char *begin; /* first tag on most ranks; NULL: none. Text of the first worker */
+    const char *begin;              /* first tag on most ranks; NULL: none. Text of the first worker */
     struct missing *missing;        /* for each member */
     struct step_votes *votes;       /* of each worker; only while ranks are asked for steps */
     const struct step_table *table; /* what they answered */
     struct pair_plans plans;
 };
-
 
 /* A rank that is being numbered. */
 struct numbering {
@@ -155,8 +154,8 @@ static void note_missing(const struct numbering *numbering, const struct span *s
         for (size_t j = i * FUNCTION_COUNT; j < (i + 1) * FUNCTION_COUNT && missing->count >= 0; j++) {
             missing->hash += spans[j].missing;
             missing->seen += spans[j].seen;
-            missing->count = spans[j].repeats ? NUMBERS_REPEAT
-                                              : missing->count + spans[j].expected - spans[j].seen;
+            missing->count =
+                spans[j].repeats ? NUMBERS_REPEAT : missing->count + spans[j].expected - spans[j].seen;
         }
     }
 }
@@ -549,8 +548,8 @@ static int number_untold(struct work *work, int32_t run, struct ranks *ranks, in
 /* -------------------- ranks that lost operations -------------------- */
 
 /*
- * Whether a member lacks operations that others of its communicator have. What a recorder leaves out is missing
- * on all of them. Where numbers repeat, they cannot tell.
+ * Whether a member lacks operations that others of its communicator have. What a recorder leaves out is
+ * missing on all of them. Where numbers repeat, they cannot tell.
  */
 static int has_lost(const struct work *work, const struct missing *missing, int32_t member)
 {
@@ -592,8 +591,8 @@ static size_t list_lossy(const struct work *work, const struct ranks *ranks, con
 static int ask(void *context, struct pool_worker *worker, size_t number, struct error *error)
 {
     struct ranks *ranks = context;
-    return step_votes_of_rank(&ranks->votes[worker - ranks->worker_pool->items], &worker->blocks, &worker->work,
-                              ranks->items[number], error);
+    return step_votes_of_rank(&ranks->votes[worker - ranks->worker_pool->items], &worker->blocks,
+                              &worker->work, ranks->items[number], error);
 }
 
 static int tell(void *context, struct pool_worker *worker, size_t number, struct error *error)
@@ -656,8 +655,8 @@ static int32_t usual_count(const struct work *work, const int32_t *all, const un
 
 /*
  * Ranks that lost operations take their steps from the others. If all ranks share a communicator, its
- * operations show most steps even to a rank that lost some, so all are asked. Else ranks that lost nothing know
- * the steps, and a rank is told if it has such a partner in each of its communicators.
+ * operations show most steps even to a rank that lost some, so all are asked. Else ranks that lost nothing
+ * know the steps, and a rank is told if it has such a partner in each of its communicators.
  */
 static int tell_steps(struct work *work, struct ranks *ranks, const int32_t *all,
                       const unsigned char *is_lossy, size_t count, int32_t *items, struct error *error)

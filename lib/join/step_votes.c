@@ -171,7 +171,8 @@ static size_t room_of(const struct series_step *items, size_t count)
 
 /*
  * All members of a communicator may have lost the first operation of a step, or the one that shows where it
- * begins. If steps have the same number of operations, the other steps show it. `more` has room for all steps.
+ * begins. If steps have the same number of operations, the other steps show it. `more` has room for all
+ * steps.
  */
 static int64_t settle_series(const struct series_step *items, size_t count, struct series_step *more,
                              int64_t *begins)

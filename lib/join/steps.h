@@ -63,7 +63,7 @@ int step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
 struct step_locator {
     const struct step_table *table; /* the steps of collectives of other ranks, which come first; or NULL */
     int32_t latest;                 /* greatest step in the table so far */
-    int64_t *times; /* times at which steps begin */
+    int64_t *times;                 /* times at which steps begin */
     size_t time_count;
     const struct step_end *ends; /* operations with which steps end, on the communicators in `shared` */
     size_t end_count;
@@ -156,8 +156,8 @@ int step_table_has(const struct step_table *table, int32_t communicator);
 
 /*
  * Sends and receives in traces that lost operations. They are joined by their count between two ranks, so a
- * lost one would shift all that follow. If each step has the same ones, a rank's own numbers show which one of
- * its step each of them is.
+ * lost one would shift all that follow. If each step has the same ones, a rank's own numbers show which one
+ * of its step each of them is.
  */
 struct pair_plan;
 
@@ -174,8 +174,8 @@ int pair_plans_make(struct pair_plans *plans, struct blocks *blocks, const struc
                     struct error *error);
 
 /*
- * Drops the plans of a communicator's members if not all are regular, or two of them disagree on how much they
- * send each other. -1: out of memory.
+ * Drops the plans of a communicator's members if not all are regular, or two of them disagree on how much
+ * they send each other. -1: out of memory.
  */
 int pair_plans_agree(struct pair_plans *plans, const struct work *work, int32_t communicator);
 

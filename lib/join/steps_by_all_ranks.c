@@ -29,7 +29,7 @@ struct whole {
     size_t count;
     size_t capacity;
     int32_t first;
-    struct map places; /* (function, sequence) -> index in `items` */
+    struct map places;      /* (function, sequence) -> index in `items` */
     struct follows follows; /* which index comes next after which on a rank */
     int64_t least[FUNCTION_COUNT];
     int64_t greatest[FUNCTION_COUNT];

@@ -393,8 +393,9 @@ static int append_open_question(const struct buffer *question, const char *remed
 static int append_rootless(const struct judgement *judgement, struct buffer *text)
 {
     struct buffer said = BUFFER_INIT;
-    int failed = judgement->uncompared.rootless && (uncompared_append_roots(&judgement->uncompared, &said) ||
-                                                    append_open_question(&said, UNCOMPARED_ROOTS_REMEDY, text));
+    int failed =
+        judgement->uncompared.rootless && (uncompared_append_roots(&judgement->uncompared, &said) ||
+                                           append_open_question(&said, UNCOMPARED_ROOTS_REMEDY, text));
     buffer_release(&said);
     return failed ? -1 : 0;
 }

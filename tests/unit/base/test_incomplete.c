@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Each sequence is a text of different capital letters; `listed` is the order in which they are listed before. */
+/* Each sequence is a text of different capital letters; `listed` is the order in which they are listed
+ * before. */
 static void check_order(const char *const *sequences, const char *listed, const char *expected)
 {
     struct follows follows;
@@ -53,10 +54,13 @@ static void check_begins(const int64_t *begins, const int64_t *expected, size_t 
         assert_int_equal(found[i], expected[i]);
 }
 
-#define CHECK_BEGINS(growth, expected, ...) \
+#define CHECK_BEGINS(growth, expected, ...)                                 \
     check_begins((const int64_t[]){__VA_ARGS__}, (const int64_t[])expected, \
                  sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), growth)
-#define LIST(...) {__VA_ARGS__}
+#define LIST(...)   \
+    {               \
+        __VA_ARGS__ \
+    }
 
 static void the_first_of_a_part_was_lost(void **state)
 {
@@ -85,9 +89,9 @@ static void uneven_numbers_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_sequence_lacks_an_item),  cmocka_unit_test(open_order_stays),
-        cmocka_unit_test(the_majority_decides),         cmocka_unit_test(the_first_of_a_part_was_lost),
-        cmocka_unit_test(a_lasting_change_is_no_loss),  cmocka_unit_test(uneven_numbers_stay),
+        cmocka_unit_test(each_sequence_lacks_an_item), cmocka_unit_test(open_order_stays),
+        cmocka_unit_test(the_majority_decides),        cmocka_unit_test(the_first_of_a_part_was_lost),
+        cmocka_unit_test(a_lasting_change_is_no_loss), cmocka_unit_test(uneven_numbers_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
 
 #include "support/cmocka_all.h"
 
-/* Two workers, each with the votes of some ranks; the result must not depend on which rank was asked where. */
+/* Two workers, each with the votes of some ranks; the result must not depend on which rank was asked where.
+ */
 struct votes {
     struct step_votes of_worker[2];
 };
