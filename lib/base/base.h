@@ -590,6 +590,37 @@ static inline int64_t scale(int64_t value, double by)
     return product > (double)INT64_MIN ? (int64_t)product : INT64_MIN;
 }
 
+/* -------------------- incomplete.c -------------------- */
+
+struct follow;
+
+/* Which item comes next after which, in several sequences of the same items that each lack some. */
+struct follows {
+    struct map pairs;
+    struct follow *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+void follows_init(struct follows *follows);
+void follows_release(struct follows *follows);
+int follows_add(struct follows *follows, int32_t before, int32_t after); /* -1: out of memory */
+
+/*
+ * Sorts the items 0 to `count` - 1 in `list` so that each comes after those that precede it in most
+ * sequences. Where these leave the order open, it stays; also if they contradict each other too much. -1: out
+ * of memory.
+ */
+int follows_sort(struct follows *follows, int32_t *list, size_t count);
+
+/*
+ * Corrects the numbers with which parts of a sequence begin, each the least that was recorded of its part, if
+ * most of them grow by the same amount: a begin that is off while later ones fit is set to what they show. A
+ * part without numbers has -1, and gets one if its neighbors show it. Returns the growth; 0: they do not grow
+ * evenly; -1: out of memory.
+ */
+int64_t even_begins(int64_t *begins, size_t count);
+
 /* -------------------- clock_fit.c -------------------- */
 
 /*

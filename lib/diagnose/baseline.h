@@ -186,6 +186,54 @@ int baseline_find_roles(struct baseline *baseline, const struct job *job);
  */
 int baseline_find_same_work(struct baseline *baseline, const struct job *job);
 
+/* -------------------- step_numbers.c -------------------- */
+
+/*
+ * Where records are missing, an operation is identified by the distance of its sequence number from the
+ * number at which its step begins (its slot), in its series: the collectives of a communicator and function,
+ * or the sends from one rank to another.
+ */
+struct step_numbers {
+    const struct job *job;
+    struct map series;
+    int64_t *begins; /* owned; [series][step]: -1: unknown */
+    int32_t steps;
+    int is_even; /* the numbers of all series grow by the same amount from step to step */
+};
+
+/* For the operations of one rank. Returns -1 when memory runs out; release it in all cases. */
+int step_numbers_init(struct step_numbers *numbers, const struct job *job, const struct job_rank *rank);
+void step_numbers_release(struct step_numbers *numbers);
+
+/* The series of an operation. */
+struct map_key step_numbers_series(const struct job *job, const struct job_operation *operation);
+
+/* -1: unknown. */
+int64_t step_numbers_slot(const struct step_numbers *numbers, const struct job_operation *operation);
+
+/* Series and slot. */
+struct map_key step_numbers_key(const struct step_numbers *numbers, const struct job_operation *operation);
+
+/* The operations that at least half of the steps of a rank have, in the order in which steps have them. */
+struct merged_step {
+    int32_t *operations;   /* owned; one that is at this place in some step */
+    unsigned char *varies; /* owned; whether most steps have another size at this place */
+    int32_t count;
+};
+
+/* `stretches` has one for each step of the job. Returns -1 when memory runs out; release it in all cases. */
+int merged_step_find(struct merged_step *merged, const struct step_numbers *numbers,
+                     const struct stretch *stretches, int32_t first_step);
+void merged_step_release(struct merged_step *merged);
+
+/* -------------------- roles.c -------------------- */
+
+/* The operation at a place of a sequence, as an index of job.operations. */
+static inline int32_t stretch_at(const struct stretch *stretch, int32_t place)
+{
+    return stretch->list ? stretch->list[place] : stretch->first + place;
+}
+
 /* At most this many call sequences of a rank have places of their own. */
 enum { MAX_CALL_SEQUENCES = 16 };
 
@@ -202,27 +250,29 @@ struct call_sequences {
     int32_t first_step[MAX_CALL_SEQUENCES]; /* first step assigned to it */
     int32_t count;                          /* 0: the rank has no steps */
     int32_t *of_step;                       /* owned: per step, its call sequence */
+    struct merged_step merged; /* where too few steps are complete: the only sequence, made of many steps */
 };
 
 /*
  * `stretches` and `loads` are those of the rank, one per step of the job. `scratch` has room for as many
- * stretches. Returns -1 when memory runs out; release it in all cases.
+ * stretches. `numbers`: of the rank, where records are missing; else NULL. Returns -1 when memory runs out;
+ * release it in all cases.
  */
 int call_sequences_find(struct call_sequences *sequences, const struct stretch *stretches,
                         const int32_t *loads, int32_t first_step, int32_t step_count,
-                        struct stretch *scratch);
+                        const struct step_numbers *numbers, struct stretch *scratch);
 void call_sequences_release(struct call_sequences *sequences);
 
 /* -------------------- sequence_match.c -------------------- */
 
 /*
  * Fills in the positions, by operation, of the operations of a rank: the index of each in the canonical
- * sequence, in ascending order, or -1. Operations are matched by size and call or, where records are missing,
- * by sequence number. Steps with more than four times as many operations are skipped. Linear in the number of
- * operations. Returns -1 when memory runs out.
+ * sequence, or -1. Operations are matched by size and call, in ascending order, or, where records are
+ * missing, by sequence number (`numbers`; else NULL). Steps with more than four times as many operations are
+ * skipped. Linear in the number of operations. Returns -1 when memory runs out.
  */
 int positions_match(const struct job *job, const struct stretch *stretches, struct stretch canonical,
-                    int32_t *positions);
+                    const struct step_numbers *numbers, int32_t *positions);
 
 /* -------------------- warm_up.c -------------------- */
 

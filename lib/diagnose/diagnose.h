@@ -196,6 +196,9 @@ struct stretch {
     int32_t count;
     uint64_t signature; /* hash of communicators, functions and sizes, in order */
     int has_gap;        /* by sequence numbers, operations are missing in it or next to it */
+    /* borrowed; indexes of its operations, where they are taken from several steps; NULL: they are
+     * consecutive */
+    const int32_t *list;
 };
 
 /* Fills in the stretches of a rank, one per step of the job. Returns -1 when memory runs out. */

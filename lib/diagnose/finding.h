@@ -162,6 +162,10 @@ struct uncompared {
     int32_t rank;        /* the first of the host whose ranks compute longest; -1: none to tell */
     int64_t computes_ns; /* median of the ranks of this host */
     int64_t next_ns;     /* of the host with the next greatest median, a tenth of a step less at least */
+    /* Broadcasts and Reduces without a root, of which nothing shows who waits for whom; 0: less than a tenth
+     */
+    int64_t rootless;
+    int64_t operations; /* all in steps */
 };
 
 /*
@@ -448,11 +452,13 @@ int hidden_wait_append_remedy(const struct job *job, struct buffer *text);
 /* Append what cannot be determined, and why: a clause without a full stop. -1 when memory runs out. */
 int uncompared_append_network(const struct uncompared *uncompared, int64_t step_ns, struct buffer *text);
 int uncompared_append_host(const struct uncompared *uncompared, const struct job *job, struct buffer *text);
+int uncompared_append_roots(const struct uncompared *uncompared, struct buffer *text);
 
 #define UNCOMPARED_NETWORK_REMEDY \
     "compare with a run that was fast (ncclprof compare), or measure the network with nccl-tests"
 #define UNCOMPARED_HOST_REMEDY \
     "compare with a run that was fast (ncclprof compare), or exchange the two hosts"
+#define UNCOMPARED_ROOTS_REMEDY "record the job with a plugin that records roots: ncclprof-plugin(7)"
 
 /* -------------------- longer_steps.c -------------------- */
 

@@ -37,14 +37,14 @@ static int32_t count_alike(const struct stretch *stretches, const int32_t *loads
     return count;
 }
 
-/* The load of most of the steps that have the canonical sequence. */
+/* The load of most of the steps that have the canonical sequence (NULL: of all steps). */
 static int32_t main_load(const struct stretch *stretches, const struct stretch *canonical,
                          const int32_t *loads, int32_t first_step, int32_t step_count)
 {
     int32_t best = 0, most = 0;
     for (int32_t step = first_step, end, here; step < step_count; step = end) {
         for (end = step, here = 0; end < step_count && loads[end] == loads[step]; end++)
-            here += is_as(&stretches[end], canonical);
+            here += !canonical || is_as(&stretches[end], canonical);
         if (here > most) {
             most = here;
             best = loads[step];
@@ -83,8 +83,38 @@ static void assign_steps(struct call_sequences *sequences, const struct stretch 
     }
 }
 
+/* Whether at least half of the steps have one of the sequences. */
+static int are_usual(const struct call_sequences *sequences, const struct stretch *stretches,
+                     const int32_t *loads, int32_t first_step, int32_t step_count)
+{
+    int32_t alike = 0, used = 0;
+    for (int32_t step = first_step; step < step_count; step++) {
+        used += stretches[step].count > 0;
+        alike += stretches[step].count && find(sequences, stretches[step], loads[step]) >= 0;
+    }
+    return alike * 2 >= used;
+}
+
+/* Replaces all sequences by one that is made of many steps. */
+static int take_merged(struct call_sequences *sequences, const struct stretch *stretches,
+                       const int32_t *loads, int32_t first_step, const struct step_numbers *numbers)
+{
+    int32_t step_count = numbers->job->step_count;
+    if (merged_step_find(&sequences->merged, numbers, stretches, first_step))
+        return -1;
+    const struct merged_step *merged = &sequences->merged;
+    if (!merged->count)
+        return 0;
+    sequences->canonical[0] =
+        (struct stretch){.first = merged->operations[0], .count = merged->count, .list = merged->operations};
+    sequences->load[0] = main_load(stretches, NULL, loads, first_step, step_count);
+    sequences->count = 1;
+    return 0;
+}
+
 int call_sequences_find(struct call_sequences *sequences, const struct stretch *stretches,
-                        const int32_t *loads, int32_t first_step, int32_t step_count, struct stretch *scratch)
+                        const int32_t *loads, int32_t first_step, int32_t step_count,
+                        const struct step_numbers *numbers, struct stretch *scratch)
 {
     *sequences = (struct call_sequences){.of_step = array_new((size_t)step_count, sizeof(int32_t))};
     if (!sequences->of_step)
@@ -95,6 +125,9 @@ int call_sequences_find(struct call_sequences *sequences, const struct stretch *
     sequences->load[0] = main_load(stretches, &canonical, loads, first_step, step_count);
     if (sequences->count)
         add_stretches(sequences, stretches, loads, first_step, step_count);
+    if (sequences->count && numbers && !are_usual(sequences, stretches, loads, first_step, step_count) &&
+        take_merged(sequences, stretches, loads, first_step, numbers))
+        return -1;
     assign_steps(sequences, stretches, loads, step_count);
     return 0;
 }
@@ -102,6 +135,7 @@ int call_sequences_find(struct call_sequences *sequences, const struct stretch *
 void call_sequences_release(struct call_sequences *sequences)
 {
     free(sequences->of_step);
+    merged_step_release(&sequences->merged);
     *sequences = (struct call_sequences){.count = 0};
 }
 
@@ -138,6 +172,7 @@ struct player {
     struct stretch *stretches; /* one per step, followed by the same amount of scratch space */
     const int32_t *loads;      /* one per step */
     struct call_sequences sequences;
+    const struct step_numbers *numbers; /* NULL: no records are missing */
     int32_t begins[MAX_CALL_SEQUENCES]; /* first positions of its call sequences in its role */
     size_t rank;
     int32_t stage;
@@ -172,6 +207,20 @@ static void vote_in_step(const struct player *player, int32_t step, int32_t *bef
     }
 }
 
+/* The same in a step that need not be complete, by the positions of its operations. */
+static void vote_by_positions(const struct player *player, int32_t step, int32_t *before, int32_t *votes)
+{
+    const struct job_operation *operations = player->job->operations;
+    const int32_t *positions = player->baseline->positions;
+    const struct stretch *stretch = &player->stretches[step];
+    for (int32_t i = stretch->first; i >= 0 && i < stretch->first + stretch->count; i++) {
+        int32_t previous = operations[i].previous;
+        int32_t at = previous >= 0 ? positions[operations[previous].group] : -1;
+        if (positions[i] >= 0 && at >= 0)
+            vote(&before[positions[i]], &votes[positions[i]], at);
+    }
+}
+
 static int note_predecessors(struct player *player)
 {
     struct baseline *baseline = player->baseline;
@@ -181,8 +230,12 @@ static int note_predecessors(struct player *player)
     baseline->predecessors[player->rank] = before;
     for (int32_t i = 0; before && i < length; i++)
         before[i] = -1;
-    for (int32_t step = baseline->first_step; before && votes && step < player->job->step_count; step++)
-        vote_in_step(player, step, before, votes);
+    for (int32_t step = baseline->first_step; before && votes && step < player->job->step_count; step++) {
+        if (player->sequences.merged.count)
+            vote_by_positions(player, step, before, votes);
+        else
+            vote_in_step(player, step, before, votes);
+    }
     int failed = !before || !votes;
     free(votes);
     return failed ? -1 : 0;
@@ -198,6 +251,8 @@ static int is_usual_size(const struct player *player, int32_t call_sequence, int
     const struct job_operation *operations = player->job->operations;
     struct stretch canonical = player->sequences.canonical[call_sequence];
     int32_t alike = 0;
+    if (canonical.list)
+        return !player->sequences.merged.varies[at];
     for (int32_t step = player->baseline->first_step; step < player->job->step_count; step++) {
         const struct stretch *stretch = &player->stretches[step];
         if (player->sequences.of_step[step] != call_sequence || stretch->count != canonical.count)
@@ -212,7 +267,7 @@ static uint64_t hash_sequence(const struct player *player, int32_t call_sequence
     struct stretch canonical = player->sequences.canonical[call_sequence];
     uint64_t hash = hash_mix((uint64_t)canonical.count, (uint64_t)player->stage);
     for (int32_t i = 0; i < canonical.count; i++)
-        hash = hash_mix(hash, hash_role(player->job, &player->job->operations[canonical.first + i],
+        hash = hash_mix(hash, hash_role(player->job, &player->job->operations[stretch_at(&canonical, i)],
                                         is_usual_size(player, call_sequence, i)));
     return hash;
 }
@@ -325,7 +380,7 @@ static int place_call_sequence(struct player *player, int32_t call_sequence)
                                                                      : (struct stretch){.first = -1};
     if (begin < 0)
         return 0;
-    if (positions_match(job, own, player->sequences.canonical[call_sequence], positions))
+    if (positions_match(job, own, player->sequences.canonical[call_sequence], player->numbers, positions))
         return -1;
     for (int32_t step = 0; (begin || player->sequences.count > 1) && step < job->step_count; step++)
         shift_positions(job, own[step], step, begin, positions);
@@ -358,13 +413,13 @@ static void count_whole(struct regularity *regularity, const struct player *play
     }
 }
 
-static int place_rank(struct player *player)
+static int place_operations(struct player *player)
 {
     const struct job *job = player->job;
     const struct job_rank *rank = &job->ranks[player->rank];
     if (stretches_cut(job, rank, player->stretches) ||
         call_sequences_find(&player->sequences, player->stretches, player->loads,
-                            player->baseline->first_step, job->step_count,
+                            player->baseline->first_step, job->step_count, player->numbers,
                             player->stretches + job->step_count))
         return -1;
     if (!player->sequences.count || !recurs(job, rank, player->sequences.canonical[0].count))
@@ -375,6 +430,18 @@ static int place_rank(struct player *player)
         if (place_call_sequence(player, i))
             return -1;
     return note_predecessors(player);
+}
+
+static int place_rank(struct player *player)
+{
+    struct step_numbers numbers = {.begins = NULL};
+    int is_lossy = player->job->missing_sequence != 0;
+    player->numbers = is_lossy ? &numbers : NULL;
+    int failed = is_lossy && step_numbers_init(&numbers, player->job, &player->job->ranks[player->rank]);
+    failed = failed || place_operations(player);
+    step_numbers_release(&numbers);
+    player->numbers = NULL;
+    return failed ? -1 : 0;
 }
 
 /*

@@ -8,7 +8,6 @@
 #include "job/job.h"
 #include "model/model.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,17 +72,13 @@ static void sum_gaps(const struct job *job, struct stretch *stretches)
 /* Marks the steps that lost records: they are no example of a complete step. */
 static int mark_gaps(const struct job *job, const struct job_rank *rank, struct stretch *stretches)
 {
-    struct map last; /* (communicator, function) -> operation */
+    struct map last; /* series -> operation */
     int failed = 0;
     map_init(&last);
     for (size_t i = rank->first; !failed && job->missing_sequence && i < rank->first + rank->count; i++) {
         const struct job_operation *operation = &job->operations[i];
         int added;
-        if (function_is_point_to_point(operation->function))
-            continue;
-        int64_t *before =
-            map_put(&last, (struct map_key){{(uint64_t)operation->communicator, operation->function}},
-                    (int64_t)i, &added);
+        int64_t *before = map_put(&last, step_numbers_series(job, operation), (int64_t)i, &added);
         failed = !before;
         if (failed || added)
             continue;
@@ -158,22 +153,6 @@ enum { LONGEST = 4 };
 
 enum match_criterion { MATCH_BY_SIZE, MATCH_BY_CALL, MATCH_BY_NUMBER };
 
-/* How often a function occurs on a communicator in a step, and its first number in the canonical sequence. */
-struct uses {
-    int64_t base;
-    int64_t count;
-    int64_t lowest; /* numbers in the current step; valid if count_here is not 0 */
-    int64_t highest;
-    int64_t count_here;
-    double steps; /* sums over steps, for a regression: number of steps, step numbers, and the middle of the
-                     function's numbers in each step */
-    double step;
-    double step_squared;
-    double middle;
-    double middle_squared;
-    double step_middle;
-};
-
 /*
  * The canonical sequence, indexed. Owns all but `job`. Operations that cannot be distinguished share a key;
  * keys are numbered from 0.
@@ -182,9 +161,8 @@ struct sequence {
     const struct job *job;
     struct stretch canonical;
     enum match_criterion by;
-    int is_settled; /* no step is complete, but sequence numbers show how often each function occurs in one */
-    struct map functions; /* (communicator, function) -> index into uses */
-    struct uses *uses;
+    const struct step_numbers *numbers; /* if by number; else NULL */
+    int is_settled; /* the canonical one is not complete, but numbers show what each step has of it */
     struct map keys;
     int32_t *key_at; /* [position] */
     int32_t *first;  /* [key]: its first position */
@@ -193,142 +171,20 @@ struct sequence {
     int32_t *heard;  /* scratch: key of each operation of a step; -1: none */
 };
 
-static struct map_key function_key(const struct job *job, const struct job_operation *operation)
+static struct map_key key_of(const struct sequence *sequence, const struct job_operation *operation)
 {
-    return (struct map_key){{(uint64_t)communicator_of_step(job, operation), operation->function}};
-}
-
-/*
- * Index of an operation among those of its function in a step, from its sequence number: as it is, or modulo
- * the number per step.
- */
-static int64_t slot_of(const struct sequence *sequence, const struct job_operation *operation, int wraps)
-{
-    const int64_t *at = map_get(&sequence->functions, function_key(sequence->job, operation));
-    if (!at)
-        return -1;
-    const struct uses *uses = &sequence->uses[*at];
-    int64_t slot = job_sequence(sequence->job, operation) - uses->base;
-    if (!wraps)
-        return slot;
-    slot %= uses->count;
-    return slot < 0 ? slot + uses->count : slot;
-}
-
-static struct map_key key_of(const struct sequence *sequence, const struct job_operation *operation,
-                             int wraps)
-{
+    if (sequence->by == MATCH_BY_NUMBER)
+        return step_numbers_key(sequence->numbers, operation);
     struct map_key key = {
         {(uint64_t)communicator_of_step(sequence->job, operation) << 8 | operation->function}};
     const struct job_instance *instance = &sequence->job->instances[operation->instance];
     if (function_is_point_to_point(operation->function)) {
         key.part[1] = (uint64_t)instance->sender;
         key.part[2] = (uint64_t)instance->receiver;
-    } else if (sequence->by == MATCH_BY_NUMBER) {
-        key.part[1] = (uint64_t)slot_of(sequence, operation, wraps);
     }
     if (sequence->by == MATCH_BY_SIZE)
         key.part[3] = (uint64_t)operation->bytes;
     return key;
-}
-
-static int count_uses(struct sequence *sequence)
-{
-    int64_t found = 0;
-    for (int32_t i = 0; i < sequence->canonical.count; i++) {
-        const struct job_operation *operation = &sequence->job->operations[sequence->canonical.first + i];
-        int added;
-        int64_t *at = map_put(&sequence->functions, function_key(sequence->job, operation), found, &added);
-        if (!at)
-            return -1;
-        if (added)
-            sequence->uses[found++].base = job_sequence(sequence->job, operation);
-        sequence->uses[*at].count++;
-    }
-    return 0;
-}
-
-static void hear_numbers(struct sequence *sequence, struct stretch stretch)
-{
-    for (int32_t i = 0; i < stretch.count; i++) {
-        const struct job_operation *operation = &sequence->job->operations[stretch.first + i];
-        const int64_t *at = map_get(&sequence->functions, function_key(sequence->job, operation));
-        struct uses *uses = at ? &sequence->uses[*at] : NULL;
-        if (!uses)
-            continue;
-        int64_t number = job_sequence(sequence->job, operation) - uses->base;
-        if (!uses->count_here++)
-            uses->lowest = uses->highest = number;
-        uses->lowest = number < uses->lowest ? number : uses->lowest;
-        uses->highest = number > uses->highest ? number : uses->highest;
-    }
-}
-
-static void add_step(struct uses *uses, int32_t step)
-{
-    double middle = ((double)uses->lowest + (double)uses->highest) / 2;
-    if (!uses->count_here)
-        return;
-    uses->steps++;
-    uses->step += step;
-    uses->step_squared += (double)step * step;
-    uses->middle += middle;
-    uses->middle_squared += middle * middle;
-    uses->step_middle += step * middle;
-    uses->count_here = 0;
-}
-
-/* The number of operations per step must be this close to an integer. */
-static const double WHOLE = 0.25;
-
-/*
- * If the middles of steps are off by more than this part of a step, some operations belong to a neighboring
- * step.
- */
-static const double EVEN = 0.25;
-
-/*
- * By how much the sequence numbers grow per step: least squares, valid if the middles of steps are off by at
- * most a quarter of a step. 0: unknown.
- */
-static int64_t growth_of(const struct uses *uses)
-{
-    double spread = uses->steps * uses->step_squared - uses->step * uses->step;
-    if (spread <= 0)
-        return 0;
-    double together = uses->steps * uses->step_middle - uses->step * uses->middle;
-    double growth = together / spread, near = nearbyint(growth);
-    double rest = uses->steps * uses->middle_squared - uses->middle * uses->middle - growth * together;
-    int is_even = rest <= uses->steps * uses->steps * (EVEN * growth) * (EVEN * growth);
-    return growth < INT32_MAX && near >= (double)uses->count && fabs(growth - near) < WHOLE && is_even
-               ? (int64_t)near
-               : 0;
-}
-
-/*
- * If no step is complete, the canonical sequence does not show how often a function occurs, but the growth of
- * its numbers does. Returns whether the growth of all functions is known.
- */
-static int measure_growth(struct sequence *sequence, const struct stretch *stretches)
-{
-    int settled = 1;
-    for (int32_t step = 0; step < sequence->job->step_count; step++) {
-        hear_numbers(sequence, stretches[step]);
-        for (int32_t i = 0; i < stretches[step].count; i++) {
-            const int64_t *at =
-                map_get(&sequence->functions,
-                        function_key(sequence->job, &sequence->job->operations[stretches[step].first + i]));
-            if (at)
-                add_step(&sequence->uses[*at], step);
-        }
-    }
-    for (size_t i = 0; i < sequence->functions.count; i++) {
-        int64_t growth = growth_of(&sequence->uses[i]);
-        settled &= growth > 0;
-        if (growth > 0)
-            sequence->uses[i].count = growth;
-    }
-    return settled;
 }
 
 /* Goes from the last position to the first, so that the positions of a key are linked in ascending order. */
@@ -336,9 +192,10 @@ static int chain_positions(struct sequence *sequence)
 {
     int32_t found = 0;
     for (int32_t i = sequence->canonical.count; i-- > 0;) {
-        const struct job_operation *operation = &sequence->job->operations[sequence->canonical.first + i];
+        const struct job_operation *operation =
+            &sequence->job->operations[stretch_at(&sequence->canonical, i)];
         int added;
-        int64_t *key = map_put(&sequence->keys, key_of(sequence, operation, 0), found, &added);
+        int64_t *key = map_put(&sequence->keys, key_of(sequence, operation), found, &added);
         if (!key)
             return -1;
         sequence->next[i] = added ? -1 : sequence->first[*key];
@@ -351,9 +208,7 @@ static int chain_positions(struct sequence *sequence)
 
 static void sequence_release(struct sequence *sequence)
 {
-    map_release(&sequence->functions);
     map_release(&sequence->keys);
-    free(sequence->uses);
     free(sequence->key_at);
     free(sequence->first);
     free(sequence->next);
@@ -361,28 +216,23 @@ static void sequence_release(struct sequence *sequence)
     free(sequence->heard);
 }
 
-static int sequence_init(struct sequence *sequence, const struct job *job, const struct stretch *stretches,
-                         struct stretch canonical, enum match_criterion by)
+static int sequence_init(struct sequence *sequence, const struct job *job, struct stretch canonical,
+                         enum match_criterion by, const struct step_numbers *numbers)
 {
     size_t count = (size_t)canonical.count;
     *sequence = (struct sequence){.job = job,
                                   .canonical = canonical,
                                   .by = by,
-                                  .uses = array_new(count, sizeof *sequence->uses),
+                                  .numbers = numbers,
+                                  .is_settled = numbers && canonical.has_gap && numbers->is_even,
                                   .key_at = array_new(count, sizeof *sequence->key_at),
                                   .first = array_new(count, sizeof *sequence->first),
                                   .next = array_new(count, sizeof *sequence->next),
                                   .cursor = array_new(count, sizeof *sequence->cursor),
                                   .heard = array_new(count * LONGEST, sizeof *sequence->heard)};
-    map_init(&sequence->functions);
     map_init(&sequence->keys);
-    if (!sequence->uses || !sequence->key_at || !sequence->first || !sequence->next || !sequence->cursor ||
-        !sequence->heard)
+    if (!sequence->key_at || !sequence->first || !sequence->next || !sequence->cursor || !sequence->heard)
         return -1;
-    if (count_uses(sequence))
-        return -1;
-    if (by == MATCH_BY_NUMBER && canonical.has_gap)
-        sequence->is_settled = measure_growth(sequence, stretches);
     return chain_positions(sequence);
 }
 
@@ -390,7 +240,7 @@ static void hear(struct sequence *sequence, struct stretch stretch)
 {
     for (int32_t i = 0; i < stretch.count; i++) {
         const int64_t *key =
-            map_get(&sequence->keys, key_of(sequence, &sequence->job->operations[stretch.first + i], 1));
+            map_get(&sequence->keys, key_of(sequence, &sequence->job->operations[stretch.first + i]));
         sequence->heard[i] = key ? (int32_t)*key : -1;
     }
     memcpy(sequence->cursor, sequence->first, sequence->keys.count * sizeof *sequence->cursor);
@@ -435,14 +285,32 @@ static int32_t match(struct sequence *sequence, struct stretch stretch, int32_t 
     return matched;
 }
 
+/* By number, an operation has one position, whatever the order: a dump may contain operations of several
+ * streams. */
+static void match_numbers(struct sequence *sequence, struct stretch stretch, int32_t *positions)
+{
+    hear(sequence, stretch);
+    for (int32_t i = 0; i < stretch.count; i++) {
+        int32_t key = sequence->heard[i];
+        positions[i] = key < 0 ? -1 : sequence->cursor[key];
+        if (positions[i] >= 0)
+            sequence->cursor[key] = sequence->next[positions[i]];
+    }
+}
+
 /*
- * Matches by size; without missing records also by call alone if that gives more matches, because batches
- * differ in size and a step may contain additional operations. `list` has room for two steps.
+ * Matches by number where records are missing; else by size, and also by call alone if that gives more
+ * matches, because batches differ in size and a step may contain additional operations. `list` has room for
+ * two steps.
  */
 static void match_step(struct sequence *sequence, struct sequence *by_call, struct stretch stretch,
                        int32_t *list, int32_t *positions)
 {
     int32_t *others = list + (size_t)sequence->canonical.count * LONGEST;
+    if (sequence->by == MATCH_BY_NUMBER) {
+        match_numbers(sequence, stretch, positions + stretch.first);
+        return;
+    }
     int32_t matched = match(sequence, stretch, list);
     if (by_call && matched < stretch.count && matched < sequence->canonical.count &&
         match(by_call, stretch, others) > matched)
@@ -477,22 +345,21 @@ static int32_t take_canonical(const struct job *job, const struct stretch *stret
 }
 
 int positions_match(const struct job *job, const struct stretch *stretches, struct stretch canonical,
-                    int32_t *positions)
+                    const struct step_numbers *numbers, int32_t *positions)
 {
     struct sequence sequence = {.canonical = canonical}, by_call = {0};
     if (!canonical.has_gap && !take_canonical(job, stretches, &sequence, positions))
         return 0;
-    int lossy = job->missing_sequence != 0;
     int32_t *list = array_new((size_t)canonical.count * LONGEST * 2, sizeof *list);
     int failed =
-        sequence_init(&sequence, job, stretches, canonical, lossy ? MATCH_BY_NUMBER : MATCH_BY_SIZE) ||
-        (!lossy && sequence_init(&by_call, job, stretches, canonical, MATCH_BY_CALL)) || !list;
+        sequence_init(&sequence, job, canonical, numbers ? MATCH_BY_NUMBER : MATCH_BY_SIZE, numbers) ||
+        (!numbers && sequence_init(&by_call, job, canonical, MATCH_BY_CALL, NULL)) || !list;
     if (!failed && canonical.has_gap)
         take_canonical(job, stretches, &sequence, positions);
     for (int32_t step = 0; !failed && step < job->step_count; step++)
         if (!is_canonical(stretches[step], &sequence) &&
             stretches[step].count <= LONGEST * (int64_t)canonical.count)
-            match_step(&sequence, lossy ? NULL : &by_call, stretches[step], list, positions);
+            match_step(&sequence, numbers ? NULL : &by_call, stretches[step], list, positions);
     sequence_release(&sequence);
     sequence_release(&by_call);
     free(list);

@@ -1,6 +1,7 @@
 /*
  * What would be slow without showing: a network that all transfers share, and a host that alone does its
- * work, if they are slow from the first step on. An all-clear does not cover them, so their size is measured.
+ * work, if they are slow from the first step on; and a rank that is late before operations whose root is not
+ * known. An all-clear does not cover them, so their size is measured.
  */
 #include "base/base.h"
 #include "diagnose/baseline.h"
@@ -114,6 +115,26 @@ static void find_slowest(const struct uncompared_search *it, struct uncompared *
     found->next_ns = next_ns;
 }
 
+/* In an operation with a root, some members do not wait for others; which ones depends on the root. */
+static int is_rootless(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_instance *instance = &job->instances[operation->instance];
+    return operation->kind == OPERATION_COLLECTIVE && operation->root < 0 &&
+           (operation->function == FUNCTION_BROADCAST || operation->function == FUNCTION_REDUCE) &&
+           !arrival_is_told(instance, operation->function);
+}
+
+static void count_rootless(const struct job *job, struct uncompared *found)
+{
+    int64_t rootless = 0;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        found->operations += job->operations[i].step >= 0;
+        rootless += job->operations[i].step >= 0 && is_rootless(job, &job->operations[i]);
+    }
+    if ((double)rootless >= LEAST_PART * (double)found->operations)
+        found->rootless = rootless;
+}
+
 /* NULL: the hosts are not known, or there is one. */
 static const struct partition *hosts_of(const struct partitions *partitions)
 {
@@ -133,6 +154,7 @@ int findings_measure_uncompared(struct findings *findings, const struct job *job
                                    .rank_ns = array_new(job->rank_count + 1, sizeof *it.rank_ns),
                                    .host_ns = array_new(2 * job->rank_count + 1, sizeof *it.host_ns)};
     findings->uncompared = (struct uncompared){.rank = -1};
+    count_rootless(job, &findings->uncompared);
     int failed =
         !it.rank_ns || !it.host_ns || (job->rank_count > 1 && partitions_init(&partitions, job, edges));
     it.hosts = failed ? NULL : hosts_of(&partitions);
@@ -175,4 +197,12 @@ int uncompared_append_host(const struct uncompared *uncompared, const struct job
                    buffer_append_text(text, ", and no other host does the same work")
                ? -1
                : 0;
+}
+
+int uncompared_append_roots(const struct uncompared *uncompared, struct buffer *text)
+{
+    return buffer_printf(text,
+                         "which rank others wait for in %lld of %lld operations: they are broadcasts and "
+                         "reductions to one rank, and the trace does not show which rank is their root",
+                         (long long)uncompared->rootless, (long long)uncompared->operations);
 }

@@ -321,7 +321,7 @@ int job_load_rest(struct job *job, struct error *error)
         return failed_to_load(job, error);
     roster_release(&job->roster);
     job_ignore_sparse_steps(job);
-    if (job_build_timelines(job, error) || job_count_gaps(job, error) || job_index_steps(job, error) ||
+    if (job_count_gaps(job, error) || job_build_timelines(job, error) || job_index_steps(job, error) ||
         find_tails(job, error))
         return failed_to_load(job, error);
     return 0;

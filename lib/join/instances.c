@@ -343,10 +343,33 @@ static void find_passed(const struct joining *joining, int64_t *passed)
     }
 }
 
-/* Whether no more operations of the pair can come. */
-static int pair_is_over(const struct joining *joining, const struct pending_instance *instance)
+/*
+ * The greatest number of a complete pair, for each sender and receiver. If memory runs out, pairs only wait
+ * longer.
+ */
+static void find_complete_pairs(struct pending *pending, struct map *complete)
 {
-    return !count_of(&joining->live, sender_of(instance)) && !count_of(&joining->live, receiver_of(instance));
+    for (uint64_t number = pending->first; number < pending->next; number++) {
+        const struct pending_instance *instance = pending_at(pending, number);
+        int64_t *greatest = is_pair(instance) && instance->is_done
+                                ? map_put(complete, (struct map_key){{instance->key.part[1]}}, 0, NULL)
+                                : NULL;
+        if (greatest && (int64_t)instance->key.part[2] > *greatest)
+            *greatest = (int64_t)instance->key.part[2];
+    }
+}
+
+/* A pair is over if so many later ones between its ranks are complete: then one of its operations is lost. */
+enum { LATER_PAIRS = 64 };
+
+/* Whether no more operations of the pair can come. */
+static int pair_is_over(const struct joining *joining, const struct map *complete,
+                        const struct pending_instance *instance)
+{
+    const int64_t *greatest = map_get(complete, (struct map_key){{instance->key.part[1]}});
+    return (greatest && *greatest - (int64_t)instance->key.part[2] > LATER_PAIRS) ||
+           (!count_of(&joining->live, sender_of(instance)) &&
+            !count_of(&joining->live, receiver_of(instance)));
 }
 
 /* Marks instances as done whose missing members are already past them. */
@@ -354,15 +377,19 @@ static void look_through(struct joining *joining)
 {
     struct pending *pending = &joining->pending;
     int64_t passed[SERIES];
+    struct map complete;
+    map_init(&complete);
     find_passed(joining, passed);
+    find_complete_pairs(pending, &complete);
     for (uint64_t number = pending->first; number < pending->next; number++) {
         struct pending_instance *instance = pending_at(pending, number);
         int series = series_index(instance->kind, instance->function);
         if (is_pair(instance))
-            instance->is_done |= pair_is_over(joining, instance);
+            instance->is_done |= pair_is_over(joining, &complete, instance);
         else
             instance->is_done |= series >= 0 && (int64_t)instance->key.part[1] < passed[series];
     }
+    map_release(&complete);
 }
 
 /* Whether all members of this store have had their operation. */

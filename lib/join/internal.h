@@ -365,6 +365,8 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
 struct issued_operation {
     /* of a collective; also of sends and receives if the member has first_numbers; COUNT_UNKNOWN */
     int64_t sequence;
+    /* of a send or receive: the rank's own number, which does not match between ranks; COUNT_UNKNOWN */
+    int64_t own_number;
     /* the program's own number of a collective on its communicator; COUNT_UNKNOWN */
     int64_t told_sequence;
     int64_t told_step;       /* the program's own number of the step; COUNT_UNKNOWN */

@@ -259,6 +259,9 @@ static int give(struct cursor *cursor, struct issued_operation *issued)
         .sequence = function_is_point_to_point(function)
                         ? COUNT_UNKNOWN
                         : block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
+        .own_number = function_is_point_to_point(function)
+                          ? block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN)
+                          : COUNT_UNKNOWN,
         .told_sequence = block_value(reader, OPERATION_TOLD_SEQUENCE, row, COUNT_UNKNOWN),
         .told_step = block_value(reader, OPERATION_TOLD_STEP, row, COUNT_UNKNOWN),
         .bytes = block_value(reader, OPERATION_BYTES, row, COUNT_UNKNOWN),

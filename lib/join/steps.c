@@ -188,8 +188,8 @@ static int32_t step_by_ends(struct step_locator *locator, const struct work *wor
     return step;
 }
 
-int32_t step_next(struct step_locator *locator, const struct work *work,
-                  const struct issued_operation *issued)
+static int32_t step_by_lists(struct step_locator *locator, const struct work *work,
+                             const struct issued_operation *issued)
 {
     if (locator->ends)
         return step_by_ends(locator, work, issued);
@@ -201,6 +201,19 @@ int32_t step_next(struct step_locator *locator, const struct work *work,
         locator->next++;
     locator->at++;
     return locator->next ? (int32_t)locator->next - 1 : 0;
+}
+
+int32_t step_next(struct step_locator *locator, const struct work *work,
+                  const struct issued_operation *issued)
+{
+    int32_t step = step_by_lists(locator, work, issued), told = -1;
+    if (!locator->table)
+        return step;
+    if (issued->sequence >= 0 && !function_is_point_to_point(issued->function))
+        told = step_table_find(locator->table, work->members[issued->member].communicator, issued->function,
+                               issued->sequence);
+    locator->latest = told > locator->latest ? told : locator->latest;
+    return told >= 0 ? told : step > locator->latest ? step : locator->latest;
 }
 
 enum { RECURRENCE_SMALL_BYTES = 1024 };

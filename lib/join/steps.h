@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_JOIN_STEPS_H
 #define NCCLPROF_JOIN_STEPS_H
 
+#include "base/base.h"
 #include "model/model.h"
 
 #include <stddef.h>
@@ -60,7 +61,9 @@ int step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
 
 /* How the steps of a rank are determined, operation by operation. At most one of the three lists is used. */
 struct step_locator {
-    int64_t *times; /* times at which steps begin */
+    const struct step_table *table; /* the steps of collectives of other ranks, which come first; or NULL */
+    int32_t latest;                 /* greatest step in the table so far */
+    int64_t *times;                 /* times at which steps begin */
     size_t time_count;
     const struct step_end *ends; /* operations with which steps end, on the communicators in `shared` */
     size_t end_count;
@@ -103,6 +106,82 @@ void own_steps_release(struct own_steps *steps);
 int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank,
                     const struct own_steps *steps, const struct shared_communicators *shared,
                     struct step_end **ends, size_t *count, struct error *error);
+
+/* -------------------- step_votes.c -------------------- */
+
+/*
+ * Steps of ranks that lost operations, from the ranks that have them. All members of a communicator make the
+ * same collectives, so a collective belongs to the same step on all of them.
+ */
+
+struct boundary;
+struct series_step;
+
+/* Where steps begin in the collectives of a communicator, according to several ranks. */
+struct step_votes {
+    struct map places;      /* (communicator and function, step) -> index in `items` */
+    struct boundary *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+void step_votes_init(struct step_votes *votes);
+void step_votes_release(struct step_votes *votes);
+
+/* A rank's first operation of a step, of a communicator and function. -1: out of memory. */
+int step_votes_add(struct step_votes *votes, int32_t communicator, uint8_t function, int32_t step,
+                   int64_t sequence);
+
+/* Those of a rank whose operations have their steps already. */
+int step_votes_of_rank(struct step_votes *votes, struct blocks *blocks, const struct work *work, int32_t rank,
+                       struct error *error);
+int step_votes_merge(struct step_votes *votes, const struct step_votes *more); /* -1: out of memory */
+
+struct step_table {
+    struct series_step *items; /* owned; sorted by communicator, function and step */
+    size_t count;
+};
+
+int step_table_init(struct step_table *table, const struct step_votes *votes); /* -1: out of memory */
+void step_table_release(struct step_table *table);
+
+/* The step of a collective; -1: unknown. */
+int32_t step_table_find(const struct step_table *table, int32_t communicator, uint8_t function,
+                        int64_t sequence);
+
+/* Whether the table has steps of a communicator. */
+int step_table_has(const struct step_table *table, int32_t communicator);
+
+/* -------------------- lost_pairs.c -------------------- */
+
+/*
+ * Sends and receives in traces that lost operations. They are joined by their count between two ranks, so a
+ * lost one would shift all that follow. If each step has the same ones, a rank's own numbers show which one
+ * of its step each of them is.
+ */
+struct pair_plan;
+
+struct pair_plans {
+    struct pair_plan *items; /* owned; one for each member */
+    size_t count;
+};
+
+int pair_plans_init(struct pair_plans *plans, size_t member_count); /* -1: out of memory */
+void pair_plans_release(struct pair_plans *plans);
+
+/* Finds which sends and receives each step of a rank has. Its operations must have their steps. */
+int pair_plans_make(struct pair_plans *plans, struct blocks *blocks, const struct work *work, int32_t rank,
+                    struct error *error);
+
+/*
+ * Drops the plans of a communicator's members if not all are regular, or two of them disagree on how much
+ * they send each other. -1: out of memory.
+ */
+int pair_plans_agree(struct pair_plans *plans, const struct work *work, int32_t communicator);
+
+/* Writes the steps and numbers of a rank's sends and receives that follow from the plans. */
+int pair_plans_apply(struct pair_plans *plans, struct blocks *blocks, const struct work *work, int32_t rank,
+                     struct error *error);
 
 /* -------------------- steps_by_all_ranks.c -------------------- */
 

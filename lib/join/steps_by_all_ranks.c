@@ -12,7 +12,8 @@
 /*
  * If every rank lost operations, no rank's sequence repeats exactly. So the operations of a communicator that
  * all ranks share are merged from all ranks. An operation that one rank lost is placed after the operation
- * that precedes it on a rank that has it, and in the order of its sequence numbers.
+ * that precedes it on a rank that has it, and in the order of its sequence numbers. Where that leaves the
+ * order of two functions open, a rank that has both decides (put_in_order).
  */
 
 struct shared_operation {
@@ -28,7 +29,8 @@ struct whole {
     size_t count;
     size_t capacity;
     int32_t first;
-    struct map places; /* (function, sequence) -> index in `items` */
+    struct map places;      /* (function, sequence) -> index in `items` */
+    struct follows follows; /* which index comes next after which on a rank */
     int64_t least[FUNCTION_COUNT];
     int64_t greatest[FUNCTION_COUNT];
 };
@@ -107,7 +109,7 @@ static int pass_member(struct whole *whole, struct blocks *blocks, const struct 
         if (issued.sequence < 0 || issued.function >= FUNCTION_COUNT)
             continue;
         int32_t place = add(whole, &issued, before);
-        if (place < 0) {
+        if (place < 0 || (adds && before >= 0 && follows_add(&whole->follows, before, place))) {
             more = error_no_memory(error);
             break;
         }
@@ -154,6 +156,12 @@ static struct ranked_member *list_ranked_members(const struct work *work, int32_
     return member_list;
 }
 
+/*
+ * The first and the last operations may be missing without a gap in the numbers, so several members are read
+ * even if no number is missing. The operations of more members would cost more than they help.
+ */
+enum { ENOUGH_MEMBERS = 16 };
+
 static int pass_members(struct whole *whole, struct blocks *blocks, const struct work *work,
                         int32_t communicator, int adds, struct error *error)
 {
@@ -162,11 +170,27 @@ static int pass_members(struct whole *whole, struct blocks *blocks, const struct
     int failed = member_list ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < count; i++) {
         failed = pass_member(whole, blocks, work, member_list[i].member, adds, error);
-        if (whole->count && (adds ? is_whole(whole) : has_all_gaps(whole)))
+        if (whole->count && (adds ? i + 1 >= ENOUGH_MEMBERS && is_whole(whole) : has_all_gaps(whole)))
             break;
     }
     free(member_list);
     return failed;
+}
+
+/* Puts the list in the order in which the ranks have the operations. -1: out of memory. */
+static int put_in_order(struct whole *whole)
+{
+    int32_t *list = array_new(whole->count, sizeof *list);
+    size_t count = 0;
+    for (int32_t at = whole->first; list && at >= 0; at = whole->items[at].next)
+        list[count++] = at;
+    int failed = !list || follows_sort(&whole->follows, list, count);
+    for (size_t i = 0; !failed && i < count; i++)
+        whole->items[list[i]].next = i + 1 < count ? list[i + 1] : -1;
+    if (!failed && count)
+        whole->first = list[0];
+    free(list);
+    return failed ? -1 : 0;
 }
 
 /* The merged operations in order: their indexes, symbols for cycle_find, and the time before each. */
@@ -368,11 +392,13 @@ static void whole_init(struct whole *whole)
         whole->greatest[i] = -1;
     }
     map_init(&whole->places);
+    follows_init(&whole->follows);
 }
 
 static void whole_release(struct whole *whole)
 {
     map_release(&whole->places);
+    follows_release(&whole->follows);
     free(whole->items);
 }
 
@@ -472,6 +498,7 @@ static int take_communicator(struct blocks *blocks, const struct work *work, int
     struct whole whole;
     whole_init(&whole);
     int failed = pass_members(&whole, blocks, work, communicator, 1, error) ||
+                 (put_in_order(&whole) && error_no_memory(error)) ||
                  pass_members(&whole, blocks, work, communicator, 0, error) ||
                  have_more(&whole, blocks, work, rank, communicator, &list->more, error) ||
                  (whole.count && take_ends(&whole, turn, is_last, list, error));

@@ -392,7 +392,18 @@ static int append_open_question(const struct buffer *question, const char *remed
                : 0;
 }
 
-/* Appends what would be slow in every step without showing. */
+/* Appends that roots are not known. */
+static int append_rootless(const struct judgement *judgement, struct buffer *text)
+{
+    struct buffer said = BUFFER_INIT;
+    int failed =
+        judgement->uncompared.rootless && (uncompared_append_roots(&judgement->uncompared, &said) ||
+                                           append_open_question(&said, UNCOMPARED_ROOTS_REMEDY, text));
+    buffer_release(&said);
+    return failed ? -1 : 0;
+}
+
+/* Appends what would be slow without showing. */
 static int append_uncompared(const struct judgement *judgement, struct buffer *text)
 {
     const struct uncompared *uncompared = &judgement->uncompared;
@@ -406,7 +417,7 @@ static int append_uncompared(const struct judgement *judgement, struct buffer *t
         failed = uncompared_append_host(uncompared, judgement->job, &said) ||
                  append_open_question(&said, UNCOMPARED_HOST_REMEDY, text);
     buffer_release(&said);
-    return failed ? -1 : 0;
+    return failed || append_rootless(judgement, text) ? -1 : 0;
 }
 
 /* Appends a line with what was analyzed and the smallest fault that would have been detected. */
@@ -472,7 +483,7 @@ int headline_append_verdict(const struct judgement *judgement, int names_run, st
         return -1;
     if (is_longer && (scope->blindness == BLIND_NOT || scope->blindness == BLIND_LITTLE))
         return buffer_append_text(text, "steps became longer; the rank at fault cannot be determined\n") ||
-               append_judged(judgement, text);
+               append_judged(judgement, text) || append_rootless(judgement, text);
     if (judgement->unexplained_hang.is_known)
         return 0;
     if (scope->blindness != BLIND_NOT)

@@ -239,6 +239,10 @@ static int add_uncompared(const struct judgement *judgement, struct buffer *json
     if (!failed && uncompared->rank >= 0)
         failed = uncompared_append_host(uncompared, judgement->job, &reason) ||
                  add_undetermined(judgement, reason.data, UNCOMPARED_HOST_REMEDY, NULL, json);
+    buffer_clear(&reason);
+    if (!failed && uncompared->rootless)
+        failed = uncompared_append_roots(uncompared, &reason) ||
+                 add_undetermined(judgement, reason.data, UNCOMPARED_ROOTS_REMEDY, NULL, json);
     buffer_release(&reason);
     return failed;
 }

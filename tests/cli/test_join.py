@@ -54,6 +54,74 @@ class Join(Case):
                               "min(sequence) FROM v_operation WHERE communicator = '0-7')")
         self.assertEqual(wrong[0], 0)
 
+    def operations(self, files):
+        """{operation: step} and {send: its receive}; an operation is what its rank's record says of it."""
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", *files)
+        steps, instances = {}, {}
+        for *what, step, instance in self.rows("SELECT rank_name, communicator_hash_hex, function, peer, sequence, step, instance_id "
+                                               "FROM v_operation"):
+            steps[tuple(what)] = step
+            if what[2] in ("Send", "Recv"):
+                instances.setdefault(instance, {})[what[2]] = tuple(what)
+        return steps, {pair["Send"]: pair["Recv"] for pair in instances.values() if len(pair) == 2}
+
+    def lossy(self, job, lost):
+        """Operations have the same steps, and sends the same receives, as if none were lost."""
+        steps, pairs = self.operations(self.simulate(job)[0])
+        files, truth = self.simulate(f"{job} --drop {lost}")
+        found, found_pairs = self.operations(files)
+        self.assertEqual(len(found), len(steps) - truth["lost_operations"])
+        wrong = [what for what, step in found.items() if step != steps[what]]
+        self.assertLessEqual(len(wrong), len(found) // 200, job)
+        self.assertTrue(found_pairs.items() <= pairs.items(), (job, lost))
+        kept = sum(send in found and receive in found for send, receive in pairs.items())
+        self.assertEqual(len(found_pairs), kept, job)
+
+    def test_lost_operations_do_not_shift_others(self):
+        """Steps are also lost at their ends; sends are told by the rank's own numbers, which lack some in each step."""
+        pipeline = "--shape 1f1b --ranks 8 --per-node 4 --tp 2 --dp 2 --pp 2 --microbatches 4 --layers 2 --steps 14 --seed 8 --dialect "
+        experts = "--shape moe --ranks 8 --per-node 4 --layers 2 --steps 12 --seed 5 --dialect "
+        for job in (pipeline, experts):
+            for dialect in ("inspector-2.30-terse", "inspector-2.30"):
+                for lost in (0.01, 0.1):
+                    self.lossy(job + dialect, lost)
+
+    def test_an_operation_that_all_lost_first(self):
+        """Each step has one AllReduce of all ranks, at its end. The first ranks that are read lost the last one."""
+        files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 4 --layers 2 --steps 10 --seed 6 "
+                                 "--dialect inspector-2.30-terse")
+        steps, _ = self.operations(files)
+        for file in files[:-1]:
+            lines = file.read_text().splitlines(keepends=True)
+            world = [line for line in lines if '"n_ranks":8' in line]
+            lines.remove(world[-1])
+            lines.remove(world[4])
+            file.write_text("".join(lines))
+        found, _ = self.operations(files)
+        self.assertEqual(found, {what: steps[what] for what in found})
+        self.assertEqual(len(found), len(steps) - 14)
+
+    def test_one_lost_operation_without_a_world(self):
+        """No communicator has all ranks. Half of them lost an operation, but each of their communicators has a rank that has all."""
+        files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 4 --layers 2 --steps 10 --seed 6 "
+                                 "--dialect inspector-2.30-terse")
+        for file in files:
+            lines = file.read_text().splitlines(keepends=True)
+            file.write_text("".join(line for line in lines if '"n_ranks":8' not in line))
+        steps, pairs = self.operations(files)
+        self.assertEqual(set(steps.values()), set(range(10)))
+        for number, file in enumerate([files[1], files[2], files[5], files[6]]):
+            lines = file.read_text().splitlines(keepends=True)
+            collectives = [line for line in lines if '"coll_perf"' in line]
+            lines.remove(collectives[len(collectives) // 2 + number])
+            file.write_text("".join(lines))
+        found, found_pairs = self.operations(files)
+        self.assertEqual(len(found), len(steps) - 4)
+        collectives = {what: step for what, step in found.items() if what[2] not in ("Send", "Recv")}
+        self.assertEqual(collectives, {what: steps[what] for what in collectives})
+        self.assertEqual(found_pairs, pairs)
+
     def test_steps_by_tags_without_times(self):
         """Inspector, not verbose: operations have tags but no times."""
         for lost in ("0", "0.2"):

@@ -357,6 +357,18 @@ class Silence(Case):
         self.assertEqual(said.count("Cannot be determined"), len(parts))
         return [part["reason"] for part in parts]
 
+    def test_operations_whose_root_is_not_recorded(self):
+        """Inspector does not record roots; the bundled plugin does."""
+        job = "--shape zero1 --ranks 8 --per-node 4 --layers 2 --steps 16 --seed 3 --dialect "
+        for dialect in ("inspector-2.30-terse", "inspector-2.30"):
+            reasons = [reason for reason in self.uncompared(job + dialect) if "root" in reason]
+            ((operations,),) = self.rows("SELECT count(*) FROM v_operation WHERE step >= 0 AND function IN ('Broadcast', 'Reduce')")
+            self.assertEqual(reasons, [f"which rank others wait for in {operations} of {operations} operations: they are broadcasts and "
+                                       "reductions to one rank, and the trace does not show which rank is their root"])
+        self.assertFalse([reason for reason in self.uncompared(job + "chrome-v7") if "root" in reason])
+        # All-reduce and all-gather have no root.
+        self.assertFalse([reason for reason in self.uncompared(job.replace("zero1", "fsdp") + "inspector-2.30") if "root" in reason])
+
     def test_a_network_that_all_transfers_share(self):
         """A switch between the only two hosts that is slow from the first step on looks like a network by design."""
         two_hosts = "--shape fsdp --ranks 8 --per-node 4 --layers 2 --steps 16 --seed 19 --dialect kineto "

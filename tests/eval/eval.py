@@ -504,6 +504,8 @@ def parse_arguments():
                         "--only takes fault, recorder, shape, onset, cost=strong|weak")
     parser.add_argument("--recorder", type=study.recorders_in, default=[], metavar="all|NAME,...",
                         help="for the study: record all jobs by these, in turn: " + ", ".join(study.ALONE))
+    parser.add_argument("--drops", type=lambda text: text.split(","), default=[], metavar="SHARE[,...]",
+                        help="for the study: recorders that lose operations lose these shares, job by job in turn")
     parser.add_argument("--traces", metavar="DIR", help="for the study: keep the traces of all jobs there for other runs")
     parser.add_argument("--situation-seeds", type=int, default=100, metavar="N", help="at most N jobs of each situation and shape")
     parser.add_argument("--witness-jobs", type=int, default=100, metavar="N",

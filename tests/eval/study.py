@@ -51,10 +51,12 @@ ALONE = {
     "inspector-verbose": Recorder("Inspector", ["inspector-2.30"]),
     "inspector-verbose-drops": Recorder("Inspector", ["inspector-2.30"], True),
     "inspector": Recorder("Inspector", [TERSE]),
+    "inspector-drops": Recorder("Inspector", [TERSE], True),
     "kineto": Recorder("Kineto", ["kineto"]),
     "flight-recorder-timing": Recorder("Flight Recorder", ["flight-recorder-timing"]),
     "flight-recorder": Recorder("Flight Recorder", [UNTIMED]),
 }
+MOST_LOSSES = 12  # rows of the table by share of lost operations
 COMPARED_SHARE = 5.0  # percent of the run: faults that the table of recorders counts
 OUTCOMES = ["exact", "late", "candidates", "kind", "part"]  # in which a fault is named, best first
 COLUMNS = {"exact": "exact", "late": "late, right rank", "candidates": "candidates, right among them", "kind": "other kind",
@@ -115,7 +117,7 @@ class Plan:
 
     def __init__(self, seed, number):
         rng = random.Random(f"study/{seed}/{number}")
-        self.number, self.alone = number, None
+        self.number, self.alone, self.drop = number, None, None
         self.shape, self.recorder = choose(rng, SHAPES), choose(rng, RECORDERS)
         self.dialect = rng.choice(DIALECTS[self.recorder])
         self.ranks, self.per_node, self.layout = rng.choice(LAYOUTS[self.shape])
@@ -141,11 +143,14 @@ class Plan:
             innocent = [rank for rank in range(self.ranks) if rank not in culprits]
             self.lost = rng.choice(innocent) if innocent else None
 
-    def record_by(self, name, seed):
-        """The same job, recorded by this recorder."""
+    def record_by(self, name, seed, drops):
+        """The same job, recorded by this recorder, which loses one of the shares `drops`; none: any from 1 to 10 %."""
         rng = random.Random(f"recorder/{seed}/{self.number}")
         self.alone, self.recorder, self.dialect = name, ALONE[name].family, rng.choice(ALONE[name].dialects)
-        self.options += ["--drop", f"{rng.uniform(0.01, 0.1):.3f}"] if ALONE[name].drops else []
+        if ALONE[name].drops:
+            drawn = f"{rng.uniform(0.01, 0.1):.3f}"
+            self.drop = drops[self.number % len(drops)] if drops else drawn
+            self.options += ["--drop", self.drop]
         return self
 
     def draw_options(self, rng):
@@ -623,6 +628,18 @@ def print_recorders(results, names):
     print_table(f"faults of {COMPARED_SHARE:.0f} % of the run and more, by recorder", rows, heads)
 
 
+def print_losses(results, names):
+    """The same by share of lost operations, for the recorders that lose some, if these shares were given."""
+    heads = ["recorder, share lost", "jobs", *COLUMNS.values(), "healthy jobs accused"]
+    groups = collections.defaultdict(list)
+    for result in results:
+        if result["plan"].drop:
+            groups[names.index(result["plan"].alone), result["plan"].drop].append(result)
+    if 0 < len(groups) <= MOST_LOSSES:
+        rows = [recorder_row(f"{names[key[0]]}, {100 * float(key[1]):.0f} %", groups[key]) for key in sorted(groups)]
+        print_table(f"faults of {COMPARED_SHARE:.0f} % of the run and more, by share of lost operations", rows, heads)
+
+
 def line_of(result):
     plan = result["plan"]
     texts = [fault.text() for fault in plan.faults] + ([f"lost {plan.lost}"] if plan.lost is not None else [])
@@ -641,7 +658,7 @@ def selected(plan, only):
 
 def as_json(result):
     plan = result["plan"]
-    row = {"number": plan.number, "shape": plan.shape, "recorder": plan.alone or plan.recorder, "fault": plan.fault, "onset": plan.onset,
+    row = {"number": plan.number, "shape": plan.shape, "recorder": plan.alone or plan.recorder, "fault": plan.fault, "onset": plan.onset, "drop": plan.drop,
            "error": result["error"], "command": shlex.join(["build/simulate", *plan.command(plan.dialect)])}
     return dict(row, **{key: result[key] for key in ("verdict", "outcome", "judged", "share", "ratio", "accused", "longer", "account") if key in result})
 
@@ -658,7 +675,7 @@ def plans_of(options, number, names):
     """The plans of one job, one for each recorder."""
     if not names:
         return [Plan(options.seed, number)]
-    return [Plan(options.seed, number).record_by(name, options.seed) for name in names]
+    return [Plan(options.seed, number).record_by(name, options.seed, options.drops) for name in names]
 
 
 def main(options):
@@ -681,6 +698,7 @@ def main(options):
     played = [result for result in results if result["error"] is None]
     if names:
         print_recorders(played, names)
+        print_losses(played, names)
     if len(names) < 2:
         print_tables(played)
     return int(any(result["error"] for result in results))

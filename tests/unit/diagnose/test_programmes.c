@@ -23,7 +23,7 @@ static void check(const char *steps, const char *loads, const char *expected)
             (struct stretch){.first = i * 4, .count = 4, .signature = (uint64_t)steps[i], .has_gap = has_gap};
         load[i] = loads[i] - '0';
     }
-    assert_int_equal(call_sequences_find(&call_sequences, stretches, load, 1, count, scratch), 0);
+    assert_int_equal(call_sequences_find(&call_sequences, stretches, load, 1, count, NULL, scratch), 0);
     for (int32_t i = 0; i < count; i++)
         assert_int_equal(call_sequences.of_step[i], expected[i] - '0');
     call_sequences_release(&call_sequences);

@@ -67,7 +67,13 @@ static void check(const char *const steps[STEPS], int32_t canonical, const char 
                       .operation_count = count,
                       .instances = instances,
                       .missing_sequence = lost};
-    assert_int_equal(positions_match(&job, stretches, stretches[canonical], positions_found), 0);
+    struct job_rank rank = {.count = count};
+    struct step_numbers numbers_of_steps;
+    assert_int_equal(step_numbers_init(&numbers_of_steps, &job, &rank), 0);
+    assert_int_equal(positions_match(&job, stretches, stretches[canonical], lost ? &numbers_of_steps : NULL,
+                                     positions_found),
+                     0);
+    step_numbers_release(&numbers_of_steps);
     for (int step = 0; step < STEPS; step++)
         for (int32_t i = 0; i < stretches[step].count; i++) {
             char expected = positions[step][i];
@@ -161,6 +167,60 @@ static void far_too_long(void **state)
           (const char *const[]){"01", "01", "---------", "01------"});
 }
 
+/*
+ * No step is complete, and each lacks something else, the first step its first operation: of `operations`
+ * AllReduces per step, number `lost[step]` is lost.
+ */
+enum { MERGED_STEPS = 8, PER_STEP = 5 };
+
+static void steps_make_one_together(void **state)
+{
+    static const int32_t lost[MERGED_STEPS] = {0, 3, 1, 0, 2, 4, 1, 3};
+    struct job_operation operations[MERGED_STEPS * PER_STEP];
+    struct job_instance instances[MERGED_STEPS * PER_STEP];
+    struct stretch stretches[MERGED_STEPS];
+    int32_t count = 0, last = -1;
+    for (int32_t step = 0; step < MERGED_STEPS; step++) {
+        stretches[step] = (struct stretch){.first = count};
+        for (int32_t i = 0; i < PER_STEP; i++) {
+            if (i == lost[step])
+                continue;
+            /* A size that is another one in each step, and one that is always the same. */
+            instances[count] = (struct job_instance){.sequence = 100 + step * PER_STEP + i};
+            operations[count] = (struct job_operation){.instance = count,
+                                                       .function = FUNCTION_ALL_REDUCE,
+                                                       .bytes = i == 2 ? 1000 + step : 7,
+                                                       .step = step};
+            count++;
+            stretches[step].count++;
+        }
+    }
+    struct job_communicator communicators[] = {{.hash = 1}};
+    struct job job = {.step_count = MERGED_STEPS,
+                      .communicators = communicators,
+                      .communicator_count = 1,
+                      .operations = operations,
+                      .operation_count = (size_t)count,
+                      .instances = instances,
+                      .missing_sequence = MERGED_STEPS};
+    struct job_rank rank = {.count = (size_t)count};
+    struct step_numbers numbers;
+    struct merged_step merged;
+    assert_int_equal(step_numbers_init(&numbers, &job, &rank), 0);
+    assert_true(numbers.is_even);
+    assert_int_equal(merged_step_find(&merged, &numbers, stretches, 0), 0);
+    assert_int_equal(merged.count, PER_STEP);
+    for (int32_t i = 0; i < merged.count; i++) {
+        int32_t slot = (int32_t)step_numbers_slot(&numbers, &operations[merged.operations[i]]);
+        assert_int_equal(slot, i);
+        assert_true(slot > last);
+        assert_int_equal(merged.varies[i], i == 2);
+        last = slot;
+    }
+    merged_step_release(&merged);
+    step_numbers_release(&numbers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +231,7 @@ int main(void)
         cmocka_unit_test(lost_ones_before),
         cmocka_unit_test(other_peers),
         cmocka_unit_test(far_too_long),
+        cmocka_unit_test(steps_make_one_together),
         cmocka_unit_test(lost_ones_in_all_steps),
         cmocka_unit_test(lost_ones_that_are_no_part_of_a_step),
     };
