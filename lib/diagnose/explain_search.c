@@ -456,6 +456,28 @@ static int is_late_with_others(const struct explanation_search *it, const struct
     return mine_ns > 0 && pick_quantile(it->list, ranks, 0.5) * 3 >= mine_ns * 2;
 }
 
+/* A delay compares with another if it is at least this part of it. */
+static const double COMPARABLE = 0.25;
+
+/*
+ * Whether a unit is also the latest in most of the other steps, by comparable times. All others wait for the
+ * rank that arrives last, and how late they would have been does not show. So the longest delays are all
+ * those of the rank that is usually last, and they do not stand out.
+ */
+static int is_usually_last(const struct explanation_search *it, size_t number, size_t unit, double greatest)
+{
+    size_t known = 0, has = 0;
+    for (int32_t step = it->source.baseline->first_step; step < it->source.baseline->step_count; step++) {
+        const struct peak *peak = &it->peaks[number][step];
+        int is_of_unit = peak->unit == (int32_t)unit;
+        if (peak->most <= 0 || (is_of_unit && peak->most > greatest))
+            continue;
+        known++;
+        has += is_of_unit && peak->most >= COMPARABLE * greatest;
+    }
+    return has * 2 > known;
+}
+
 /* Few others show little of the tail: then a single step must exceed them by this factor. */
 static const double FAR_AHEAD = 25;
 
@@ -482,6 +504,8 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
         greatest *= FAR_AHEAD;
     next->partition = partition;
     next->unit = unit;
+    if (is_usually_last(it, number, unit, greatest))
+        return 0;
     next->certainty =
         scan_peaks(it->row, (int32_t)steps, greatest, partition->count, SCAN_TAIL_OWN, marks, &next->steps) -
         log(partitions_with_peaks(it));

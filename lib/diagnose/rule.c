@@ -149,10 +149,12 @@ const struct rule rules[RULE_COUNT] = {
          "else 0",
          "single places may have more work, and a route may be longer, by design"},
     [RULE_NOT_IN_STEPS] = {"not-in-steps", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SHOWN,
-                           "faults with two other steps of known duration",
+                           "faults with two other steps of known duration: where no times of calls are "
+                           "recorded, for a rank in all steps that arrived last in most of them, these are "
+                           "the others",
                            "how much longer its steps were than the median of the others, as a share of the "
-                           "gain; for a network 0 if that is less than errors standard errors, for a late "
-                           "rank with errors standard errors added",
+                           "gain; for a network, and for such a rank, 0 if that is less than errors standard "
+                           "errors, for any other late rank with errors standard errors added",
                            "the fault does not show in the step time"},
     [RULE_CERTAINTY] =
         {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY, "findings by a score",

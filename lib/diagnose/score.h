@@ -33,9 +33,11 @@ struct explanation {
     enum measure measure; /* it was found in */
     int is_scattered;     /* slow in all steps, but at other places in each: work beside it on the same GPU */
     int has_no_peers;     /* its ranks have their roles alone, and are compared with their past */
-    int is_last;          /* its rank is certain to arrive after all others in all steps */
-    double slower_part;   /* share of the others' own time that lies at places where the unit takes longer: 1
-                             for a slow clock, less for a heavier load by design */
+    unsigned char *led; /* by step: whether its rank, late in all, arrived after all others; if it did in most
+                           and no record shows how late the hosts of the others were meanwhile; NULL */
+    int is_last;        /* its rank is certain to arrive after all others in all steps */
+    double slower_part; /* share of the others' own time that lies at places where the unit takes longer: 1
+                           for a slow clock, less for a heavier load by design */
     double common_part; /* of several ranks, what they have in common of their variation from step to step; 1
                            for one rank, or where it cannot be determined */
     double hidden_part; /* the part of it that may be receives from other stages, which are not recorded */
@@ -95,7 +97,7 @@ struct acceptance_limits {
 struct explanations {
     struct partitions partitions;
     struct explanation *items; /* owned: in the order of acceptance */
-    unsigned char *marks;      /* owned: room for the steps.marks of all items */
+    unsigned char *marks;      /* owned: room for the steps.marks or `led` of all items */
     int64_t three_steps_ns;    /* explanation_search_least, for three steps */
     size_t count;
     size_t capacity;
@@ -489,6 +491,10 @@ int explanation_waits(const struct explanation_search *it, const struct fault *a
                       const struct explanation *explanation);
 
 /* -------------------- explain_steady.c -------------------- */
+
+/* Keeps the marks of an explanation in `marks`, one per step, or fills in `led` there. */
+void explanation_search_keep_marks(const struct explanation_search *it, struct explanation *explanation,
+                                   unsigned char *marks);
 
 /* Whether a hypothesis is one that was certain but did not gain enough, in steps that overlap. */
 int explanation_search_is_idle(const struct explanation_search *it, const struct explanation *proposal);
