@@ -14,9 +14,9 @@
 /*
  * The claimed cost compared with the duration of the steps. In a network that is busy all the time some link
  * is always behind, now this one, now that one: the cost of such a link in the replay vanishes with the next
- * link. The real cost of a slow link shows in the step time. So does that of a rank that sets the pace, where
- * no record shows how late the others would have been while they waited for it. For any other late rank it is
- * enough that the step times do not contradict the cost.
+ * link. The real cost of a slow link shows in the step time. So does that of a rank where no record shows how
+ * late the hosts of the others would have been while they waited for it (has_to_show). For any other late
+ * rank it is enough that the step times do not contradict the cost.
  */
 
 static int has_step(const struct costly_steps *steps, int32_t step)
@@ -24,8 +24,7 @@ static int has_step(const struct costly_steps *steps, int32_t step)
     return step >= steps->first && step <= steps->last && (!steps->marks || steps->marks[step]);
 }
 
-/* Whether a step is one of those that are compared with others: in which its rank led, if it is late in all.
- */
+/* Whether a step is one of those that are compared with the others. */
 static int is_inside(const struct costly_steps *steps, int32_t step)
 {
     return has_step(steps, step) && (!steps->led || steps->led[step]);
@@ -146,7 +145,6 @@ static void measure(struct lengthening *lengthening, const struct costly_steps *
     /* Steps of unknown duration, such as the last of all, count like the others. */
     double all = (double)count_of(steps, is_inside) / (double)known;
     lengthening->is_known = 1;
-    lengthening->is_of_pace = steps->led != NULL;
     lengthening->error_ns = error_ns;
     lengthening->part = all;
     lengthening->some_ns = longer;
@@ -172,7 +170,7 @@ void finding_ask_steps(const struct findings *findings, struct finding *finding,
     double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns, longer_ns = (double)lengthening->some_ns;
     /* A late rank shows by itself, so the steps only have to allow the gain. The others have to show in them.
      */
-    if (finding->kind != FINDING_NETWORK && !lengthening->is_of_pace)
+    if (finding->kind != FINDING_NETWORK && !lengthening->has_to_show)
         longer_ns += doubt;
     else if (longer_ns < doubt)
         longer_ns = 0;

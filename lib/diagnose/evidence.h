@@ -86,7 +86,7 @@ struct costly_steps {
  */
 struct lengthening {
     int is_known;    /* 0: the other members are 0, and most_ns is INT64_MAX */
-    int is_of_pace;  /* its rank sets the pace: struct costly_steps.led */
+    int has_to_show; /* for a late rank: its steps have to be longer, not just to allow the gain */
     double error_ns; /* standard error of the sum of the durations of its steps */
     double part;     /* its steps divided by those with a known duration */
     int64_t some_ns; /* by how much those with a known duration were longer */

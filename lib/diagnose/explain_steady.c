@@ -204,7 +204,7 @@ static size_t mark_led(const struct explanation_search *it, const struct explana
     for (size_t step = 0; step < steps; step++) {
         marks[step] = residuals->beyond[at * steps + step] == TIME_UNKNOWN ||
                       residuals->lead[at * steps + step] == it->leads[role * steps + step].greatest_ns;
-        count += marks[step];
+        count += marks[step] && explanation_has_step(explanation, (int32_t)step);
     }
     return count;
 }
@@ -215,10 +215,10 @@ void explanation_search_keep_marks(const struct explanation_search *it, struct e
     size_t steps = (size_t)it->source.baseline->step_count;
     if (explanation->steps.marks)
         explanation->steps.marks = memcpy(marks, explanation->steps.marks, steps);
-    else if (explanation->is_steady && !explanation->has_no_peers &&
+    else if (explanation->steps.period == 1 && !explanation->has_no_peers &&
              unit_size(explanation->partition, explanation->unit) == 1 &&
              !job_records_calls(it->source.job, explanation->rank) &&
-             mark_led(it, explanation, marks) * 2 > steps)
+             mark_led(it, explanation, marks) * 2 > (size_t)explanation_count(explanation))
         explanation->led = marks;
 }
 

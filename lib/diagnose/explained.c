@@ -82,6 +82,8 @@ static int ask_steps(const struct findings *findings, struct finding *finding, c
         return 0;
     if (lengthening_measure(&lengthening, &steps, job, baseline))
         return -1;
+    /* Only times of calls show how late the others would have been while they waited. */
+    lengthening.has_to_show = !explanation->steps.marks && !job_records_calls(job, finding->rank);
     finding_ask_steps(findings, finding, &lengthening, explanation->gain_ns);
     return 0;
 }

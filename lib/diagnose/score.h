@@ -33,11 +33,11 @@ struct explanation {
     enum measure measure; /* it was found in */
     int is_scattered;     /* slow in all steps, but at other places in each: work beside it on the same GPU */
     int has_no_peers;     /* its ranks have their roles alone, and are compared with their past */
-    unsigned char *led; /* by step: whether its rank, late in all, arrived after all others; if it did in most
-                           and no record shows how late the hosts of the others were meanwhile; NULL */
-    int is_last;        /* its rank is certain to arrive after all others in all steps */
-    double slower_part; /* share of the others' own time that lies at places where the unit takes longer: 1
-                           for a slow clock, less for a heavier load by design */
+    unsigned char *led;   /* by step: whether its rank arrived after all others, if it did in most of its
+                             consecutive steps and no times of calls are recorded; NULL */
+    int is_last;          /* its rank is certain to arrive after all others in all steps */
+    double slower_part;   /* share of the others' own time that lies at places where the unit takes longer: 1
+                             for a slow clock, less for a heavier load by design */
     double common_part; /* of several ranks, what they have in common of their variation from step to step; 1
                            for one rank, or where it cannot be determined */
     double hidden_part; /* the part of it that may be receives from other stages, which are not recorded */

@@ -447,7 +447,7 @@ class Stamps(Case):
 
     def test_hosts_that_set_the_pace(self):
         """Recorded healthy jobs: a rank is the last in most steps, and what the others' hosts take meanwhile does not show."""
-        for name in ("inspector-fsdp-pace", "inspector-fsdp-wander"):
+        for name in ("inspector-fsdp-pace", "inspector-fsdp-turns", "inspector-fsdp-wander"):
             with self.subTest(name):
                 self.store.unlink(missing_ok=True)
                 self.run_program("ingest", "-q", TOP / "fixtures" / name)

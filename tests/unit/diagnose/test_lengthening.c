@@ -146,6 +146,7 @@ static struct lengthening measured_in(struct steps *steps, const struct claim *c
     const struct costly_steps costly = {
         claim->first_step, claim->last_step, NULL, claim->gain_ns, marks, led};
     assert_int_equal(lengthening_measure(&lengthening, &costly, &steps->job, &steps->baseline), 0);
+    lengthening.has_to_show = led != NULL;
     return lengthening;
 }
 
@@ -169,6 +170,24 @@ static void single_steps(void **state)
         else
             assert_speaks(&results, RULE_NOT_IN_STEPS);
     }
+}
+
+/* Of an interval, the steps in which another rank arrived last count as other steps. */
+static void the_pace_in_an_interval(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    static const unsigned char led[STEPS] = {[3] = 1, [4] = 1, [5] = 1, [6] = 1};
+    struct claim claim = {.kind = FINDING_COMPUTE, .first_step = 3, .last_step = 9, .gain_ns = 280};
+    for (int step = 0; step < STEPS; step++)
+        lengths[0][step] = lengths[1][step] = step >= 3 && step <= 9 ? 150 : 100;
+    steps_init(&steps, lengths);
+    assert_int_equal(measured_in(&steps, &claim, NULL, NULL).some_ns, 350);
+    assert_int_equal(measured_in(&steps, &claim, NULL, led).some_ns, 200);
+    for (int step = 10; step < STEPS; step++)
+        lengths[0][step] = lengths[1][step] = 150;
+    steps_init(&steps, lengths);
+    assert_int_equal(measured_in(&steps, &claim, NULL, led).some_ns, 0);
 }
 
 /*
@@ -406,6 +425,7 @@ int main(void)
                                        cmocka_unit_test(a_pause_between_two_steps),
                                        cmocka_unit_test(single_steps),
                                        cmocka_unit_test(the_pace_of_others),
+                                       cmocka_unit_test(the_pace_in_an_interval),
                                        cmocka_unit_test(without_what_others_cost),
                                        cmocka_unit_test(where_all_but_one_are_anothers),
                                        cmocka_unit_test(a_third_of_what_it_cost),
