@@ -204,7 +204,7 @@ static size_t mark_led(const struct explanation_search *it, const struct explana
     for (size_t step = 0; step < steps; step++) {
         marks[step] = residuals->beyond[at * steps + step] == TIME_UNKNOWN ||
                       residuals->lead[at * steps + step] == it->leads[role * steps + step].greatest_ns;
-        count += marks[step] && explanation_has_step(explanation, (int32_t)step);
+        count += marks[step] && step_set_has(&explanation->steps, (int32_t)step);
     }
     return count;
 }
@@ -218,7 +218,7 @@ void explanation_search_keep_marks(const struct explanation_search *it, struct e
     else if (explanation->steps.period == 1 && !explanation->has_no_peers &&
              unit_size(explanation->partition, explanation->unit) == 1 &&
              !job_records_calls(it->source.job, explanation->rank) &&
-             mark_led(it, explanation, marks) * 2 > (size_t)explanation_count(explanation))
+             mark_led(it, explanation, marks) * 2 > (size_t)step_set_count(&explanation->steps))
         explanation->led = marks;
 }
 

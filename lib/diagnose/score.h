@@ -474,6 +474,26 @@ int32_t explanation_search_slowest(const struct explanation_search *it, const st
 int explanation_search_are_all_slow(const struct explanation_search *it, const struct explanation *fault,
                                     const struct explanation *part);
 
+/* -------------------- explain_peaks.c -------------------- */
+
+/* Notes the values of a unit among the greatest of each step. */
+void explanation_search_note_peaks(struct explanation_search *it, size_t number, size_t unit);
+
+/* Whether most hosts were late in a step, by two thirds as much: the latest of all is not to blame. */
+int explanation_search_is_late_with_others(const struct explanation_search *it,
+                                           const struct partition *partition, size_t unit, size_t step);
+
+/*
+ * Whether a unit is also the latest in most of the other steps, by comparable times. All others wait for the
+ * rank that arrives last, and how late they would have been does not show. So the longest delays are all
+ * those of the rank that is usually last, and they do not stand out.
+ */
+int explanation_search_is_usually_last(const struct explanation_search *it, size_t number, size_t unit,
+                                       double greatest);
+
+/* The unit that has the greatest value of all. */
+int32_t explanation_search_unit_of_peak(const struct explanation_search *it, size_t number);
+
 /* -------------------- explain_waits.c -------------------- */
 
 /*
