@@ -30,21 +30,21 @@ static int is_inside(const struct costly_steps *steps, int32_t step)
     return has_step(steps, step) && (!steps->led || steps->led[step]);
 }
 
-static int32_t count_of(const struct costly_steps *steps,
-                        int (*is_counted)(const struct costly_steps *steps, int32_t step))
+static int32_t count_inside(const struct costly_steps *steps)
 {
     int32_t count = 0;
     for (int32_t step = steps->first; step <= steps->last; step++)
-        count += is_counted(steps, step);
+        count += is_inside(steps, step);
     return count;
 }
 
-/* What other findings cost in a step. */
+/* What other findings cost in a step to compare with. Single steps are none of these. */
 static int64_t cost_of_others(const struct costly_steps *steps, int32_t step)
 {
     if (!steps->cost_ns)
         return 0;
-    return steps->cost_ns[step] - (has_step(steps, step) ? steps->own_ns / count_of(steps, has_step) : 0);
+    return steps->cost_ns[step] -
+           (has_step(steps, step) ? steps->own_ns / (steps->last - steps->first + 1) : 0);
 }
 
 /*
@@ -143,7 +143,7 @@ static void measure(struct lengthening *lengthening, const struct costly_steps *
     double error_ns = sqrt((double)known) * (double)sigma_about(list, count, usual);
     double doubt = limit_of(LIMIT_ERRORS) * error_ns;
     /* Steps of unknown duration, such as the last of all, count like the others. */
-    double all = (double)count_of(steps, is_inside) / (double)known;
+    double all = (double)count_inside(steps) / (double)known;
     lengthening->is_known = 1;
     lengthening->error_ns = error_ns;
     lengthening->part = all;
