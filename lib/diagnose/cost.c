@@ -14,17 +14,37 @@
 /*
  * The claimed cost compared with the duration of the steps. In a network that is busy all the time some link
  * is always behind, now this one, now that one: the cost of such a link in the replay vanishes with the next
- * link. The real cost of a slow link shows in the step time. For a late rank it is enough that the step times
- * do not contradict the cost.
+ * link. The real cost of a slow link shows in the step time. So does that of a rank where no record shows how
+ * late the hosts of the others would have been while they waited for it (has_to_show). For any other late
+ * rank it is enough that the step times do not contradict the cost.
  */
 
-/* What other findings cost in a step. */
+static int has_step(const struct costly_steps *steps, int32_t step)
+{
+    return step >= steps->first && step <= steps->last && (!steps->marks || steps->marks[step]);
+}
+
+/* Whether a step is one of those that are compared with the others. */
+static int is_inside(const struct costly_steps *steps, int32_t step)
+{
+    return has_step(steps, step) && (!steps->led || steps->led[step]);
+}
+
+static int32_t count_inside(const struct costly_steps *steps)
+{
+    int32_t count = 0;
+    for (int32_t step = steps->first; step <= steps->last; step++)
+        count += is_inside(steps, step);
+    return count;
+}
+
+/* What other findings cost in a step to compare with. Single steps are none of these. */
 static int64_t cost_of_others(const struct costly_steps *steps, int32_t step)
 {
-    int is_own = step >= steps->first && step <= steps->last;
     if (!steps->cost_ns)
         return 0;
-    return steps->cost_ns[step] - (is_own ? steps->own_ns / (steps->last - steps->first + 1) : 0);
+    return steps->cost_ns[step] -
+           (has_step(steps, step) ? steps->own_ns / (steps->last - steps->first + 1) : 0);
 }
 
 /*
@@ -36,11 +56,13 @@ static int32_t stretch_of(const struct baseline *baseline, int32_t step)
     return baseline->stretch_of_step ? baseline->stretch_of_step[step] : 0;
 }
 
-/* Whether a step is outside the finding, in the same part of the run, and of known duration. */
+/*
+ * Whether a step is one to compare with: outside the finding, or led by another rank where that is known, in
+ * the same part of the run, and of known duration.
+ */
 static int is_outside(const struct costly_steps *steps, const struct baseline *baseline, int32_t step)
 {
-    return (step < steps->first || step > steps->last) &&
-           stretch_of(baseline, step) == stretch_of(baseline, steps->first) &&
+    return !is_inside(steps, step) && stretch_of(baseline, step) == stretch_of(baseline, steps->first) &&
            baseline->step_ns[step] != TIME_UNKNOWN;
 }
 
@@ -90,13 +112,30 @@ static size_t list_unburdened(const struct costly_steps *steps, const struct bas
     return count;
 }
 
+/* How long the steps of the finding took together, and of how many that is known. */
+static int64_t duration_of(const struct costly_steps *steps, const struct job *job,
+                           const struct baseline *baseline, int64_t *list, int64_t *known)
+{
+    int64_t sum_ns = 0;
+    *known = 0;
+    if (!steps->marks && !steps->led) {
+        int32_t end = steps->last + 1 < baseline->step_count ? steps->last + 1 : steps->last;
+        *known = end - steps->first;
+        return baseline_steps_duration_ns(baseline, job, steps->first, steps->last, list);
+    }
+    for (int32_t step = steps->first; step <= steps->last; step++)
+        if (is_inside(steps, step) && baseline->step_ns[step] != TIME_UNKNOWN) {
+            sum_ns += baseline->step_ns[step];
+            ++*known;
+        }
+    return *known ? sum_ns : TIME_UNKNOWN;
+}
+
 static void measure(struct lengthening *lengthening, const struct costly_steps *steps, const struct job *job,
                     const struct baseline *baseline, int64_t *list)
 {
-    int64_t inside_ns = baseline_steps_duration_ns(baseline, job, steps->first, steps->last, list);
+    int64_t known, inside_ns = duration_of(steps, job, baseline, list, &known);
     size_t count = list_unburdened(steps, baseline, list);
-    int32_t end = steps->last + 1 < baseline->step_count ? steps->last + 1 : steps->last;
-    int64_t known = end - steps->first;
     if (count < 2 || inside_ns == TIME_UNKNOWN || crosses_stretches(steps, baseline))
         return;
     int64_t usual = median_of(list, count);
@@ -104,7 +143,7 @@ static void measure(struct lengthening *lengthening, const struct costly_steps *
     double error_ns = sqrt((double)known) * (double)sigma_about(list, count, usual);
     double doubt = limit_of(LIMIT_ERRORS) * error_ns;
     /* Steps of unknown duration, such as the last of all, count like the others. */
-    double all = (double)(steps->last - steps->first + 1) / (double)known;
+    double all = (double)count_inside(steps) / (double)known;
     lengthening->is_known = 1;
     lengthening->error_ns = error_ns;
     lengthening->part = all;
@@ -129,9 +168,9 @@ void finding_ask_steps(const struct findings *findings, struct finding *finding,
                        const struct lengthening *lengthening, int64_t gain_ns)
 {
     double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns, longer_ns = (double)lengthening->some_ns;
-    /* A late rank shows by itself, so the steps only have to allow the gain. A network has to show in them.
+    /* A late rank shows by itself, so the steps only have to allow the gain. The others have to show in them.
      */
-    if (finding->kind != FINDING_NETWORK)
+    if (finding->kind != FINDING_NETWORK && !lengthening->has_to_show)
         longer_ns += doubt;
     else if (longer_ns < doubt)
         longer_ns = 0;

@@ -74,8 +74,10 @@ int evidence_of_explanation(const struct explanation *explanation, const struct 
 struct costly_steps {
     int32_t first;
     int32_t last;
-    const int64_t *cost_ns; /* by step: the cost of other findings, and of this one; NULL: none */
-    int64_t own_ns;         /* the part of it that is of this one */
+    const int64_t *cost_ns;     /* by step: the cost of other findings, and of this one; NULL: none */
+    int64_t own_ns;             /* the part of it that is of this one */
+    const unsigned char *marks; /* by step: of the finding or not; NULL: all from first to last are */
+    const unsigned char *led;   /* by step: struct explanation.led; NULL */
 };
 
 /*
@@ -84,6 +86,7 @@ struct costly_steps {
  */
 struct lengthening {
     int is_known;    /* 0: the other members are 0, and most_ns is INT64_MAX */
+    int has_to_show; /* for a late rank: its steps have to be longer, not just to allow the gain */
     double error_ns; /* standard error of the sum of the durations of its steps */
     double part;     /* its steps divided by those with a known duration */
     int64_t some_ns; /* by how much those with a known duration were longer */

@@ -637,9 +637,7 @@ static int believe(struct explanation_search *it, const struct explanation *expl
     struct explanation *found = &it->found->items[it->found->count];
     *found = *explanation;
     size_t steps = (size_t)it->source.baseline->step_count;
-    unsigned char *marks = &it->found->marks[it->found->count * steps];
-    if (explanation->steps.marks)
-        found->steps.marks = memcpy(marks, explanation->steps.marks, steps);
+    explanation_search_keep_marks(it, found, &it->found->marks[it->found->count * steps]);
     if (explaining_take_out(it, found) || note_taken(it, found, &it->taken_ns[it->found->count]))
         return -1;
     it->found->count++;

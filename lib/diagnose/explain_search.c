@@ -375,22 +375,6 @@ static double tail_of(const struct explanation_search *it, const struct partitio
     return explanation_search_is_several(it, partition, unit) ? SCAN_TAIL_SEVERAL : SCAN_TAIL_OWN;
 }
 
-/* Notes the values of a unit among the greatest of each step. */
-static void note_peaks(struct explanation_search *it, size_t number, size_t unit)
-{
-    for (int32_t step = 0; step < it->source.baseline->step_count; step++) {
-        struct peak *peak = &it->peaks[number][step];
-        double value = isnan(it->row[step]) ? 0 : it->row[step];
-        if (value > peak->most) {
-            peak->second = peak->most;
-            peak->most = value;
-            peak->unit = (int32_t)unit;
-        } else if (value > peak->second) {
-            peak->second = value;
-        }
-    }
-}
-
 /* Finds the best set of each unit of a partition. */
 static int scan_units(struct explanation_search *it, size_t number, enum measure measure)
 {
@@ -409,7 +393,7 @@ static int scan_units(struct explanation_search *it, size_t number, enum measure
                                    tail_of(it, partition, unit), &it->sets[measure][number][unit])))
             return -1;
         if (is_filled && measure == MEASURE_OWN)
-            note_peaks(it, number, unit);
+            explanation_search_note_peaks(it, number, unit);
     }
     return 0;
 }
@@ -444,18 +428,6 @@ static double partitions_with_peaks(const struct explanation_search *it)
     return count > 1 ? count : 1;
 }
 
-/* Whether most hosts were late in a step, by two thirds as much: the latest of all is not to blame. */
-static int is_late_with_others(const struct explanation_search *it, const struct partition *partition,
-                               size_t unit, size_t step)
-{
-    size_t steps = (size_t)it->source.baseline->step_count, ranks = it->source.job->rank_count;
-    const int64_t *late_ns = it->source.baseline->late_ns;
-    int64_t mine_ns = late_ns[(size_t)partition->ranks[partition->first[unit]] * steps + step];
-    for (size_t rank = 0; rank < ranks; rank++)
-        it->list[rank] = late_ns[rank * steps + step];
-    return mine_ns > 0 && pick_quantile(it->list, ranks, 0.5) * 3 >= mine_ns * 2;
-}
-
 /* Few others show little of the tail: then a single step must exceed them by this factor. */
 static const double FAR_AHEAD = 25;
 
@@ -475,27 +447,19 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
         /* The first step may be warm-up, and what remains of a step with a fault may be an effect of it. */
         if ((int32_t)step == baseline->first_step ||
             is_beside_explained(it, partition, unit, (int32_t)step) ||
-            is_late_with_others(it, partition, unit, step))
+            explanation_search_is_late_with_others(it, partition, unit, step))
             it->row[step] = NAN;
     }
     if (partition->count <= OTHERS_TO_COMPARE)
         greatest *= FAR_AHEAD;
     next->partition = partition;
     next->unit = unit;
+    if (explanation_search_is_usually_last(it, number, unit, greatest))
+        return 0;
     next->certainty =
         scan_peaks(it->row, (int32_t)steps, greatest, partition->count, SCAN_TAIL_OWN, marks, &next->steps) -
         log(partitions_with_peaks(it));
     return 0;
-}
-
-/* The unit that has the greatest value of all. */
-static int32_t unit_of_peak(const struct explanation_search *it, size_t number)
-{
-    const struct peak *peaks = it->peaks[number], *most = &peaks[0];
-    for (int32_t step = 1; step < it->source.baseline->step_count; step++)
-        if (peaks[step].most > most->most)
-            most = &peaks[step];
-    return most->most > 0 ? most->unit : -1;
 }
 
 static int propose_peaks(struct explanation_search *it, size_t number, struct explanation *proposal)
@@ -505,7 +469,7 @@ static int propose_peaks(struct explanation_search *it, size_t number, struct ex
         return 0;
     if (scan_units(it, number, MEASURE_OWN))
         return -1;
-    int32_t unit = unit_of_peak(it, number);
+    int32_t unit = explanation_search_unit_of_peak(it, number);
     if (unit < 0)
         return 0;
     if (find_peaks(it, number, (size_t)unit, &next))

@@ -190,6 +190,38 @@ static struct leads measure_leads(struct explanation_search *it, size_t role, si
     return leads;
 }
 
+/*
+ * Marks the steps in which the rank of an explanation arrived after all others. Steps in which that is not
+ * known count as its own. Returns their number.
+ */
+static size_t mark_led(const struct explanation_search *it, const struct explanation *explanation,
+                       unsigned char *marks)
+{
+    const struct baseline *baseline = it->source.baseline;
+    size_t steps = (size_t)baseline->step_count, role = (size_t)baseline->role_of_rank[explanation->rank],
+           at = (size_t)baseline->rank_in_role[explanation->rank], count = 0;
+    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, 0);
+    for (size_t step = 0; step < steps; step++) {
+        marks[step] = residuals->beyond[at * steps + step] == TIME_UNKNOWN ||
+                      residuals->lead[at * steps + step] == it->leads[role * steps + step].greatest_ns;
+        count += marks[step] && step_set_has(&explanation->steps, (int32_t)step);
+    }
+    return count;
+}
+
+void explanation_search_keep_marks(const struct explanation_search *it, struct explanation *explanation,
+                                   unsigned char *marks)
+{
+    size_t steps = (size_t)it->source.baseline->step_count;
+    if (explanation->steps.marks)
+        explanation->steps.marks = memcpy(marks, explanation->steps.marks, steps);
+    else if (explanation->steps.period == 1 && !explanation->has_no_peers &&
+             unit_size(explanation->partition, explanation->unit) == 1 &&
+             !job_records_calls(it->source.job, explanation->rank) &&
+             mark_led(it, explanation, marks) * 2 > (size_t)step_set_count(&explanation->steps))
+        explanation->led = marks;
+}
+
 /* If peers are alike, each is first in as many steps: the log likelihood ratio of a share that is greater. */
 static double likelihood_of_order(const struct leads *leads)
 {

@@ -68,20 +68,22 @@ static int is_part(const struct explanation *explanation, const struct job *job)
 
 /*
  * Applies the rule that compares the cost with the duration of the steps. Not for recurring
- * steps, which have others between them, and a fault in all steps leaves no steps to compare with. -1 when
- * memory runs out.
+ * steps, which have others between them. A fault in all steps leaves no steps to compare with but those in
+ * which another rank arrived last. -1 when memory runs out.
  */
 static int ask_steps(const struct findings *findings, struct finding *finding, const int64_t *cost_ns,
                      const struct explanation *explanation, const struct job *job,
                      const struct baseline *baseline)
 {
     struct lengthening lengthening;
-    const struct costly_steps steps = {finding->first_step, finding->last_step, cost_ns,
-                                       explanation->gain_ns};
-    if (explanation->is_steady || explanation->steps.period > 1)
+    const struct costly_steps steps = {finding->first_step,  finding->last_step,       cost_ns,
+                                       explanation->gain_ns, explanation->steps.marks, explanation->led};
+    if ((explanation->is_steady && !explanation->led) || explanation->steps.period > 1)
         return 0;
     if (lengthening_measure(&lengthening, &steps, job, baseline))
         return -1;
+    /* Only times of calls show how late the others would have been while they waited. */
+    lengthening.has_to_show = !explanation->steps.marks && !job_records_calls(job, finding->rank);
     finding_ask_steps(findings, finding, &lengthening, explanation->gain_ns);
     return 0;
 }
@@ -269,6 +271,22 @@ static void add_costs(int64_t *cost_ns, const struct explanations *explanations,
     }
 }
 
+/* Steps in which any of several ranks led that are late in all steps do not show what steps take without
+ * them. */
+static void unite_led(const struct explanations *explanations, int32_t steps)
+{
+    unsigned char *all = NULL;
+    for (size_t i = 0; i < explanations->count; i++) {
+        struct explanation *explanation = &explanations->items[i];
+        if (!explanation->is_steady || !explanation->led)
+            continue;
+        for (int32_t step = 0; all && step < steps; step++)
+            all[step] |= explanation->led[step];
+        all = all ? all : explanation->led;
+        explanation->led = all;
+    }
+}
+
 /* The least gain of a certain fault that its partners waited for, in units of --min-gain: a replay is no more
  * exact. */
 static const double LEAST_GAIN = 0.1;
@@ -294,6 +312,7 @@ int findings_take_explanations(struct findings *findings, int64_t *cost_ns, cons
     free(explained);
     if (!failed)
         add_costs(cost_ns, &explanations, baseline->step_count);
+    unite_led(&explanations, baseline->step_count);
     findings->three_steps_ns = explanations.three_steps_ns;
     for (size_t i = 0; !failed && i < explanations.count; i++)
         if (take(findings, cost_ns, &explanations.items[i], job, baseline, options))

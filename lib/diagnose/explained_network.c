@@ -274,7 +274,7 @@ static int measure(struct explaining_network *it, const struct slow_network *fou
     measured->own_ns = found->slow_links ? 0 : longest_own_ns(it, found);
     if (measured->own_ns < 0)
         return -1;
-    const struct costly_steps steps = {found->steps.first, found->steps.last, it->cost_ns, 0};
+    const struct costly_steps steps = {found->steps.first, found->steps.last, it->cost_ns, 0, NULL, NULL};
     /* Where other steps lie between its steps, the total duration proves nothing. */
     return found->steps.period == 1 && !is_in_all_steps(it, found)
                ? lengthening_measure(&measured->lengthening, &steps, it->job, it->baseline)

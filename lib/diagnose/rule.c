@@ -148,12 +148,16 @@ const struct rule rules[RULE_COUNT] = {
          "network 1 if all others of its kind are less than half as slow, for several ranks if most are, "
          "else 0",
          "single places may have more work, and a route may be longer, by design"},
-    [RULE_NOT_IN_STEPS] = {"not-in-steps", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SHOWN,
-                           "faults with two other steps of known duration",
-                           "how much longer its steps were than the median of the others, as a share of the "
-                           "gain; for a network 0 if that is less than errors standard errors, for a late "
-                           "rank with errors standard errors added",
-                           "the fault does not show in the step time"},
+    [RULE_NOT_IN_STEPS] =
+        {"not-in-steps", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SHOWN,
+         "faults with two other steps of known duration; without times of calls, of a rank "
+         "that arrived last in most of its consecutive steps, the others include those in "
+         "which it did not",
+         "how much longer its steps were than the median of the others, as a share of the "
+         "gain; for a network, and for consecutive steps of ranks without times of calls, 0 "
+         "if that is less than errors standard errors, for other late ranks with errors "
+         "standard errors added",
+         "the fault does not show in the step time"},
     [RULE_CERTAINTY] =
         {"certainty", OF_SCORE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY, "findings by a score",
          "the log odds that the fault is not noise, which may be related from step to step "

@@ -33,6 +33,8 @@ struct explanation {
     enum measure measure; /* it was found in */
     int is_scattered;     /* slow in all steps, but at other places in each: work beside it on the same GPU */
     int has_no_peers;     /* its ranks have their roles alone, and are compared with their past */
+    unsigned char *led;   /* by step: whether its rank arrived after all others, if it did in most of its
+                             consecutive steps and no times of calls are recorded; NULL */
     int is_last;          /* its rank is certain to arrive after all others in all steps */
     double slower_part;   /* share of the others' own time that lies at places where the unit takes longer: 1
                              for a slow clock, less for a heavier load by design */
@@ -95,7 +97,7 @@ struct acceptance_limits {
 struct explanations {
     struct partitions partitions;
     struct explanation *items; /* owned: in the order of acceptance */
-    unsigned char *marks;      /* owned: room for the steps.marks of all items */
+    unsigned char *marks;      /* owned: room for the steps.marks or `led` of all items */
     int64_t three_steps_ns;    /* explanation_search_least, for three steps */
     size_t count;
     size_t capacity;
@@ -472,6 +474,26 @@ int32_t explanation_search_slowest(const struct explanation_search *it, const st
 int explanation_search_are_all_slow(const struct explanation_search *it, const struct explanation *fault,
                                     const struct explanation *part);
 
+/* -------------------- explain_peaks.c -------------------- */
+
+/* Notes the values of a unit among the greatest of each step. */
+void explanation_search_note_peaks(struct explanation_search *it, size_t number, size_t unit);
+
+/* Whether most hosts were late in a step, by two thirds as much: the latest of all is not to blame. */
+int explanation_search_is_late_with_others(const struct explanation_search *it,
+                                           const struct partition *partition, size_t unit, size_t step);
+
+/*
+ * Whether a unit is also the latest in most of the other steps, by comparable times. All others wait for the
+ * rank that arrives last, and how late they would have been does not show. So the longest delays are all
+ * those of the rank that is usually last, and they do not stand out.
+ */
+int explanation_search_is_usually_last(const struct explanation_search *it, size_t number, size_t unit,
+                                       double greatest);
+
+/* The unit that has the greatest value of all. */
+int32_t explanation_search_unit_of_peak(const struct explanation_search *it, size_t number);
+
 /* -------------------- explain_waits.c -------------------- */
 
 /*
@@ -489,6 +511,10 @@ int explanation_waits(const struct explanation_search *it, const struct fault *a
                       const struct explanation *explanation);
 
 /* -------------------- explain_steady.c -------------------- */
+
+/* Keeps the marks of an explanation in `marks`, one per step, or fills in `led` there. */
+void explanation_search_keep_marks(const struct explanation_search *it, struct explanation *explanation,
+                                   unsigned char *marks);
 
 /* Whether a hypothesis is one that was certain but did not gain enough, in steps that overlap. */
 int explanation_search_is_idle(const struct explanation_search *it, const struct explanation *proposal);

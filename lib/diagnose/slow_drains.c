@@ -98,8 +98,8 @@ static void change_transfers(const struct drain_search *it, int sign)
 static int add_cost(const struct drain_search *it, struct finding *finding, int64_t gain_ns)
 {
     struct lengthening lengthening;
-    const struct costly_steps steps = {finding->first_step, finding->last_step, it->cost_ns,
-                                       finding->lost_ns};
+    const struct costly_steps steps = {
+        finding->first_step, finding->last_step, it->cost_ns, finding->lost_ns, NULL, NULL};
     gain_ns += finding->lost_ns;
     if (lengthening_measure(&lengthening, &steps, it->job, it->baseline))
         return -1;

@@ -445,6 +445,16 @@ class Stamps(Case):
                                  "--microbatches 4 --network-gbs 25 --nvlink-gbs 200 --sequences 50:8 --dialect inspector-2.30-terse")
         self.assertEqual([f for f in self.json("diagnose", *files)["findings"] if f["confidence"] != "low"], [])
 
+    def test_hosts_that_set_the_pace(self):
+        """Recorded healthy jobs: a rank is the last in most steps, and what the others' hosts take meanwhile does not show."""
+        for name in ("inspector-fsdp-pace", "inspector-fsdp-turns", "inspector-fsdp-wander"):
+            with self.subTest(name):
+                self.store.unlink(missing_ok=True)
+                self.run_program("ingest", "-q", TOP / "fixtures" / name)
+                said = self.json("diagnose", "--all")
+                self.assertGreater(said["summary"]["judged_operations"], 1600)
+                self.assertEqual({finding["confidence"] for finding in said["findings"]} - {"low"}, set())
+
     def test_a_late_rank_without_a_trace(self):
         self.assertEqual(self.slow("--shape fsdp --lose 3 --fault gpu-share:3:6:12:70")[0], [("late", 3, "medium")])
 

@@ -87,8 +87,8 @@ static struct lengthening measured(struct steps *steps, const struct claim *clai
     for (size_t i = 0; i < count; i++)
         for (int32_t step = claims[i].first_step; step <= claims[i].last_step; step++)
             cost_ns[step] += claims[i].gain_ns / (claims[i].last_step - claims[i].first_step + 1);
-    const struct costly_steps costly = {claims[0].first_step, claims[0].last_step, cost_ns,
-                                        claims[0].gain_ns};
+    const struct costly_steps costly = {
+        claims[0].first_step, claims[0].last_step, cost_ns, claims[0].gain_ns, NULL, NULL};
     assert_int_equal(lengthening_measure(&lengthening, &costly, &steps->job, &steps->baseline), 0);
     return lengthening;
 }
@@ -136,6 +136,88 @@ static void most_steps(void **state)
     steps_init(&steps, lengths);
     struct claim claim = {.kind = FINDING_COMPUTE, .first_step = 2, .last_step = 8, .gain_ns = 350};
     assert_int_equal(measured(&steps, &claim, 1).most_ns, 350);
+}
+
+/* The claim with single steps, or with those in which its rank led. */
+static struct lengthening measured_in(struct steps *steps, const struct claim *claim,
+                                      const unsigned char *marks, const unsigned char *led)
+{
+    struct lengthening lengthening;
+    const struct costly_steps costly = {
+        claim->first_step, claim->last_step, NULL, claim->gain_ns, marks, led};
+    assert_int_equal(lengthening_measure(&lengthening, &costly, &steps->job, &steps->baseline), 0);
+    lengthening.has_to_show = led != NULL;
+    return lengthening;
+}
+
+/* Steps 3, 5, 7 and 9 of 150: what is between them counts as other steps, longer or not. */
+static void single_steps(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    static const unsigned char marks[STEPS] = {[3] = 1, [5] = 1, [7] = 1, [9] = 1};
+    struct claim claim = {.kind = FINDING_HOST, .first_step = 3, .last_step = 9, .gain_ns = 200};
+    for (int between = 100; between <= 150; between += 50) {
+        even(lengths);
+        for (int step = 3; step < STEPS; step++)
+            lengths[0][step] = lengths[1][step] = marks[step] ? 150 : between;
+        steps_init(&steps, lengths);
+        struct lengthening lengthening = measured_in(&steps, &claim, marks, NULL);
+        struct rule_results results = asked(&claim, lengthening);
+        assert_int_equal(lengthening.some_ns, between == 100 ? 200 : 0);
+        if (between == 100)
+            assert_quiet(&results, RULE_NOT_IN_STEPS);
+        else
+            assert_speaks(&results, RULE_NOT_IN_STEPS);
+    }
+}
+
+/* Of an interval, the steps in which another rank arrived last count as other steps. */
+static void the_pace_in_an_interval(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    static const unsigned char led[STEPS] = {[3] = 1, [4] = 1, [5] = 1, [6] = 1};
+    struct claim claim = {.kind = FINDING_COMPUTE, .first_step = 3, .last_step = 9, .gain_ns = 280};
+    for (int step = 0; step < STEPS; step++)
+        lengths[0][step] = lengths[1][step] = step >= 3 && step <= 9 ? 150 : 100;
+    steps_init(&steps, lengths);
+    assert_int_equal(measured_in(&steps, &claim, NULL, NULL).some_ns, 350);
+    assert_int_equal(measured_in(&steps, &claim, NULL, led).some_ns, 200);
+    for (int step = 10; step < STEPS; step++)
+        lengths[0][step] = lengths[1][step] = 150;
+    steps_init(&steps, lengths);
+    assert_int_equal(measured_in(&steps, &claim, NULL, led).some_ns, 0);
+}
+
+/*
+ * A rank that is late in all steps and led all but three of them: these have to be shorter, by more than
+ * steps differ.
+ */
+static void the_pace_of_others(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    static const unsigned char led[STEPS] = {1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1};
+    struct claim claim = {.kind = FINDING_COMPUTE, .first_step = 1, .last_step = STEPS - 1, .gain_ns = 400};
+    for (int without = 100; without <= 150; without += 50) {
+        for (int step = 0; step < STEPS; step++)
+            lengths[0][step] = lengths[1][step] = led[step] ? 150 : without;
+        steps_init(&steps, lengths);
+        struct rule_results results = asked(&claim, measured_in(&steps, &claim, NULL, led));
+        if (without == 100)
+            assert_quiet(&results, RULE_NOT_IN_STEPS);
+        else
+            assert_speaks(&results, RULE_NOT_IN_STEPS);
+    }
+    uneven(lengths);
+    for (int step = 0; step < STEPS; step++)
+        lengths[0][step] = lengths[1][step] += led[step] ? 10 : 0;
+    lengths[0][3] = lengths[1][3] = 70;
+    lengths[0][9] = lengths[1][9] = 130;
+    steps_init(&steps, lengths);
+    struct rule_results within = asked(&claim, measured_in(&steps, &claim, NULL, led));
+    assert_speaks(&within, RULE_NOT_IN_STEPS);
 }
 
 /*
@@ -341,6 +423,9 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_it_cost),
                                        cmocka_unit_test(most_steps),
                                        cmocka_unit_test(a_pause_between_two_steps),
+                                       cmocka_unit_test(single_steps),
+                                       cmocka_unit_test(the_pace_of_others),
+                                       cmocka_unit_test(the_pace_in_an_interval),
                                        cmocka_unit_test(without_what_others_cost),
                                        cmocka_unit_test(where_all_but_one_are_anothers),
                                        cmocka_unit_test(a_third_of_what_it_cost),
