@@ -194,7 +194,9 @@ def start(job, folder, options, library, rank, port):
     with open(f"{folder}/stdout.{rank}", "wb") as out, open(f"{folder}/stderr.{rank}", "wb") as errors:
         command = [sys.executable, HERE / "training_job.py", folder, str(rank)]
         if options.node:
-            command = [options.plugin.resolve(), "record", "-o", f"{folder}/plugin", "--", *command]
+            # Nodes of the same network namespace would share one sampler in one directory.
+            directory = folder / "plugin" / f"node{rank // job['host_ranks']}"
+            command = [options.plugin.resolve(), "record", "-o", directory, "--", *command]
         command = placed(job, rank, command)
         return subprocess.Popen(command, env={**os.environ, **values}, stdout=out, stderr=errors, stdin=subprocess.DEVNULL)
 
