@@ -160,7 +160,9 @@ def start_disturbers(job, folder, ranks):
         for _ in range(fault.get("processes", 1)):
             command = [sys.executable, HERE / "disturb.py", folder, str(rank), str(ranks[rank].pid)]
             cores = ["taskset", "-c", cores_of(rank)] if fault["cause"].startswith("cpu_hog") else []
-            started.append(subprocess.Popen([*cores, *command], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            # In a session of its own, as the programs of other users are: record takes processes of one session for the job.
+            started.append(subprocess.Popen([*cores, *command], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                            start_new_session=True))
     return started
 
 
