@@ -1,10 +1,15 @@
-"""Competes with one rank of a training job in the steps of its fault: disturb.py FOLDER RANK, started by record_jobs.py."""
+"""Competes with one rank of a training job, or stops it, in the steps of its fault: disturb.py FOLDER RANK PID, started by
+record_jobs.py."""
 
 import json
 import mmap
+import os
+import signal
 import sys
 import time
 from pathlib import Path
+
+PAUSE_S = 2
 
 
 class Rank:
@@ -42,11 +47,36 @@ def use_gpu(rank, number):
             time.sleep(0.0005)
 
 
+def pause(rank, process):
+    """Stops the rank once, as a debugger or a freezer of control groups does."""
+    while not rank.is_disturbed():
+        time.sleep(0.0005)
+    os.kill(process, signal.SIGSTOP)
+    time.sleep(PAUSE_S)
+    os.kill(process, signal.SIGCONT)
+
+
+def write_to_disk(rank, folder):
+    block = os.urandom(8 << 20)
+    while True:
+        if not rank.is_disturbed():
+            time.sleep(0.0005)
+            continue
+        with open(folder / "storm", "wb") as file:
+            for _ in range(32):
+                file.write(block)
+                os.fsync(file.fileno())
+
+
 def main():
-    folder, number = Path(sys.argv[1]), int(sys.argv[2])
+    folder, number, process = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     rank = Rank(folder, number)
     if rank.fault["kind"] == "compute":
         use_gpu(rank, number)
+    if rank.fault["cause"] == "paused":
+        return pause(rank, process)
+    if rank.fault["cause"] == "storm":
+        write_to_disk(rank, folder)
     use_core(rank)
 
 

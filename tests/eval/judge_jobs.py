@@ -122,7 +122,7 @@ def accused(findings, planted, processes):
 
 def processes_of(folder):
     """HOST:PID of the ranks, which were started in this order."""
-    names = {path.name.split(".")[0] for path in (folder / "plugin").glob("*-pid*")} if (folder / "plugin").is_dir() else set()
+    names = {path.name.split(".")[0] for path in (folder / "plugin").rglob("*-pid*")} if (folder / "plugin").is_dir() else set()
     return [name.replace("-pid", ":") for name in sorted(names, key=lambda name: int(name.rpartition("-pid")[2]))]
 
 

@@ -11,6 +11,11 @@ With --natural, faults have causes as in clusters, and only the profiler plugin 
 own, and two of them share a node (UTS namespace). Needs root.
 
 With --inspector, PLUGIN is NVIDIA's Inspector, which dumps every 500 us and is not verbose.
+
+With --node, PLUGIN is the ncclprof program. Its `record` starts each rank, so that the node is sampled as well, ten times per
+second. The faults have natural causes that such samples can show, among them a process that is stopped for two seconds
+(paused), and a disk that other processes write to while a rank writes checkpoints (storm). They last for a third of the job or
+more. Each rank has a node of its own, unless --node-ranks says otherwise.
 """
 
 import argparse
@@ -80,9 +85,22 @@ NATURAL = (["none"] * 5 + ["gpu_hog"] * 5 + ["cpu_hog"] * 4 + ["cpu_hog_node"] *
            ["ramp"] * 2 + ["checkpoint"] * 2)
 NATURAL_SHAPES = ["data", "sharded", "tensor", "pipeline"]
 RANKS_PER_NODE = 2
-FINDING_OF = {"gpu_hog": "compute", "ramp": "compute", "cpu_hog": "host", "cpu_hog_node": "host", "garbage": "host",
+NODE_CAUSES = ["none"] * 4 + ["gpu_hog"] * 4 + ["cpu_hog"] * 3 + ["paused"] * 2 + ["storm"] * 2
+FINDING_OF = {"paused": "host", "storm": "host", "gpu_hog": "compute", "ramp": "compute", "cpu_hog": "host", "cpu_hog_node": "host", "garbage": "host",
               "loader": "host", "checkpoint": "host", "none": "none"}
 PERIODS = {"garbage": (4, 9), "checkpoint": (6, 15)}
+
+
+def draw_node_fault(rng, cause, ranks, steps):
+    fault = {"kind": FINDING_OF[cause], "cause": cause}
+    if cause == "none":
+        return fault
+    fault["rank"] = rng.randrange(ranks)
+    fault["first_step"] = rng.randrange(steps // 3, steps // 2)
+    fault["last_step"] = fault["first_step"] if cause == "paused" else fault["first_step"] + rng.randrange(steps // 3, steps // 2)
+    if cause == "cpu_hog":
+        fault["processes"] = rng.choice([2, 3]) * CORES_PER_RANK
+    return fault
 
 
 def draw_natural_fault(rng, cause, ranks, steps):
@@ -109,14 +127,14 @@ def draw_natural_fault(rng, cause, ranks, steps):
 CORES_PER_RANK = 8
 
 
-def draw_natural_jobs(seed, ranks, steps):
+def draw_natural_jobs(seed, ranks, steps, causes=NATURAL, draw_fault_of=draw_natural_fault, node_ranks=RANKS_PER_NODE):
     rng = random.Random(seed)
     jobs = []
-    for number, cause in enumerate(rng.sample(NATURAL, len(NATURAL))):
+    for number, cause in enumerate(rng.sample(causes, len(causes))):
         shape = NATURAL_SHAPES[number % len(NATURAL_SHAPES)]
         jobs.append({"name": f"{number:02d}_{shape}_nodes", "shape": shape, "transport": "nodes", "ranks": ranks, "steps": steps,
-                     "layers": rng.choice([2, 3, 4]), "stages": rng.choice([2, ranks]), "host_ranks": RANKS_PER_NODE,
-                     "recorders": ["plugin"], "fault": draw_natural_fault(rng, cause, ranks, steps)})
+                     "layers": rng.choice([2, 3, 4]), "stages": rng.choice([2, ranks]), "host_ranks": node_ranks,
+                     "recorders": ["plugin"], "fault": draw_fault_of(rng, cause, ranks, steps)})
     return jobs
 
 
@@ -128,26 +146,30 @@ def placed(job, rank, command):
     """The command on the cores and the node of the rank."""
     if job["transport"] != "nodes":
         return command
-    name = f"node{rank // RANKS_PER_NODE}"
+    name = f"node{rank // job['host_ranks']}"
     return ["taskset", "-c", cores_of(rank), "unshare", "--uts", "sh", "-c", f'hostname {name} && exec "$@"', "sh", *command]
 
 
-def start_disturbers(job, folder):
-    """The processes that compete with a rank; they end when the job has ended."""
+def start_disturbers(job, folder, ranks):
+    """The processes that compete with a rank, or stop it; they end when the job has ended. `ranks` are its processes."""
     fault = job["fault"]
-    if fault.get("cause") not in ("gpu_hog", "cpu_hog", "cpu_hog_node"):
+    if fault.get("cause") not in ("gpu_hog", "cpu_hog", "cpu_hog_node", "paused", "storm"):
         return []
     started = []
     for rank in fault.get("ranks") or [fault["rank"]]:
         for _ in range(fault.get("processes", 1)):
-            command = [sys.executable, HERE / "disturb.py", folder, str(rank)]
-            cores = ["taskset", "-c", cores_of(rank)] if fault["kind"] == "host" else []
-            started.append(subprocess.Popen([*cores, *command], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            command = [sys.executable, HERE / "disturb.py", folder, str(rank), str(ranks[rank].pid)]
+            cores = ["taskset", "-c", cores_of(rank)] if fault["cause"].startswith("cpu_hog") else []
+            # In a session of its own, as the programs of other users are: record takes processes of one session for the job.
+            started.append(subprocess.Popen([*cores, *command], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                            start_new_session=True))
     return started
 
 
-def recorders(folder, plugin, is_inspector):
-    if is_inspector:
+def recorders(folder, plugin, options):
+    if options.node:
+        return {"NCCLPROF_NODE_INTERVAL_MS": 100}
+    if options.inspector:
         return {"NCCL_PROFILER_PLUGIN": plugin, "NCCL_INSPECTOR_ENABLE": 1, "NCCL_INSPECTOR_DUMP_DIR": f"{folder}/plugin",
                 "NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS": 500}
     return {"NCCL_PROFILER_PLUGIN": plugin, "NVTX_INJECTION64_PATH": plugin, "NCCLPROF_DIR": f"{folder}/plugin",
@@ -158,7 +180,7 @@ def recorders(folder, plugin, is_inspector):
 def environment(job, folder, options, rank, port):
     """The environment of a job, as its script would export it. Ranks that use the network pretend to be on different hosts."""
     values = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": 1,
-              "NCCL_NVLS_ENABLE": 0, **recorders(folder, options.plugin.resolve(), options.inspector)}
+              "NCCL_NVLS_ENABLE": 0, **recorders(folder, options.plugin.resolve(), options)}
     if job["transport"] in ("socket", "nodes"):
         values |= {"NCCL_HOSTID": f"host{rank // job['host_ranks']}"}
         if job["host_ranks"] == 1:
@@ -172,7 +194,12 @@ def start(job, folder, options, library, rank, port):
     if job["fault"]["kind"] == "network" and job["fault"]["rank"] == rank:
         values["LD_PRELOAD"] = library
     with open(f"{folder}/stdout.{rank}", "wb") as out, open(f"{folder}/stderr.{rank}", "wb") as errors:
-        command = placed(job, rank, [sys.executable, HERE / "training_job.py", folder, str(rank)])
+        command = [sys.executable, HERE / "training_job.py", folder, str(rank)]
+        if options.node:
+            # Nodes of the same network namespace would share one sampler in one directory.
+            directory = folder / "plugin" / f"node{rank // job['host_ranks']}"
+            command = [options.plugin.resolve(), "record", "-o", directory, "--", *command]
+        command = placed(job, rank, command)
         return subprocess.Popen(command, env={**os.environ, **values}, stdout=out, stderr=errors, stdin=subprocess.DEVNULL)
 
 
@@ -199,11 +226,18 @@ def record(job, folder, options, library):
         port = free.getsockname()[1]
     for rank in range(job["ranks"]):
         (folder / f"step.{rank}").write_bytes(bytes(8))
-    disturbers = start_disturbers(job, folder)
-    wait([start(job, folder, options, library, rank, port) for rank in range(job["ranks"])])
+    ranks = [start(job, folder, options, library, rank, port) for rank in range(job["ranks"])]
+    disturbers = start_disturbers(job, folder, ranks)
+    wait(ranks)
     for process in disturbers:
         process.kill()
         process.wait()
+
+
+def drawn(options):
+    if options.node:
+        return draw_natural_jobs(options.seed, options.ranks, options.steps, NODE_CAUSES, draw_node_fault, options.node_ranks)
+    return (draw_natural_jobs if options.natural else draw_jobs)(options.seed, options.ranks, options.steps)
 
 
 def main():
@@ -216,6 +250,8 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="the first job to run")
     parser.add_argument("--natural", action="store_true", help="faults by natural causes")
     parser.add_argument("--inspector", action="store_true", help="PLUGIN is NVIDIA's Inspector")
+    parser.add_argument("--node", action="store_true", help="PLUGIN is ncclprof, which also samples the node")
+    parser.add_argument("--node-ranks", type=int, default=1, help="ranks per node, with --node")
     parser.add_argument("--end", type=int, default=len(KINDS), help="the first job that is not run")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no job after this time")
     options = parser.parse_args()
@@ -224,8 +260,7 @@ def main():
     library = folder / "slow_sends.so"
     subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-O2", "-o", library, HERE / "slow_sends.c", "-ldl"], check=True)
     begun = time.monotonic()
-    draw = draw_natural_jobs if options.natural else draw_jobs
-    for number, job in enumerate(draw(options.seed, options.ranks, options.steps)):
+    for number, job in enumerate(drawn(options)):
         if not options.first <= number < options.end or time.monotonic() - begun > options.seconds:
             continue
         at = time.monotonic()

@@ -65,7 +65,7 @@ class Fault:
 
     def save(self, step):
         """A checkpoint: copied from the GPU, and written to disk."""
-        if self.is_here and self.cause == "checkpoint" and self.is_on(step):
+        if self.is_here and self.cause in ("checkpoint", "storm") and self.is_on(step):
             with open(f"{self.folder}/checkpoint", "wb") as file:
                 torch.save(torch.zeros(CHECKPOINT_BYTES, dtype=torch.uint8, device="cuda").cpu(), file)
                 os.fsync(file.fileno())
