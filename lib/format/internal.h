@@ -336,6 +336,11 @@ const char *unsupported_describe(const char *bytes, size_t length, const char *p
  */
 const char *packer_find(const char *bytes, size_t length);
 
+/* -------------------- nvidia_smi.c -------------------- */
+
+/* Whether a text is nvidia-smi's CSV with values, but without the line that names them (noheader). */
+int nvidia_smi_has_no_header(const char *bytes, size_t length);
+
 /* -------------------- archive.c -------------------- */
 
 /* Whether the name of a file says that it is an archive, compressed or not. */
@@ -552,6 +557,14 @@ struct sample_line {
 
 /* Returns 1 for a sample, 0 for a comment or empty line, -1 for anything else. */
 int sample_line_read(struct text line, struct sample_line *said);
+
+/*
+ * Takes one `name="value"` and the comma before it. `*place` receives where in `texts` the value begins,
+ * without escapes and with a NUL; -1 at the end of the labels. Returns 0; 1 if the labels are damaged; -1 if
+ * memory is out.
+ */
+int sample_label_take(const char **at, const char *end, struct buffer *texts, struct text *name,
+                      int64_t *place);
 
 /*
  * Reads labels in the spellings of all Inspector versions. Durations and bandwidth are left unknown, except

@@ -191,30 +191,38 @@ static enum label label_of(struct text name)
     return LABELS;
 }
 
-/* Takes one `name="value"` and the comma after it. Returns 0; 1 if there is none; -1 if memory is out. */
-static int take_label(const char **at, const char *end, struct buffer *texts, int64_t places[LABELS])
+int sample_label_take(const char **at, const char *end, struct buffer *texts, struct text *name,
+                      int64_t *place)
 {
+    *place = -1;
     while (*at < end && (is_space(**at) || **at == ','))
         (*at)++;
-    struct text name = {*at, 0};
+    *name = (struct text){*at, 0};
     while (*at < end && is_name(**at)) {
         (*at)++;
-        name.length++;
+        name->length++;
     }
     while (*at < end && is_space(**at))
         (*at)++;
     if (*at == end)
-        return name.length != 0;
+        return name->length != 0;
     if (end - *at < 2 || (*at)[0] != '=' || (*at)[1] != '"')
         return 1;
     *at += 2;
-    int64_t place = unescape(at, end, texts);
-    if (place < 0)
-        return place == -2 ? -1 : 1;
-    enum label label = label_of(name);
+    *place = unescape(at, end, texts);
+    return *place >= 0 ? 0 : *place == -2 ? -1 : 1;
+}
+
+/* Takes one label. Returns 0; 1 if it is damaged; -1 if memory is out. */
+static int take_label(const char **at, const char *end, struct buffer *texts, int64_t places[LABELS])
+{
+    struct text name;
+    int64_t place;
+    int failed = sample_label_take(at, end, texts, &name, &place);
+    enum label label = failed || place < 0 ? LABELS : label_of(name);
     if (label < LABELS && places[label] < 0)
         places[label] = place;
-    return 0;
+    return failed;
 }
 
 static int64_t count_of(const char *text)

@@ -68,16 +68,42 @@ extern const struct format format_nccl_ras;
 /* PyTorch's messages about stuck process groups, of one rank or several mixed, among any other output. */
 extern const struct format format_torch;
 
+/* Messages of the Linux kernel: dmesg, /dev/kmsg, journalctl -k, syslog. */
+extern const struct format format_kernel_log;
+
+/* What nvidia-smi writes repeatedly: CSV of --query-gpu, and dmon. */
+extern const struct format format_nvidia_smi;
+
+/* What dcgm-exporter and node_exporter answer to Prometheus. */
+extern const struct format format_exporter;
+
+/* What Prometheus kept of them. */
+extern const struct format format_query_range;
+
+/* Counters of network interfaces and of RDMA ports: ethtool -S, rdma statistic show. */
+extern const struct format format_ethtool;
+extern const struct format format_rdma;
+
+/* Tables of dcgmi dmon. */
+extern const struct format format_dcgmi;
+
+/* Stacks of Python processes: py-spy dump. */
+extern const struct format format_py_spy;
+
 /* No format can be more certain, so the search for a better one ends. */
 enum { CERTAIN = 100 };
 
-const struct format *const format_registry[] = {&format_chrome,   &format_inspector,
-                                                &format_comma,    &format_flight_recorder,
-                                                &format_kineto,   &format_nccl,
-                                                &format_nccl_ras, &format_nsys,
-                                                &format_torch,    &format_memory_snapshot,
-                                                &format_call,     &format_prometheus,
-                                                &format_node,     NULL};
+const struct format *const format_registry[] = {&format_chrome,     &format_inspector,
+                                                &format_comma,      &format_flight_recorder,
+                                                &format_kineto,     &format_nccl,
+                                                &format_nccl_ras,   &format_nsys,
+                                                &format_torch,      &format_memory_snapshot,
+                                                &format_call,       &format_prometheus,
+                                                &format_kernel_log, &format_nvidia_smi,
+                                                &format_exporter,   &format_query_range,
+                                                &format_ethtool,    &format_rdma,
+                                                &format_dcgmi,      &format_py_spy,
+                                                &format_node,       NULL};
 
 int format_is_improved(const char *name, int64_t version)
 {

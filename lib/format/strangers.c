@@ -86,8 +86,8 @@ static const struct stranger strangers[] = {
     {ANYWHERE, 0, "\"resourceSpans\"", NULL, "looks like traces of OpenTelemetry (OTLP)"},
     {ANYWHERE, 0, "\"resourceLogs\"", NULL,
      "looks like logs of OpenTelemetry (OTLP); pass the text of the lines"},
-    {ANYWHERE, 0, "DCGM_FI_", NULL, "looks like metrics of DCGM, which has no NCCL operations; " WITH_RECORD},
-    {ANYWHERE, 0, "# HELP ", "# TYPE ", "looks like Prometheus text without metrics of NCCL"},
+    {ANYWHERE, 0, "# HELP ", "# TYPE ",
+     "looks like Prometheus text without metrics of NCCL, DCGM or node_exporter"},
     /* Host-side traces of PyTorch, and traces for replay. */
     {ANYWHERE, 0, "-chakra.", "\"nodes\"",
      "looks like a Chakra execution trace, which has no GPU times; " WITH_KINETO},
@@ -111,8 +111,8 @@ static const struct stranger strangers[] = {
      "looks like a report of RAS diagnostics, which has no operations; run ncclras -f json"},
     {ANYWHERE, 0, "NVIDIA-SMI ", NULL, "looks like the output of nvidia-smi"},
     {ANYWHERE, 0, "NVRM: Xid", NULL,
-     "looks like a kernel log with GPU errors (Xid), which has no NCCL operations"},
-    {ANYWHERE, 0, "Python v3", "Thread ", "looks like the output of py-spy, the stack of one process"},
+     "has messages of a GPU's driver (Xid), but no lines of a kernel log; pass the output of dmesg or "
+     "journalctl -k"},
     {ANYWHERE, 0, "<system version=", "<cpu ", "looks like a topology file of NCCL (NCCL_TOPO_DUMP_FILE)"},
     {ANYWHERE, 0, "<graphs version=", NULL, "looks like a graph file of NCCL (NCCL_GRAPH_DUMP_FILE)"},
     {ANYWHERE, 0, "\"traceEvents\"", NULL, "looks like a Chrome trace of another tool"},
@@ -160,6 +160,8 @@ const char *unsupported_find(const char *bytes, size_t length, const char *path)
         what = find(strangers, sizeof strangers / sizeof *strangers, bytes, length, path);
     if (!what && sniff_is_pickle(bytes, length))
         what = "looks like a Python pickle";
+    if (!what && nvidia_smi_has_no_header(bytes, length))
+        what = "looks like CSV of nvidia-smi without the names of its columns; record it without noheader";
     return what;
 }
 

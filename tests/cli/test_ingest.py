@@ -129,14 +129,14 @@ class Ingest(Case):
             ("a.out", "#       out-of-place     in-place\n# size count type redop root time algbw busbw #wrong\n",
              "a table of nccl-tests", record),
             ("a.json", json.dumps({"resourceMetrics": [{"scopeMetrics": []}]}), "OTLP", "NCCL_INSPECTOR_DUMP_VERBOSE=1"),
-            ("a.prom", "# HELP DCGM_FI_DEV_SM_CLOCK SM clock\n# TYPE DCGM_FI_DEV_SM_CLOCK gauge\n", "metrics of DCGM", record),
             ("a.prom", "# HELP node_load1 Load\n# TYPE node_load1 gauge\nnode_load1 0.2\n", "without metrics of NCCL"),
+            ("a.csv", "2026/11/26 10:11:12.345, 0, 1980 MHz\n", "CSV of nvidia-smi without the names", "without noheader"),
             ("a.json", json.dumps({"schema": "1.0.9-chakra.0.0.4", "nodes": []}), "a Chakra execution trace", kineto),
             ("a.et", b"\x0a\x05\0rest", "a Chakra execution trace", kineto),
             ("a.json", json.dumps([{"comms": "broadcast", "in_msg_size": 8}]), "a PARAM communication trace", kineto),
             ("a.json", json.dumps({"rocprofiler-sdk-tool": []}), "a result of rocprofv3", kineto),
             ("a.txt", "W xla/service/gpu/runtime/nccl_api.cc:7] waiting\n", "a log of XLA", "NCCL_DEBUG_SUBSYS=INIT,COLL"),
-            ("a.txt", "[9.1] NVRM: Xid (PCI:0000:1b:00): 79, pid=77\n", "a kernel log with GPU errors"),
+            ("a.txt", "step 1\nNVRM: Xid (PCI:0000:1b:00): 79, pid=77\nstep 2\n", "messages of a GPU's driver", "journalctl -k"),
             ("a.xml", '<system version="1"><cpu numaid="0"/></system>', "a topology file of NCCL"),
         ):
             self.write(name, content)
