@@ -1,0 +1,69 @@
+"""What operators have of the nodes of a job (kernel logs, nvidia-smi, DCGM, exporters, counters, stacks), in the store."""
+
+import os
+import shutil
+
+from tests.cli.support import TOP, Case
+
+FOLDERS = ("kernel-log", "nvidia-smi", "dcgmi", "exporter", "query-range", "ethtool", "rdma", "py-spy")
+TRACE = TOP / "fixtures/tp2dp2pp2-slow-rank"
+
+
+class NodeLogs(Case):
+    def counts(self):
+        info = self.info()
+        return {key: value for key, value in info.items()
+                if key not in ("files", "bytes", "skipped", "node_samples", "node_events", "partial_files")}
+
+    def test_messages_join_host_gpu_and_time(self):
+        """The rows that the TRUTH files of the fixtures name."""
+        self.ingest(*(TOP / "fixtures" / folder for folder in FOLDERS))
+        messages = self.rows("SELECT time, host, place, device, code, number, pid, process FROM v_node_event")
+        for row in (
+            ("2026-11-26T10:11:12.346Z", "node020", "gpu", "00000000:c1:00.0", "xid", 94, 912, "python"),
+            (None, "node017", "gpu", "00000000:3b:00.0", "xid", 79, 4711, "python"),
+            (None, "node017", "process", "4711", "oom_kill", None, 4711, "python"),
+            ("2026-11-26T10:11:12.000Z", "node018", "node", None, "sxid", 20034, None, None),
+            ("2026-11-26T10:11:32.000Z", "node017", "gpu", "00000000:86:00.0", "xid", 63, None, None),
+            ("2026-11-26T10:11:12.000Z", "node017", "process", "4711", "stack", None, 4711, "python3"),
+        ):
+            self.assertIn(row, messages)
+        samples = self.rows("SELECT host, device, metric, (at_ns - begin_ns) / 1000000000, value FROM v_node_sample")
+        for row in (
+            ("node017", "00000000:86:00.0", "pcie_replays", 20, 12),
+            ("node017", "00000000:3b:00.0", "ecc_corrected", 1, 2),
+            ("node018", "mlx5_1/2", "symbol_errors", 15, 18233),
+            ("node017", "ens3f0np0", "receive_errors", 10, 300),
+            ("node017", "mlx5_0/1", "out_of_sequence", 10, 1200),
+        ):
+            self.assertIn(row, samples)
+        self.check_integrity()
+
+    def test_they_change_nothing_else(self):
+        """No processes, runs or findings come from them."""
+        self.ingest(TRACE)
+        before, found = self.counts(), self.json("diagnose")
+        self.ingest(*(TOP / "fixtures" / folder for folder in FOLDERS))
+        self.assertGreater(self.info()["node_samples"], 0)
+        self.assertEqual(self.counts(), before)
+        after = self.json("diagnose")
+        self.assertEqual(after["findings"], found["findings"])
+
+    def test_a_log_that_grows_replaces_itself(self):
+        shutil.copy(TOP / "fixtures/ethtool/node017-ethtool.txt", self.folder / "node017-ethtool.txt")
+        self.ingest("node017-ethtool.txt")
+        before = self.info()["node_samples"]
+        with open(self.folder / "node017-ethtool.txt", "a") as log:
+            log.write("Thu Nov 26 10:11:32 UTC 2026\n$ ethtool -S ens3f0np0\nNIC statistics:\n     rx_crc_errors_phy: 311\n")
+        self.ingest("node017-ethtool.txt")
+        self.assertEqual(self.info()["node_samples"], before + 1)
+
+    def test_the_last_change_gives_the_year(self):
+        path = self.write("node001-syslog", "Nov 26 10:11:12 node001 kernel: NVRM: Xid (PCI:0000:1b:00): 79, pid=77, name=a, x\n")
+        os.utime(path, (1700993500, 1700993500))
+        self.ingest(path)
+        self.assertEqual(self.rows("SELECT time, host, number FROM v_node_event"), [("2023-11-26T10:11:12.000Z", "node001", 79)])
+        ledger = {row["reason"]: row["damage"] for row in self.json("info", "--ledger")["rows"]}
+        self.assertEqual({reason for reason in ledger if "time" in reason},
+                         {"local time without a time zone, taken as UTC", "time without a year: the latest one up to the file's last change"})
+        self.assertFalse(any(ledger.values()))
