@@ -117,6 +117,7 @@ const struct format format_ethtool = {
     .version = 1,
     .description = "counters of network interfaces (ethtool -S)",
     .unknown = TELEMETRY_NOTE_OTHER_METRIC,
+    .name_counts = 1,
     .sniff = ethtool_sniff,
     .read = ethtool_read,
 };

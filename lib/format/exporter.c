@@ -389,6 +389,7 @@ const struct format format_exporter = {
     .version = 1,
     .description = "text of dcgm-exporter and node_exporter for Prometheus",
     .unknown = TELEMETRY_NOTE_OTHER_METRIC,
+    .name_counts = 1,
     .sniff = exporter_sniff,
     .read = exporter_read,
 };

@@ -72,6 +72,11 @@ struct format {
     const char *unknown;     /* reason of the note on a well-formed record that the format does not know */
     int is_snapshot; /* files are rewritten again and again: later content does not replace earlier records */
     /*
+     * The name of a file, and of its directory, says what its content is of (host, interface, time): equal
+     * content of another name is no copy.
+     */
+    int name_counts;
+    /*
      * How certain it is that the input has this format, from 0 (it does not) to 100. `bytes` is the beginning
      * of the unpacked input; `path` only breaks ties.
      */

@@ -252,6 +252,7 @@ const struct format format_py_spy = {
     .version = 1,
     .description = "stacks of Python processes (py-spy dump)",
     .unknown = "line of no stack",
+    .name_counts = 1,
     .sniff = py_spy_sniff,
     .read = py_spy_read,
 };

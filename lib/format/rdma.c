@@ -165,6 +165,7 @@ const struct format format_rdma = {
     .version = 1,
     .description = "counters of RDMA ports (rdma statistic show)",
     .unknown = TELEMETRY_NOTE_OTHER_METRIC,
+    .name_counts = 1,
     .sniff = rdma_sniff,
     .read = rdma_read,
 };

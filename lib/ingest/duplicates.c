@@ -93,12 +93,12 @@ static int is_stopped(const struct input_limits *limits)
     return limits->stopped && limits->stopped(limits->context);
 }
 
-/* Inspector logs and files that are not traces are not compared. */
+/* Inspector logs, files whose names count, and files that are not traces are not compared. */
 static int is_compared(struct input *input, struct error *error)
 {
     static const char inspector[] = "inspector";
     const struct format *format = format_detect(input, error);
-    return format && strncmp(format->name, inspector, sizeof inspector - 1) != 0;
+    return format && !format->name_counts && strncmp(format->name, inspector, sizeof inspector - 1) != 0;
 }
 
 /* The next line; 0 at the end, or when no more can be read, e.g. of a truncated gzip file. */

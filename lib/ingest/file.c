@@ -124,6 +124,25 @@ static enum message_kind file_failed(struct file_result *result, enum file_statu
 }
 
 /*
+ * Makes the digest of a content one of the content under this name: the name of the file, without ".gz", and
+ * of its directory.
+ */
+static void digest_name(const char *path, char text[33])
+{
+    struct digest digest;
+    size_t length = strlen(path), folders = 0;
+    const char *begin = path + length;
+    if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+        length -= 3;
+    while (begin > path && (folders += begin[-1] == '/') < 2)
+        begin--;
+    digest_init(&digest);
+    digest_update(&digest, text, 32);
+    digest_update(&digest, begin, (size_t)(path + length - begin));
+    digest_hex(&digest, text);
+}
+
+/*
  * The file in the store with the content of the file at `path`, whose size is `size_bytes`. NULL if it must
  * be read: it is new, could not be read, is read in any case (--force), or `stop` returned true.
  */
@@ -142,6 +161,10 @@ static const struct known_file *ingest_known(const struct ingest *ingest, const 
     close(file);
     digest_hex(&digest, text);
     const struct known_file *known = taken < 0 ? NULL : known_find(ingest->known, size_bytes, text);
+    if (taken >= 0 && !known) {
+        digest_name(path, text);
+        known = known_find(ingest->known, size_bytes, text);
+    }
     /*
      * The known path may no longer exist, in which case this file takes its place; the writer decides that.
      */
@@ -245,6 +268,10 @@ static int take_digest(struct reading *reading, struct file_facts *facts, struct
             return error_set(error, "%s: cannot be read a second time", reading->path);
         memcpy(facts->unpacked_digest, facts->digest, sizeof facts->unpacked_digest);
     }
+    if (reading->format->name_counts && *facts->digest)
+        digest_name(reading->path, facts->digest);
+    if (reading->format->name_counts && *facts->unpacked_digest)
+        digest_name(reading->path, facts->unpacked_digest);
     return 0;
 }
 

@@ -58,6 +58,18 @@ class NodeLogs(Case):
         self.ingest("node017-ethtool.txt")
         self.assertEqual(self.info()["node_samples"], before + 1)
 
+    def test_equal_content_of_other_names_is_no_copy(self):
+        """Counters are often equal on several hosts, and at several times, while nothing happens."""
+        line = '[{"ifname":"mlx5_0","port":1,"rx_write_requests":0,"out_of_sequence":0' + ',"x":0' * 300 + "}]\n"
+        names = [f"rdma.{host}.20261126-1011{second}.json" for host in ("node1", "node2") for second in (10, 20)]
+        for name in names:
+            self.write(name, line)
+        for expected in "ingested", "unchanged":
+            files = self.ingest(*names)
+            self.assertEqual([file["status"] for file in files.values()], [expected] * 4)
+        self.assertEqual(self.rows("SELECT host, substr(time, 12, 8), value FROM v_node_sample ORDER BY 1, 2"),
+                         [("node1", "10:11:10", 0), ("node1", "10:11:20", 0), ("node2", "10:11:10", 0), ("node2", "10:11:20", 0)])
+
     def test_the_last_change_gives_the_year(self):
         path = self.write("node001-syslog", "Nov 26 10:11:12 node001 kernel: NVRM: Xid (PCI:0000:1b:00): 79, pid=77, name=a, x\n")
         os.utime(path, (1700993500, 1700993500))
