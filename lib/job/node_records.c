@@ -304,6 +304,18 @@ static int take_total(struct series_reader *reader, struct node_reading *reading
     return hand_on(reader, reading, during, increase);
 }
 
+/* A file has the total of its first moment, and increases from there: the next total counts from their end.
+ */
+static void advance_total(struct series_reader *reader, enum node_metric metric, struct interval_ns during,
+                          double value)
+{
+    if (reader->total_ns == TIME_UNKNOWN || during.begin_ns != reader->total_ns)
+        return;
+    reader->total +=
+        node_metric_is_counter(metric) ? value : value * (double)(during.end_ns - during.begin_ns);
+    reader->total_ns = during.end_ns;
+}
+
 static int take_sample(struct series_reader *reader, struct node_reading *reading, size_t row,
                        int64_t divisor)
 {
@@ -314,6 +326,7 @@ static int take_sample(struct series_reader *reader, struct node_reading *readin
     struct interval_ns during = {block->values[NODE_SAMPLE_BEGIN][row], block->values[NODE_SAMPLE_AT][row]};
     if (block->absent[NODE_SAMPLE_BEGIN][row])
         return take_total(reader, reading, during.end_ns, value);
+    advance_total(reader, reading->metric, during, value);
     int64_t before_ns = reader->last_ns;
     reader->last_ns = during.end_ns;
     if (during.begin_ns >= during.end_ns && before_ns != TIME_UNKNOWN && before_ns < during.end_ns)
