@@ -38,7 +38,7 @@ def use_core(rank):
 def use_gpu(rank, number):
     import torch
     torch.cuda.set_device(number % torch.cuda.device_count())
-    matrix = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
+    matrix = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
     while True:
         if rank.is_disturbed():
             torch.mm(matrix, matrix)
