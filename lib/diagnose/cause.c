@@ -602,12 +602,17 @@ static int find_cause(const struct search *search, const struct cause_rule *rule
     return take_cause(search, rule, best, &finding->causes[finding->cause_count++]);
 }
 
-/* What says by itself that something is wrong comes first, then what stands out most. */
+/*
+ * What says by itself that something is wrong comes first; then what is known of the rank's own process, GPU
+ * or links, because what its host shows may be due to other ranks; then what stands out most.
+ */
 static int by_strength(const void *a, const void *b)
 {
     const struct cause *left = a, *right = b;
     if (left->rule->is_statement != right->rule->is_statement)
         return right->rule->is_statement - left->rule->is_statement;
+    if ((left->rule->place == CAUSE_ON_HOST) != (right->rule->place == CAUSE_ON_HOST))
+        return left->rule->place == CAUSE_ON_HOST ? 1 : -1;
     if (left->strength != right->strength)
         return left->strength < right->strength ? 1 : -1;
     return (left->rule > right->rule) - (left->rule < right->rule);

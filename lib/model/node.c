@@ -80,6 +80,8 @@ static const struct {
     [NODE_ECN_MARKED] = {"ecn_marked", COUNTER},
     [NODE_DISK_BUSY] = {"disk_busy_share", GAUGE},
     [NODE_DISK_FREE] = {"disk_free_bytes", GAUGE},
+    [NODE_STOPPED] = {"stopped_share", GAUGE},
+    [NODE_BLOCKED] = {"blocked_share", GAUGE},
 };
 
 static const char *const places[NODE_PLACES] = {

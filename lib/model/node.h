@@ -86,6 +86,8 @@ enum node_metric {
     NODE_ECN_MARKED,
     NODE_DISK_BUSY,
     NODE_DISK_FREE,
+    NODE_STOPPED,
+    NODE_BLOCKED,
     NODE_METRIC_COUNT
 };
 

@@ -76,6 +76,8 @@ enum node_metric_id {
     SERIES_RUN_WAIT,
     SERIES_SWITCHES,
     SERIES_MAJOR_FAULTS,
+    SERIES_STOPPED,
+    SERIES_BLOCKED,
     SERIES_GPU_UTILIZATION,
     SERIES_SM_CLOCK,
     SERIES_MEMORY_CLOCK,
@@ -261,6 +263,7 @@ struct node_stat {
     uint64_t major_faults;
     uint64_t start;
     int64_t threads;
+    char state; /* of the main thread: 'R', 'S', 'D', 'T' and others of proc(5) */
     char name[20];
 };
 

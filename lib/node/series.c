@@ -42,6 +42,8 @@ static const struct {
     [SERIES_RUN_WAIT] = {"run_wait_share", SHARE, 0.05, 0.35},
     [SERIES_SWITCHES] = {"involuntary_switches", AMOUNT, 0, 0},
     [SERIES_MAJOR_FAULTS] = {"major_faults", EVENTS, 0, 0},
+    [SERIES_STOPPED] = {"stopped_share", SHARE, 0.02, 0.2},
+    [SERIES_BLOCKED] = {"blocked_share", SHARE, 0.02, 0.2},
     [SERIES_GPU_UTILIZATION] = {"gpu_utilization_share", SHARE, 0.1, 0},
     [SERIES_SM_CLOCK] = {"sm_clock_mhz", WHOLE, 30, 0.04},
     [SERIES_MEMORY_CLOCK] = {"memory_clock_mhz", WHOLE, 30, 0.02},

@@ -45,7 +45,7 @@ struct node_process {
     struct task_thread *threads; /* owned; by tid */
     size_t thread_count;
     size_t thread_capacity;
-    int32_t share, wait;
+    int32_t share, wait, stopped, blocked;
     struct node_counter faults;
 };
 
@@ -74,6 +74,7 @@ int node_stat_read(const struct node_files *files, pid_t pid, struct node_stat *
     if (!begin || !end || end < begin || strlen(end) < 4 ||
         node_numbers(end + 3, numbers, NUMBERS) != NUMBERS)
         return -1;
+    stat->state = end[2];
     stat->parent = (pid_t)numbers[PARENT];
     stat->session = (pid_t)numbers[SESSION];
     stat->major_faults = numbers[MAJOR_FAULTS];
@@ -197,6 +198,8 @@ static void end_process(struct node_process *process, struct node_writer *writer
         end_thread(&process->threads[i], writer);
     node_end(writer, &process->share);
     node_end(writer, &process->wait);
+    node_end(writer, &process->stopped);
+    node_end(writer, &process->blocked);
     node_end(writer, &process->faults.id);
     release_process(process);
 }
@@ -300,6 +303,14 @@ int node_tasks_scan(struct node_tasks *tasks, const struct node_files *files, st
     return 0;
 }
 
+/* One look: the state is taken for that of the whole interval. */
+static void put_state(struct node_process *process, struct node_writer *writer, const char *device,
+                      char state)
+{
+    node_put(writer, &process->stopped, KIND_PROCESS, device, SERIES_STOPPED, state == 'T' || state == 't');
+    node_put(writer, &process->blocked, KIND_PROCESS, device, SERIES_BLOCKED, state == 'D');
+}
+
 /* Returns -1 if the process has ended, or another one has its number now. */
 static int sample_process(struct node_tasks *tasks, struct node_process *process,
                           const struct node_files *files, struct node_writer *writer, int64_t elapsed_ns)
@@ -315,6 +326,7 @@ static int sample_process(struct node_tasks *tasks, struct node_process *process
     if (process->is_known && (process->share || share >= NOTABLE_SHARE)) {
         node_put(writer, &process->share, KIND_PROCESS, device, SERIES_CPU_SHARE, share);
         node_count(writer, &process->faults, KIND_PROCESS, device, SERIES_MAJOR_FAULTS, stat.major_faults);
+        put_state(process, writer, device, stat.state);
     }
     process->ticks = stat.ticks;
     process->is_known = 1;

@@ -118,6 +118,22 @@ class RecordNode(Case):
         self.assertEqual({row[0].partition("/")[0] for row in rows}, pids)
         self.assertTrue(all(0.1 < row[1] <= 1 for row in rows), rows)
 
+    def test_a_process_that_is_stopped(self):
+        job = self.start(BUSY)
+        path, = self.until(self.files)
+        shares = lambda: {key[1]: values for key, values in self.series(self.lines(path)).items() if key[-1] == "stopped_share"}
+        self.until(lambda: len(shares()) == 2)
+        os.kill(job.pid, signal.SIGSTOP)
+        self.until(lambda: shares()[str(job.pid)][-1] == 1)
+        os.kill(job.pid, signal.SIGCONT)
+        self.until(lambda: shares()[str(job.pid)][-1] == 0)
+        self.finish(job)
+        self.assertEqual(shares().pop(str(job.pid)), [0, 1, 0])
+        self.assertEqual([values for pid, values in shares().items() if pid != str(job.pid)], [[0]])
+        self.ingest("traces")
+        rows = self.rows("SELECT DISTINCT device, value FROM v_node_sample WHERE metric = 'stopped_share' AND value > 0")
+        self.assertEqual(rows, [(str(job.pid), 1)])
+
     def test_ingest_counts_it_apart_from_traces(self):
         self.record(WAIT)
         file, = self.ingest("traces").values()

@@ -9,14 +9,20 @@
 #define SECOND_NS INT64_C(1000000000)
 
 /* Times are in ticks of 10 ms. */
-static void a_process(const struct node_lines *lines, int pid, const char *name, int parent, int session,
-                      int ticks, int threads, int start)
+static void a_process_in(const struct node_lines *lines, char state, int pid, const char *name, int parent,
+                         int session, int ticks, int threads, int start)
 {
     char path[64], text[256];
     snprintf(path, sizeof path, "proc/%d/stat", pid);
-    snprintf(text, sizeof text, "%d (%s) S %d %d %d 0 -1 4194560 1 2 3 4 %d 0 0 0 20 0 %d 0 %d 1000 200\n",
-             pid, name, parent, session, session, ticks, threads, start);
+    snprintf(text, sizeof text, "%d (%s) %c %d %d %d 0 -1 4194560 1 2 3 4 %d 0 0 0 20 0 %d 0 %d 1000 200\n",
+             pid, name, state, parent, session, session, ticks, threads, start);
     node_lines_file(lines, path, text);
+}
+
+static void a_process(const struct node_lines *lines, int pid, const char *name, int parent, int session,
+                      int ticks, int threads, int start)
+{
+    a_process_in(lines, 'S', pid, name, parent, session, ticks, threads, start);
 }
 
 static void a_thread(const struct node_lines *lines, int pid, int tid, const char *name, long run_ms,
@@ -94,6 +100,32 @@ static void the_jobs_processes_and_threads(void **state)
         node_lines_value(&lines, "[\"thread\",\"300/301 NCCL Progress 0\",\"involuntary_switches\"]") == 100);
     assert_null(strstr(lines.text.data, "300/300")); /* it neither ran nor waited */
     assert_null(strstr(lines.text.data, "\"200\""));
+    node_tasks_release(&tasks);
+    node_lines_end(&lines);
+}
+
+/* Of a process that is stopped, that waits in the kernel, that a debugger holds, and that runs. */
+static void the_state_of_a_process(void **state)
+{
+    static const struct {
+        char state;
+        double stopped, blocked;
+    } looks[] = {{'R', 0, 0}, {'T', 1, 0}, {'D', 0, 1}, {'t', 1, 0}, {'S', 0, 0}};
+    struct node_lines lines;
+    struct node_tasks tasks;
+    const struct node_root root = {100, 7};
+    (void)state;
+    node_lines_begin(&lines);
+    node_tasks_init(&tasks, &lines.files);
+    a_process(&lines, 100, "train) T 1", 1, 100, 5, 1, 7);
+    assert_int_equal(node_tasks_scan(&tasks, &lines.files, &lines.writer, &root, 1), 0);
+    sample(&lines, &tasks, SECOND_NS);
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        a_process_in(&lines, looks[i].state, 100, "train) T 1", 1, 100, 55, 1, 7);
+        sample(&lines, &tasks, SECOND_NS);
+        assert_true(node_lines_value(&lines, "[\"process\",\"100\",\"stopped_share\"]") == looks[i].stopped);
+        assert_true(node_lines_value(&lines, "[\"process\",\"100\",\"blocked_share\"]") == looks[i].blocked);
+    }
     node_tasks_release(&tasks);
     node_lines_end(&lines);
 }
@@ -178,9 +210,8 @@ static void one_of_several_samplers_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_jobs_processes_and_threads),
-        cmocka_unit_test(a_number_that_is_used_again),
-        cmocka_unit_test(what_is_of_the_job),
+        cmocka_unit_test(the_jobs_processes_and_threads), cmocka_unit_test(the_state_of_a_process),
+        cmocka_unit_test(a_number_that_is_used_again),    cmocka_unit_test(what_is_of_the_job),
         cmocka_unit_test(one_of_several_samplers_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
