@@ -357,7 +357,8 @@ static int caution_straggler(const struct judgement *judgement, const struct fin
     int64_t each_ns = rank >= 0 && others > 0 ? delays[rank].caused_ns / others : 0;
     int failed = !delays;
     free(delays);
-    if (rank < 0)
+    /* Without call times, stragglers counts these waits as unexplained. */
+    if (rank < 0 || !job_records_calls(job, rank))
         return failed ? -1 : 0;
     return table_add_warning(
         table, error,

@@ -144,16 +144,11 @@ static int by_trouble(const void *a, const void *b)
     return compare_in_turn(keys, sizeof keys / sizeof *keys);
 }
 
-/* The host of an entry of member_list; NULL: unknown. */
-static const char *host_of(const struct stalls *stalls, int32_t member)
-{
-    return (size_t)member < stalls->roster.rank_count ? stalls->roster.ranks[member].facts.host : NULL;
-}
-
 static int set_hosts(const struct stalls *stalls, const struct stalls_edge *edge, struct table *table,
                      struct error *error)
 {
-    const char *sender = host_of(stalls, edge->sender), *receiver = host_of(stalls, edge->receiver);
+    const char *sender = stalls_host_of(stalls, edge->sender),
+               *receiver = stalls_host_of(stalls, edge->receiver);
     return (sender && table_set_text(table, AT_SENDER_HOST, sender, error)) ||
            (receiver && table_set_text(table, AT_RECEIVER_HOST, receiver, error));
 }
@@ -193,7 +188,8 @@ static int add_edge(const struct stalls *stalls, const struct stalls_edge *edge,
 static int has_hosts(const struct stalls *stalls)
 {
     for (size_t i = 0; i < stalls->edge_count; i++)
-        if (host_of(stalls, stalls->edges[i].sender) || host_of(stalls, stalls->edges[i].receiver))
+        if (stalls_host_of(stalls, stalls->edges[i].sender) ||
+            stalls_host_of(stalls, stalls->edges[i].receiver))
             return 1;
     return 0;
 }

@@ -177,6 +177,9 @@ int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id
  */
 int32_t stalls_member(struct stalls *stalls, int32_t communicator, int64_t rank);
 
+/* The host of an entry of member_list; NULL: unknown. */
+const char *stalls_host_of(const struct stalls *stalls, int32_t member);
+
 /* -------------------- stalls_pending.c -------------------- */
 
 /* Lists the proxy operations that never ended. Returns -1 on error. */

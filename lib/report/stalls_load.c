@@ -77,6 +77,11 @@ static int32_t make_member(struct stalls *stalls, int32_t communicator, int64_t 
     return add_member(stalls, of->run, -1, buffer_detach(&name));
 }
 
+const char *stalls_host_of(const struct stalls *stalls, int32_t member)
+{
+    return (size_t)member < stalls->roster.rank_count ? stalls->roster.ranks[member].facts.host : NULL;
+}
+
 int32_t stalls_member(struct stalls *stalls, int32_t communicator, int64_t rank)
 {
     int32_t member = roster_rank_in(&stalls->roster, communicator, rank);

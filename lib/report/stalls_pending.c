@@ -35,7 +35,9 @@ enum {
     PENDING_AT_FIRST_STEP,
     PENDING_AT_LAST_STEP,
     PENDING_AT_VERDICT,
-    PENDING_AT_RUN = PENDING_AT_VERDICT + 7
+    PENDING_AT_RUN = PENDING_AT_VERDICT + 7,
+    PENDING_AT_SENDER_HOST,
+    PENDING_AT_RECEIVER_HOST
 };
 
 static const struct column columns[] = {
@@ -89,6 +91,14 @@ static const struct column columns[] = {
      .hidden = 1,
      .description = "always null"},
     {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+    {.name = "sender_host",
+     .type = CELL_TEXT,
+     .hidden = 1,
+     .description = "host of the sender; null if unknown"},
+    {.name = "receiver_host",
+     .type = CELL_TEXT,
+     .hidden = 1,
+     .description = "host of the receiver; null if unknown"},
 };
 
 static const char *read_send(int64_t posted, int64_t transmitted, int64_t done)
@@ -231,7 +241,11 @@ static int set_edge(const struct stalls *stalls, const struct unfinished *unfini
         table_set_integer(table, PENDING_AT_SENDER, sender->global_rank);
     if (receiver->global_rank >= 0)
         table_set_integer(table, PENDING_AT_RECEIVER, receiver->global_rank);
-    return table_set_text(table, PENDING_AT_SENDER_NAME, sender->name, error) ||
+    const char *sender_host = stalls_host_of(stalls, unfinished->sender),
+               *receiver_host = stalls_host_of(stalls, unfinished->receiver);
+    return (sender_host && table_set_text(table, PENDING_AT_SENDER_HOST, sender_host, error)) ||
+           (receiver_host && table_set_text(table, PENDING_AT_RECEIVER_HOST, receiver_host, error)) ||
+           table_set_text(table, PENDING_AT_SENDER_NAME, sender->name, error) ||
            table_set_text(table, PENDING_AT_RECEIVER_NAME, receiver->name, error) ||
            table_set_text(table, PENDING_AT_VERDICT, stalls_verdict_name(STALLS_UNKNOWN), error);
 }

@@ -1,6 +1,6 @@
 # Runs the program on small traces that the tests write, and on the fixtures.
 .PHONY: test-cli
-test-cli: all $(OUT)/fakecore $(OUT)/fakenvml/libnvidia-ml.so.1 $(OUT)/simulate $(OUT)/put_node $(OUT)/torture/ncclprof
+test-cli: all $(OUT)/fakecore $(OUT)/fakenvml/libnvidia-ml.so.1 $(OUT)/print_rules $(OUT)/simulate $(OUT)/put_node $(OUT)/torture/ncclprof
 	NCCLPROF=$(OUT)/ncclprof tests/parallel.py cli \
 	  $(CLI_TESTS:%='python3 -B -m unittest -b tests.cli.test_%')
 
