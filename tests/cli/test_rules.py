@@ -16,6 +16,7 @@ CONSTANTS = [
     ("lib/diagnose/explain.c", "ENOUGH_PART = 0.8", "without which the job gains four fifths of the maximum"),
     ("lib/diagnose/explain_search.c", "LEAST_ALWAYS = 3", "by three standard deviations and ahead-many times"),
     ("lib/diagnose/explain_peaks.c", "COMPARABLE = 0.25", "by a quarter of the greatest of the others"),
+    ("lib/job/stamped_times.c", "FEW_LOST = 100", "not used if more than one in 100 operations is lost"),
     ("lib/diagnose/scan.c", "LEAST_STEPS = 3, MOST_PERIOD = 64", "every Nth step up to 64, with at least three steps"),
     ("lib/diagnose/scan.h", "SCAN_TAIL_OWN 2.0", "Student's t with two degrees of freedom"),
     ("lib/diagnose/score.h", "OTHERS_TO_COMPARE = 3", "of which there must be three"),
