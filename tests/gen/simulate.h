@@ -57,6 +57,7 @@ enum fault_kind {
     FAULT_LOADER,     /* the host's own work before a step: log-normal */
     FAULT_COLLECTION, /* of garbage by the host, somewhere in the step: Pareto */
     FAULT_CPU_SHARE,  /* other processes use the cores of the host's and the proxy's thread */
+    FAULT_STOP,       /* a process stands still, once: its host and its proxy threads */
 };
 
 struct fault {
@@ -67,15 +68,16 @@ struct fault {
     int peer; /* the receiver of a slow edge, -1 for any */
     int first_step;
     int last_step;
-    int every;     /* only every N-th step from the first on */
-    double amount; /* us; percent for a throttled GPU, time slices, a switch, links; ms for a pause */
+    int every; /* only every N-th step from the first on */
+    double
+        amount; /* us; percent for a throttled GPU, time slices, a switch, links; ms for a pause and a stop */
     bool relative; /* amount is a percentage of a median clean step, spread over the phase (or its sends) */
     int phase;     /* index of the phase, -1 for every phase */
     int (*crossing)[2]; /* switch: senders and receivers whose links cross it */
     int crossing_count, crossing_capacity;
     int equivalent;        /* another rank that no observer could distinguish from this one, -1 for none */
     bool enabled;          /* switched off for the run that measures what the fault cost */
-    int64_t since;         /* pause: its start, UNKNOWN until then */
+    int64_t since;         /* pause, stop: its start, UNKNOWN until then */
     struct slices *slices; /* of contended GPUs and cores: by rank, then by what is contended */
     double lost_us;        /* truth: job time lost to this fault */
     double alone_us;       /* truth: job time lost if it had been the only fault */
@@ -435,6 +437,10 @@ double fault_carries(const struct job *job, int sender, int receiver, int step, 
 /* What a host does before a step, and before an action of it. */
 double fault_before_step_us(const struct job *job, int rank, int step);
 double fault_before_action_us(const struct job *job, int rank, int step, int index);
+/* A host that stops before this action. */
+void fault_stop(struct job *job, int rank, int step, int index, int64_t now);
+/* When a thread of a process goes on, if that stands still. */
+int64_t fault_stopped_until(const struct job *job, int rank, int64_t at);
 int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at);
 void faults_resolve(struct job *job);
 void faults_measure(struct job *job);

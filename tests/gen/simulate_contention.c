@@ -96,6 +96,8 @@ static const struct fault *fault_of(const struct job *job, int rank, int step, i
 int64_t contended_until(const struct job *job, int rank, int step, int phase, enum contended what, int64_t at)
 {
     const struct fault *fault = job->contended ? fault_of(job, rank, step, phase, what) : NULL;
+    if (what != CONTENDED_GPU)
+        at = fault_stopped_until(job, rank, at);
     if (fault == NULL || at < 0 || (double)at > LATEST_NS)
         return at;
     struct slices *slices = slices_of(fault, rank, what);

@@ -34,6 +34,7 @@ static const struct {
     {"links", FAULT_LINKS},
     {"loader", FAULT_LOADER},
     {"collection", FAULT_COLLECTION},
+    {"stop", FAULT_STOP},
 };
 
 struct text_fault {
@@ -227,7 +228,7 @@ double fault_before_step_us(const struct job *job, int rank, int step)
     return us;
 }
 
-/* The action before which a host collects garbage: any that enqueues work. */
+/* The action before which a host collects garbage, or its process stops: any that enqueues work. */
 static int collecting_action(const struct job *job, int rank, int step)
 {
     const struct program *program = job_program(job, step);
@@ -249,6 +250,29 @@ double fault_before_action_us(const struct job *job, int rank, int step, int ind
             us += fault->amount * pareto(job, rank, step);
     }
     return us;
+}
+
+void fault_stop(struct job *job, int rank, int step, int index, int64_t now)
+{
+    for (int i = 0; i < job->fault_count; i++) {
+        struct fault *fault = &job->faults[i];
+        if (fault->kind == FAULT_STOP && fault->since == UNKNOWN && fault_on(fault, rank) &&
+            fault_now(fault, step, fault->phase) && index == collecting_action(job, rank, step))
+            fault->since = now;
+    }
+}
+
+int64_t fault_stopped_until(const struct job *job, int rank, int64_t at)
+{
+    for (int i = 0; i < job->fault_count; i++) {
+        const struct fault *fault = &job->faults[i];
+        if (fault->kind != FAULT_STOP || !fault->enabled || fault->since == UNKNOWN || !fault_on(fault, rank))
+            continue;
+        int64_t until = fault->since + (int64_t)(fault->amount * 1e6);
+        if (at >= fault->since && at < until)
+            at = until;
+    }
+    return at;
 }
 
 int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at)
@@ -453,7 +477,7 @@ void faults_resolve(struct job *job)
             double sends = sends_per_step(job, fault);
             fault->amount = sends > 0 ? fault->amount / sends : 0;
         }
-        if (fault->kind == FAULT_PAUSE)
+        if (fault->kind == FAULT_PAUSE || fault->kind == FAULT_STOP)
             fault->amount /= 1000;
     }
 }

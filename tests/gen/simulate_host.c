@@ -348,6 +348,7 @@ bool host_action(struct engine *engine, int rank, const struct action *action, i
     struct job *job = engine->job;
     struct player *player = &engine->players[rank];
     struct item *item;
+    fault_stop(job, rank, player->step, index, player->host);
     player->host = contended_until(job, rank, player->step, action->phase, CONTENDED_HOST, player->host);
     switch (action->kind) {
     case ACTION_PHASE:

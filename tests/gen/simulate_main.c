@@ -164,6 +164,7 @@ static const char usage[] =
     "same\n"
     "                        somewhere in the step (Pareto)\n"
     "                        net, edge, receive: us per send; pause: ms, once\n"
+    "                        stop: ms in which a process, with its proxy threads, stands still, once\n"
     "                        switch: percent by which links between these ranks and all others take longer;\n"
     "                        links: the same for all links of these ranks, inside hosts, too\n"
     "                        gpu-share, cpu-share: other processes take this percentage of the time that "

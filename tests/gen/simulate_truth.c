@@ -19,6 +19,7 @@ static const char *kind_of(enum fault_kind kind)
     case FAULT_LOADER:
     case FAULT_COLLECTION:
     case FAULT_CPU_SHARE:
+    case FAULT_STOP:
         return "host";
     case FAULT_HANG:
     case FAULT_FREEZE:
