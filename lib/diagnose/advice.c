@@ -101,6 +101,11 @@ static int advise_host(const struct finding *finding, const struct job *job, str
         return advise_start(finding, job, text);
     if (finding->notice_ns || finding->waits_for_cores)
         return advise_cpu(finding, job, text);
+    if (finding->pause_ns)
+        return buffer_append_text(text,
+                                  "check for a stopped or frozen process (SIGSTOP, debugger, cgroup "
+                                  "freezer), swapping, a paused virtual machine and slow files on ") ||
+               append_host(finding, job, text);
     return buffer_append_text(text, "check py-spy dump, CPU load and data loading on ") ||
            append_host(finding, job, text);
 }

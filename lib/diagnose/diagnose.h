@@ -387,6 +387,18 @@ int findings_take_late_notices(struct findings *findings, const struct job *job,
                                struct transfer_excess *transfers, struct replay *replay,
                                const struct diagnose_options *options, struct error *error);
 
+/* -------------------- silent_hosts.c -------------------- */
+
+/*
+ * Adds findings about hosts that made no call for a while, once, and did not wait for their GPU meanwhile: a
+ * process, or all of a host, stood still. Adds what they cost to `cost_ns`, by step, and records in
+ * `transfers` that they held these up. Call it between findings_take_explanations and findings_take_network.
+ */
+int findings_take_silent_hosts(struct findings *findings, int64_t *cost_ns, const struct job *job,
+                               const struct baseline *baseline, const struct edges *edges,
+                               struct transfer_excess *transfers, const struct diagnose_options *options,
+                               struct error *error);
+
 /* -------------------- absent_ranks.c -------------------- */
 
 /*

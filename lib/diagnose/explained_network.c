@@ -604,6 +604,16 @@ static int explains(const struct finding *finding, const struct slow_network *fo
     return is_sure || (is_late && finding->lost_ns * 2 >= gain_ns);
 }
 
+/*
+ * Whether a host that stood still in that step (silent_hosts.c) explains what happened once: with its proxy
+ * threads, its transfers and those of the ranks that wait for it stop as well.
+ */
+static int stood_still(const struct finding *finding, const struct slow_network *found, int64_t gain_ns)
+{
+    return finding->kind == FINDING_HOST && finding->pause_ns && step_set_count(&found->steps) == 1 &&
+           finding_has_step(finding, found->steps.first) && finding->lost_ns * 2 >= gain_ns;
+}
+
 /* Whether another finding explains the slowness. */
 static int is_told(const struct explaining_network *it, const struct slow_network *found, int64_t gain_ns)
 {
@@ -613,7 +623,8 @@ static int is_told(const struct explaining_network *it, const struct slow_networ
         /* What is wrong in all steps does not explain what changes. */
         int is_in_all = !found->is_steady && finding->first_step <= it->baseline->first_step &&
                         finding->last_step == it->job->step_count - 1 && finding->period < 2;
-        if (!is_in_all && explains(finding, found, gain_ns) && is_of(finding, found, it->job->rank_count))
+        if (stood_still(finding, found, gain_ns) ||
+            (!is_in_all && explains(finding, found, gain_ns) && is_of(finding, found, it->job->rank_count)))
             return 1;
     }
     return 0;

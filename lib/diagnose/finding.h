@@ -81,7 +81,7 @@ struct finding {
     size_t rank_count; /* 0: `rank` alone */
     double certainty;  /* log odds that it is not noise (score.h); 0: not known */
     int receives;      /* network: traffic to the rank is slow, not traffic from it */
-    /* Network: nothing moved for this long, once, and that is most of the cost; 0: no such pause */
+    /* Nothing moved (network), or the host made no call, for this long, and that is most of the cost */
     int64_t pause_ns;
     /*
      * Host: how late its proxy threads noticed on average what the GPU did (struct job_service), because they

@@ -303,6 +303,8 @@ static const char *part_to_look_at(const struct finding *finding, int several)
     };
     if (finding->notice_ns || finding->waits_for_cores)
         return "CPU load";
+    if (finding->kind == FINDING_HOST && finding->pause_ns)
+        return several ? "processes" : "process";
     if (finding->is_unrecorded && finding->kind == FINDING_MISSING)
         return "log and stack";
     return parts[finding->never_ended ? FINDING_COMPUTE : finding->kind][several];

@@ -58,8 +58,11 @@ static const struct phrase *phrase_for(const struct finding *finding)
                              " never finished the initialization of a communicator"}}};
     static const struct phrase late_notices = {{"proxy threads of ", "proxy threads of "},
                                                {" get too little CPU time", " get too little CPU time"}};
+    static const struct phrase silent = {{"host of ", "hosts of "}, {" made no call", " made no call"}};
     if (finding->notice_ns || finding->waits_for_cores)
         return &late_notices;
+    if (finding->kind == FINDING_HOST && finding->pause_ns)
+        return &silent;
     if (finding->never_ended || finding->is_unrecorded)
         return finding->never_ended ? &never_ended : &unrecorded;
     if (finding->creation_fault)

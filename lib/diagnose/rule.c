@@ -170,6 +170,12 @@ const struct rule rules[RULE_COUNT] = {
          "the part of the starts and stops of kernels that proxy threads noticed more than 0.5 ms late, "
          "beyond what is usual for other ranks, except while their rank sent over the network",
          "the threads may have been busy"},
+    [RULE_SILENCE] =
+        {"silence", OF_HOST, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_AHEAD_MANY,
+         "findings about hosts that made no call for at least pause",
+         "how long it made no call while nothing ended that it had called, as a multiple of the longest such "
+         "time of any rank in other steps, of those shorter than pause",
+         "hosts of this job are silent for about as long at times"},
     [RULE_NOT_SLOWER_MANY] =
         {"not-slower-many", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER_MANY,
          "traces with network steps and, without them, sends between hosts, if operations took less than "

@@ -134,6 +134,7 @@ enum rule_id {
     /* It may be noise. */
     RULE_CERTAINTY,
     RULE_NOTICES,
+    RULE_SILENCE,
     RULE_NOT_SLOWER_MANY,
     /* The finding is plausible but not certain. */
     RULE_ONE_OF_SEVERAL,

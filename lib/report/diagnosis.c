@@ -73,6 +73,7 @@ static int find_longer(struct search *search, struct error *error)
         findings_take_late_notices(findings, job, baseline, &edges, transfers, timed, options, error) ||
         findings_take_explanations(findings, cost_ns, job, baseline, &edges, transfers, timed, options,
                                    error) ||
+        findings_take_silent_hosts(findings, cost_ns, job, baseline, &edges, transfers, options, error) ||
         findings_take_network(findings, cost_ns, job, baseline, &edges, transfers, timed, options, error) ||
         findings_add_slow_drains(findings, cost_ns, job, baseline, &edges, transfers, timed, error);
     baseline->order = replay.moves;

@@ -26,6 +26,9 @@ CONSTANTS = [
     ("lib/diagnose/explain_waits.c", "CLEARLY = 4", "together by more than a quarter of its excess and four times as much as they after it"),
     ("lib/diagnose/slow_members.c", "TIMES_OF_OTHERS = 2", "twice as much as any other rank moves"),
     ("lib/job/program_order.c", "FEW_REVERSED = 50", "If at least one in 50 operations of such a rank was dumped before one"),
+    ("lib/diagnose/silent_hosts.c", "SOON_PART = 10, ORDER_KNOWN_NS = 100000",
+     "it ended at least 0.1 ms and at most a tenth of the silence after the call"),
+    ("lib/diagnose/silent_hosts.c", "STEPS_OF_PAST = 3", "It is not examined in the warm-up and three steps after it"),
     ("lib/diagnose/absent_ranks.c", "FAST_PART = 8", "an eighth of the transfers must be less than half as much longer"),
 ]
 

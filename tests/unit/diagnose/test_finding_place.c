@@ -141,6 +141,8 @@ static void what_to_do_first(void **state)
     check(&place, &finding, finding_append_action,
           "look at the network card and switch port of rank 3 (b, GPU 1)");
     finding.kind = FINDING_HOST;
+    check(&place, &finding, finding_append_action, "look at the process of rank 3 (b, GPU 1)");
+    finding.pause_ns = 0;
     check(&place, &finding, finding_append_action,
           "look at the CPU load and data loading of rank 3 (b, GPU 1)");
     finding =
