@@ -429,6 +429,12 @@ static int set_if_given(const struct arguments *arguments, int option, const cha
     return value ? set_variable(name, value, error) : 0;
 }
 
+/* NCCL names its threads only if asked, and the sampler knows proxy threads by their names. */
+static int name_threads(struct error *error)
+{
+    return getenv("NCCL_SET_THREAD_NAME") ? 0 : set_variable("NCCL_SET_THREAD_NAME", "1", error);
+}
+
 static int prepare(const struct arguments *arguments, struct error *error)
 {
     struct buffer plugin = BUFFER_INIT;
@@ -436,7 +442,7 @@ static int prepare(const struct arguments *arguments, struct error *error)
     if (find_plugin(&plugin, arguments->values[OPTION_PLUGIN], error) == 0 &&
         set_plugin(plugin.data, arguments->values[OPTION_FORCE] != NULL, error) == 0 &&
         choose_tags(arguments, plugin.data, error) == 0 &&
-        choose_directory(arguments->values[OPTION_OUTPUT], error) == 0 &&
+        choose_directory(arguments->values[OPTION_OUTPUT], error) == 0 && name_threads(error) == 0 &&
         set_if_given(arguments, OPTION_DOMAINS, "NCCLPROF_TAG_DOMAIN", error) == 0 &&
         set_if_given(arguments, OPTION_FORMAT, "NCCLPROF_FORMAT", error) == 0 &&
         set_if_given(arguments, OPTION_GZIP, "NCCLPROF_GZIP", error) == 0 &&

@@ -27,6 +27,9 @@ static const double LEAST_OTHER_TIME = 0.05;
 /* An interface is used if it moves this part of the bytes of the busiest one of its host. */
 static const double USED_PART = 0.1;
 
+/* A GPU is busy if it is in use for this part of what is usual. */
+static const double BUSY_PART = 0.9;
+
 /* Two wall clocks of one host agree by this. */
 #define CLOCKS_AGREE_NS INT64_C(10000000)
 
@@ -482,6 +485,13 @@ static int ascending(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* Containers of one machine see its pressure, tasks and disks alike; a quota is that of each. */
+static int has_same_values(const struct search *search, const struct cause_rule *rule, size_t host)
+{
+    return rule->place == CAUSE_ON_HOST && rule->metric != NODE_CPU_QUOTA_WAIT &&
+           cause_host_shares_machine(&search->places, host);
+}
+
 /*
  * The median of the places of others that have the series; NaN: there are none. Other hosts that were read
  * and have no such message have none of them.
@@ -493,13 +503,15 @@ static int usual_of_others(const struct search *search, const struct cause_rule 
     size_t count = 0;
     for (size_t i = 0; values && has && i < search->count; i++) {
         double value = value_in(search, rule, &search->sums[i], 1);
-        if (side_of(search, rule, &search->sums[i]) != CAUSE_OF_OTHERS || isnan(value))
+        if (side_of(search, rule, &search->sums[i]) != CAUSE_OF_OTHERS || isnan(value) ||
+            has_same_values(search, rule, search->sums[i].host))
             continue;
         has[search->sums[i].host] = 1;
         values[count++] = value;
     }
     for (size_t i = 0; values && has && rule->side == CAUSE_MESSAGE && i < search->places.hosts.count; i++)
-        if (!has[i] && !cause_host_is_accused(&search->places, i) && search->places.host_count > 1)
+        if (!has[i] && !cause_host_is_accused(&search->places, i) && search->places.host_count > 1 &&
+            !has_same_values(search, rule, i))
             values[count++] = 0;
     int failed = !values || !has;
     array_sort(values, failed ? 0 : count, sizeof *values, ascending);
@@ -575,6 +587,26 @@ static int take_cause(const struct search *search, const struct cause_rule *rule
            copy(sum->device, &cause->device);
 }
 
+/* Whether the GPU was as busy while the fault showed as in the other steps, as far as is known. */
+static int was_busy(const struct search *search, const struct series_sum *sum)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        const struct series_sum *used = &search->sums[i];
+        if (!used->is_message && used->metric == NODE_GPU_UTILIZATION && used->host == sum->host &&
+            same_device(used->device, sum->device) && used->faulty_ns > 0 && used->other_ns > 0)
+            return used->faulty / used->faulty_ns >= BUSY_PART * used->other / used->other_ns;
+    }
+    return 0;
+}
+
+/* The clocks of a GPU that waits for its host may be lower for that reason. */
+static int is_effect(const struct search *search, const struct finding *finding,
+                     const struct cause_rule *rule, const struct series_sum *sum)
+{
+    return finding->kind == FINDING_HOST && rule->side == CAUSE_LESS && rule->place == CAUSE_ON_GPU &&
+           cause_is_slow_gpu(rule) && !was_busy(search, sum);
+}
+
 /* Adds the place where the cause is greatest. */
 static int find_cause(const struct search *search, const struct cause_rule *rule, struct finding *finding,
                       size_t *capacity)
@@ -589,7 +621,8 @@ static int find_cause(const struct search *search, const struct cause_rule *rule
         const struct series_sum *sum = &search->sums[i];
         if (side_of(search, rule, sum) != CAUSE_OF_ACCUSED ||
             (rule->place == CAUSE_ON_NETWORK && !is_used(search, sum)) ||
-            !compare(search, rule, sum, others, &cause) || cause.strength <= greatest.strength)
+            is_effect(search, finding, rule, sum) || !compare(search, rule, sum, others, &cause) ||
+            cause.strength <= greatest.strength)
             continue;
         greatest = cause;
         best = sum;
@@ -618,6 +651,33 @@ static int by_strength(const void *a, const void *b)
     return (left->rule > right->rule) - (left->rule < right->rule);
 }
 
+static void release_cause(struct cause *cause)
+{
+    free(cause->source);
+    free(cause->host);
+    free(cause->device);
+}
+
+/*
+ * A host that waits for its slow GPU is late. Where something else is known to hold it up, or where its proxy
+ * threads are late, what slows the GPU explains nothing.
+ */
+static void drop_slow_gpu(struct finding *finding)
+{
+    size_t kept = 0;
+    int is_other = finding->notice_ns != 0;
+    for (size_t i = 0; i < finding->cause_count; i++)
+        is_other |= finding->causes[i].rule->place != CAUSE_ON_GPU &&
+                    finding->causes[i].rule->place != CAUSE_ON_NETWORK;
+    for (size_t i = 0; i < finding->cause_count; i++) {
+        if (is_other && cause_is_slow_gpu(finding->causes[i].rule))
+            release_cause(&finding->causes[i]);
+        else
+            finding->causes[kept++] = finding->causes[i];
+    }
+    finding->cause_count = kept;
+}
+
 static int find_causes(const struct search *search, struct finding *finding)
 {
     size_t capacity = 0;
@@ -625,13 +685,11 @@ static int find_causes(const struct search *search, struct finding *finding)
         if (cause_rules[i].kinds >> finding->kind & 1 &&
             find_cause(search, &cause_rules[i], finding, &capacity))
             return -1;
+    if (finding->kind == FINDING_HOST)
+        drop_slow_gpu(finding);
     array_sort(finding->causes, finding->cause_count, sizeof *finding->causes, by_strength);
-    for (; finding->cause_count > MOST_CAUSES; finding->cause_count--) {
-        struct cause *last = &finding->causes[finding->cause_count - 1];
-        free(last->source);
-        free(last->host);
-        free(last->device);
-    }
+    for (; finding->cause_count > MOST_CAUSES; finding->cause_count--)
+        release_cause(&finding->causes[finding->cause_count - 1]);
     return 0;
 }
 
@@ -706,57 +764,6 @@ static int word(struct search *search, struct cause *cause)
     return failed ? -1 : 0;
 }
 
-/* ---- what a cause changes ---- */
-
-/* Whether one place is blamed, so that a cause there is one of the finding as a whole. */
-static int is_settled_by(const struct finding *finding, const struct job *job, const struct cause *cause)
-{
-    return cause->rule->settles >> finding->kind & 1 &&
-           (!finding->candidate_count ||
-            (cause->rule->place == CAUSE_ON_HOST && finding_host(finding, job))) &&
-           !finding->broke && !finding->stops_job && !finding->at_start;
-}
-
-/* Causes that speak for different kinds settle nothing. */
-static void settle_kind(struct finding *finding, const struct job *job)
-{
-    const struct cause *first = NULL;
-    for (size_t i = 0; i < finding->cause_count; i++) {
-        const struct cause *cause = &finding->causes[i];
-        if (!is_settled_by(finding, job, cause))
-            continue;
-        if (first && first->rule->becomes != cause->rule->becomes)
-            return;
-        first = first ? first : cause;
-    }
-    if (!first)
-        return;
-    finding->waits_for_cores = first->rule->becomes == FINDING_HOST && finding->kind == FINDING_NETWORK;
-    finding->kind = (enum finding_kind)first->rule->becomes;
-}
-
-/* Whether doubt about noise is all that limits the confidence. */
-static int is_doubted_only(const struct finding *finding, enum rule_id doubt)
-{
-    for (int i = 0; i < RULE_COUNT; i++)
-        if (i != (int)doubt && rules[i].at_most <= rules[doubt].at_most &&
-            rule_results_fail(&finding->rule_results, (enum rule_id)i))
-            return 0;
-    return rule_results_fail(&finding->rule_results, doubt);
-}
-
-/* A cause that says by itself that something is wrong, and that was not there before, is no noise. */
-static void raise_confidence(struct finding *finding)
-{
-    const struct cause *first = &finding->causes[0];
-    if (!finding->cause_count || !first->rule->is_statement || isnan(first->usual))
-        return;
-    if (finding->confidence == CONFIDENCE_LOW && is_doubted_only(finding, RULE_CERTAINTY))
-        finding->confidence = CONFIDENCE_MEDIUM;
-    else if (finding->confidence == CONFIDENCE_MEDIUM && is_doubted_only(finding, RULE_CERTAINTY_SURE))
-        finding->confidence = CONFIDENCE_HIGH;
-}
-
 static int explain(struct search *search, struct finding *finding, int32_t first_step, struct error *error)
 {
     if (measure_time(search, finding, first_step, error))
@@ -772,9 +779,7 @@ static int explain(struct search *search, struct finding *finding, int32_t first
         if (find_begin(search, &finding->causes[i], error) ||
             (word(search, &finding->causes[i]) && error_no_memory(error)))
             return -1;
-    settle_kind(finding, search->places.job);
-    if (finding->cause_count)
-        raise_confidence(finding);
+    causes_apply(finding, search->places.job);
     return 0;
 }
 

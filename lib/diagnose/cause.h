@@ -66,6 +66,9 @@ extern const size_t cause_rule_count;
 
 struct cause;
 
+/* Whether it slows a GPU, and so its host, too, if that waits for it. */
+int cause_is_slow_gpu(const struct cause_rule *rule);
+
 void causes_release(struct cause *causes, size_t count);
 
 /* -------------------- cause_place.c -------------------- */
@@ -102,6 +105,9 @@ void cause_accuse(struct cause_places *places, const struct finding *finding);
 /* Whether the host has a rank that is marked. */
 int cause_host_is_accused(const struct cause_places *places, size_t host);
 
+/* Whether the host is on one machine with a host that has a marked rank, and is not that one. */
+int cause_host_shares_machine(const struct cause_places *places, size_t host);
+
 /* Whose a device of a host is, for causes in such a place. The pids of its ranks must have been loaded. */
 enum cause_side_of cause_side(const struct cause_places *places, size_t host, enum cause_place place,
                               enum node_place of, const char *device);
@@ -134,6 +140,11 @@ struct cause {
  */
 int findings_take_causes(struct findings *findings, const struct job *job, int32_t first_step,
                          struct error *error);
+
+/* -------------------- cause_effect.c -------------------- */
+
+/* Lets the causes of a finding settle its kind and raise its confidence. */
+void causes_apply(struct finding *finding, const struct job *job);
 
 /* -------------------- cause_note.c -------------------- */
 

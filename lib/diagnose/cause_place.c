@@ -94,6 +94,17 @@ int cause_host_is_accused(const struct cause_places *places, size_t host)
     return 0;
 }
 
+int cause_host_shares_machine(const struct cause_places *places, size_t host)
+{
+    const struct node_hosts *hosts = &places->hosts;
+    const char *boot_id = hosts->items[host].boot_id;
+    for (size_t i = 0; boot_id && !cause_host_is_accused(places, host) && i < hosts->count; i++)
+        if (i != host && hosts->items[i].boot_id && strcmp(hosts->items[i].boot_id, boot_id) == 0 &&
+            cause_host_is_accused(places, i))
+            return 1;
+    return 0;
+}
+
 /* PCI addresses with and without leading zeros of the domain, in either case. */
 static int bus_ids_agree(const char *one, const char *other)
 {

@@ -20,6 +20,7 @@ enum {
     OF_NETWORK = 1 << FINDING_NETWORK,
     OF_STOP = 1 << FINDING_MISSING | 1 << FINDING_ENDED_EARLY | 1 << FINDING_ERROR,
     OF_GPU = OF_COMPUTE | OF_LATE,
+    OF_SLOW_GPU = OF_GPU | OF_HOST, /* a host that waits for its GPU enqueues late */
     OF_CPU = OF_HOST | OF_LATE,
     OF_BROKEN_GPU = OF_GPU | OF_STOP
 };
@@ -37,8 +38,8 @@ static const int16_t xid_program[CAUSE_NUMBERS] = {13, 31, 43};
 #define GPU_SHARE(called, of, least, words, ...)                                                          \
     {                                                                                                     \
         .name = (called), .place = CAUSE_ON_GPU, .side = CAUSE_GREATER, .metric = (of), .floor = (least), \
-        .times = 3, .kinds = OF_GPU, .settles = OF_LATE, .becomes = FINDING_COMPUTE, .unit = OF_THE_TIME, \
-        .says = (words), __VA_ARGS__                                                                      \
+        .times = 3, .kinds = OF_SLOW_GPU, .settles = OF_LATE | OF_HOST, .becomes = FINDING_COMPUTE,       \
+        .unit = OF_THE_TIME, .says = (words), __VA_ARGS__                                                 \
     }
 #define CPU(called, on, of, least, words, ...)                                                         \
     {                                                                                                  \
@@ -90,8 +91,8 @@ const struct cause_rule cause_rules[] = {
      .side = CAUSE_LESS,
      .metric = NODE_SM_CLOCK,
      .floor = 0.1,
-     .kinds = OF_GPU,
-     .settles = OF_LATE,
+     .kinds = OF_SLOW_GPU,
+     .settles = OF_LATE | OF_HOST,
      .becomes = FINDING_COMPUTE,
      .unit = "of the usual clock",
      .found = "clocks of healthy GPUs of one job differ by a few percent; no measurement behind it",
@@ -102,8 +103,8 @@ const struct cause_rule cause_rules[] = {
      .side = CAUSE_LESS,
      .metric = NODE_MEMORY_CLOCK,
      .floor = 0.1,
-     .kinds = OF_GPU,
-     .settles = OF_LATE,
+     .kinds = OF_SLOW_GPU,
+     .settles = OF_LATE | OF_HOST,
      .becomes = FINDING_COMPUTE,
      .unit = "of the usual clock",
      .found = "it has few levels, far apart",
@@ -220,9 +221,8 @@ const struct cause_rule cause_rules[] = {
         .is_statement = 1, .found = A_TENTH, .advice = "raise the CPU quota (cgroup cpu.max) on "),
     CPU("cpu-stolen", CAUSE_ON_HOST, NODE_CPU_STOLEN, 0.1, "the hypervisor took # of the CPUs of @",
         .is_statement = 1, .found = A_TENTH, .advice = "check the other virtual machines of the host of "),
-    CPU("io-pressure", CAUSE_ON_HOST, NODE_IO_PRESSURE, 0.3, "tasks on @ waited # of the time for I/O",
-        .found = "data loaders wait for I/O on healthy hosts, too; no measurement behind it",
-        .advice = "check disks and file servers (iostat -x, nfsstat) on "),
+    CPU("io-pressure", CAUSE_ON_HOST, NODE_IO_PRESSURE, 0.1, "tasks on @ waited # of the time for I/O",
+        .found = A_TENTH, .advice = "check disks and file servers (iostat -x, nfsstat) on "),
     CPU("memory-pressure", CAUSE_ON_HOST, NODE_MEMORY_PRESSURE, 0.1,
         "tasks on @ waited # of the time for memory", .found = A_TENTH,
         .advice = "check memory and swap (free, vmstat) on "),
@@ -332,6 +332,11 @@ const struct cause_rule cause_rules[] = {
 };
 
 const size_t cause_rule_count = sizeof cause_rules / sizeof *cause_rules;
+
+int cause_is_slow_gpu(const struct cause_rule *rule)
+{
+    return rule->place == CAUSE_ON_GPU && (rule->settles & OF_HOST) != 0;
+}
 
 void causes_release(struct cause *causes, size_t count)
 {

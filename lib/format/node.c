@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "format/format.h"
 #include "format/internal.h"
+#include "format/telemetry.h"
 #include "input/input.h"
 #include "model/model.h"
 
@@ -38,7 +39,8 @@ struct node_reader {
     int64_t last_ns; /* of the latest line */
     int has_head;
     int has_end;
-    uint64_t offset; /* of the line */
+    char bus_before[64]; /* PCI address in the last message of the driver; a message may have several lines */
+    uint64_t offset;     /* of the line */
 };
 
 static int note(const struct node_reader *reader, const char *reason, int damage, const char *detail,
@@ -288,6 +290,27 @@ static struct event new_message(const struct node_reader *reader, enum node_even
                                          .pid = COUNT_UNKNOWN}};
 }
 
+/* What the message is about, borrowed from `message`. */
+static void describe(struct node_event *event, const struct kernel_message *message)
+{
+    event->code = message->code;
+    event->place = message->place;
+    event->device = message->device[0] ? message->device : NULL;
+    event->number = message->number;
+    event->pid = message->pid;
+    event->process = message->process[0] ? message->process : NULL;
+}
+
+/* The driver says which UUID a GPU has. */
+static int emit_uuid(const struct node_reader *reader, const struct kernel_message *message,
+                     struct error *error)
+{
+    struct event event = new_fact(reader);
+    event.node_fact.gpu_bus_id = message->device;
+    event.node_fact.gpu_uuid = message->uuid;
+    return emit(reader, &event, error);
+}
+
 static int take_kernel(struct node_reader *reader, const struct value *said, int64_t at_ns,
                        struct error *error)
 {
@@ -296,9 +319,20 @@ static int take_kernel(struct node_reader *reader, const struct value *said, int
     char cut[NODE_TEXT_BYTES + 1];
     if (!text)
         return 0;
+    struct kernel_message message;
+    struct text whole = {text, strlen(text)};
+    int is_known = kernel_message_read(whole, &message);
+    if (is_known && message.place == NODE_GPU && !message.device[0])
+        snprintf(message.device, sizeof message.device, "%s", reader->bus_before);
+    if (text_begins(whole, "NVRM: "))
+        kernel_message_bus_id(whole, reader->bus_before);
+    if (is_known && message.uuid[0])
+        return emit_uuid(reader, &message, error);
     snprintf(cut, sizeof cut, "%s", text);
     event.node_event.text = cut;
     event.node_event.since_boot_ns = member_nanoseconds(&reader->json, said, "boot_us", TIME_UNKNOWN);
+    if (is_known)
+        describe(&event.node_event, &message);
     return emit(reader, &event, error);
 }
 

@@ -100,6 +100,7 @@ void node_hosts_release(struct node_hosts *hosts)
         }
         free(host->gpus);
         free(host->name);
+        free(host->boot_id);
     }
     free(hosts->items);
     *hosts = (struct node_hosts){.items = NULL};
@@ -152,6 +153,8 @@ static int take_fact(struct node_host *host, struct statement *row)
 {
     int64_t cores = statement_integer_or(row, 3, COUNT_UNKNOWN);
     host->cores = cores > host->cores ? cores : host->cores;
+    if (!host->boot_id && copy_text(row, 4, &host->boot_id))
+        return -1;
     if (statement_is_null(row, 0) && statement_is_null(row, 1) && statement_is_null(row, 2))
         return 0;
     if (array_reserve((void **)&host->gpus, &host->gpu_capacity, host->gpu_count + 1, sizeof *host->gpus))

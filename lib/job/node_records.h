@@ -37,7 +37,8 @@ int64_t rank_clock_of(const struct rank_clock *clock, const struct job *job,
 
 /* A host of the records: its name there, and what they cover. */
 struct node_host {
-    char *name; /* owned; NULL: the records do not say */
+    char *name;    /* owned; NULL: the records do not say */
+    char *boot_id; /* owned, of the kernel's start; NULL. The same of two hosts: containers of one machine */
     struct interval_ns covers;
     struct node_gpu {
         int64_t index; /* COUNT_UNKNOWN */

@@ -29,9 +29,9 @@ SELECT place, device, code, number, coalesce(at_ns, since_boot_ns + (SELECT offs
  WHERE host IS ?1
  ORDER BY time_ns, node_event_id
 
--- The GPUs of host ?1, and its cores.
+-- The GPUs of host ?1, its cores and the number of its boot.
 -- statement: facts
-SELECT gpu_index, gpu_bus_id, gpu_uuid, cores FROM node_fact WHERE host IS ?1 ORDER BY node_fact_id
+SELECT gpu_index, gpu_bus_id, gpu_uuid, cores, boot_id FROM node_fact WHERE host IS ?1 ORDER BY node_fact_id
 
 -- The clock of process ?1: whether it is the wall clock, and its process id.
 -- statement: clock

@@ -255,6 +255,42 @@ class Causes(Case):
         self.assertEqual(self.finding(terse.diagnose(both), terse)["kind"], "late")
         self.assertEqual(self.finding(terse.diagnose(list(terse.facts())), terse)["kind"], "late")
 
+    def test_containers_of_one_machine(self):
+        """They see the same pressure, which the other host cannot refute; of two machines it does."""
+        job = self.job("host")
+        row = next(row for row in table() if row["name"] == "io-pressure")
+        everywhere = list(job.samples(row, lambda host, gpu, faulty: 2 * row["floor"] if faulty else 0))
+        always = list(job.samples(row, lambda host, gpu, faulty: 2 * row["floor"]))
+        for boots, samples, causes in ((("one", "one"), everywhere, {"io-pressure"}), (("one", "two"), everywhere, set()),
+                                       (("one", "one"), always, set())):
+            facts = [*job.facts(), *(f"fact\tnode{host:03d}\t8\t-1\t-\t-\t{boot}" for host, boot in enumerate(boots))]
+            self.assertEqual(self.named(job.diagnose(facts + samples), job), causes)
+
+    def test_a_host_that_waits_for_its_gpu(self):
+        """What slows the GPU explains a late host, unless something else does; lower clocks only of a GPU that works."""
+        job = self.job("host")
+        rows = {row["name"]: row for row in table()}
+        self.assertEqual(self.finding(job.diagnose(list(job.facts())), job)["kind"], "host")
+        for name in ("other-process", "hw-thermal"):
+            finding = self.finding(job.diagnose(self.plant(job, name)), job)
+            self.assertEqual((finding["kind"], [cause["cause"] for cause in finding["because"]]), ("compute", [name]))
+        for name in ("process-wait", "process-stopped", "process-blocked", "cpu-pressure", "io-pressure", "tasks-per-core"):
+            finding = self.finding(job.diagnose(self.plant(job, "other-process") + self.plant(job, name)), job)
+            self.assertEqual((finding["kind"], [cause["cause"] for cause in finding["because"]]), ("host", [name]))
+        use = lambda share: list(job.samples({**rows["sm-clock"], "of": "gpu_utilization_share"}, lambda host, gpu, faulty:
+                                             share if faulty and job.is_own("GPU", host, gpu) else 0.8))
+        for more, kind in ((use(0.8), "compute"), (use(0.4), "host"), ([], "host")):
+            finding = self.finding(job.diagnose(self.plant(job, "sm-clock") + more), job)
+            self.assertEqual((finding["kind"], len(finding["because"])), (kind, kind == "compute"))
+
+    def test_the_process_comes_before_its_host(self):
+        job = self.job("host")
+        finding = self.finding(job.diagnose([line for name in ("cpu-pressure", "process-blocked") for line in self.plant(job, name)]), job)
+        self.assertEqual([cause["cause"] for cause in finding["because"]], ["process-blocked", "cpu-pressure"])
+        self.assertRegex(finding["because"][0]["what"], r"^the process of rank 3 on node000 waited in the kernel, mostly for disks or file "
+                                                        r"servers, 40 % of the time \(usually 0 %\)|0\.0 %\)")
+        self.assertIn("check disks and file servers", finding["action"])
+
     def test_clocks(self):
         """Records that are hours off, and traces without a wall clock, are not compared; the notes say why."""
         job = self.job("compute")

@@ -75,6 +75,7 @@ class Record(Case):
         self.assertEqual(found["NCCL_PROFILER_PLUGIN"], str(PLUGIN))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(PLUGIN))
         self.assertEqual(found["NCCLPROF_DIR"], str(self.folder / "ncclprof-traces"))
+        self.assertEqual(found["NCCL_SET_THREAD_NAME"], "1")
         for name in ("NCCLPROF_FORMAT", "NCCLPROF_GZIP", "NCCLPROF_TAG_PREFIX", "NCCLPROF_TAG_DOMAIN", "NCCLPROF_MAX_BYTES"):
             self.assertNotIn(name, found)
 
@@ -91,7 +92,7 @@ class Record(Case):
 
     def test_what_the_user_set_stays(self):
         set_before = {"NCCLPROF_DIR": "their/%r", "NCCLPROF_FORMAT": "inspector", "NCCLPROF_TAG_PREFIX": "x",
-                      "NCCL_PROFILE_EVENT_MASK": "2", "NVTX_INJECTION64_PATH": "/opt/other.so"}
+                      "NCCL_PROFILE_EVENT_MASK": "2", "NCCL_SET_THREAD_NAME": "0", "NVTX_INJECTION64_PATH": "/opt/other.so"}
         found = self.environment(env=set_before)
         self.assertEqual({name: found[name] for name in set_before}, set_before)
         self.assertEqual(list(self.folder.iterdir()), [])

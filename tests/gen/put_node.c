@@ -4,7 +4,7 @@
  *
  *     sample HOST PLACE DEVICE METRIC BEGIN_NS AT_NS VALUE     (BEGIN_NS "-": VALUE is a total)
  *     event HOST PLACE DEVICE CODE NUMBER AT_NS TEXT
- *     fact HOST CORES GPU_INDEX GPU_BUS_ID GPU_UUID
+ *     fact HOST CORES GPU_INDEX GPU_BUS_ID GPU_UUID [BOOT_ID]
  */
 
 #include "base/base.h"
@@ -90,7 +90,8 @@ static struct event read_event(char *fields[FIELDS])
                                              .realtime_ns = TIME_UNKNOWN,
                                              .gpu_index = number_of(fields[3]),
                                              .gpu_bus_id = text_of(fields[4]),
-                                             .gpu_uuid = text_of(fields[5])};
+                                             .gpu_uuid = text_of(fields[5]),
+                                             .boot_id = *fields[6] ? fields[6] : NULL};
     }
     return event;
 }

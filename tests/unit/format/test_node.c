@@ -150,10 +150,17 @@ static void messages(void **state)
         "{\"ms\":3000,\"gpu_lost\":{\"device\":\"00000000:4b:00.0\",\"nvml_error\":15}}\n"
         "{\"ms\":4000,\"other_process\":{\"device\":\"00000000:3b:00.0\",\"pid\":9000,\"name\":\"python3\"}}"
         "\n"
-        "{\"ms\":5000,\"oom_kills\":2}\n");
-    static const enum node_event_code codes[] = {NODE_EVENT_OTHER, NODE_EVENT_GPU_NO_ANSWER,
-                                                 NODE_EVENT_GPU_FELL_OFF_BUS, NODE_EVENT_OTHER,
-                                                 NODE_EVENT_OOM_KILL};
+        "{\"ms\":5000,\"oom_kills\":2}\n"
+        "{\"ms\":6000,\"kernel\":{\"level\":3,\"boot_us\":11000000,\"text\":\"NVRM: GPU at PCI:0000:3b:00: "
+        "GPU-3f0c1111-2222-3333-4444-555566667777\"}}\n"
+        "{\"ms\":6000,\"kernel\":{\"level\":3,\"boot_us\":11000001,\"text\":\"NVRM: Xid (PCI:0000:3b:00): "
+        "79, "
+        "pid=77, name=python, GPU has fallen off the bus.\"}}\n"
+        "{\"ms\":6100,\"kernel\":{\"level\":5,\"boot_us\":11100000,\"text\":\"nothing that is known\"}}\n");
+    static const enum node_event_code codes[] = {
+        NODE_EVENT_MACHINE_CHECK, NODE_EVENT_GPU_NO_ANSWER, NODE_EVENT_GPU_FELL_OFF_BUS,
+        NODE_EVENT_OTHER,         NODE_EVENT_OOM_KILL,      NODE_EVENT_XID,
+        NODE_EVENT_OTHER};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         assert_int_equal(recording_event(&recording, EVENT_NODE_EVENT, i)->node_event.code, codes[i]);
     const struct node_event *kernel = &recording_event(&recording, EVENT_NODE_EVENT, 0)->node_event;
@@ -166,6 +173,15 @@ static void messages(void **state)
     const struct node_event *other = &recording_event(&recording, EVENT_NODE_EVENT, 3)->node_event;
     assert_int_equal(other->pid, 9000);
     assert_string_equal(other->process, "python3");
+    const struct node_event *xid = &recording_event(&recording, EVENT_NODE_EVENT, 5)->node_event;
+    assert_int_equal(xid->place, NODE_GPU);
+    assert_string_equal(xid->device, "00000000:3b:00.0");
+    assert_int_equal(xid->number, 79);
+    assert_int_equal(xid->pid, 77);
+    assert_int_equal(xid->at_ns, START_NS + 6000 * MS_NS);
+    const struct node_fact *gpu = &recording_event(&recording, EVENT_NODE_FACT, 1)->node_fact;
+    assert_string_equal(gpu->gpu_bus_id, "00000000:3b:00.0");
+    assert_string_equal(gpu->gpu_uuid, "GPU-3f0c1111-2222-3333-4444-555566667777");
     recording_release(&recording);
 }
 
