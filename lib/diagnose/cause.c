@@ -23,6 +23,8 @@ enum {
 
 /* The other steps tell what is usual if they last for this part of the time of the fault. */
 static const double LEAST_OTHER_TIME = 0.05;
+/* So do long samples of which this part is in the time of the fault. */
+static const double SMALL_OVERLAP = 0.1;
 
 /* An interface is used if it moves this part of the bytes of the busiest one of its host. */
 static const double USED_PART = 0.1;
@@ -331,9 +333,9 @@ static int sum_up(void *context, const struct node_reading *reading)
     if (!sum)
         return -1;
     double faulty_ns = (double)intervals_covered_ns(time->faulty, time->faulty_count, during), other_ns = 0;
-    /* A short sample that overlaps the fault may show it. A long one is mostly of, or the same in, other
-     * steps. */
-    if (faulty_ns <= 0 || length_ns >= 2 * (double)time->faulty_ns)
+    /* A sample that overlaps the fault may show it, unless it is mostly of, or the same in, other steps. */
+    if (faulty_ns <= 0 || length_ns >= 2 * (double)time->faulty_ns ||
+        (faulty_ns <= SMALL_OVERLAP * length_ns && 2 * length_ns >= (double)time->faulty_ns))
         other_ns = (double)intervals_covered_ns(time->others, time->other_count, during);
     if (length_ns <= 0)
         return 0;

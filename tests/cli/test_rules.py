@@ -33,6 +33,7 @@ CONSTANTS = [
     ("lib/diagnose/cause.c", "MOST_CAUSES = 4", "A finding has at most 4 causes"),
     ("lib/diagnose/cause.c", "BEFORE_NS (INT64_C(30) * 1000000000)", "A message may come up to 30 seconds before the first step"),
     ("lib/diagnose/cause.c", "LEAST_OTHER_TIME = 0.05", "at least a twentieth of the time of the finding"),
+    ("lib/diagnose/cause.c", "SMALL_OVERLAP = 0.1", "long with at most a tenth of them in these steps"),
     ("lib/diagnose/cause.c", "USED_PART = 0.1", "at least a tenth of the bytes of the busiest one of the host"),
     ("lib/diagnose/cause.c", "BUSY_PART = 0.9", "used for at least 0.9 of the share that is usual"),
     ("lib/diagnose/cause.c", "CLOCKS_AGREE_NS INT64_C(10000000)", "half of the time of the finding and 10 ms"),
