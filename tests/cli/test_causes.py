@@ -283,15 +283,6 @@ class Causes(Case):
             finding = self.finding(job.diagnose(self.plant(job, "sm-clock") + more), job)
             self.assertEqual((finding["kind"], len(finding["because"])), (kind, kind == "compute"))
 
-    def test_a_long_sample_that_ends_in_the_first_step_at_fault(self):
-        """A value that stays the same is one sample: it tells what is usual. After the fault the pressure goes on for a while."""
-        job = self.job("host")
-        lines = list(job.facts())
-        for host in job.hosts():
-            values = [(job.begin - SECOND, job.first + SAMPLE // 2, 0), (job.first + SAMPLE // 2, job.end, 0.3 if host == job.host else 0)]
-            lines += [f"sample\tnode{host:03d}\tnode\t-\tio_pressure_share\t{begin}\t{end}\t{value}" for begin, end, value in values]
-        self.assertEqual(self.named(job.diagnose(lines), job), {"io-pressure"})
-
     def test_the_process_comes_before_its_host(self):
         job = self.job("host")
         finding = self.finding(job.diagnose([line for name in ("cpu-pressure", "process-blocked") for line in self.plant(job, name)]), job)
