@@ -242,7 +242,11 @@ static int claims_fit_costs(struct findings *findings, const struct longer_steps
         struct shown shown = shown_by(&claims, finding, step_count);
         for (int32_t step = finding->first_step; step <= finding->last_step + 1; step++)
             claims.sum_ns[step] -= finding_cost_in_step(finding, step);
+        int64_t replayed_ns = finding->lost_ns;
         finding->lost_ns = fitted_cost(&shown, finding, options);
+        /* What the steps do not show at all cost nothing, whatever the replay shows. */
+        if (replayed_ns > 0 && finding->lost_ns <= 0)
+            finding_ask(findings, finding, RULE_WORTH, 0);
         for (int32_t step = finding->first_step; step <= finding->last_step + 1; step++)
             claims.sum_ns[step] += finding_cost_in_step(finding, step);
     }

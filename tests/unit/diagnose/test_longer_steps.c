@@ -313,6 +313,16 @@ static int64_t fitted_cost(struct steps *steps, int64_t cost_ns, int64_t slow_ns
     return steps->found.lost_ns;
 }
 
+/* A finding whose steps took no longer than the others has low confidence. */
+static void what_the_steps_do_not_show(void **state)
+{
+    struct steps steps;
+    assert_int_equal(fitted_cost(&steps, 3000, 0, 1000), 0);
+    assert_int_equal(steps.found.confidence, CONFIDENCE_LOW);
+    assert_int_equal(fitted_cost(&steps, 3000, 0, 1100), 1000);
+    assert_int_equal(steps.found.confidence, CONFIDENCE_MEDIUM);
+}
+
 /* The ten steps of a finding took longer, or less long, than its replay says. */
 static void costs_follow_the_steps(void **state)
 {
@@ -590,6 +600,7 @@ int main(void)
         cmocka_unit_test(what_findings_explain),
         cmocka_unit_test(a_fault_in_all_steps),
         cmocka_unit_test(a_fault_that_recurs),
+        cmocka_unit_test(what_the_steps_do_not_show),
         cmocka_unit_test(costs_follow_the_steps),
         cmocka_unit_test(costs_follow_three_steps),
         cmocka_unit_test(faults_at_the_same_time),
