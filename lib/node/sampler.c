@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* Shares of a core, in millionths, that the sampler and its workers may use: 0.5 % together. */
-enum { MAIN_CPU_PPM = 2500, WORKER_CPU_PPM = 1200 };
+enum { MAIN_CPU_PPM = 1200, GPU_CPU_PPM = 3000, INFINIBAND_CPU_PPM = 800 };
 
 /* Processes are searched for in each of the first rounds, then every so often. */
 enum { SCAN_ALWAYS_ROUNDS = 30, SCAN_ROUNDS = 5 };
@@ -272,15 +272,17 @@ static void sample(struct sampler *sampler)
 static int begin(struct sampler *sampler)
 {
     static const struct node_work *const works[WORKERS] = {&node_work_gpu, &node_work_infiniband};
+    static const int64_t most_ppm[WORKERS] = {GPU_CPU_PPM, INFINIBAND_CPU_PPM};
     struct node_pace pace = sampler->pace;
     sampler->file.file = open_file(sampler->options->directory);
     if (sampler->file.file < 0)
         return -1;
     write_head(sampler);
-    pace.most_cpu_share_ppm = sampler->options->is_fixed ? 0 : WORKER_CPU_PPM;
-    for (size_t i = 0; i < WORKERS; i++)
+    for (size_t i = 0; i < WORKERS; i++) {
+        pace.most_cpu_share_ppm = sampler->options->is_fixed ? 0 : most_ppm[i];
         if (node_worker_start(&sampler->workers[i], works[i], &sampler->files, &sampler->writer, &pace))
             return -1;
+    }
     return 0;
 }
 

@@ -19,8 +19,8 @@ static const int64_t PATIENCE_NS = 5000000000;
 /* A line of a worker is not longer. */
 enum { LINE_MOST = 1 << 20 };
 
-/* The CPU time is checked after so many rounds. */
-enum { PACE_ROUNDS = 20, STRETCH_MOST = 16 };
+/* The CPU time is checked after so many rounds: as many slow ones are in each of them. */
+enum { PACE_ROUNDS = NODE_SLOW_ROUNDS, STRETCH_MOST = 16 };
 
 int64_t node_pace_interval(const struct node_pace *pace)
 {
@@ -29,16 +29,17 @@ int64_t node_pace_interval(const struct node_pace *pace)
 
 int node_pace_check(struct node_pace *pace)
 {
-    if (++pace->rounds % PACE_ROUNDS != 0 || pace->most_cpu_share_ppm == 0)
+    int is_first = ++pace->rounds == 1; /* what the start cost does not count */
+    if ((!is_first && pace->rounds % PACE_ROUNDS != 0) || pace->most_cpu_share_ppm == 0)
         return 0;
     int64_t now_ns = node_monotonic_ns(), cpu_ns = node_own_cpu_ns(), elapsed_ns = now_ns - pace->checked_ns;
     int before = pace->stretch;
     if (pace->checked_ns && elapsed_ns > 0) {
         int64_t share_ppm = (cpu_ns - pace->checked_cpu_ns) * 1000 / (elapsed_ns / 1000 + 1);
-        if (share_ppm > pace->most_cpu_share_ppm && pace->stretch < STRETCH_MOST)
-            pace->stretch *= 2;
-        else if (share_ppm < pace->most_cpu_share_ppm / 3 && pace->stretch > 1)
+        if (share_ppm < pace->most_cpu_share_ppm / 3 && pace->stretch > 1)
             pace->stretch /= 2;
+        for (; share_ppm > pace->most_cpu_share_ppm && pace->stretch < STRETCH_MOST; share_ppm /= 2)
+            pace->stretch *= 2;
     }
     pace->checked_ns = now_ns;
     pace->checked_cpu_ns = cpu_ns;
