@@ -148,7 +148,7 @@ static void complete_gpu(struct node_gpu *gpu, struct node_gpu *told)
     free(told->uuid);
 }
 
-/* Several files may tell the same. */
+/* Several files may contain the same fact. */
 static int take_fact(struct node_host *host, struct statement *row)
 {
     int64_t cores = statement_integer_or(row, 3, COUNT_UNKNOWN);

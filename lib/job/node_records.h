@@ -82,7 +82,7 @@ typedef int (*node_reading_taker)(void *context, const struct node_reading *read
 int node_samples_read(const struct node_host *host, struct store *store, struct interval_ns within,
                       node_reading_taker take, void *context, struct error *error);
 
-/* A message as it is read, likewise; at_ns may be TIME_UNKNOWN. */
+/* A message as it is read. at_ns may be TIME_UNKNOWN. */
 struct node_message {
     struct node_event said; /* its host is NULL */
     const char *file;
