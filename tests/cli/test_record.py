@@ -428,7 +428,7 @@ class Record(Case):
     def test_both_formats_count_once(self):
         for packed in ([], ["--gzip"]):
             with self.subTest(packed=packed):
-                played = self.play("--format", "both", *packed)
+                played = self.play("--format", "both", "--no-node", *packed)
                 self.assertEqual(len(list((self.folder / "traces").iterdir())), 16)
                 result = self.run_program("ingest", "traces")
                 self.assertIn("8 files skipped", result.err)
@@ -440,7 +440,7 @@ class Record(Case):
         """Until the trace is ingested: then they add no new information, whichever is given."""
         for packed in ([], ["--gzip"]):
             with self.subTest(packed=packed):
-                played = self.play("--format", "both", *packed)
+                played = self.play("--format", "both", "--no-node", *packed)
                 lines = sorted((self.folder / "traces").glob("*.jsonl*"))
                 self.assertEqual({file["status"] for file in self.ingest(*lines).values()}, {"ingested"})
                 self.assertEqual(self.info()["collectives"], played["coll"])
@@ -453,14 +453,14 @@ class Record(Case):
                 self.store.unlink()
 
     def test_inspector_lines_alone_are_read(self):
-        played = self.play("--format", "both")
+        played = self.play("--format", "both", "--no-node")
         for path in (self.folder / "traces").glob("*.json"):
             path.unlink()
         self.check_ingest(".jsonl")
         self.assertEqual(self.info()["collectives"], played["coll"])
 
     def test_lines_of_another_plugin_are_read_beside_a_trace_of_the_same_name(self):
-        self.play("--format", "both")
+        self.play("--format", "both", "--no-node")
         for path in (self.folder / "traces").glob("*.jsonl"):
             path.write_text(path.read_text().replace("ncclprof-", "v2.30.7-"))
         self.assertEqual(len(self.ingest("traces")), 16)
