@@ -116,7 +116,8 @@ int call_sequences_find(struct call_sequences *sequences, const struct stretch *
                         const int32_t *loads, int32_t first_step, int32_t step_count,
                         const struct step_numbers *numbers, struct stretch *scratch)
 {
-    *sequences = (struct call_sequences){.of_step = array_new((size_t)step_count, sizeof(int32_t))};
+    *sequences = (struct call_sequences){.count = 0};
+    sequences->of_step = array_new((size_t)step_count, sizeof *sequences->of_step);
     if (!sequences->of_step)
         return -1;
     struct stretch canonical = stretches_canonical(stretches, first_step, step_count, scratch);
@@ -135,8 +136,9 @@ int call_sequences_find(struct call_sequences *sequences, const struct stretch *
 void call_sequences_release(struct call_sequences *sequences)
 {
     free(sequences->of_step);
+    sequences->of_step = NULL;
+    sequences->count = 0;
     merged_step_release(&sequences->merged);
-    *sequences = (struct call_sequences){.count = 0};
 }
 
 /*

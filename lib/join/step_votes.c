@@ -270,8 +270,8 @@ int32_t step_table_find(const struct step_table *table, int32_t communicator, ui
 
 int step_table_has(const struct step_table *table, int32_t communicator)
 {
-    for (uint8_t function = 0; function < FUNCTION_COUNT; function++)
-        if (step_table_find(table, communicator, function, INT64_MAX) >= 0)
+    for (int function = 0; function < FUNCTION_COUNT; function++)
+        if (step_table_find(table, communicator, (uint8_t)function, INT64_MAX) >= 0)
             return 1;
     return 0;
 }
