@@ -18,9 +18,6 @@ enum {
     MOST_CAUSES = 4  /* of a finding */
 };
 
-/* A message precedes what it causes by this, at most; and what stopped a job may be noticed as much later. */
-#define BEFORE_NS (INT64_C(30) * 1000000000)
-
 /* The other steps tell what is usual if they last for this part of the time of the fault. */
 static const double LEAST_OTHER_TIME = 0.05;
 /* So do long samples of which this part is in the time of the fault. */
@@ -31,23 +28,6 @@ static const double USED_PART = 0.1;
 
 /* A GPU is busy if it is in use for this part of what is usual. */
 static const double BUSY_PART = 0.9;
-
-/* Two wall clocks of one host agree by this. */
-#define CLOCKS_AGREE_NS INT64_C(10000000)
-
-/* When the fault showed, and when it did not. */
-struct fault_time {
-    struct interval_ns *faulty; /* owned, merged */
-    size_t faulty_count;
-    struct interval_ns *others; /* owned, merged */
-    size_t other_count;
-    int64_t faulty_ns;
-    int64_t other_ns;
-    int64_t first_ns; /* begin of the first faulty step, or when the job stopped */
-    struct interval_ns whole;
-    struct interval_ns *steps; /* owned, [step]: begin_ns is TIME_UNKNOWN where not known; NULL: of a stop */
-    int is_stop;
-};
 
 /* The sums of one series, or of messages of one kind, in the time of the fault and in the other steps. */
 struct series_sum {
@@ -86,187 +66,7 @@ static void forget_sums(struct search *search)
         free(search->sums[i].file);
     }
     search->count = 0;
-    free(search->time.faulty);
-    free(search->time.others);
-    free(search->time.steps);
-    search->time = (struct fault_time){.first_ns = TIME_UNKNOWN};
-}
-
-/* ---- the time of the fault ---- */
-
-/* From the end of a rank's step before to the end of its step; begin_ns is TIME_UNKNOWN if it is not known.
- */
-static struct interval_ns step_interval(const struct job *job, const struct rank_clock *clock, int32_t rank,
-                                        int32_t step)
-{
-    struct interval_ns found = {TIME_UNKNOWN, TIME_UNKNOWN};
-    struct job_range range = job_operations_in(job, rank, step, step);
-    for (size_t i = range.first; i < range.end; i++) {
-        const struct job_operation *operation = &job->operations[i];
-        int64_t from_ns = operation->start_ns != TIME_UNKNOWN ? operation->start_ns : operation->enqueued_ns,
-                end_ns = operation->end_ns != TIME_UNKNOWN ? operation->end_ns : from_ns;
-        if (operation->step != step || from_ns == TIME_UNKNOWN)
-            continue;
-        if (operation->own_ns != TIME_UNKNOWN && operation->own_ns > 0)
-            from_ns -= operation->own_ns;
-        from_ns = rank_clock_of(clock, job, operation, from_ns);
-        end_ns = rank_clock_of(clock, job, operation, end_ns);
-        if (from_ns != TIME_UNKNOWN && end_ns >= from_ns)
-            interval_widen(&found, (struct interval_ns){from_ns, end_ns});
-    }
-    return found;
-}
-
-static int add_interval(struct interval_ns **items, size_t *count, size_t *capacity, struct interval_ns added)
-{
-    if (array_reserve((void **)items, capacity, *count + 1, sizeof **items))
-        return -1;
-    (*items)[(*count)++] = added;
-    return 0;
-}
-
-static int64_t total_ns(const struct interval_ns *items, size_t count)
-{
-    int64_t total = 0;
-    for (size_t i = 0; i < count; i++)
-        total += items[i].end_ns - items[i].begin_ns;
-    return total;
-}
-
-/* A cause may precede what it causes: the last quarter of the time before tells nothing about what is usual.
- */
-static void leave_out_onset(struct fault_time *time)
-{
-    int64_t before_ns = time->first_ns - time->whole.begin_ns;
-    int64_t from_ns = time->first_ns - (before_ns / 4 < BEFORE_NS ? before_ns / 4 : BEFORE_NS);
-    size_t kept = 0;
-    for (size_t i = 0; i < time->other_count; i++) {
-        struct interval_ns other = time->others[i];
-        if (other.begin_ns < from_ns && other.end_ns > from_ns)
-            other.end_ns = from_ns;
-        if (other.end_ns <= from_ns || other.begin_ns >= time->first_ns)
-            time->others[kept++] = other;
-    }
-    time->other_count = kept;
-}
-
-static int measure_steps(struct fault_time *time, const struct finding *finding, const struct job *job,
-                         const struct rank_clock *clock, int32_t rank, int32_t first_step)
-{
-    size_t faulty_capacity = 0, other_capacity = 0;
-    time->steps = array_new((size_t)job->step_count + 1, sizeof *time->steps);
-    if (!time->steps)
-        return -1;
-    for (int32_t step = 0; step < job->step_count; step++) {
-        struct interval_ns found = time->steps[step] = step_interval(job, clock, rank, step);
-        int is_faulty = finding_has_step(finding, step);
-        if (found.begin_ns == TIME_UNKNOWN || (!is_faulty && step < first_step))
-            continue;
-        interval_widen(&time->whole, found);
-        if (is_faulty ? add_interval(&time->faulty, &time->faulty_count, &faulty_capacity, found)
-                      : add_interval(&time->others, &time->other_count, &other_capacity, found))
-            return -1;
-    }
-    if (!time->faulty_count)
-        return 0;
-    time->first_ns = time->faulty[0].begin_ns;
-    leave_out_onset(time);
-    return 0;
-}
-
-/* When the last operation of a rank ended; TIME_UNKNOWN. */
-static int64_t last_end(const struct job *job, const struct rank_clock *clock, int32_t rank)
-{
-    const struct job_rank *of = &job->ranks[rank];
-    int64_t last_ns = TIME_UNKNOWN;
-    for (size_t i = of->first; i < of->first + of->count; i++) {
-        const struct job_operation *operation = &job->operations[i];
-        int64_t end_ns = rank_clock_of(clock, job, operation, operation->end_ns);
-        last_ns = end_ns > last_ns ? end_ns : last_ns;
-    }
-    return last_ns;
-}
-
-/*
- * When the job stopped: when the rank, or one that waits for it, began the operation that never ended; where
- * no record shows that, the end of the last operation of the rank. -1 on error.
- */
-static int find_stop(struct cause_places *places, const struct finding *finding, int32_t *rank,
-                     int64_t *at_ns, struct error *error)
-{
-    const struct job *job = places->job;
-    const struct job_operation *shown = finding->operation < 0 ? NULL : &job->operations[finding->operation];
-    *rank = shown ? shown->rank : finding->rank;
-    const struct rank_clock *clock = cause_clock(places, *rank, error);
-    *at_ns = TIME_UNKNOWN;
-    if (!clock)
-        return -1;
-    if (shown)
-        *at_ns = rank_clock_of(clock, job, shown,
-                               shown->start_ns != TIME_UNKNOWN ? shown->start_ns : shown->enqueued_ns);
-    else
-        *at_ns = last_end(job, clock, *rank);
-    return 0;
-}
-
-/* Around the stop the fault shows; the steps of the rank before that tell what is usual. */
-static int measure_stop(struct fault_time *time, const struct finding *finding, struct cause_places *places,
-                        struct error *error)
-{
-    const struct job *job = places->job;
-    int64_t at_ns;
-    int32_t rank;
-    if (find_stop(places, finding, &rank, &at_ns, error))
-        return -1;
-    if (at_ns == TIME_UNKNOWN)
-        return 0;
-    time->is_stop = 1;
-    time->first_ns = at_ns;
-    size_t faulty_capacity = 0, other_capacity = 0;
-    struct interval_ns around = {at_ns - BEFORE_NS, at_ns + BEFORE_NS}, before = around;
-    for (int32_t step = 0; step < job->step_count; step++) {
-        struct interval_ns found = step_interval(job, &places->seats[rank].clock, rank, step);
-        if (found.begin_ns != TIME_UNKNOWN && found.begin_ns < before.begin_ns)
-            before = (struct interval_ns){found.begin_ns, around.begin_ns};
-    }
-    interval_widen(&time->whole, around);
-    interval_widen(&time->whole, before);
-    return add_interval(&time->faulty, &time->faulty_count, &faulty_capacity, around) ||
-                   (before.begin_ns < around.begin_ns &&
-                    add_interval(&time->others, &time->other_count, &other_capacity, before))
-               ? error_no_memory(error)
-               : 0;
-}
-
-static void merge(struct interval_ns *items, size_t *count, int64_t *length_ns)
-{
-    if (!*count)
-        return;
-    intervals_sort(items, *count);
-    *count = intervals_merge(items, *count, 0);
-    *length_ns = total_ns(items, *count);
-}
-
-static int measure_time(struct search *search, const struct finding *finding, int32_t first_step,
-                        struct error *error)
-{
-    struct fault_time *time = &search->time;
-    const struct rank_clock *clock = cause_clock(&search->places, finding->rank, error);
-    *time =
-        (struct fault_time){.first_ns = TIME_UNKNOWN, .whole = {TIME_UNKNOWN, TIME_UNKNOWN}, .is_stop = 0};
-    if (!clock)
-        return -1;
-    if (finding->kind >= FINDING_MISSING || finding->stops_job) {
-        if (measure_stop(time, finding, &search->places, error))
-            return -1;
-    } else if (finding->first_step >= 0 && !finding->at_start &&
-               measure_steps(time, finding, search->places.job, clock, finding->rank, first_step))
-        return error_no_memory(error);
-    merge(time->faulty, &time->faulty_count, &time->faulty_ns);
-    merge(time->others, &time->other_count, &time->other_ns);
-    if (time->whole.begin_ns != TIME_UNKNOWN)
-        time->whole = (struct interval_ns){time->whole.begin_ns - BEFORE_NS, time->whole.end_ns + BEFORE_NS};
-    return 0;
+    fault_time_release(&search->time);
 }
 
 /* ---- sums ---- */
@@ -314,12 +114,6 @@ static struct series_sum *sum_of(struct search *search, const struct node_readin
     return sum;
 }
 
-/* Whether a time that may be off by as much can be compared with that of the fault. */
-static int is_exact_enough(const struct fault_time *time, int64_t error_ns)
-{
-    return error_ns <= time->faulty_ns / 2 + CLOCKS_AGREE_NS;
-}
-
 static int sum_up(void *context, const struct node_reading *reading)
 {
     struct search *search = context;
@@ -327,7 +121,7 @@ static int sum_up(void *context, const struct node_reading *reading)
     struct interval_ns during = reading->during;
     int is_counter = node_metric_is_counter(reading->metric);
     double length_ns = (double)(during.end_ns - during.begin_ns);
-    if (!is_exact_enough(time, reading->error_ns))
+    if (!fault_time_is_exact(time, reading->error_ns))
         return 0;
     struct series_sum *sum = sum_of(search, reading);
     if (!sum)
@@ -371,20 +165,12 @@ static struct series_sum *sum_of_messages(struct search *search, const struct no
     return sum;
 }
 
-/* A message belongs to the fault if it came while it showed, or shortly before. */
-static int is_of_fault(const struct fault_time *time, int64_t at_ns)
-{
-    struct interval_ns before = {at_ns, at_ns + (time->is_stop ? CLOCKS_AGREE_NS : BEFORE_NS)};
-    return intervals_covered_ns(time->faulty, time->faulty_count, before) > 0 ||
-           (at_ns <= time->first_ns && time->first_ns - at_ns <= BEFORE_NS);
-}
-
 static int sum_message(void *context, const struct node_message *message)
 {
     struct search *search = context;
     const struct fault_time *time = &search->time;
     const struct node_event *said = &message->said;
-    if (said->at_ns == TIME_UNKNOWN || !is_exact_enough(time, said->error_ns) || is_echo(said) ||
+    if (said->at_ns == TIME_UNKNOWN || !fault_time_is_exact(time, said->error_ns) || is_echo(said) ||
         said->at_ns < time->whole.begin_ns || said->at_ns > time->whole.end_ns)
         return 0;
     struct series_sum *sum = sum_of_messages(search, message);
@@ -394,7 +180,7 @@ static int sum_message(void *context, const struct node_message *message)
     sum->other_ns = (double)time->other_ns;
     struct interval_ns moment = {said->at_ns, said->at_ns + 1};
     sum->within += intervals_covered_ns(time->faulty, time->faulty_count, moment) > 0;
-    if (!is_of_fault(time, said->at_ns))
+    if (!fault_time_has_message(time, said->at_ns))
         sum->other++;
     else if (sum->faulty++ == 0)
         sum->begin_ns = said->at_ns;
@@ -717,7 +503,8 @@ static int follow(void *context, const struct node_reading *reading)
     const struct cause_rule *rule = cause->rule;
     double value = reading->value, length_ns = (double)(reading->during.end_ns - reading->during.begin_ns);
     if (reading->metric != rule->metric || reading->place != cause->place ||
-        !same_device(reading->device, cause->device) || !is_exact_enough(&search->time, reading->error_ns))
+        !same_device(reading->device, cause->device) ||
+        !fault_time_is_exact(&search->time, reading->error_ns))
         return 0;
     if (rule->side == CAUSE_MORE)
         value = length_ns > 0 ? value / length_ns * (double)search->time.faulty_ns : 0;
@@ -768,7 +555,7 @@ static int word(struct search *search, struct cause *cause)
 
 static int explain(struct search *search, struct finding *finding, int32_t first_step, struct error *error)
 {
-    if (measure_time(search, finding, first_step, error))
+    if (fault_time_measure(&search->time, &search->places, finding, first_step, error))
         return -1;
     if (!search->time.faulty_count)
         return 0;

@@ -116,6 +116,33 @@ enum cause_side_of cause_side(const struct cause_places *places, size_t host, en
 int cause_place_append(const struct cause_places *places, size_t host, enum node_place of, const char *device,
                        struct buffer *text);
 
+/* -------------------- cause_time.c -------------------- */
+
+/* When the fault showed, and when it did not. */
+struct fault_time {
+    struct interval_ns *faulty; /* owned, merged */
+    size_t faulty_count;
+    struct interval_ns *others; /* owned, merged */
+    size_t other_count;
+    int64_t faulty_ns;
+    int64_t other_ns;
+    int64_t first_ns; /* begin of the first faulty step, or when the job stopped */
+    struct interval_ns whole;
+    struct interval_ns *steps; /* owned, [step]: begin_ns is TIME_UNKNOWN where not known; NULL: of a stop */
+    int is_stop;
+};
+
+/* Release it even after an error. */
+int fault_time_measure(struct fault_time *time, struct cause_places *places, const struct finding *finding,
+                       int32_t first_step, struct error *error);
+void fault_time_release(struct fault_time *time);
+
+/* Whether a time that may be off by as much can be compared with that of the fault. */
+int fault_time_is_exact(const struct fault_time *time, int64_t error_ns);
+
+/* A message belongs to the fault if it came while it showed, or shortly before. */
+int fault_time_has_message(const struct fault_time *time, int64_t at_ns);
+
 /* -------------------- cause.c -------------------- */
 
 /* What the node says about a finding. */

@@ -31,12 +31,12 @@ CONSTANTS = [
     ("lib/diagnose/silent_hosts.c", "STEPS_OF_PAST = 3", "It is not examined in the warm-up and three steps after it"),
     ("lib/diagnose/cause.c", "OTHER_HOSTS = 8", "on the hosts at fault and on up to 8 others"),
     ("lib/diagnose/cause.c", "MOST_CAUSES = 4", "A finding has at most 4 causes"),
-    ("lib/diagnose/cause.c", "BEFORE_NS (INT64_C(30) * 1000000000)", "A message may come up to 30 seconds before the first step"),
+    ("lib/diagnose/cause_time.c", "BEFORE_NS (INT64_C(30) * 1000000000)", "A message may come up to 30 seconds before the first step"),
     ("lib/diagnose/cause.c", "LEAST_OTHER_TIME = 0.05", "at least a twentieth of the time of the finding"),
     ("lib/diagnose/cause.c", "SMALL_OVERLAP = 0.1", "long with at most a tenth of them in these steps"),
     ("lib/diagnose/cause.c", "USED_PART = 0.1", "at least a tenth of the bytes of the busiest one of the host"),
     ("lib/diagnose/cause.c", "BUSY_PART = 0.9", "used for at least 0.9 of the share that is usual"),
-    ("lib/diagnose/cause.c", "CLOCKS_AGREE_NS INT64_C(10000000)", "half of the time of the finding and 10 ms"),
+    ("lib/diagnose/cause_time.c", "CLOCKS_AGREE_NS INT64_C(10000000)", "half of the time of the finding and 10 ms"),
     ("lib/diagnose/absent_ranks.c", "FAST_PART = 8", "an eighth of the transfers must be less than half as much longer"),
 ]
 
