@@ -50,6 +50,7 @@ struct series_sum {
 struct search {
     struct cause_places places;
     struct fault_time time;
+    struct cause_stacks stacks;
     size_t host;             /* that is being read */
     struct series_sum *sums; /* owned */
     size_t count, capacity;
@@ -67,6 +68,7 @@ static void forget_sums(struct search *search)
     }
     search->count = 0;
     fault_time_release(&search->time);
+    cause_stacks_release(&search->stacks);
 }
 
 /* ---- sums ---- */
@@ -170,6 +172,8 @@ static int sum_message(void *context, const struct node_message *message)
     struct search *search = context;
     const struct fault_time *time = &search->time;
     const struct node_event *said = &message->said;
+    if (said->code == NODE_EVENT_STACK)
+        return cause_stacks_add(&search->stacks, &search->places, time, search->host, message);
     if (said->at_ns == TIME_UNKNOWN || !fault_time_is_exact(time, said->error_ns) || is_echo(said) ||
         said->at_ns < time->whole.begin_ns || said->at_ns > time->whole.end_ns)
         return 0;
@@ -444,18 +448,20 @@ static void release_cause(struct cause *cause)
     free(cause->source);
     free(cause->host);
     free(cause->device);
+    free(cause->text);
 }
 
 /*
  * A host that waits for its slow GPU is late. Where something else is known to hold it up, or where its proxy
- * threads are late, what slows the GPU explains nothing.
+ * threads are late, what slows the GPU explains nothing. A stack shows one moment, which refutes nothing.
  */
 static void drop_slow_gpu(struct finding *finding)
 {
     size_t kept = 0;
     int is_other = finding->notice_ns != 0;
     for (size_t i = 0; i < finding->cause_count; i++)
-        is_other |= finding->causes[i].rule->place != CAUSE_ON_GPU &&
+        is_other |= finding->causes[i].rule->side != CAUSE_STACK &&
+                    finding->causes[i].rule->place != CAUSE_ON_GPU &&
                     finding->causes[i].rule->place != CAUSE_ON_NETWORK;
     for (size_t i = 0; i < finding->cause_count; i++) {
         if (is_other && cause_is_slow_gpu(finding->causes[i].rule))
@@ -466,12 +472,28 @@ static void drop_slow_gpu(struct finding *finding)
     finding->cause_count = kept;
 }
 
+static int find_stack(const struct search *search, const struct cause_rule *rule, struct finding *finding,
+                      size_t *capacity)
+{
+    struct cause cause = {.rule = rule};
+    int found = cause_stacks_find(&search->stacks, &search->places, &search->time, &cause);
+    if (found && array_reserve((void **)&finding->causes, capacity, finding->cause_count + 1,
+                               sizeof *finding->causes)) {
+        release_cause(&cause);
+        return -1;
+    }
+    if (found)
+        finding->causes[finding->cause_count++] = cause;
+    return found < 0 ? -1 : 0;
+}
+
 static int find_causes(const struct search *search, struct finding *finding)
 {
     size_t capacity = 0;
     for (size_t i = 0; i < cause_rule_count; i++)
         if (cause_rules[i].kinds >> finding->kind & 1 &&
-            find_cause(search, &cause_rules[i], finding, &capacity))
+            (cause_rules[i].side == CAUSE_STACK ? find_stack : find_cause)(search, &cause_rules[i], finding,
+                                                                           &capacity))
             return -1;
     if (finding->kind == FINDING_HOST)
         drop_slow_gpu(finding);
@@ -529,7 +551,7 @@ static int find_begin(struct search *search, struct cause *cause, struct error *
         !(cause->steps = array_new((size_t)search->places.job->step_count + 1, sizeof *cause->steps)))
         return error_no_memory(error);
     search->step = 0;
-    if (cause->rule->side == CAUSE_MESSAGE) {
+    if (cause->rule->side == CAUSE_MESSAGE || cause->rule->side == CAUSE_STACK) {
         mark_steps(search, cause, (struct interval_ns){cause->begin_ns, cause->begin_ns + 1});
         return 0;
     }

@@ -35,7 +35,8 @@ enum cause_side {
     CAUSE_GREATER, /* at least the floor, and greater than usual by it: a share or a level */
     CAUSE_LESS,    /* less than usual by the floor, a share of the usual value */
     CAUSE_MORE,    /* a counter: increases by the floor at least */
-    CAUSE_MESSAGE  /* a message of the kernel or the driver */
+    CAUSE_MESSAGE, /* a message of the kernel or the driver */
+    CAUSE_STACK    /* where the main thread stands, compared with those of other ranks (cause_stack.c) */
 };
 
 enum { CAUSE_NUMBERS = 8 };
@@ -57,7 +58,7 @@ struct cause_rule {
     int becomes;               /* enum finding_kind */
     const char *unit;          /* of the floor */
     const char *found;         /* why the floor has this value */
-    const char *says;          /* "@ throttled (HW thermal) #": @ the place, # the value */
+    const char *says;          /* "@ throttled (HW thermal) #": @ the place, # the value, ~ the text */
     const char *advice;        /* what to do, before the host; NULL: as for the kind of finding */
 };
 
@@ -112,6 +113,9 @@ int cause_host_shares_machine(const struct cause_places *places, size_t host);
 enum cause_side_of cause_side(const struct cause_places *places, size_t host, enum cause_place place,
                               enum node_place of, const char *device);
 
+/* The rank whose process "4711" or "4711/4720 NAME" on a host is; -1. The pids must have been loaded. */
+int32_t cause_rank_of_process(const struct cause_places *places, size_t host, const char *device);
+
 /* Appends how people call a device: "GPU 1 of node017", "port 2 of mlx5_1 on node017", "node017". */
 int cause_place_append(const struct cause_places *places, size_t host, enum node_place of, const char *device,
                        struct buffer *text);
@@ -143,6 +147,28 @@ int fault_time_is_exact(const struct fault_time *time, int64_t error_ns);
 /* A message belongs to the fault if it came while it showed, or shortly before. */
 int fault_time_has_message(const struct fault_time *time, int64_t at_ns);
 
+/* -------------------- cause_stack.c -------------------- */
+
+struct cause_stack;
+
+/* The stacks that belong to the time of a fault. */
+struct cause_stacks {
+    struct cause_stack *items; /* owned */
+    size_t count, capacity;
+};
+
+/* Keeps a message if it is a stack of a rank in the time of the fault. */
+int cause_stacks_add(struct cause_stacks *stacks, const struct cause_places *places,
+                     const struct fault_time *time, size_t host, const struct node_message *message);
+void cause_stacks_release(struct cause_stacks *stacks);
+
+/*
+ * Fills in all of a cause but its rule and words if a stack of a rank at fault says something about it.
+ * Returns 1 then.
+ */
+int cause_stacks_find(const struct cause_stacks *stacks, const struct cause_places *places,
+                      const struct fault_time *time, struct cause *cause);
+
 /* -------------------- cause.c -------------------- */
 
 /* What the node says about a finding. */
@@ -154,6 +180,7 @@ struct cause {
     char *host;
     char *device;     /* NULL: the host as a whole */
     char *what;       /* the sentence */
+    char *text;       /* for ~ in the words of the rule; NULL */
     int64_t begin_ns; /* since when, UNIX time */
     double value;
     double usual;         /* NaN: nothing to compare with */

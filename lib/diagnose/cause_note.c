@@ -82,7 +82,7 @@ static int note_finding(struct cause_places *places, const struct finding *findi
     const struct rank_clock *clock = cause_clock(places, finding->rank, error);
     if (!clock)
         return -1;
-    if (at < 0)
+    if (at < 0 || finding->cause_count)
         return 0;
     if (!rank_clock_is_known(clock))
         return table_add_warning(table, error,

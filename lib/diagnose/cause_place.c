@@ -235,12 +235,20 @@ enum cause_side_of cause_side(const struct cause_places *places, size_t host, en
     return side;
 }
 
-static int append_process(const struct cause_places *places, size_t host, const char *device,
-                          struct buffer *text)
+int32_t cause_rank_of_process(const struct cause_places *places, size_t host, const char *device)
 {
     for (int32_t rank = 0; rank < (int32_t)places->job->rank_count; rank++)
         if (places->host_of[rank] == (int32_t)host && is_process_of(places, device, 0, rank))
-            return buffer_printf(text, "rank %s", places->job->ranks[rank].name);
+            return rank;
+    return -1;
+}
+
+static int append_process(const struct cause_places *places, size_t host, const char *device,
+                          struct buffer *text)
+{
+    int32_t rank = cause_rank_of_process(places, host, device);
+    if (rank >= 0)
+        return buffer_printf(text, "rank %s", places->job->ranks[rank].name);
     return buffer_printf(text, "process %.*s", (int)strcspn(device, "/"), device);
 }
 

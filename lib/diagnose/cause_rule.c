@@ -191,6 +191,14 @@ const struct cause_rule cause_rules[] = {
      .found = "a thread that polls and has its core waits less than a hundredth; no measurement behind it",
      .says = "a proxy thread of @ waited # of the time for a core",
      .advice = CPU_ADVICE},
+    {.name = "stack",
+     .place = CAUSE_ON_PROCESS,
+     .side = CAUSE_STACK,
+     .code = NODE_EVENT_STACK,
+     .kinds = OF_CPU | OF_STOP,
+     .unit = "",
+     .found = "what at least half of the other ranks with a stack do, too, says nothing about one",
+     .says = "@ was ~"},
     CPU("process-stopped", CAUSE_ON_PROCESS, NODE_STOPPED, 0.1, "the process of @ was stopped # of the time",
         .is_statement = 1, .found = A_TENTH,
         .advice = "check for debuggers, profilers that stop a process (py-spy, gdb), and SIGSTOP on "),
@@ -345,6 +353,7 @@ void causes_release(struct cause *causes, size_t count)
         free(causes[i].host);
         free(causes[i].device);
         free(causes[i].what);
+        free(causes[i].text);
         free(causes[i].steps);
     }
     free(causes);

@@ -26,6 +26,12 @@ static int ends_in(const char *name, const char *end)
     return length >= tail && strcmp(name + length - tail, end) == 0;
 }
 
+/* Whether the cause is of a moment, and has no value. */
+static int is_moment(const struct cause_rule *rule)
+{
+    return rule->side == CAUSE_MESSAGE || rule->side == CAUSE_STACK;
+}
+
 /* The unit that a metric's name ends in. */
 static const char *unit_of(const struct cause_rule *rule)
 {
@@ -34,7 +40,7 @@ static const char *unit_of(const struct cause_rule *rule)
         const char *unit;
     } units[] = {{"_share", "share"}, {"_mhz", "MHz"}, {"_mbps", "Mbit/s"},
                  {"_bytes", "bytes"}, {"_c", "C"},     {"_w", "W"}};
-    const char *name = rule->side == CAUSE_MESSAGE ? "" : node_metric_name(rule->metric);
+    const char *name = is_moment(rule) ? "" : node_metric_name(rule->metric);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (ends_in(name, units[i].end))
             return units[i].unit;
@@ -49,13 +55,14 @@ static int append_value(struct buffer *text, const struct cause_rule *rule, doub
     return append_count(text, value) || (unit && buffer_printf(text, " %s", unit));
 }
 
-/* Appends the words of the rule, with the place for @ and the value for #. */
+/* Appends the words of the rule, with the place for @, the value for # and the text for ~. */
 static int append_words(const struct cause *cause, const char *place, struct buffer *text)
 {
     int failed = 0;
     for (const char *at = cause->rule->says; *at && !failed; at++)
         failed = *at == '@'   ? buffer_append_text(text, place)
                  : *at == '#' ? append_value(text, cause->rule, cause->value)
+                 : *at == '~' ? buffer_append_text(text, cause->text ? cause->text : "")
                               : buffer_append_byte(text, *at);
     return failed;
 }
@@ -75,7 +82,7 @@ static int append_clock(struct buffer *text, int64_t at_ns)
 
 static int append_when(const struct cause *cause, int64_t first_ns, int is_stop, struct buffer *text)
 {
-    const char *said = cause->rule->side == CAUSE_MESSAGE ? " at " : " from ";
+    const char *said = is_moment(cause->rule) ? " at " : " from ";
     int64_t ahead_ns = first_ns - cause->begin_ns;
     if (cause->begin_ns == TIME_UNKNOWN)
         return 0;
@@ -98,7 +105,7 @@ int cause_word(struct cause *cause, const char *place, int64_t cores, int64_t fi
     }
     int failed = append_words(cause, place, &text) ||
                  (rule->is_per_core && buffer_printf(&text, " with %lld cores", (long long)cores));
-    if (!failed && rule->side != CAUSE_MESSAGE && !isnan(cause->usual))
+    if (!failed && !is_moment(rule) && !isnan(cause->usual))
         failed = buffer_append_text(&text, " (usually ") || append_value(&text, rule, cause->usual) ||
                  buffer_append_byte(&text, ')');
     if (failed || append_when(cause, first_ns, is_stop, &text)) {

@@ -28,7 +28,7 @@ struct spy_file {
 static int end_process(struct spy_file *file, struct error *error)
 {
     struct log_time time = telemetry_file_time(&file->telemetry);
-    char text[NODE_TEXT_BYTES + 1], device[32];
+    char text[NODE_STACK_BYTES + 1], device[32];
     struct text said = {file->text.data, file->text.length};
     int is_told = file->pid != COUNT_UNKNOWN && said.length;
     snprintf(device, sizeof device, "%lld", (long long)file->pid);
@@ -74,7 +74,7 @@ static int begin_thread(struct spy_file *file, struct text name, struct text sta
 /* The innermost frame comes first; what does not fit in an event is dropped. */
 static int add_frame(struct spy_file *file, struct text frame, struct error *error)
 {
-    if (file->text.length + frame.length + 3 > NODE_TEXT_BYTES)
+    if (file->text.length + frame.length + 3 > NODE_STACK_BYTES)
         return 0;
     const char *between = file->text.length && file->text.data[file->text.length - 1] == ':' ? " " : " < ";
     return buffer_append_text(&file->text, between) || buffer_append(&file->text, frame.data, frame.length)
@@ -141,7 +141,7 @@ static int add_json_frame(struct spy_file *file, const struct value *frame, stru
 {
     const struct value *name = value_member(frame, "name"), *in = value_member(frame, "short_filename");
     int64_t line = 0;
-    char text[NODE_TEXT_BYTES];
+    char text[NODE_STACK_BYTES];
     if (!value_is_of(name, VALUE_TEXT))
         return 0;
     if (!value_is_of(in, VALUE_TEXT))
@@ -249,7 +249,7 @@ static int py_spy_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_py_spy = {
     .name = "py-spy",
-    .version = 1,
+    .version = 2,
     .description = "stacks of Python processes (py-spy dump)",
     .unknown = "line of no stack",
     .name_counts = 1,

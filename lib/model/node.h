@@ -150,10 +150,10 @@ struct node_event {
     int64_t error_ns;
     int64_t pid; /* of the process that it is about; COUNT_UNKNOWN */
     const char *process;
-    const char *text; /* at most NODE_TEXT_BYTES */
+    const char *text; /* at most NODE_TEXT_BYTES; of a stack NODE_STACK_BYTES */
 };
 
-enum { NODE_TEXT_BYTES = 300 };
+enum { NODE_TEXT_BYTES = 300, NODE_STACK_BYTES = 1000 };
 
 /* What does not change: of the host, or of one of its GPUs if `gpu_index`, bus id or UUID is known. */
 struct node_fact {

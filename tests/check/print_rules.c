@@ -62,8 +62,9 @@ static int add_cause(struct buffer *json, const struct cause_rule *cause)
     static const char *const sides[] = {[CAUSE_GREATER] = "greater",
                                         [CAUSE_LESS] = "less",
                                         [CAUSE_MORE] = "more",
-                                        [CAUSE_MESSAGE] = "message"};
-    int is_message = cause->side == CAUSE_MESSAGE;
+                                        [CAUSE_MESSAGE] = "message",
+                                        [CAUSE_STACK] = "stack"};
+    int is_message = cause->side == CAUSE_MESSAGE || cause->side == CAUSE_STACK;
     int failed =
         buffer_append_byte(json, '{') || text_json_string(json, "name", cause->name) ||
         text_json_string(json, "place", places[cause->place]) ||

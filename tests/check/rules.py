@@ -51,6 +51,7 @@ def cause(row):
     what = {"greater": f"{of} is at least {floor} and at least {row['times']:g} times the usual value",
             "less": f"{of} is less than usual by {floor}",
             "more": f"{of} increases by at least {floor} and at least {row['times']:g} times as fast as usual",
+            "stack": "the main thread stands at another place of the program than those of other ranks",
             "message": f"at least {floor} message{'s' if row['floor'] > 1 else ''} {of}"
                        + (f" with number {', '.join(map(str, row['numbers']))}" if row["numbers"] else "")
                        + f", at least {row['times']:g} times as often as usual"}[row["side"]]

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import unittest
 
 from tests.cli.support import PROGRAM, TOP, Case
@@ -169,6 +170,8 @@ class Causes(Case):
         rows = table()
         self.assertGreater(len(rows), 40)
         for row in rows:
+            if row["side"] == "stack":  # test_where_main_threads_stand
+                continue
             with self.subTest(row=row["name"]):
                 job = jobs[self.kind_for(row)]
                 (self.check_messages if row["side"] == "message" else self.check_samples)(job, row)
@@ -290,6 +293,75 @@ class Causes(Case):
         self.assertRegex(finding["because"][0]["what"], r"^the process of rank 3 on node000 waited in the kernel, mostly for disks or file "
                                                         r"servers, 40 % of the time \(usually 0(\.0)? %\)")
         self.assertIn("check disks and file servers", finding["next"])
+
+    def stacks(self, job, at, frames):
+        """Events of stacks at a time; `frames` is {rank: frames}."""
+        return [*job.facts(), *(f"event\tnode{rank // job.per_node:03d}\tprocess\t{job.pids[rank]}\tstack\t-1\t{at}\tMainThread idle: "
+                                f"{text}" for rank, text in frames.items())]
+
+    def stood(self, job, at, frames):
+        """What is said of the stack of the rank at fault; None if nothing is."""
+        causes = self.finding(job.diagnose(self.stacks(job, at, frames)), job)["because"]
+        self.assertEqual({cause["cause"] for cause in causes} - {"stack"}, set())
+        return causes[0]["what"] if causes else None
+
+    WAITS = ("all_reduce (torch/distributed/distributed_c10d.py:2501) < wrapper (torch/distributed/c10d_logger.py:79) < "
+             "train (train.py:90) < <module> (train.py:301)")
+    LOADS = ("wait (threading.py:320) < get (queue.py:171) < _try_get_data (torch/utils/data/dataloader.py:1131) < "
+             "__next__ (torch/utils/data/dataloader.py:630) < train (train.py:88) < <module> (train.py:301)")
+
+    def test_where_main_threads_stand_in_a_job_that_hangs(self):
+        job = self.job("missing")
+        at, rank = job.end + 120 * SECOND, job.rank
+        others = {other: self.WAITS for other in range(job.ranks) if other != rank}
+        loads = (r"^rank 2 on node000 was loading data, in _try_get_data \(torch/utils/data/dataloader\.py:1131\), called from train "
+                 r"\(train\.py:88\) at \d\d:\d\d:\d\d, 1(19|20) s after the job stopped$")
+        self.assertRegex(self.stood(job, at, {rank: self.LOADS, **others}), loads)
+        self.assertRegex(self.stood(job, at, {rank: self.LOADS}), loads)
+        text = self.run_program("--store", self.folder / "with.db", "diagnose").whole
+        self.assertRegex(" ".join(text.split()), "Because: rank 2 on node000 was loading data, in _try_get_data")
+        # The same from the output of py-spy.
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(at // SECOND))
+        (self.folder / f"node000.{stamp}.txt").write_text(
+            f"Process {job.pids[rank]}: python3 train.py\nPython v3.10.12 (/usr/bin/python3.10)\n\nThread {job.pids[rank]} (idle): "
+            '"MainThread"\n    ' + self.LOADS.replace(" < ", "\n    ") + "\n")
+        shutil.copy(job.store, self.folder / "spied.db")
+        self.run_program("--store", self.folder / "spied.db", "ingest", "-q", self.folder / f"node000.{stamp}.txt")
+        cause, = self.finding(self.json("--store", self.folder / "spied.db", "diagnose"), job)["because"]
+        self.assertRegex(cause["what"], loads)
+        # Of what is not known, the innermost frame of the program; of collectives, only where the others are elsewhere.
+        for frames, said in (("read (socket.py:705) < fetch (store/client.py:12) < <module> (train.py:7)", "in fetch (store/client.py:12)"),
+                             ("wait (threading.py:320) < main (x.py:2)", "waiting for a lock or another thread, in wait (threading.py:320), "
+                                                                         "called from main (x.py:2)"),
+                             ("open (io.c) < parse (data.py:4) < __next__ (torch/utils/data/dataloader.py:630)",
+                              "loading data, in parse (data.py:4), called from __next__ (torch/utils/data/dataloader.py:630)"),
+                             ("barrier (torch/distributed/distributed_c10d.py:7) < evaluate (eval.py:2)",
+                              "in barrier (torch/distributed/distributed_c10d.py:7), called from evaluate (eval.py:2)"),
+                             (self.WAITS, None), ("open (io.c)", None), ("", None), ("x", None), ("( < ) < :", None)):
+            with self.subTest(frames=frames):
+                what = self.stood(job, at, {rank: frames, **others})
+                self.assertEqual(what and what.partition(" was ")[2].partition(" at ")[0], said)
+        self.assertIsNone(self.stood(job, at, {rank: self.WAITS}))
+        # Another line of the same work is the same; of a program's own line it is not.
+        self.assertIsNone(self.stood(job, at, {other: self.LOADS.replace("1131", str(other)) for other in range(job.ranks)}))
+        self.assertIsNone(self.stood(job, at, {other: "run (a.py:1)" for other in range(job.ranks)}))
+        self.assertRegex(self.stood(job, at, {other: f"run (a.py:{int(other == rank)})" for other in range(job.ranks)}), r"was in run \(a\.py:1\)")
+        # Long before and long after, and in the process of another rank, it says nothing.
+        for other_time in (job.end - 20 * SECOND, job.end + 3600 * SECOND):
+            self.assertIsNone(self.stood(job, other_time, {rank: self.LOADS, **others}))
+        self.assertIsNone(self.stood(job, at, {**others, 3: self.LOADS}))
+
+    def test_where_main_threads_stand_in_slow_steps(self):
+        job = self.job("host")
+        at, rank = (job.first + job.last) // 2, job.rank
+        others = {other: self.WAITS for other in range(job.ranks) if other != rank}
+        what = self.stood(job, at, {rank: self.LOADS, **others})
+        self.assertRegex(what, r"^rank 3 on node000 was loading data, in _try_get_data .*, called from train \(train\.py:88\) at ")
+        # One moment shows what is known to take long, if others do something else; and only in the steps of the finding.
+        self.assertIsNone(self.stood(job, at, {rank: self.LOADS}))
+        self.assertIsNone(self.stood(job, at, {rank: "run (a.py:1)", **others}))
+        self.assertIsNone(self.stood(job, at, {rank: self.WAITS, **{other: "run (a.py:1)" for other in others}}))
+        self.assertIsNone(self.stood(job, job.first - (job.first - job.begin) // 4, {rank: self.LOADS, **others}))
 
     def test_clocks(self):
         """Records that are hours off, and traces without a wall clock, are not compared; the notes say why."""

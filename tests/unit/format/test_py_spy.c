@@ -71,7 +71,7 @@ static void deep(void **state)
     }
     told_by(&recording, "a.20261126-101112.txt", content);
     const char *said = told_event(&recording, 0)->text;
-    assert_true(strlen(said) <= NODE_TEXT_BYTES);
+    assert_true(strlen(said) <= NODE_STACK_BYTES);
     assert_non_null(strstr(said, ": frame0 (a.py:0) < frame1 (a.py:1) < "));
     recording_release(&recording);
 }
