@@ -349,7 +349,7 @@ class Causes(Case):
         # Long before and long after, and in the process of another rank, it says nothing.
         for other_time in (job.end - 20 * SECOND, job.end + 3600 * SECOND):
             self.assertIsNone(self.stood(job, other_time, {rank: self.LOADS, **others}))
-        self.assertIsNone(self.stood(job, at, {**others, 3: self.LOADS}))
+        self.assertIsNone(self.stood(job, at, {**others, 7: self.LOADS}))
 
     def test_where_main_threads_stand_in_slow_steps(self):
         job = self.job("host")
