@@ -82,6 +82,7 @@ static const struct {
     [NODE_DISK_FREE] = {"disk_free_bytes", GAUGE},
     [NODE_STOPPED] = {"stopped_share", GAUGE},
     [NODE_BLOCKED] = {"blocked_share", GAUGE},
+    [NODE_FROZEN] = {"frozen_share", GAUGE},
 };
 
 static const char *const places[NODE_PLACES] = {

@@ -88,6 +88,7 @@ enum node_metric {
     NODE_DISK_FREE,
     NODE_STOPPED,
     NODE_BLOCKED,
+    NODE_FROZEN,
     NODE_METRIC_COUNT
 };
 

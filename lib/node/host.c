@@ -113,27 +113,6 @@ static int64_t tcp_retransmits(const char *text)
     return value ? strtoll(value, NULL, 10) : -1;
 }
 
-/* In a group with a limit: how long its threads stood still because they had used it up. */
-static void sample_quota(struct node_host *host, const struct node_files *files, struct node_writer *writer,
-                         int64_t elapsed_ns, pid_t job)
-{
-    char path[600], text[4096];
-    snprintf(path, sizeof path, "%ld/cgroup", (long)job);
-    const char *group = job && node_read(files->proc, path, text, 512) > 0 ? strstr(text, "0::/") : NULL;
-    if (!group)
-        return;
-    snprintf(path, sizeof path, "fs/cgroup%.*s/cpu.stat", (int)strcspn(group + 3, "\n"), group + 3);
-    int64_t waited =
-        node_read(files->sys, path, text, sizeof text) > 0 ? node_number_after(text, "throttled_usec ") : -1;
-    if (waited < 0)
-        return;
-    if (host->has_quota && (uint64_t)waited >= host->quota_us && elapsed_ns > 0)
-        node_put(writer, &host->quota, KIND_NODE, NULL, SERIES_QUOTA_WAIT,
-                 (double)((uint64_t)waited - host->quota_us) * 1000 / (double)elapsed_ns);
-    host->quota_us = (uint64_t)waited;
-    host->has_quota = 1;
-}
-
 /* The disk of that name; NULL if it is a partition or too many are known. */
 static struct node_disk *find_disk(struct node_host *host, const struct node_files *files, const char *name)
 {
@@ -185,7 +164,7 @@ void node_host_sample_slow(struct node_host *host, const struct node_files *file
 {
     char text[8192];
     sample_memory(host, files, writer);
-    sample_quota(host, files, writer, elapsed_ns, job);
+    node_quota_sample(&host->quota, files, writer, job);
     sample_disks(host, files, writer, elapsed_ns);
     int64_t retransmits =
         node_read(files->proc, "net/snmp", text, sizeof text) > 0 ? tcp_retransmits(text) : -1;

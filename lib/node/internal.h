@@ -78,6 +78,7 @@ enum node_metric_id {
     SERIES_MAJOR_FAULTS,
     SERIES_STOPPED,
     SERIES_BLOCKED,
+    SERIES_FROZEN,
     SERIES_GPU_UTILIZATION,
     SERIES_SM_CLOCK,
     SERIES_MEMORY_CLOCK,
@@ -188,6 +189,35 @@ struct node_counter {
 void node_count(struct node_writer *writer, struct node_counter *counter, enum node_kind kind,
                 const char *device, enum node_metric_id metric, uint64_t value);
 
+/* -------------------- group.c -------------------- */
+
+enum { NODE_GROUP_BYTES = 600, NODE_FREEZER_BYTES = 2 * NODE_GROUP_BYTES + 20 };
+
+/* The file that says whether a group is frozen, which was read last. Clear `is_read` to read it again. */
+struct node_freezer {
+    char path[NODE_FREEZER_BYTES];
+    int is_read;
+    int is_frozen;
+};
+
+/* Finds that file of a process ("4711", "self"), below /sys; "" if there is none. */
+void node_freezer_find(const struct node_files *files, const char *process, char path[NODE_FREEZER_BYTES]);
+
+/* Whether the group with this file is frozen; -1: not known. */
+int node_freezer_look(struct node_freezer *freezer, const struct node_files *files, const char *path);
+
+/* How often the CPU quota of a group stopped it, in how many periods, as the kernel counts. */
+struct node_quota {
+    int is_known;
+    int level; /* 0: the group of the job; 1: the one around it; ... */
+    int64_t periods, stopped;
+    int32_t id;
+};
+
+/* `job`: a process of the job; 0: none. */
+void node_quota_sample(struct node_quota *quota, const struct node_files *files, struct node_writer *writer,
+                       pid_t job);
+
 /* -------------------- host.c -------------------- */
 
 enum { NODE_DISKS = 16, NODE_BUSY_FIELDS = 8 };
@@ -207,9 +237,7 @@ struct node_host {
     int has_pressure[3];
     int32_t pressure[3];
     struct node_counter retransmits;
-    uint64_t quota_us;
-    int has_quota;
-    int32_t quota;
+    struct node_quota quota;
     struct node_disk disks[NODE_DISKS];
     size_t disk_count;
     int64_t out_of_memory; /* processes that the kernel killed for memory; -1 */
@@ -241,10 +269,20 @@ struct node_tasks {
     int has_schedule; /* /proc/PID/schedstat says how long threads waited for a core */
     char mark[NODE_MARK_BYTES];
     int64_t tick_ns;
+    struct node_freezer freezer;  /* of the process that was sampled last */
+    char own[NODE_FREEZER_BYTES]; /* of the sampler's group */
+    int64_t still_ns;             /* how long the sampler stood still, in the time that is being sampled */
+    uint64_t own_wait_ns;         /* how long it has waited for a core */
 };
 
 void node_tasks_init(struct node_tasks *tasks, const struct node_files *files);
 void node_tasks_release(struct node_tasks *tasks);
+
+/*
+ * Call it before a sample: `late_ns` after it was due. What froze the job's group, or its whole host, froze
+ * the sampler, too, if that is in it: it was late without waiting for a core.
+ */
+void node_tasks_wake(struct node_tasks *tasks, const struct node_files *files, int64_t late_ns);
 
 /* Looks for processes that started or ended. Returns -1 when out of memory. */
 int node_tasks_scan(struct node_tasks *tasks, const struct node_files *files, struct node_writer *writer,

@@ -54,6 +54,7 @@ struct sampler {
     struct node_worker workers[WORKERS];
     int64_t round;
     int64_t before_ns, slow_before_ns;
+    int64_t late_ns;   /* how much longer it has slept than it wanted to, since the last sample */
     int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, as the record has it */
 };
 
@@ -253,6 +254,8 @@ static void sample(struct sampler *sampler)
         sampler->round % SCAN_ROUNDS == 0)
         tell_roots(sampler);
     node_host_sample(&sampler->host, &sampler->files, writer, elapsed_ns);
+    node_tasks_wake(&sampler->tasks, &sampler->files, sampler->late_ns);
+    sampler->late_ns = 0;
     node_tasks_sample(&sampler->tasks, &sampler->files, writer, elapsed_ns);
     compare_clocks(sampler);
     if (node_pace_check(&sampler->pace)) {
@@ -299,9 +302,11 @@ static int wait_until(struct sampler *sampler, int64_t due_ns)
         for (size_t i = 0; i < WORKERS; i++)
             files[i + 1] = (struct pollfd){.fd = sampler->workers[i].pid > 0 ? sampler->workers[i].pipe : -1,
                                            .events = POLLIN};
-        int is_ready =
-            poll(files, WORKERS + 1,
-                 rest_ns < LOOK_NS ? (int)((rest_ns + 999999) / 1000000) : (int)(LOOK_NS / 1000000));
+        int pause_ms = rest_ns < LOOK_NS ? (int)((rest_ns + 999999) / 1000000) : (int)(LOOK_NS / 1000000);
+        int64_t asleep_ns = node_monotonic_ns();
+        int is_ready = poll(files, WORKERS + 1, pause_ms);
+        int64_t late_ns = node_monotonic_ns() - asleep_ns - (int64_t)pause_ms * 1000000;
+        sampler->late_ns += late_ns > 0 ? late_ns : 0;
         if (is_ready < 0 && errno != EINTR)
             return 0;
         for (size_t i = 0; i < WORKERS; i++)

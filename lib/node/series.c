@@ -44,6 +44,7 @@ static const struct {
     [SERIES_MAJOR_FAULTS] = {"major_faults", EVENTS, 0, 0},
     [SERIES_STOPPED] = {"stopped_share", SHARE, 0.02, 0.2},
     [SERIES_BLOCKED] = {"blocked_share", SHARE, 0.02, 0.2},
+    [SERIES_FROZEN] = {"frozen_share", SHARE, 0.02, 0.2},
     [SERIES_GPU_UTILIZATION] = {"gpu_utilization_share", SHARE, 0.1, 0},
     [SERIES_SM_CLOCK] = {"sm_clock_mhz", WHOLE, 30, 0.04},
     [SERIES_MEMORY_CLOCK] = {"memory_clock_mhz", WHOLE, 30, 0.02},

@@ -40,12 +40,14 @@ struct node_process {
     int is_ours;
     uint64_t start;
     uint64_t ticks;
-    int is_known; /* `ticks` was read before */
+    double usual_share; /* of a core, when the sampler did not stand still */
+    int is_known;       /* `ticks` was read before */
     int64_t thread_total;
     struct task_thread *threads; /* owned; by tid */
     size_t thread_count;
     size_t thread_capacity;
-    int32_t share, wait, stopped, blocked;
+    int32_t share, wait, stopped, blocked, frozen;
+    char *freezer; /* owned: the file that says whether its group is frozen; NULL: not looked for yet */
     struct node_counter faults;
 };
 
@@ -141,6 +143,7 @@ void node_tasks_init(struct node_tasks *tasks, const struct node_files *files)
     *tasks = (struct node_tasks){.session = getsid(0), .tick_ns = 1000000000 / (ticks > 0 ? ticks : 100)};
     node_mark_make(tasks->mark);
     /* Without CONFIG_SCHED_INFO all three are 0. */
+    node_freezer_find(files, "self", tasks->own);
     tasks->has_schedule = (read_schedule(files, "self/schedstat", times) == 0 && times[2] > 0) ||
                           (read_schedule(files, "1/schedstat", times) == 0 && times[2] > 0);
 }
@@ -148,6 +151,7 @@ void node_tasks_init(struct node_tasks *tasks, const struct node_files *files)
 static void release_process(struct node_process *process)
 {
     free(process->threads);
+    free(process->freezer);
 }
 
 void node_tasks_release(struct node_tasks *tasks)
@@ -200,6 +204,7 @@ static void end_process(struct node_process *process, struct node_writer *writer
     node_end(writer, &process->wait);
     node_end(writer, &process->stopped);
     node_end(writer, &process->blocked);
+    node_end(writer, &process->frozen);
     node_end(writer, &process->faults.id);
     release_process(process);
 }
@@ -303,12 +308,73 @@ int node_tasks_scan(struct node_tasks *tasks, const struct node_files *files, st
     return 0;
 }
 
-/* One look: the state is taken for that of the whole interval. */
-static void put_state(struct node_process *process, struct node_writer *writer, const char *device,
-                      char state)
+void node_tasks_wake(struct node_tasks *tasks, const struct node_files *files, int64_t late_ns)
 {
+    /* A sampler that is merely late by a timer's slack is not noticed. */
+    static const int64_t LEAST_STILL_NS = 200000000;
+    uint64_t times[3];
+    tasks->still_ns = 0;
+    tasks->freezer.is_read = 0;
+    if (!tasks->has_schedule || read_schedule(files, "self/schedstat", times))
+        return;
+    int64_t still_ns = late_ns - (int64_t)(times[1] - tasks->own_wait_ns);
+    tasks->own_wait_ns = times[1];
+    if (still_ns >= LEAST_STILL_NS)
+        tasks->still_ns = still_ns;
+}
+
+/* Looks again which group it is in: launchers move processes. */
+static void find_freezer(struct node_process *process, const struct node_files *files)
+{
+    char number[16], path[NODE_FREEZER_BYTES];
+    snprintf(number, sizeof number, "%ld", (long)process->pid);
+    node_freezer_find(files, number, path);
+    if (process->freezer && strcmp(process->freezer, path) == 0)
+        return;
+    free(process->freezer);
+    process->freezer = strdup(path);
+}
+
+/*
+ * The share of the time in which its group was frozen. If the sampler stood still with the same group, that
+ * share is known, unless the process went on as before.
+ */
+static double frozen_share(struct node_tasks *tasks, struct node_process *process,
+                           const struct node_files *files, int64_t elapsed_ns, double share)
+{
+    if (!process->freezer)
+        find_freezer(process, files);
+    if (!process->freezer)
+        return 0;
+    double still = elapsed_ns > 0 ? (double)tasks->still_ns / (double)elapsed_ns : 0;
+    double usual = process->usual_share > 0.2 ? process->usual_share : 0.2;
+    if (still <= 0)
+        process->usual_share = share;
+    else if (strcmp(process->freezer, tasks->own) == 0 && share <= (1 - still / 2) * usual)
+        return still < 1 ? still : 1;
+    return node_freezer_look(&tasks->freezer, files, process->freezer) == 1;
+}
+
+/* "CoreDumping:\t1" in /proc/PID/status. */
+static int is_dumping(const struct node_files *files, pid_t pid)
+{
+    char path[32], text[4096];
+    snprintf(path, sizeof path, "%ld/status", (long)pid);
+    return node_read(files->proc, path, text, sizeof text) > 0 &&
+           node_number_after(text, "CoreDumping:") == 1;
+}
+
+/*
+ * One look: the state is taken for that of the whole interval. A process that is frozen by v1, or that ends
+ * and writes its memory to a file, only looks as if it waited for a disk.
+ */
+static void put_state(struct node_process *process, const struct node_files *files,
+                      struct node_writer *writer, const char *device, char state, double frozen)
+{
+    int is_blocked = state == 'D' && frozen <= 0 && !is_dumping(files, process->pid);
     node_put(writer, &process->stopped, KIND_PROCESS, device, SERIES_STOPPED, state == 'T' || state == 't');
-    node_put(writer, &process->blocked, KIND_PROCESS, device, SERIES_BLOCKED, state == 'D');
+    node_put(writer, &process->blocked, KIND_PROCESS, device, SERIES_BLOCKED, is_blocked);
+    node_put(writer, &process->frozen, KIND_PROCESS, device, SERIES_FROZEN, frozen);
 }
 
 /* Returns -1 if the process has ended, or another one has its number now. */
@@ -326,7 +392,8 @@ static int sample_process(struct node_tasks *tasks, struct node_process *process
     if (process->is_known && (process->share || share >= NOTABLE_SHARE)) {
         node_put(writer, &process->share, KIND_PROCESS, device, SERIES_CPU_SHARE, share);
         node_count(writer, &process->faults, KIND_PROCESS, device, SERIES_MAJOR_FAULTS, stat.major_faults);
-        put_state(process, writer, device, stat.state);
+        put_state(process, files, writer, device, stat.state,
+                  frozen_share(tasks, process, files, elapsed_ns, share));
     }
     process->ticks = stat.ticks;
     process->is_known = 1;
@@ -495,6 +562,8 @@ void node_tasks_sample_slow(struct node_tasks *tasks, const struct node_files *f
             continue;
         sample_threads(process, files, writer, elapsed_ns, 1);
         list_threads(process, files, writer);
+        if (process->freezer)
+            find_freezer(process, files);
         for (size_t k = 0; k < process->thread_count; k++)
             if (process->threads[k].device[0])
                 sample_switches(process, &process->threads[k], files, writer);

@@ -57,10 +57,6 @@ static void memory_disks_and_retransmits(void **state)
         node_lines_file(&lines, "proc/net/snmp",
                         i ? "Ip: Forwarding\nIp: 1\nTcp: RtoAlgorithm RetransSegs InErrs\nTcp: 1 97 3\n"
                           : "Ip: Forwarding\nIp: 1\nTcp: RtoAlgorithm RetransSegs InErrs\nTcp: 1 77 3\n");
-        node_lines_file(&lines, "proc/7/cgroup", "0::/job\n");
-        node_lines_file(&lines, "sys/fs/cgroup/job/cpu.stat",
-                        i ? "usage_usec 9\nthrottled_usec 2000000\n"
-                          : "usage_usec 9\nthrottled_usec 1000000\n");
         node_lines_next(&lines);
         node_host_sample_slow(&host, &lines.files, &lines.writer, 10 * SECOND_NS, 7);
         node_lines_finish(&lines);
@@ -69,8 +65,57 @@ static void memory_disks_and_retransmits(void **state)
     assert_true(node_lines_value(&lines, "[\"disk\",\"sda\",\"disk_busy_share\"]") == 0.25);
     assert_true(isnan(node_lines_value(&lines, "[\"disk\",\"sda1\","))); /* a partition */
     assert_true(node_lines_value(&lines, "[\"node\",\"tcp_retransmits\"]") == 20);
-    assert_true(node_lines_value(&lines, "[\"node\",\"cpu_quota_wait_share\"]") == 0.1);
     assert_non_null(strstr(lines.text.data, "\"oom_kills\":2"));
+    node_lines_end(&lines);
+}
+
+/* Samples the quota of process 7 with these counts; returns the share, NaN before the first. */
+static double quota_after(struct node_lines *lines, struct node_quota *quota, const char *path, int periods,
+                          int stopped)
+{
+    char text[128];
+    snprintf(text, sizeof text, "nr_periods %d\nnr_throttled %d\nthrottled_usec 99999999\n", periods,
+             stopped);
+    node_lines_file(lines, path, text);
+    node_lines_next(lines);
+    node_quota_sample(quota, &lines->files, &lines->writer, 7);
+    node_lines_finish(lines);
+    return node_lines_value(lines, "[\"node\",\"cpu_quota_wait_share\"]");
+}
+
+/* The part of the periods in which the quota stopped the group; a group farther out may have one, too. */
+static void a_quota_of_cpu_time(void **state)
+{
+    struct node_lines lines;
+    struct node_quota quota = {.is_known = 0}, old = {.is_known = 0}, inside = {.is_known = 0};
+    (void)state;
+    node_lines_begin(&lines);
+    node_lines_file(&lines, "sys/fs/cgroup/other", "");
+    node_quota_sample(&quota, &lines.files, &lines.writer, 7);
+    assert_false(quota.is_known);
+    node_lines_file(&lines, "proc/7/cgroup", "0::/pod/job\n");
+    static const char path[] = "sys/fs/cgroup/pod/job/cpu.stat";
+    node_lines_file(&lines, "sys/fs/cgroup/pod/cpu.stat", "usage_usec 9\nnr_periods 50\nnr_throttled 0\n");
+    assert_true(isnan(quota_after(&lines, &quota, path, 1000, 100)));
+    assert_true(quota_after(&lines, &quota, path, 1100, 140) == 0.4);
+    assert_true(quota_after(&lines, &quota, path, 1100, 140) == 0);
+    node_lines_file(&lines, "sys/fs/cgroup/pod/cpu.stat", "nr_periods 9000\nnr_throttled 4000\n");
+    (void)quota_after(&lines, &quota, path, 1200, 150); /* another group counts from here on */
+    node_lines_file(&lines, "sys/fs/cgroup/pod/cpu.stat", "nr_periods 9100\nnr_throttled 4070\n");
+    assert_true(quota_after(&lines, &quota, path, 1300, 200) == 0.7);
+    node_lines_end(&lines);
+
+    node_lines_begin(&lines);
+    node_lines_file(&lines, "proc/7/cgroup", "5:memory:/x\n4:cpu,cpuacct:/job\n0::/\n");
+    (void)quota_after(&lines, &old, "sys/fs/cgroup/cpu/job/cpu.stat", 10, 0);
+    assert_true(quota_after(&lines, &old, "sys/fs/cgroup/cpu/job/cpu.stat", 20, 5) == 0.5);
+    node_lines_end(&lines);
+
+    /* A container sees its group as the root, while the path is that of the host. */
+    node_lines_begin(&lines);
+    node_lines_file(&lines, "proc/7/cgroup", "0::/docker/0123\n");
+    (void)quota_after(&lines, &inside, "sys/fs/cgroup/cpu.stat", 10, 0);
+    assert_true(quota_after(&lines, &inside, "sys/fs/cgroup/cpu.stat", 20, 8) == 0.8);
     node_lines_end(&lines);
 }
 
@@ -177,9 +222,10 @@ static void messages_of_the_kernel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_of_a_second),   cmocka_unit_test(memory_disks_and_retransmits),
-        cmocka_unit_test(interfaces),           cmocka_unit_test(ports_of_infiniband),
-        cmocka_unit_test(messages_that_matter), cmocka_unit_test(messages_of_the_kernel),
+        cmocka_unit_test(shares_of_a_second),     cmocka_unit_test(memory_disks_and_retransmits),
+        cmocka_unit_test(a_quota_of_cpu_time),    cmocka_unit_test(interfaces),
+        cmocka_unit_test(ports_of_infiniband),    cmocka_unit_test(messages_that_matter),
+        cmocka_unit_test(messages_of_the_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

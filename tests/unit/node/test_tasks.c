@@ -130,6 +130,95 @@ static void the_state_of_a_process(void **state)
     node_lines_end(&lines);
 }
 
+/* Looks at process 100 after a second in which it used as many ticks of 10 ms. */
+static void look(struct node_lines *lines, struct node_tasks *tasks, char state, int ticks, double frozen,
+                 double blocked)
+{
+    static int sum = 100;
+    sum += ticks;
+    a_process_in(lines, state, 100, "train", 1, 100, sum, 1, 7);
+    sample(lines, tasks, SECOND_NS);
+    assert_true(node_lines_value(lines, "[\"process\",\"100\",\"frozen_share\"]") == frozen);
+    assert_true(node_lines_value(lines, "[\"process\",\"100\",\"blocked_share\"]") == blocked);
+}
+
+static void own_wait(const struct node_lines *lines, int64_t wait_ms)
+{
+    char text[64];
+    snprintf(text, sizeof text, "1 %lld000000 9\n", (long long)wait_ms);
+    node_lines_file(lines, "proc/self/schedstat", text);
+}
+
+/* By what the group's file says; and by how long the sampler, which is in the same group, stood still. */
+static void a_frozen_group(void **state)
+{
+    struct node_lines lines;
+    struct node_tasks tasks;
+    const struct node_root root = {100, 7};
+    (void)state;
+    node_lines_begin(&lines);
+    node_lines_file(&lines, "proc/100/cgroup", "6:freezer:/job\n0::/\n");
+    node_lines_file(&lines, "proc/self/cgroup", "6:freezer:/job\n0::/\n");
+    node_lines_file(&lines, "sys/fs/cgroup/freezer/job/freezer.state", "THAWED\n");
+    own_wait(&lines, 50);
+    node_tasks_init(&tasks, &lines.files);
+    a_process(&lines, 100, "train", 1, 100, 0, 1, 7);
+    assert_int_equal(node_tasks_scan(&tasks, &lines.files, &lines.writer, &root, 1), 0);
+    sample(&lines, &tasks, SECOND_NS);
+    node_tasks_wake(&tasks, &lines.files, 0);
+    look(&lines, &tasks, 'S', 100, 0, 0);
+    node_lines_file(&lines, "sys/fs/cgroup/freezer/job/freezer.state", "FROZEN\n");
+    node_tasks_wake(&tasks, &lines.files, 0);
+    look(&lines, &tasks, 'D', 0, 1, 0);
+    node_lines_file(&lines, "sys/fs/cgroup/freezer/job/freezer.state", "THAWED\n");
+    node_tasks_wake(&tasks, &lines.files, 0);
+    look(&lines, &tasks, 'D', 90, 0, 1);
+    node_lines_file(&lines, "proc/100/status", "Name:\tx\nCoreDumping:\t1\n");
+    look(&lines, &tasks, 'D', 90, 0, 0);
+    node_tasks_wake(&tasks, &lines.files, 800000000); /* the sampler slept 800 ms longer than it wanted to */
+    look(&lines, &tasks, 'S', 18, 0.8, 0);
+    node_tasks_wake(&tasks, &lines.files, 0);
+    look(&lines, &tasks, 'S', 90, 0, 0);
+    node_tasks_wake(&tasks, &lines.files, 800000000);
+    look(&lines, &tasks, 'S', 90, 0, 0); /* the process went on: only the sampler stood still */
+    own_wait(&lines, 750);
+    node_tasks_wake(&tasks, &lines.files, 800000000);
+    look(&lines, &tasks, 'S', 90, 0, 0); /* the sampler waited for a core */
+    node_tasks_wake(&tasks, &lines.files, 800000000);
+    look(&lines, &tasks, 'S', 18, 0.8, 0);
+    node_lines_file(&lines, "proc/100/cgroup", "6:freezer:/\n0::/new\n"); /* it is moved */
+    node_lines_next(&lines);
+    node_tasks_sample_slow(&tasks, &lines.files, &lines.writer, SECOND_NS);
+    node_lines_finish(&lines);
+    node_tasks_wake(&tasks, &lines.files, 800000000);
+    look(&lines, &tasks, 'S', 18, 0, 0);
+    node_tasks_release(&tasks);
+    node_lines_end(&lines);
+}
+
+static void a_frozen_group_of_v2(void **state)
+{
+    struct node_lines lines;
+    struct node_freezer freezer = {.is_read = 0};
+    char path[NODE_FREEZER_BYTES];
+    (void)state;
+    node_lines_begin(&lines);
+    node_freezer_find(&lines.files, "7", path);
+    assert_string_equal(path, "");
+    node_lines_file(&lines, "proc/7/cgroup", "0::/pod/job\n");
+    node_freezer_find(&lines.files, "7", path);
+    assert_string_equal(path, "");
+    node_lines_file(&lines, "sys/fs/cgroup/pod/job/cgroup.events", "populated 1\nfrozen 1\n");
+    node_freezer_find(&lines.files, "7", path);
+    assert_string_equal(path, "fs/cgroup/pod/job/cgroup.events");
+    assert_int_equal(node_freezer_look(&freezer, &lines.files, path), 1);
+    node_lines_file(&lines, "sys/fs/cgroup/pod/job/cgroup.events", "populated 1\nfrozen 0\n");
+    assert_int_equal(node_freezer_look(&freezer, &lines.files, path), 1); /* as it was read */
+    freezer.is_read = 0;
+    assert_int_equal(node_freezer_look(&freezer, &lines.files, path), 0);
+    node_lines_end(&lines);
+}
+
 /* The same number with another start is another process. */
 static void a_number_that_is_used_again(void **state)
 {
@@ -210,8 +299,12 @@ static void one_of_several_samplers_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_jobs_processes_and_threads), cmocka_unit_test(the_state_of_a_process),
-        cmocka_unit_test(a_number_that_is_used_again),    cmocka_unit_test(what_is_of_the_job),
+        cmocka_unit_test(the_jobs_processes_and_threads),
+        cmocka_unit_test(the_state_of_a_process),
+        cmocka_unit_test(a_frozen_group),
+        cmocka_unit_test(a_frozen_group_of_v2),
+        cmocka_unit_test(a_number_that_is_used_again),
+        cmocka_unit_test(what_is_of_the_job),
         cmocka_unit_test(one_of_several_samplers_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
