@@ -373,6 +373,7 @@ static int take_cause(const struct search *search, const struct cause_rule *rule
     cause->begin_ns = sum->begin_ns;
     cause->at_host = sum->host;
     cause->place = sum->place;
+    cause->lasted_ns = sum->faulty;
     if (sum->is_message && sum->number != COUNT_UNKNOWN)
         cause->value = (double)sum->number;
     return copy(sum->file, &cause->source) || copy(host->name, &cause->host) ||

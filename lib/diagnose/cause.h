@@ -58,8 +58,9 @@ struct cause_rule {
     int becomes;               /* enum finding_kind */
     const char *unit;          /* of the floor */
     const char *found;         /* why the floor has this value */
-    const char *says;          /* "@ throttled (HW thermal) #": @ the place, # the value, ~ the text */
-    const char *advice;        /* what to do, before the host; NULL: as for the kind of finding */
+    const char *says;   /* "@ throttled (HW thermal) #": @ the place, # the value, $ the time, ~ the text */
+    const char *many;   /* the same of a sum of shares of threads that is above 1; NULL: it is no such sum */
+    const char *advice; /* what to do, before the host; NULL: as for the kind of finding */
 };
 
 extern const struct cause_rule cause_rules[];
@@ -183,6 +184,7 @@ struct cause {
     char *text;       /* for ~ in the words of the rule; NULL */
     int64_t begin_ns; /* since when, UNIX time */
     double value;
+    double lasted_ns;     /* of a share of time, while the fault showed */
     double usual;         /* NaN: nothing to compare with */
     unsigned char *steps; /* owned, [step of the job]: it shows there; NULL: not known */
     double strength;      /* sorts: how many times its floor */

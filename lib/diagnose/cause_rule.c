@@ -47,6 +47,12 @@ static const int16_t xid_program[CAUSE_NUMBERS] = {13, 31, 43};
         .times = 2, .kinds = OF_CPU, .settles = OF_LATE, .becomes = FINDING_HOST, .unit = OF_THE_TIME, \
         .says = (words), __VA_ARGS__                                                                   \
     }
+#define PROCESS(called, of, least, words, ...)                                              \
+    {                                                                                       \
+        .name = (called), .place = CAUSE_ON_PROCESS, .side = CAUSE_GREATER, .metric = (of), \
+        .floor = (least), .times = 2, .kinds = OF_CPU | OF_STOP, .settles = OF_LATE,        \
+        .becomes = FINDING_HOST, .unit = OF_THE_TIME, .says = (words), __VA_ARGS__          \
+    }
 #define GPU_ERRORS(called, of, least, words, ...)                                                      \
     {                                                                                                  \
         .name = (called), .place = CAUSE_ON_GPU, .side = CAUSE_MORE, .metric = (of), .floor = (least), \
@@ -200,15 +206,20 @@ const struct cause_rule cause_rules[] = {
      .found = "what at least half of the other ranks with a stack do, too, says nothing about one",
      .says = "@ was ~",
      .advice = "look at that line of the program, and at what it waits for, on "},
-    CPU("process-stopped", CAUSE_ON_PROCESS, NODE_STOPPED, 0.1, "the process of @ was stopped # of the time",
-        .is_statement = 1, .found = A_TENTH,
-        .advice = "check for debuggers, profilers that stop a process (py-spy, gdb), and SIGSTOP on "),
-    CPU("process-blocked", CAUSE_ON_PROCESS, NODE_BLOCKED, 0.2,
-        "the process of @ waited in the kernel, mostly for disks or file servers, # of the time",
-        .found = "a healthy process reads and writes, too; no measurement behind it",
-        .advice = "check disks and file servers (iostat -x, nfsstat) and frozen control groups on "),
+    PROCESS("process-stopped", NODE_STOPPED, 0.1, "the process of @ was stopped for $", .is_statement = 1,
+            .found = A_TENTH,
+            .advice = "check for debuggers, profilers that stop a process (py-spy, gdb), and SIGSTOP on "),
+    PROCESS("process-frozen", NODE_FROZEN, 0.1, "the process of @ was frozen for $", .is_statement = 1,
+            .found = A_TENTH,
+            .advice =
+                "check what freezes control groups (docker pause, checkpoints of containers, cgroup.freeze) "
+                "or pauses the virtual machine of "),
+    PROCESS("process-blocked", NODE_BLOCKED, 0.2,
+            "the process of @ waited in the kernel, mostly for disks or file servers, for $",
+            .found = "a healthy process reads and writes, too; no measurement behind it",
+            .advice = "check disks and file servers (iostat -x, nfsstat) on "),
     CPU("process-wait", CAUSE_ON_PROCESS, NODE_RUN_WAIT, 0.1, "threads of @ waited # of the time for a core",
-        .found = A_TENTH, .advice = CPU_ADVICE),
+        .many = "on average # threads of @ waited for a core", .found = A_TENTH, .advice = CPU_ADVICE),
     {.name = "tasks-per-core",
      .place = CAUSE_ON_HOST,
      .side = CAUSE_GREATER,
@@ -226,8 +237,9 @@ const struct cause_rule cause_rules[] = {
     CPU("cpu-pressure", CAUSE_ON_HOST, NODE_CPU_PRESSURE, 0.2, "tasks on @ waited # of the time for a core",
         .found = "some task waits for a moment on healthy hosts, too; no measurement behind it",
         .advice = CPU_ADVICE),
-    CPU("cpu-quota", CAUSE_ON_HOST, NODE_CPU_QUOTA_WAIT, 0.1, "a CPU quota stopped tasks on @ # of the time",
-        .is_statement = 1, .found = A_TENTH, .advice = "raise the CPU quota (cgroup cpu.max) on "),
+    CPU("cpu-quota", CAUSE_ON_HOST, NODE_CPU_QUOTA_WAIT, 0.1,
+        "the CPU quota of the job on @ was used up in # of its periods", .is_statement = 1, .found = A_TENTH,
+        .advice = "raise the CPU quota (cgroup cpu.max) on "),
     CPU("cpu-stolen", CAUSE_ON_HOST, NODE_CPU_STOLEN, 0.1, "the hypervisor took # of the CPUs of @",
         .is_statement = 1, .found = A_TENTH, .advice = "check the other virtual machines of the host of "),
     CPU("io-pressure", CAUSE_ON_HOST, NODE_IO_PRESSURE, 0.1, "tasks on @ waited # of the time for I/O",

@@ -55,16 +55,41 @@ static int append_value(struct buffer *text, const struct cause_rule *rule, doub
     return append_count(text, value) || (unit && buffer_printf(text, " %s", unit));
 }
 
-/* Appends the words of the rule, with the place for @, the value for # and the text for ~. */
+static int is_many(const struct cause *cause)
+{
+    return cause->rule->many && cause->value > 1;
+}
+
+/* Of a sum of shares above 1 the average number. */
+static int append_share(struct buffer *text, const struct cause *cause, double value)
+{
+    return is_many(cause) ? buffer_printf(text, "%.1f", value) : append_value(text, cause->rule, value);
+}
+
+/* Appends the words of the rule, with the place for @, the value for #, the time for $ and the text for ~. */
 static int append_words(const struct cause *cause, const char *place, struct buffer *text)
 {
     int failed = 0;
-    for (const char *at = cause->rule->says; *at && !failed; at++)
+    for (const char *at = is_many(cause) ? cause->rule->many : cause->rule->says; *at && !failed; at++)
         failed = *at == '@'   ? buffer_append_text(text, place)
-                 : *at == '#' ? append_value(text, cause->rule, cause->value)
+                 : *at == '#' ? append_share(text, cause, cause->value)
+                 : *at == '$' ? text_time(text, (int64_t)cause->lasted_ns)
                  : *at == '~' ? buffer_append_text(text, cause->text ? cause->text : "")
                               : buffer_append_byte(text, *at);
     return failed;
+}
+
+/* Appends " (usually 2 %)"; after a time, " (40 % of the time, usually 2 %)". */
+static int append_usual(const struct cause *cause, struct buffer *text)
+{
+    int has_time = strchr(cause->rule->says, '$') != NULL, has_usual = !isnan(cause->usual);
+    if (is_moment(cause->rule) || (!has_time && !has_usual))
+        return 0;
+    return buffer_append_text(text, " (") ||
+           (has_time && (append_value(text, cause->rule, cause->value) ||
+                         buffer_append_text(text, has_usual ? " of the time, " : " of the time"))) ||
+           (has_usual && (buffer_append_text(text, "usually ") || append_share(text, cause, cause->usual))) ||
+           buffer_append_byte(text, ')');
 }
 
 /* Appends "11:03:12". */
@@ -105,10 +130,7 @@ int cause_word(struct cause *cause, const char *place, int64_t cores, int64_t fi
     }
     int failed = append_words(cause, place, &text) ||
                  (rule->is_per_core && buffer_printf(&text, " with %lld cores", (long long)cores));
-    if (!failed && !is_moment(rule) && !isnan(cause->usual))
-        failed = buffer_append_text(&text, " (usually ") || append_value(&text, rule, cause->usual) ||
-                 buffer_append_byte(&text, ')');
-    if (failed || append_when(cause, first_ns, is_stop, &text)) {
+    if (failed || append_usual(cause, &text) || append_when(cause, first_ns, is_stop, &text)) {
         buffer_release(&text);
         return -1;
     }

@@ -301,7 +301,8 @@ struct node_stat {
     uint64_t major_faults;
     uint64_t start;
     int64_t threads;
-    char state; /* of the main thread: 'R', 'S', 'D', 'T' and others of proc(5) */
+    int is_ending; /* it exits, was killed, or its memory is being written to a file */
+    char state;    /* of the main thread: 'R', 'S', 'D', 'T' and others of proc(5) */
     char name[20];
 };
 

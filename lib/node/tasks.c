@@ -59,6 +59,7 @@ int node_stat_read(const struct node_files *files, pid_t pid, struct node_stat *
     enum {
         PARENT = 0,
         SESSION = 2,
+        FLAGS = 5,
         MAJOR_FAULTS = 8,
         USER = 10,
         SYSTEM = 11,
@@ -66,6 +67,8 @@ int node_stat_read(const struct node_files *files, pid_t pid, struct node_stat *
         START = 18,
         NUMBERS = 19
     };
+    /* PF_EXITING, PF_DUMPCORE and PF_SIGNALED of the kernel. */
+    static const uint64_t ENDING = 0x4 | 0x200 | 0x400;
     char path[32], text[1024];
     uint64_t numbers[NUMBERS];
     snprintf(path, sizeof path, "%ld/stat", (long)pid);
@@ -77,6 +80,7 @@ int node_stat_read(const struct node_files *files, pid_t pid, struct node_stat *
         node_numbers(end + 3, numbers, NUMBERS) != NUMBERS)
         return -1;
     stat->state = end[2];
+    stat->is_ending = (numbers[FLAGS] & ENDING) != 0;
     stat->parent = (pid_t)numbers[PARENT];
     stat->session = (pid_t)numbers[SESSION];
     stat->major_faults = numbers[MAJOR_FAULTS];
@@ -355,24 +359,16 @@ static double frozen_share(struct node_tasks *tasks, struct node_process *proces
     return node_freezer_look(&tasks->freezer, files, process->freezer) == 1;
 }
 
-/* "CoreDumping:\t1" in /proc/PID/status. */
-static int is_dumping(const struct node_files *files, pid_t pid)
-{
-    char path[32], text[4096];
-    snprintf(path, sizeof path, "%ld/status", (long)pid);
-    return node_read(files->proc, path, text, sizeof text) > 0 &&
-           node_number_after(text, "CoreDumping:") == 1;
-}
-
 /*
  * One look: the state is taken for that of the whole interval. A process that is frozen by v1, or that ends
  * and writes its memory to a file, only looks as if it waited for a disk.
  */
-static void put_state(struct node_process *process, const struct node_files *files,
-                      struct node_writer *writer, const char *device, char state, double frozen)
+static void put_state(struct node_process *process, struct node_writer *writer, const char *device,
+                      const struct node_stat *stat, double frozen)
 {
-    int is_blocked = state == 'D' && frozen <= 0 && !is_dumping(files, process->pid);
-    node_put(writer, &process->stopped, KIND_PROCESS, device, SERIES_STOPPED, state == 'T' || state == 't');
+    int is_blocked = stat->state == 'D' && frozen <= 0 && !stat->is_ending;
+    node_put(writer, &process->stopped, KIND_PROCESS, device, SERIES_STOPPED,
+             stat->state == 'T' || stat->state == 't');
     node_put(writer, &process->blocked, KIND_PROCESS, device, SERIES_BLOCKED, is_blocked);
     node_put(writer, &process->frozen, KIND_PROCESS, device, SERIES_FROZEN, frozen);
 }
@@ -392,8 +388,7 @@ static int sample_process(struct node_tasks *tasks, struct node_process *process
     if (process->is_known && (process->share || share >= NOTABLE_SHARE)) {
         node_put(writer, &process->share, KIND_PROCESS, device, SERIES_CPU_SHARE, share);
         node_count(writer, &process->faults, KIND_PROCESS, device, SERIES_MAJOR_FAULTS, stat.major_faults);
-        put_state(process, files, writer, device, stat.state,
-                  frozen_share(tasks, process, files, elapsed_ns, share));
+        put_state(process, writer, device, &stat, frozen_share(tasks, process, files, elapsed_ns, share));
     }
     process->ticks = stat.ticks;
     process->is_known = 1;
