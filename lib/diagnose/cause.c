@@ -277,11 +277,14 @@ static int ascending(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Containers of one machine see its pressure, tasks and disks alike; a quota is that of each. */
+/*
+ * Whether others tell nothing about what is usual: containers of one machine see its pressure, tasks and
+ * disks alike, but a quota is that of each; hosts may share a disk that only the rank at fault writes to.
+ */
 static int has_same_values(const struct search *search, const struct cause_rule *rule, size_t host)
 {
-    return rule->place == CAUSE_ON_HOST && rule->metric != NODE_CPU_QUOTA_WAIT &&
-           cause_host_shares_machine(&search->places, host);
+    return rule->is_shared || (rule->place == CAUSE_ON_HOST && rule->metric != NODE_CPU_QUOTA_WAIT &&
+                               cause_host_shares_machine(&search->places, host));
 }
 
 /*

@@ -52,12 +52,13 @@ struct cause_rule {
     double floor;              /* see enum cause_side; of messages how many */
     double times;              /* greater than usual by this factor; of CAUSE_LESS unused */
     int is_per_core;           /* the value counts tasks: it is divided by the cores of the host */
-    int is_statement;          /* says by itself that something is wrong: needs nothing to compare with */
-    unsigned kinds;            /* bits of the finding kinds that it can explain */
-    unsigned settles;          /* bits of the kinds that become `becomes` */
-    int becomes;               /* enum finding_kind */
-    const char *unit;          /* of the floor */
-    const char *found;         /* why the floor has this value */
+    int is_shared;      /* the same on other hosts does not refute it: what only some use may be there */
+    int is_statement;   /* says by itself that something is wrong: needs nothing to compare with */
+    unsigned kinds;     /* bits of the finding kinds that it can explain */
+    unsigned settles;   /* bits of the kinds that become `becomes` */
+    int becomes;        /* enum finding_kind */
+    const char *unit;   /* of the floor */
+    const char *found;  /* why the floor has this value */
     const char *says;   /* "@ throttled (HW thermal) #": @ the place, # the value, $ the time, ~ the text */
     const char *many;   /* the same of a sum of shares of threads that is above 1; NULL: it is no such sum */
     const char *advice; /* what to do, before the host; NULL: as for the kind of finding */

@@ -1,8 +1,10 @@
 /*
  * The causes that nodes can show, as a table. A new one takes a row below, and
- * - lib/model/node.h: its metric or its kind of message, if there is none
- * - tests/cli/test_causes.py: a job in which it is named, and one in which it is not
+ * - lib/model/node.h and node.c: its metric or its kind of message, if there is none, and what reads or
+ * samples it: lib/format/metric_name.c, lib/format/kernel_message.c, lib/node
  * - man/ncclprof-rules.7: `make golden` writes its paragraph from the table
+ *
+ * tests/cli/test_causes.py plants each row into jobs in which it must be named, and in which it must not.
  *
  * A cause is named if it is in a place that the finding blames, while it shows, and if it was not there, or
  * much less, in the other steps of the run and in the other places of the job: each of the two that is known
@@ -28,8 +30,10 @@ enum {
 #define OF_THE_TIME "of the time"
 #define A_TENTH "what takes a tenth of the time can make a step longer by 3 %; no measurement behind it"
 #define IS_PLAIN "one is enough"
+#define STAYS_UP "a link stays up while a job runs"
 #define ABOVE_NOISE "healthy links have single errors; no measurement behind it"
 
+/* By NVIDIA's manual "Xid Errors". */
 static const int16_t xid_memory[CAUSE_NUMBERS] = {48, 63, 64, 92, 94, 95, 140};
 static const int16_t xid_broken[CAUSE_NUMBERS] = {61, 62, 79, 119, 120};
 static const int16_t xid_nvlink[CAUSE_NUMBERS] = {74, 149};
@@ -53,15 +57,10 @@ static const int16_t xid_program[CAUSE_NUMBERS] = {13, 31, 43};
         .floor = (least), .times = 2, .kinds = OF_CPU | OF_STOP, .settles = OF_LATE,        \
         .becomes = FINDING_HOST, .unit = OF_THE_TIME, .says = (words), __VA_ARGS__          \
     }
-#define GPU_ERRORS(called, of, least, words, ...)                                                      \
-    {                                                                                                  \
-        .name = (called), .place = CAUSE_ON_GPU, .side = CAUSE_MORE, .metric = (of), .floor = (least), \
-        .times = 10, .unit = "", .says = (words), __VA_ARGS__                                          \
-    }
-#define NETWORK_ERRORS(called, of, least, words)                                                           \
+#define NETWORK_ERRORS(called, of, least, why, words)                                                      \
     {                                                                                                      \
         .name = (called), .place = CAUSE_ON_NETWORK, .side = CAUSE_MORE, .metric = (of), .floor = (least), \
-        .times = 10, .kinds = OF_NETWORK | OF_STOP, .unit = "", .found = ABOVE_NOISE, .says = (words)      \
+        .times = 10, .kinds = OF_NETWORK | OF_STOP, .unit = "", .found = (why), .says = (words)            \
     }
 #define MESSAGE(called, on, of, which, words, ...)                                                 \
     {                                                                                              \
@@ -113,7 +112,7 @@ const struct cause_rule cause_rules[] = {
      .settles = OF_LATE | OF_HOST,
      .becomes = FINDING_COMPUTE,
      .unit = "of the usual clock",
-     .found = "it has few levels, far apart",
+     .found = "it has few levels, far apart (nvidia-smi -q -d SUPPORTED_CLOCKS)",
      .says = "the memory clock of @ was #",
      .advice = "check clocks (nvidia-smi -q -d CLOCK) on "},
     {.name = "pcie-width",
@@ -123,7 +122,7 @@ const struct cause_rule cause_rules[] = {
      .floor = 0.4,
      .kinds = OF_GPU | OF_HOST | OF_NETWORK,
      .unit = "of the usual width",
-     .found = "widths are powers of two",
+     .found = "widths are powers of two (PCI Express)",
      .says = "@ had # PCIe lanes",
      .advice = "reseat the GPU, or check its PCIe slot, on "},
     {.name = "pcie-replays",
@@ -237,9 +236,20 @@ const struct cause_rule cause_rules[] = {
     CPU("cpu-pressure", CAUSE_ON_HOST, NODE_CPU_PRESSURE, 0.2, "tasks on @ waited # of the time for a core",
         .found = "some task waits for a moment on healthy hosts, too; no measurement behind it",
         .advice = CPU_ADVICE),
-    CPU("cpu-quota", CAUSE_ON_HOST, NODE_CPU_QUOTA_WAIT, 0.1,
-        "the CPU quota of the job on @ was used up in # of its periods", .is_statement = 1, .found = A_TENTH,
-        .advice = "raise the CPU quota (cgroup cpu.max) on "),
+    {.name = "cpu-quota",
+     .place = CAUSE_ON_HOST,
+     .side = CAUSE_GREATER,
+     .metric = NODE_CPU_QUOTA_WAIT,
+     .floor = 0.1,
+     .times = 2,
+     .is_statement = 1,
+     .kinds = OF_CPU,
+     .settles = OF_LATE,
+     .becomes = FINDING_HOST,
+     .unit = "of its periods",
+     .found = "with fewer, a job stands still for less than a tenth of the time; no measurement behind it",
+     .says = "the CPU quota of the job on @ was used up in # of its periods",
+     .advice = "raise the CPU quota (limits.cpu of Kubernetes, cgroup cpu.max) on "},
     CPU("cpu-stolen", CAUSE_ON_HOST, NODE_CPU_STOLEN, 0.1, "the hypervisor took # of the CPUs of @",
         .is_statement = 1, .found = A_TENTH, .advice = "check the other virtual machines of the host of "),
     CPU("io-pressure", CAUSE_ON_HOST, NODE_IO_PRESSURE, 0.1, "tasks on @ waited # of the time for I/O",
@@ -258,21 +268,30 @@ const struct cause_rule cause_rules[] = {
      .becomes = FINDING_HOST,
      .unit = "",
      .found = "each is a read of a disk; no measurement behind it",
-     .says = "@: # pages read back from disk",
+     .says = "@ read # pages back from disk",
      .advice = "check memory and swap (free, vmstat) on "},
-    NETWORK_ERRORS("symbol-errors", NODE_SYMBOL_ERRORS, 100, "@: # symbol errors"),
-    NETWORK_ERRORS("link-integrity", NODE_LOCAL_LINK_INTEGRITY_ERRORS, 10, "@: # link integrity errors"),
-    NETWORK_ERRORS("receive-port-errors", NODE_RECEIVE_PORT_ERRORS, 10, "@: # receive errors of the port"),
-    NETWORK_ERRORS("link-downed", NODE_LINK_DOWNED, 1, "@: the link went down, # times"),
-    NETWORK_ERRORS("link-recoveries", NODE_LINK_RECOVERIES, 1, "@: # link recoveries"),
-    NETWORK_ERRORS("receive-errors", NODE_RECEIVE_ERRORS, 10, "@: # receive errors"),
-    NETWORK_ERRORS("send-errors", NODE_SEND_ERRORS, 10, "@: # send errors"),
-    NETWORK_ERRORS("drops", NODE_DROPS, 100, "@: # packets dropped"),
-    NETWORK_ERRORS("out-of-sequence", NODE_OUT_OF_SEQUENCE, 100, "@: # packets out of sequence"),
-    NETWORK_ERRORS("packet-sequence", NODE_PACKET_SEQUENCE_ERRORS, 10, "@: # packet sequence errors"),
-    NETWORK_ERRORS("ack-timeouts", NODE_ACK_TIMEOUTS, 1, "@: # acknowledgement timeouts"),
-    NETWORK_ERRORS("rnr-naks", NODE_RNR_NAK_RETRIES, 10, "@: # retries because the receiver was not ready"),
-    NETWORK_ERRORS("congestion", NODE_CNP_HANDLED, 1000, "@: # congestion notifications"),
+    NETWORK_ERRORS("symbol-errors", NODE_SYMBOL_ERRORS, 100, ABOVE_NOISE, "@: # symbol errors"),
+    NETWORK_ERRORS("link-integrity", NODE_LOCAL_LINK_INTEGRITY_ERRORS, 10, ABOVE_NOISE,
+                   "@: # link integrity errors"),
+    NETWORK_ERRORS("receive-port-errors", NODE_RECEIVE_PORT_ERRORS, 10, ABOVE_NOISE,
+                   "@: # receive errors of the port"),
+    NETWORK_ERRORS("link-downed", NODE_LINK_DOWNED, 1, STAYS_UP, "the link of @ went down (# times)"),
+    NETWORK_ERRORS("link-recoveries", NODE_LINK_RECOVERIES, 1, STAYS_UP,
+                   "the link of @ had errors and recovered (# times)"),
+    NETWORK_ERRORS("receive-errors", NODE_RECEIVE_ERRORS, 10, ABOVE_NOISE, "@: # receive errors"),
+    NETWORK_ERRORS("send-errors", NODE_SEND_ERRORS, 10, ABOVE_NOISE, "@: # send errors"),
+    NETWORK_ERRORS("drops", NODE_DROPS, 100, ABOVE_NOISE, "@: # packets dropped"),
+    NETWORK_ERRORS("out-of-sequence", NODE_OUT_OF_SEQUENCE, 100, ABOVE_NOISE, "@: # packets out of sequence"),
+    NETWORK_ERRORS("packet-sequence", NODE_PACKET_SEQUENCE_ERRORS, 10, ABOVE_NOISE,
+                   "@: # packet sequence errors"),
+    NETWORK_ERRORS("ack-timeouts", NODE_ACK_TIMEOUTS, 1,
+                   "each costs milliseconds to seconds, in which nothing is sent",
+                   "@: # acknowledgement timeouts"),
+    NETWORK_ERRORS("rnr-naks", NODE_RNR_NAK_RETRIES, 10, ABOVE_NOISE,
+                   "@: # retries because the receiver was not ready"),
+    NETWORK_ERRORS("congestion", NODE_CNP_HANDLED, 1000,
+                   "networks with congestion control send some all the time; no measurement behind it",
+                   "@: # congestion notifications"),
     {.name = "tcp-retransmits",
      .place = CAUSE_ON_HOST,
      .side = CAUSE_MORE,
@@ -290,7 +309,7 @@ const struct cause_rule cause_rules[] = {
      .floor = 0.4,
      .kinds = OF_NETWORK,
      .unit = "of the usual speed",
-     .found = "speeds are far apart",
+     .found = "the speeds of Ethernet and InfiniBand are far apart",
      .says = "@ ran at #",
      .advice = "check cable, transceiver and switch port of that link on "},
     MESSAGE("xid-memory", CAUSE_ON_GPU, NODE_EVENT_XID, xid_memory, "@: Xid #, an error of its memory",
@@ -342,11 +361,16 @@ const struct cause_rule cause_rules[] = {
     MESSAGE("machine-check", CAUSE_ON_HOST, NODE_EVENT_MACHINE_CHECK, NULL,
             "the hardware of @ reported a machine check", .kinds = OF_STOP | OF_CPU,
             .advice = "check mcelog or rasdaemon, and replace what they name, on "),
-    MESSAGE("cpu-thermal", CAUSE_ON_HOST, NODE_EVENT_THERMAL, NULL, "a CPU of @ was throttled",
-            .kinds = OF_CPU, .settles = OF_LATE, .becomes = FINDING_HOST, .advice = "check cooling of "),
+    MESSAGE("cpu-thermal", CAUSE_ON_HOST, NODE_EVENT_THERMAL, NULL,
+            "a CPU of @ was throttled because of heat", .kinds = OF_CPU, .settles = OF_LATE,
+            .becomes = FINDING_HOST, .advice = "check cooling of "),
     MESSAGE("disk-error", CAUSE_ON_HOST, NODE_EVENT_DISK_ERROR, NULL, "a disk of @ reported an error",
             .kinds = OF_STOP | OF_CPU, .settles = OF_LATE, .becomes = FINDING_HOST,
             .advice = "check disks on "),
+    MESSAGE("disk-full", CAUSE_ON_HOST, NODE_EVENT_DISK_FULL, NULL, "a disk of @ was full or nearly full",
+            .is_shared = 1, .kinds = OF_STOP,
+            .advice =
+                "make room (df -h, df -i): the directories of checkpoints, traces, /tmp and /dev/shm on "),
     MESSAGE("file-server", CAUSE_ON_HOST, NODE_EVENT_FILE_SERVER, NULL,
             "@ waited for a file server that did not answer", .kinds = OF_STOP | OF_CPU, .settles = OF_LATE,
             .becomes = FINDING_HOST, .advice = "check the file server, and the network to it, of "),

@@ -76,6 +76,8 @@ static const struct kind {
     {"I/O error, dev ", NULL, NODE_EVENT_DISK_ERROR, NODE_DISK, DEVICE_DISK, PROCESS_NONE},
     {"EXT4-fs error", NULL, NODE_EVENT_DISK_ERROR, NODE_DISK, DEVICE_DISK, PROCESS_NONE},
     {"XFS (", "rror", NODE_EVENT_DISK_ERROR, NODE_DISK, DEVICE_DISK, PROCESS_NONE},
+    {"No space left on device", NULL, NODE_EVENT_DISK_FULL, NODE_WHOLE, DEVICE_NONE, PROCESS_NONE},
+    {"device-mapper: thin", "out-of-data-space", NODE_EVENT_DISK_FULL, NODE_WHOLE, DEVICE_NONE, PROCESS_NONE},
     {"nfs: server ", "not responding", NODE_EVENT_FILE_SERVER, NODE_WHOLE, DEVICE_NONE, PROCESS_NONE},
     {"Lustre: ", "was lost; in progress operations", NODE_EVENT_FILE_SERVER, NODE_WHOLE, DEVICE_NONE,
      PROCESS_NONE},

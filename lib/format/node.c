@@ -402,6 +402,13 @@ static int take_messages(struct node_reader *reader, const struct value *root, i
     const struct value *kernel = member_object(&reader->json, root, "kernel");
     if (kernel && take_kernel(reader, kernel, at_ns, error))
         return -1;
+    const char *end = member_text(&reader->json, root, "end");
+    if (end && strcmp(end, "disk") == 0) {
+        struct event event = new_message(reader, NODE_EVENT_DISK_FULL, at_ns);
+        event.node_event.text = "the disk of the record was nearly full";
+        if (emit(reader, &event, error))
+            return -1;
+    }
     int64_t killed = member_natural(&reader->json, root, "oom_kills", 0);
     if (killed > 0) {
         struct event event = new_message(reader, NODE_EVENT_OOM_KILL, at_ns);
@@ -420,6 +427,9 @@ static int take_notes(struct node_reader *reader, const struct value *root, stru
     reader->has_end |= end != NULL;
     if (end && strcmp(end, "limit") == 0 &&
         note(reader, "record of the node stopped at its limit", 0, NULL, error))
+        return -1;
+    if (end && strcmp(end, "disk") == 0 &&
+        note(reader, "record of the node stopped because its disk was nearly full", 0, NULL, error))
         return -1;
     if (member_natural(&reader->json, root, "kernel_skipped", 0) > 0 &&
         note(reader, "kernel messages left out: too many in a minute", 0, NULL, error))

@@ -110,6 +110,7 @@ static const char *const events[NODE_EVENT_COUNT] = {
     [NODE_EVENT_FILE_SERVER] = "file_server",
     [NODE_EVENT_THERMAL] = "thermal",
     [NODE_EVENT_STACK] = "stack",
+    [NODE_EVENT_DISK_FULL] = "disk_full",
 };
 
 const char *node_place_name(enum node_place place)

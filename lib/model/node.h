@@ -114,6 +114,7 @@ enum node_event_code {
     NODE_EVENT_FILE_SERVER, /* a file server does not answer */
     NODE_EVENT_THERMAL,     /* a CPU was throttled */
     NODE_EVENT_STACK,       /* not a message: the innermost frames of a thread when it was dumped */
+    NODE_EVENT_DISK_FULL,   /* or nearly */
     NODE_EVENT_COUNT
 };
 

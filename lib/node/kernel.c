@@ -70,6 +70,8 @@ int node_kernel_matters(const char *text, int level)
                                         "temperature",
                                         "nvme",
                                         "I/O error",
+                                        "No space left",
+                                        "out-of-data-space",
                                         "EXT4-fs",
                                         "XFS",
                                         "nfs",

@@ -239,9 +239,11 @@ static void sample_slow(struct sampler *sampler, int64_t now_ns)
     node_host_sample_slow(&sampler->host, &sampler->files, writer, elapsed_ns, sampler->root.pid);
     node_tasks_sample_slow(&sampler->tasks, &sampler->files, writer, elapsed_ns);
     node_network_sample(&sampler->network, &sampler->files, writer);
-    if (!has_room(sampler))
-        sampler->file.is_over = 1;
+    int is_full = !has_room(sampler);
+    if (is_full)
+        node_line_add(writer, "end", "\"disk\"");
     node_line_finish(writer, 0);
+    sampler->file.is_over |= is_full;
     sampler->slow_before_ns = now_ns;
 }
 

@@ -27,7 +27,7 @@ SELECT e.node_event_id, -- integer: number of the message
        e.number, -- integer: number of an Xid
        e.pid, -- integer: process that it is about
        e.process, -- text: name of that process
-       e.text, -- text: the message, up to 300 bytes
+       e.text, -- text: the message, up to 300 bytes; of a stack up to 1000
        e.at_ns, -- integer ns: time of the message, since 1970
        e.since_boot_ns, -- integer ns: time of the message on the kernel's clock
        e.error_ns / 1e3 AS error_us, -- real us: how far the time may be off, beyond the node's clock

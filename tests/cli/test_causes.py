@@ -294,6 +294,52 @@ class Causes(Case):
                                                         r"servers, 40 % of the time \(usually 0(\.0)? %\)")
         self.assertIn("check disks and file servers", finding["next"])
 
+    def test_a_process_that_is_stopped_or_frozen(self):
+        """Also where the job stopped: how long, and which part of the time."""
+        job = self.job("missing")
+        for name, words in (("process-stopped", "was stopped"), ("process-frozen", "was frozen"),
+                            ("process-blocked", "waited in the kernel, mostly for disks or file servers,")):
+            cause, = self.finding(job.diagnose(self.plant(job, name)), job)["because"]
+            self.assertEqual(cause["cause"], name)
+            # The fault is looked for in 60 seconds around the stop, of which it shows in about 40.
+            share, seconds = re.fullmatch(rf"the process of rank 2 on node000 {words} for ([\d.]+) s \((\d+) % of the time, usually 0 %\) "
+                                          r"from 23:39:\d\d, \d+\.?\d* s before the job stopped", cause["what"]).groups()[::-1]
+            self.assertAlmostEqual(float(seconds) / 60, int(share) / 100, delta=0.02)
+            self.assertAlmostEqual(int(share) / 100, cause["value"], delta=0.01)
+
+    def test_threads_are_counted(self):
+        """The shares of the threads of a process add up."""
+        job = self.job("host")
+        row = next(row for row in table() if row["name"] == "process-wait")
+        for value, words in ((0.5, "threads of rank 3 on node000 waited 50 % of the time for a core (usually 0"),
+                             (3.03, "on average 3.0 threads of rank 3 on node000 waited for a core (usually 0.0)")):
+            samples = job.samples(row, lambda host, gpu, faulty: value if faulty and job.is_own("process", host, gpu) else 0)
+            cause, = self.finding(job.diagnose([*job.facts(), *samples]), job)["because"]
+            self.assertEqual(cause["what"][:len(words)], words)
+
+    def test_long_samples_at_the_edge_of_the_fault(self):
+        """They tell what is usual if at most a tenth of them is in the fault."""
+        job = self.job("compute")
+        row = next(row for row in table() if row["name"] == "hw-thermal")
+        _, _, device = next(place for place in job.devices("GPU") if place[:2] == (job.host, job.gpu))
+        sample = lambda begin, end, value: f"sample\tnode000\t{device}\t{row['of']}\t{int(begin)}\t{int(end)}\t{value}"
+        fault = job.last - job.first
+        for part, usual in ((0.05, 0), (0.3, None)):
+            begin = job.last - part * 0.6 * fault
+            lines = [*job.facts(), sample(job.first, begin, 0.9), sample(begin, begin + 0.6 * fault, 0)]
+            cause, = self.finding(job.diagnose(lines), job)["because"]
+            self.assertEqual(cause["usual"], usual)
+
+    def test_a_full_disk(self):
+        """Hosts may share it: the same on another host does not refute it; an hour before it says nothing."""
+        job = self.job("missing")
+        for hosts in (("node000",), ("node000", "node001")):
+            full = lambda at: [*job.facts(), *(f"event\t{host}\tnode\t-\tdisk_full\t-1\t{at}\tfull" for host in hosts)]
+            cause, = self.finding(job.diagnose(full(job.end - 5 * SECOND)), job)["because"]
+            self.assertRegex(cause["what"], r"^a disk of node000 was full or nearly full at \d\d:\d\d:\d\d, 4\.\d+ s before the job stopped$"
+                                            r"|^a disk of node000 was full or nearly full at \d\d:\d\d:\d\d, 5\.\d+ s before the job stopped$")
+            self.assertEqual(self.finding(job.diagnose(full(job.end - 3600 * SECOND)), job)["because"], [])
+
     def stacks(self, job, at, frames):
         """Events of stacks at a time; `frames` is {rank: frames}."""
         return [*job.facts(), *(f"event\tnode{rank // job.per_node:03d}\tprocess\t{job.pids[rank]}\tstack\t-1\t{at}\tMainThread idle: "

@@ -243,7 +243,12 @@ class RecordNode(Case):
         folder = f"/proc/{self.sampler_of(path)}/fd"
         self.until(lambda: str(path) not in [os.readlink(f"{folder}/{name}") for name in os.listdir(folder)])
         self.finish(job)
-        self.assertNotIn("end", self.lines(path)[-1])
+        # The last line has the last values, too.
+        last = self.lines(path)[-1]
+        self.assertEqual((last["end"], last["ms"] > 0), ("disk", True))
+        self.assertIn(("node", "disk_free_bytes"), self.series(self.lines(path)))
+        self.ingest("traces")
+        self.assertEqual(self.rows("SELECT code FROM v_node_event WHERE code = 'disk_full'"), [("disk_full",)])
 
     def test_a_directory_with_patterns(self):
         """What differs between the processes of the job is no place for a record of the node."""

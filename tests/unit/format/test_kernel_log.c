@@ -75,6 +75,10 @@ static const struct said {
     {"nvme nvme0: I/O 12 QID 3 timeout, aborting", NODE_EVENT_DISK_ERROR, NODE_DISK, "nvme0", -1, -1, ""},
     {"EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2", NODE_EVENT_DISK_ERROR, NODE_DISK, "sda1",
      -1, -1, ""},
+    {"systemd-journald[412]: Failed to write entry (9 items, 312 bytes), ignoring: No space left on device",
+     NODE_EVENT_DISK_FULL, NODE_WHOLE, "", -1, -1, ""},
+    {"device-mapper: thin: 253:4: switching pool to out-of-data-space (queue IO) mode", NODE_EVENT_DISK_FULL,
+     NODE_WHOLE, "", -1, -1, ""},
     {"nfs: server store1 not responding, still trying", NODE_EVENT_FILE_SERVER, NODE_WHOLE, "", -1, -1, ""},
 };
 

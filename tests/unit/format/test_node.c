@@ -97,6 +97,24 @@ static void a_gauge_holds_until_the_last_line(void **state)
     recording_release(&recording);
 }
 
+/* The last line of a record on a disk that is nearly full has the last values, and says so. */
+static void a_disk_that_is_nearly_full(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"node\",\"disk_free_bytes\"]},\"v\":{\"1\":9e9}}\n"
+               "{\"ms\":5000,\"of\":1000,\"v\":{\"1\":5e8},\"end\":\"disk\"}\n");
+    check_sample(&recording, 1, 4000, 5000, 5e8);
+    assert_int_equal(recording_count(&recording, EVENT_NODE_EVENT), 1);
+    const struct node_event *event = &recording_event(&recording, EVENT_NODE_EVENT, 0)->node_event;
+    assert_int_equal(event->code, NODE_EVENT_DISK_FULL);
+    assert_int_equal(event->place, NODE_WHOLE);
+    assert_int_equal(
+        recording_notes(&recording, "record of the node stopped because its disk was nearly full"), 1);
+    assert_int_equal(recording_notes(&recording, FORMAT_NOTE_OPEN), 0);
+    recording_release(&recording);
+}
+
 /* 5 errors from 10 to 20 s and 5 from 20 to 30 s; none before and after. */
 static void a_counter_has_increases_and_nothing_between(void **state)
 {
@@ -274,6 +292,7 @@ int main(void)
         cmocka_unit_test(the_first_line_has_the_facts_of_the_host),
         cmocka_unit_test(a_gauge_holds_until_its_next_value),
         cmocka_unit_test(a_gauge_holds_until_the_last_line),
+        cmocka_unit_test(a_disk_that_is_nearly_full),
         cmocka_unit_test(a_counter_has_increases_and_nothing_between),
         cmocka_unit_test(intervals_do_not_overlap),
         cmocka_unit_test(the_time_of_day_may_be_set),
