@@ -111,12 +111,14 @@ static int next_frame(const char **rest, struct frame *frame)
 static int is_in(const struct frame *frame, const char *name)
 {
     size_t length = strlen(name);
-    int is_folder = length && name[length - 1] == '/', is_open = length && name[0] == '<';
+    if (!length || !frame->file)
+        return !length;
+    int is_folder = name[length - 1] == '/', is_open = name[0] == '<';
     for (size_t at = 0; at + length <= frame->file_length; at++)
         if ((at == 0 || frame->file[at - 1] == '/') && memcmp(frame->file + at, name, length) == 0 &&
             (is_folder || is_open || at + length == frame->file_length))
             return 1;
-    return length == 0;
+    return 0;
 }
 
 static const struct known_place *place_of(const struct frame *frame)
@@ -136,7 +138,8 @@ static int is_plumbing(const struct frame *frame)
     for (const char *const *name = plumbing; *name; name++)
         if (is_in(frame, *name))
             return 1;
-    return !(frame->file_length > 3 && memcmp(frame->file + frame->file_length - 3, ".py", 3) == 0) &&
+    return !(frame->file && frame->file_length > 3 &&
+             memcmp(frame->file + frame->file_length - 3, ".py", 3) == 0) &&
            !(frame->file_length && frame->file[0] == '<');
 }
 

@@ -113,17 +113,19 @@ static int find_stop(struct cause_places *places, const struct finding *finding,
                      int64_t *at_ns, struct error *error)
 {
     const struct job *job = places->job;
-    const struct job_operation *shown = finding->operation < 0 ? NULL : &job->operations[finding->operation];
-    *rank = shown ? shown->rank : finding->rank;
+    int is_shown = finding->operation >= 0;
+    *rank = is_shown ? job->operations[finding->operation].rank : finding->rank;
     const struct rank_clock *clock = cause_clock(places, *rank, error);
     *at_ns = TIME_UNKNOWN;
     if (!clock)
         return -1;
-    if (shown)
-        *at_ns = rank_clock_of(clock, job, shown,
-                               shown->start_ns != TIME_UNKNOWN ? shown->start_ns : shown->enqueued_ns);
-    else
+    if (!is_shown) {
         *at_ns = last_end(job, clock, *rank);
+        return 0;
+    }
+    const struct job_operation *shown = &job->operations[finding->operation];
+    *at_ns = rank_clock_of(clock, job, shown,
+                           shown->start_ns != TIME_UNKNOWN ? shown->start_ns : shown->enqueued_ns);
     return 0;
 }
 
