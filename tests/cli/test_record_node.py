@@ -134,6 +134,25 @@ class RecordNode(Case):
         rows = self.rows("SELECT DISTINCT device, value FROM v_node_sample WHERE metric = 'stopped_share' AND value > 0")
         self.assertEqual(rows, [(str(job.pid), 1)])
 
+    def test_a_job_that_is_frozen_with_its_sampler(self):
+        """As where the container of both is paused: the sampler stands still, too, and sees the job resume with it."""
+        job = self.start(BUSY)
+        path, = self.until(self.files)
+        shares = lambda: [value for key, values in self.series(self.lines(path)).items() for value in values
+                          if key[1:] == (str(job.pid), "frozen_share")]
+        self.until(shares)
+        pids = (job.pid, self.sampler_of(path))
+
+        def frozen():
+            # It may be stopped while it does not sleep, which it does nearly always.
+            for sign, seconds in ((signal.SIGSTOP, 0.6), (signal.SIGCONT, 0.6)):
+                for pid in pids:
+                    os.kill(pid, sign)
+                time.sleep(seconds)
+            return max(shares())
+        self.assertTrue(0.2 < self.until(frozen) <= 1)
+        self.finish(job)
+
     def test_ingest_counts_it_apart_from_traces(self):
         self.record(WAIT)
         file, = self.ingest("traces").values()
