@@ -401,10 +401,21 @@ struct cursor {
 /* `members` are indexes in `work`. Call cursor_end even after an error. */
 int cursor_begin(struct cursor *cursor, struct blocks *blocks, const struct work *work,
                  const int32_t *members, size_t count, struct error *error);
+/* The same for the members of a rank. */
+int cursor_begin_rank(struct cursor *cursor, struct blocks *blocks, const struct work *work, int32_t rank,
+                      struct error *error);
 void cursor_end(struct cursor *cursor);
 
 /* 1 with the next operation, 0 after the last, -1 on error. */
 int cursor_next(struct cursor *cursor, struct issued_operation *issued, struct error *error);
+
+/* What a pass does with the results of an earlier pass: `joined` and `writes` of its cursor. */
+enum pass_results { PASS_WITHOUT_RESULTS, PASS_READS_RESULTS, PASS_CHANGES_RESULTS };
+
+/* Reads the operations of a rank once. `take` returns -1 if out of memory. */
+int rank_pass(struct blocks *blocks, const struct work *work, int32_t rank, enum pass_results results,
+              int (*take)(void *context, const struct work *work, const struct issued_operation *issued),
+              void *context, struct error *error);
 
 /* -------------------- load.c -------------------- */
 

@@ -60,30 +60,18 @@ void pair_plans_release(struct pair_plans *plans)
     *plans = (struct pair_plans){.items = NULL};
 }
 
-/* Reads the sends and receives of a rank. `take` returns -1 if out of memory. */
-static int pass_pairs(struct pair_plans *plans, struct blocks *blocks, const struct work *work, int32_t rank,
-                      int writes, int (*take)(struct pair_plan *plan, const struct issued_operation *issued),
-                      struct error *error)
+/* The plan of the operation's member; NULL: it is no send or receive. */
+static struct pair_plan *plan_of(struct pair_plans *plans, const struct issued_operation *issued)
 {
-    struct cursor cursor;
-    struct issued_operation issued;
-    size_t first = work->by_rank.first[rank];
-    int more = cursor_begin(&cursor, blocks, work, work->by_rank.items + first,
-                            work->by_rank.first[rank + 1] - first, error)
-                   ? -1
-                   : 1;
-    cursor.joined = 1;
-    cursor.writes = writes;
-    while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1)
-        if (function_is_point_to_point(issued.function) && take(&plans->items[issued.member], &issued))
-            more = error_no_memory(error);
-    cursor_end(&cursor);
-    return more;
+    return function_is_point_to_point(issued->function) ? &plans->items[issued->member] : NULL;
 }
 
 /* The least number of each step. */
-static int take_begin(struct pair_plan *plan, const struct issued_operation *issued)
+static int take_begin(void *context, const struct work *work, const struct issued_operation *issued)
 {
+    struct pair_plan *plan = plan_of(context, issued);
+    if (!plan)
+        return 0;
     int32_t step = issued->joined->step;
     if (!plan->is_used)
         plan->is_used = plan->is_regular = 1;
@@ -125,8 +113,11 @@ static int32_t step_of(const struct pair_plan *plan, int64_t own_number)
 }
 
 /* How many steps have each send and receive. */
-static int take_slot(struct pair_plan *plan, const struct issued_operation *issued)
+static int take_slot(void *context, const struct work *work, const struct issued_operation *issued)
 {
+    struct pair_plan *plan = plan_of(context, issued);
+    if (!plan)
+        return 0;
     int32_t step = plan->is_regular ? step_of(plan, issued->own_number) : -1;
     if (step < 0)
         return plan->is_regular = 0;
@@ -189,7 +180,7 @@ int pair_plans_make(struct pair_plans *plans, struct blocks *blocks, const struc
         for (int32_t step = 0; step < steps; step++)
             plan->begins[step] = COUNT_UNKNOWN;
     }
-    if (pass_pairs(plans, blocks, work, rank, 0, take_begin, error))
+    if (rank_pass(blocks, work, rank, PASS_READS_RESULTS, take_begin, plans, error))
         return -1;
     for (size_t i = first; i < end; i++) {
         struct pair_plan *plan = &plans->items[work->by_rank.items[i]];
@@ -198,7 +189,7 @@ int pair_plans_make(struct pair_plans *plans, struct blocks *blocks, const struc
             return error_no_memory(error);
         plan->is_regular = growth && are_ascending(plan);
     }
-    if (pass_pairs(plans, blocks, work, rank, 0, take_slot, error))
+    if (rank_pass(blocks, work, rank, PASS_READS_RESULTS, take_slot, plans, error))
         return -1;
     for (size_t i = first; i < end; i++)
         settle_slots(&plans->items[work->by_rank.items[i]]);
@@ -253,8 +244,11 @@ int pair_plans_agree(struct pair_plans *plans, const struct work *work, int32_t 
     return agree < 0 ? -1 : 0;
 }
 
-static int give_number(struct pair_plan *plan, const struct issued_operation *issued)
+static int give_number(void *context, const struct work *work, const struct issued_operation *issued)
 {
+    struct pair_plan *plan = plan_of(context, issued);
+    if (!plan)
+        return 0;
     int32_t step = plan->is_regular ? step_of(plan, issued->own_number) : -1;
     if (step < 0)
         return 0;
@@ -276,5 +270,5 @@ int pair_plans_apply(struct pair_plans *plans, struct blocks *blocks, const stru
     size_t regular = 0;
     for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
         regular += plans->items[work->by_rank.items[i]].is_regular != 0;
-    return regular ? pass_pairs(plans, blocks, work, rank, 1, give_number, error) : 0;
+    return regular ? rank_pass(blocks, work, rank, PASS_CHANGES_RESULTS, give_number, plans, error) : 0;
 }

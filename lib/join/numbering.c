@@ -59,14 +59,6 @@ static struct numbering numbering_of(const struct ranks *ranks, struct pool_work
                               .series = &ranks->series[rank]};
 }
 
-static int begin(const struct numbering *numbering, struct cursor *cursor, struct error *error)
-{
-    const struct grouping *members = &numbering->work->by_rank;
-    size_t first = members->first[numbering->rank];
-    return cursor_begin(cursor, numbering->blocks, numbering->work, members->items + first,
-                        members->first[numbering->rank + 1] - first, error);
-}
-
 static size_t count_operations(const struct work *work, int32_t rank)
 {
     size_t count = 0;
@@ -90,7 +82,8 @@ static int moments_of_operations(struct numbering *numbering, struct moments *mo
     struct issued_operation issued;
     int32_t last = -1;
     int64_t number = 0;
-    int more = begin(numbering, &cursor, error) ? -1 : 1;
+    int more =
+        cursor_begin_rank(&cursor, numbering->blocks, numbering->work, numbering->rank, error) ? -1 : 1;
     moments->of_operations = 1;
     for (; more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1; number++) {
         if (issued.tag < 0 || issued.tag == last)
@@ -200,7 +193,8 @@ static int number_once(struct numbering *numbering, struct step_locator locator,
         free(spans);
         return error_no_memory(error);
     }
-    int more = begin(numbering, &cursor, error) ? -1 : 1;
+    int more =
+        cursor_begin_rank(&cursor, numbering->blocks, numbering->work, numbering->rank, error) ? -1 : 1;
     cursor.writes = 1;
     while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1) {
         span_take(spans, &issued);
@@ -449,10 +443,9 @@ struct first_tag {
 static int find_first_tag(struct ranks *ranks, int32_t rank, struct first_tag *first, struct error *error)
 {
     struct pool_worker *worker = &ranks->worker_pool->items[0];
-    struct numbering numbering = {.work = &worker->work, .blocks = &worker->blocks, .rank = rank};
     struct cursor cursor;
     struct issued_operation issued = {.tag = -1};
-    int more = begin(&numbering, &cursor, error) ? -1 : 1;
+    int more = cursor_begin_rank(&cursor, &worker->blocks, &worker->work, rank, error) ? -1 : 1;
     while (more == 1 && issued.tag < 0)
         more = cursor_next(&cursor, &issued, error);
     first->text = more == 1 ? intern_text(&worker->work.texts, issued.tag) : NULL;

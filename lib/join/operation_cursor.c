@@ -125,6 +125,14 @@ int cursor_begin(struct cursor *cursor, struct blocks *blocks, const struct work
     return 0;
 }
 
+int cursor_begin_rank(struct cursor *cursor, struct blocks *blocks, const struct work *work, int32_t rank,
+                      struct error *error)
+{
+    size_t first = work->by_rank.first[rank];
+    return cursor_begin(cursor, blocks, work, work->by_rank.items + first,
+                        work->by_rank.first[rank + 1] - first, error);
+}
+
 void cursor_end(struct cursor *cursor)
 {
     for (size_t i = 0; i < cursor->source_count; i++) {
@@ -291,4 +299,20 @@ int cursor_next(struct cursor *cursor, struct issued_operation *issued, struct e
     if (!cursor->heap_count)
         return 0;
     return give(cursor, issued) ? error_no_memory(error) : 1;
+}
+
+int rank_pass(struct blocks *blocks, const struct work *work, int32_t rank, enum pass_results results,
+              int (*take)(void *context, const struct work *work, const struct issued_operation *issued),
+              void *context, struct error *error)
+{
+    struct cursor cursor;
+    struct issued_operation issued;
+    int more = cursor_begin_rank(&cursor, blocks, work, rank, error) ? -1 : 1;
+    cursor.joined = results != PASS_WITHOUT_RESULTS;
+    cursor.writes = results == PASS_CHANGES_RESULTS;
+    while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1)
+        if (take(context, work, &issued))
+            more = error_no_memory(error);
+    cursor_end(&cursor);
+    return more;
 }

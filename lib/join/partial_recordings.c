@@ -270,14 +270,6 @@ static int64_t number_of(const struct issued_operation *issued)
     return issued->told_sequence >= 0 ? issued->told_sequence : issued->sequence;
 }
 
-static int begin(struct windows *windows, struct pool_worker *worker, int32_t rank, struct cursor *cursor,
-                 struct error *error)
-{
-    const struct grouping *members = &windows->work->by_rank;
-    return cursor_begin(cursor, &worker->blocks, &worker->work, members->items + members->first[rank],
-                        members->first[rank + 1] - members->first[rank], error);
-}
-
 static void survey_member(struct member_survey *member, const struct issued_operation *issued)
 {
     if (function_is_point_to_point((enum function)issued->function))
@@ -310,7 +302,7 @@ static int survey_rank(void *context, struct pool_worker *worker, size_t number,
     struct cursor cursor;
     struct issued_operation issued;
     *extent = (struct rank_survey){.first_step = -1, .last_step = -1};
-    int more = begin(windows, worker, rank, &cursor, error) ? -1 : 1;
+    int more = cursor_begin_rank(&cursor, &worker->blocks, &worker->work, rank, error) ? -1 : 1;
     while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1)
         survey_operation(windows, extent, &issued);
     cursor_end(&cursor);
@@ -363,7 +355,8 @@ static int count_rank(void *context, struct pool_worker *worker, size_t number, 
     int is_past = 0;
     struct cursor cursor;
     struct issued_operation issued;
-    int more = begin(windows, worker, windows->ranks[number], &cursor, error) ? -1 : 1;
+    int more =
+        cursor_begin_rank(&cursor, &worker->blocks, &worker->work, windows->ranks[number], error) ? -1 : 1;
     while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1) {
         const struct work_member *member = &windows->work->members[issued.member];
         is_past = is_past || is_cut(windows, &issued, collectives);

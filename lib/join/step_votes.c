@@ -88,13 +88,13 @@ int step_votes_add(struct step_votes *votes, int32_t communicator, uint8_t funct
 int step_votes_of_rank(struct step_votes *votes, struct blocks *blocks, const struct work *work, int32_t rank,
                        struct error *error)
 {
-    size_t first = work->by_rank.first[rank], count = work->by_rank.first[rank + 1] - first;
+    size_t count = work->by_rank.first[rank + 1] - work->by_rank.first[rank];
     struct issued_operation issued;
     struct cursor cursor;
     int32_t *reached = array_new(count * FUNCTION_COUNT, sizeof *reached);
     if (!reached)
         return error_no_memory(error);
-    int more = cursor_begin(&cursor, blocks, work, work->by_rank.items + first, count, error) ? -1 : 1;
+    int more = cursor_begin_rank(&cursor, blocks, work, rank, error) ? -1 : 1;
     cursor.joined = 1;
     while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1) {
         if (issued.sequence < 0 || issued.function >= FUNCTION_COUNT ||

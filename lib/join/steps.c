@@ -223,25 +223,6 @@ enum { RECURRENCE_SMALL_BYTES = 1024 };
  * a time.
  */
 
-/* Reads the operations of a rank once. `take` returns -1 if out of memory. */
-static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
-                int (*take)(void *context, const struct work *work, const struct issued_operation *issued),
-                void *context, struct error *error)
-{
-    struct cursor cursor;
-    struct issued_operation issued;
-    size_t first = work->by_rank.first[rank];
-    int more = cursor_begin(&cursor, blocks, work, work->by_rank.items + first,
-                            work->by_rank.first[rank + 1] - first, error)
-                   ? -1
-                   : 1;
-    while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1)
-        if (take(context, work, &issued))
-            more = error_no_memory(error);
-    cursor_end(&cursor);
-    return more;
-}
-
 struct symbols {
     struct recurrence recurrence;
     size_t capacity;
@@ -380,14 +361,14 @@ static int find_successors(struct symbols *symbols)
 static int list_symbols(struct symbols *symbols, struct blocks *blocks, const struct work *work, int32_t rank,
                         struct error *error)
 {
-    if (pass(blocks, work, rank, take_symbol, symbols, error))
+    if (rank_pass(blocks, work, rank, PASS_WITHOUT_RESULTS, take_symbol, symbols, error))
         return -1;
     if (find_successors(symbols))
         return error_no_memory(error);
     if (!symbols->has_successors)
         return 0;
     symbols->recurrence.count = 0;
-    return pass(blocks, work, rank, take_symbol, symbols, error);
+    return rank_pass(blocks, work, rank, PASS_WITHOUT_RESULTS, take_symbol, symbols, error);
 }
 
 int steps_from_period(struct blocks *blocks, const struct work *work, int32_t rank, size_t operations,
@@ -450,7 +431,8 @@ int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank
     struct end_search search = {.steps = steps, .shared = shared, .last = step_end_none(0)};
     *count = 0;
     *ends = search.ends = array_new(steps->count, sizeof **ends);
-    int failed = search.ends ? pass(blocks, work, rank, take_end, &search, error) : error_no_memory(error);
+    int failed = search.ends ? rank_pass(blocks, work, rank, PASS_WITHOUT_RESULTS, take_end, &search, error)
+                             : error_no_memory(error);
     *count = search.found;
     return failed;
 }
