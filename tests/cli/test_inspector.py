@@ -255,18 +255,18 @@ class Parts(Case):
 
     def content(self, proxies):
         """Communicators in turn; some markers are damaged, some are lost, and some lines are truncated."""
-        lines, dropped = [], 0
+        lines, dropped, calls = [], 0, 12
         for number in range(240):
             who = (0xa00 + number % 3, 0, 1, 77, "host" * 50)
             at_us = inspector_lines.EPOCH_US + number * 10000
             dropped += number % 5
             dump = inspector_lines.Dump("v4.9" if number > 120 else "v4.3", who, at_us, (dropped, 0), proxies)
-            for place in range(40):
+            for place in range(calls):
                 begin_us = at_us + place * 100
-                dump.operations.append(inspector_lines.collective("v4.3", "AllReduce", number * 40 + place, begin_us, begin_us + 10,
+                dump.operations.append(inspector_lines.collective("v4.3", "AllReduce", number * calls + place, begin_us, begin_us + 10,
                                                                   begin_us + 60))
                 if proxies and place % 4 == 0:
-                    dump.traces += inspector_lines.proxy_of(number * 40 + place, number * 40 + place, 0, 0, "send", begin_us + 1,
+                    dump.traces += inspector_lines.proxy_of(number * calls + place, number * calls + place, 0, 0, "send", begin_us + 1,
                                                             [inspector_lines.step_of("send", 0, begin_us + 5, (3, 4, 5))])
             written = dump.lines()
             if number % 100 == 50:
