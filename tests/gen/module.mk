@@ -1,13 +1,14 @@
-# The simulator of training jobs. It shares no code with the library: its only dependencies are libc, libm and zlib.
+# The simulator of training jobs. It shares no code with the library: its only dependencies are libc, libm and zlib. Without
+# sanitizers, because tests of the program run it, and are not to wait for it.
 SIMULATE_SOURCES := $(wildcard tests/gen/simulate*.c)
 SIMULATE_OBJECTS := $(SIMULATE_SOURCES:%.c=$(OUT)/object/%.o)
 
 $(SIMULATE_OBJECTS): $(OUT)/object/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(NCCLPROF_CFLAGS) -Wno-format-nonliteral $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) -D_GNU_SOURCE $(CPPFLAGS) $(filter-out $(SANITIZE),$(NCCLPROF_CFLAGS)) -Wno-format-nonliteral $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(OUT)/simulate: $(SIMULATE_OBJECTS)
-	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -lz -lm
+	$(CC) $(filter-out $(SANITIZE),$(NCCLPROF_LDFLAGS)) $(LDFLAGS) -o $@ $^ -lz -lm
 
 -include $(SIMULATE_OBJECTS:.o=.d)
 
