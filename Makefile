@@ -97,8 +97,8 @@ help:
 	@echo 'make lint         clang-tidy on changed sources; lint-all: clang-tidy, cppcheck and the gcc analyzer on all'
 	@echo 'make fuzz         libFuzzer (clang) on all code that reads untrusted input; FUZZ_SECONDS=60'
 	@echo 'make torture      kills, full disks, concurrent processes, every call failing in turn: half an hour'
-	@echo 'make nightly      lint-all, all tests under the thread sanitizer, fuzz with FUZZ_SECONDS=450, and torture: three'
-	@echo '                  hours on two cores'
+	@echo 'make nightly      lint-all, all tests under the sanitizers, fuzz with FUZZ_SECONDS=450, and torture: three and a'
+	@echo '                  half hours on two cores'
 	@echo 'make cluster-test shards under Slurm and Open MPI, on the loopback address; as root'
 	@echo 'make duckdb-test  queries of ncclprof-export(1), and all values, in DuckDB; clickhouse-test: in ClickHouse'
 	@echo 'make eval         diagnose on simulated jobs with planted faults; EVAL_JOBS=200 EVAL_SEED=1'
@@ -117,6 +117,7 @@ help:
 .PHONY: nightly
 nightly:
 	$(MAKE) lint-all
+	ASAN_OPTIONS=quarantine_size_mb=8 $(MAKE) SAN=address,undefined test
 	$(MAKE) SAN=thread test TEST_TARGETS='test-plugin test-cli'
 	$(MAKE) fuzz FUZZ_SECONDS=450
 	$(MAKE) torture
