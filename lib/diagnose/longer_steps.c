@@ -26,10 +26,10 @@ enum { STEPS_OF_LOAD = 4 };
 enum { LOADS = 64 };
 
 /*
- * Recorders lose an operation here and there. If more than one in FEW_LOST is lost, counts do not show the
- * load of a step.
+ * Recorders lose an operation here and there. If more than one in FEW_LOST_OF_LOADS is lost, counts do not
+ * show the load of a step: it may lack five times as much as the average before it is another load (ALIKE).
  */
-enum { FEW_LOST = 50 };
+enum { FEW_LOST_OF_LOADS = 50 };
 
 /* The load of a step. That of the first step with a load stands for all others. */
 struct load {
@@ -132,7 +132,7 @@ static int find_loads(struct usual_steps *usual, const struct job *job, const st
 {
     struct load loads[LOADS] = {{0}};
     unsigned char *first_uses = array_new((size_t)job->step_count, 1);
-    int counts = job->missing_sequence <= (int64_t)(job->operation_count / FEW_LOST);
+    int counts = job->missing_sequence <= (int64_t)(job->operation_count / FEW_LOST_OF_LOADS);
     if (!first_uses || mark_first_uses(job, first_uses)) {
         free(first_uses);
         return -1;

@@ -313,15 +313,16 @@ static int64_t dump_lag(const struct job *job, size_t at, int64_t next_ns, int64
 }
 
 /*
- * Recorders lose an operation here and there. If more than one in FEW_LOST is lost, the next operation of a
- * stream in the trace often is not the one that came next, and a dump does not show that it was late.
+ * Recorders lose an operation here and there. If more than one in FEW_LOST_BETWEEN is lost, the next
+ * operation of a stream in the trace often is not the one that came next, and a dump does not show that it
+ * was late. Each lost operation makes one lag wrong.
  */
-enum { FEW_LOST = 100 };
+enum { FEW_LOST_BETWEEN = 100 };
 
 static int has_many_lost(const struct job *job)
 {
     int64_t lost = job->missing_sequence - job->left_out;
-    return lost > (int64_t)(job->operation_count / FEW_LOST);
+    return lost > (int64_t)(job->operation_count / FEW_LOST_BETWEEN);
 }
 
 int job_note_dump_lags(struct job *job)
