@@ -34,7 +34,7 @@ static int read_header(struct text line, const struct metric_name **columns, siz
     if (!text_is(first, "#Entity") && !text_is(first, "Entity"))
         return 0;
     for (struct text name = text_next(&line); name.length && *count < COLUMNS_MOST; name = text_next(&line)) {
-        columns[*count] = metric_of_dcgmi(name);
+        columns[*count] = metric_of(METRIC_OF_DCGMI, name);
         found += columns[(*count)++] != NULL;
     }
     return found > 0;

@@ -50,7 +50,7 @@ static int take_counter(struct ethtool_file *file, struct text text, const struc
                         struct error *error)
 {
     struct text name = text_part(&text, ':');
-    const struct metric_name *metric = metric_of_ethtool(name);
+    const struct metric_name *metric = metric_of(METRIC_OF_ETHTOOL, name);
     struct measured of = {.place = NODE_INTERFACE,
                           .device = file->interface,
                           .metric = metric ? metric->metric : NODE_METRIC_OTHER,

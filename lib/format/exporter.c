@@ -326,7 +326,7 @@ static int take_line(void *context, const struct input_line *line, struct error 
     int found = sample_line_read(text, &said);
     if (found < 1)
         return found ? telemetry_note(&file->telemetry, TELEMETRY_NOTE_UNREADABLE, 1, line, error) : 0;
-    const struct metric_name *metric = metric_of_exporter(said.metric);
+    const struct metric_name *metric = metric_of(METRIC_OF_EXPORTER, said.metric);
     if (text_is(said.metric, "node_uname_info")) {
         struct series_labels labels;
         if (read_labels(file, said.labels, &labels, error) < 0)
@@ -378,7 +378,7 @@ static int exporter_sniff(const char *bytes, size_t length, const char *path)
         struct sample_line said;
         bytes += line.length + 1;
         if ((text_begins(line, "node_") || text_begins(line, "DCGM_")) &&
-            sample_line_read(line, &said) == 1 && metric_of_exporter(said.metric))
+            sample_line_read(line, &said) == 1 && metric_of(METRIC_OF_EXPORTER, said.metric))
             return SURE;
     }
     return 0;

@@ -198,40 +198,15 @@ static const struct metric_name rdma[] = {
     {NULL, 0, 0, 0, 0},
 };
 
-static const struct metric_name *find(const struct metric_name *table, struct text name)
-{
-    for (; table->name; table++)
-        if (text_is(name, table->name))
-            return table;
-    return NULL;
-}
+static const struct metric_name *const tables[] = {
+    [METRIC_OF_SMI] = smi,           [METRIC_OF_DMON] = dmon,       [METRIC_OF_DCGMI] = dcgmi,
+    [METRIC_OF_EXPORTER] = exporter, [METRIC_OF_ETHTOOL] = ethtool, [METRIC_OF_RDMA] = rdma,
+};
 
-const struct metric_name *metric_of_smi(struct text name)
+const struct metric_name *metric_of(enum metric_source source, struct text name)
 {
-    return find(smi, name);
-}
-
-const struct metric_name *metric_of_dmon(struct text name)
-{
-    return find(dmon, name);
-}
-
-const struct metric_name *metric_of_dcgmi(struct text name)
-{
-    return find(dcgmi, name);
-}
-
-const struct metric_name *metric_of_exporter(struct text name)
-{
-    return find(exporter, name);
-}
-
-const struct metric_name *metric_of_ethtool(struct text name)
-{
-    return find(ethtool, name);
-}
-
-const struct metric_name *metric_of_rdma(struct text name)
-{
-    return find(rdma, name);
+    const struct metric_name *row = tables[source];
+    while (row->name && !text_is(name, row->name))
+        row++;
+    return row->name ? row : NULL;
 }

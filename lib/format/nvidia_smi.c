@@ -70,7 +70,7 @@ static int is_name(struct text name)
 
 static struct smi_column column_of(struct text name, int is_dmon)
 {
-    const struct metric_name *metric = is_dmon ? metric_of_dmon(name) : metric_of_smi(name);
+    const struct metric_name *metric = metric_of(is_dmon ? METRIC_OF_DMON : METRIC_OF_SMI, name);
     if (metric)
         return (struct smi_column){COLUMN_METRIC, metric};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

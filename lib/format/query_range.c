@@ -56,7 +56,7 @@ static int take_labels(struct query_file *file, const struct tokens_value *value
             series_labels_add(&file->labels, (struct text){at->text, at->length}, text);
     }
     const struct text name = {file->labels.name, strlen(file->labels.name)};
-    file->metric = metric_of_exporter(name);
+    file->metric = metric_of(METRIC_OF_EXPORTER, name);
     /* Of a core only, and a clock is of no use beside times. */
     if (file->metric && (file->metric->way == METRIC_IDLE || file->metric->way == METRIC_CLOCK))
         file->metric = NULL;

@@ -25,7 +25,7 @@ struct rdma_file {
 static int take_counter(struct rdma_file *file, struct text name, double value, const struct input_line *line,
                         struct error *error)
 {
-    const struct metric_name *metric = metric_of_rdma(name);
+    const struct metric_name *metric = metric_of(METRIC_OF_RDMA, name);
     struct measured of = {.place = NODE_PORT,
                           .device = file->port,
                           .metric = metric ? metric->metric : NODE_METRIC_OTHER,

@@ -241,13 +241,18 @@ struct metric_name {
     double factor;
 };
 
-/* NULL for a name that is of no use. The names are those of each program. */
-const struct metric_name *metric_of_smi(struct text name);      /* columns of nvidia-smi --query-gpu */
-const struct metric_name *metric_of_dmon(struct text name);     /* columns of nvidia-smi dmon */
-const struct metric_name *metric_of_dcgmi(struct text name);    /* columns of dcgmi dmon */
-const struct metric_name *metric_of_exporter(struct text name); /* DCGM's and the node's exporter */
-const struct metric_name *metric_of_ethtool(struct text name);
-const struct metric_name *metric_of_rdma(struct text name); /* also files of sysfs */
+/* The programs and files that name metrics. */
+enum metric_source {
+    METRIC_OF_SMI,      /* columns of nvidia-smi --query-gpu */
+    METRIC_OF_DMON,     /* columns of nvidia-smi dmon */
+    METRIC_OF_DCGMI,    /* columns of dcgmi dmon */
+    METRIC_OF_EXPORTER, /* DCGM's and the node's exporter */
+    METRIC_OF_ETHTOOL,
+    METRIC_OF_RDMA, /* also files of sysfs */
+};
+
+/* NULL for a name that is of no use. */
+const struct metric_name *metric_of(enum metric_source source, struct text name);
 
 /* -------------------- exporter.c -------------------- */
 
