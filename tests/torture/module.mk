@@ -29,7 +29,7 @@ $(TORTURE)/%.o: lib/ingest/%.c $(GENERATED)/schemas.h
 	$(CC) $(NCCLPROF_CPPFLAGS) $(NCCLPROF_CFLAGS) $(TORTURE_SMALL) -c -o $@ $<
 
 $(TORTURE)/ncclprof: $(CMD_OBJECTS) $(TORTURE)/file.o $(TORTURE)/writer.o $(OUT)/libncclprof.a
-	$(CC) $(NCCLPROF_LDFLAGS) -o $@ $^ $(NCCLPROF_LIBS)
+	$(CC) $(PROGRAM_LDFLAGS) -o $@ $^ $(NCCLPROF_LIBS)
 
 .PHONY: torture
 torture: $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE)/inject-sanitized.so $(TORTURE)/ncclprof
