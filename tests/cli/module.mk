@@ -5,24 +5,25 @@ test-cli: all $(OUT)/fakecore $(OUT)/fakenvml/libnvidia-ml.so.1 $(OUT)/print_rul
 	  $(CLI_TESTS:%='python3 -B -m unittest -b tests.cli.test_%')
 
 # The longest tests start first, then the largest files, so that the tests that start last are short.
-CLI_LONGEST := causes diagnose hostile_files usage logs_in_parts suggestions excerpts absent_ranks merge jobs compare inspector
+CLI_LONGEST := kept causes diagnose hostile_files usage logs_in_parts suggestions excerpts absent_ranks merge jobs compare inspector
 CLI_ALL := $(CLI_LONGEST) $(filter-out $(CLI_LONGEST),$(patsubst tests/cli/test_%.py,%,$(shell ls -S tests/cli/test_*.py)))
 CLI_TESTS := $(CLI_ALL)
 
-# Tests of answers: which rank of a simulated job is named, and in which words. Their traces are whole and well-formed, one
-# job after the other takes the same path, and each takes its process, which is slow to start under a sanitizer. So
-# continuous integration runs them without sanitizers only, and `make nightly` with them. Not among them, and so under the
-# sanitizers for each change: damaged and hostile input, readers, the store, joins, merges, limits of memory, each command
-# with each option, each output, and all commands on all fixtures (golden). What a new file tests runs there, too, unless it
-# is listed here.
-CLI_ANSWERS := absent_ranks account algorithms arrival_order daily_questions diagnose finding jobs late_notices one_story \
-               other_proxies pauses phases places readme rules score score_network silence silent_hosts slow_groups streams \
-               stretches suggestions unrest witnesses
+# Tests of answers: which rank of a job is named, which figure a command shows, and in which words. Their traces are whole and
+# well-formed, one job after the other takes the same path, and each takes its processes, which are slow to start under a
+# sanitizer. So continuous integration runs them without sanitizers only, and `make nightly` with them. Not among them, and
+# so under the sanitizers for each change: damaged and hostile input, readers, the store, joins, merges, limits of memory,
+# writers of files, each command with each option (usage), and each analysis on each fixture (kept). What a new file tests
+# runs there, too, unless it is listed here.
+CLI_ANSWERS := absent_ranks account algorithms anonymize arrival_order clocks compare copies daily_questions diagnose filters \
+               finding html_page jobs late_notices one_story other_proxies pauses phases places readme report rules runs score \
+               score_network silence silent_hosts slow_groups startup steps stragglers streams stretches suggestions truth \
+               unrest witnesses
 CLI_MEMORY := $(filter-out $(CLI_ANSWERS),$(CLI_ALL))
 
 # For the thread sanitizer: tests of reader threads, of large files read in parts, and of the threads of an analysis.
-# golden ingests every fixture. `make nightly` runs all tests under it.
-CLI_THREADS := parts.Parts golden threads ingest merge record watch
+# `make nightly` runs all tests under it.
+CLI_THREADS := parts.Parts threads ingest merge record watch
 
 .PHONY: golden
 golden: $(OUT)/ncclprof $(OUT)/print_rules $(OUT)/simulate

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import unittest
 
-from tests.cli.support import PATIENCE_S, PROGRAM, TOP, Case
+from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case
 
 ANEW = {"NCCLPROF_KEEP_NOTHING": "1"}
 SLOW_RANK = TOP / "fixtures" / "tp2dp2pp2-slow-rank"
@@ -76,14 +76,18 @@ class Kept(Case):
         self.assertIn(b"GPU of rank 1", self.true)
 
     def test_same_as_computed(self):
-        for fixture in sorted((TOP / "fixtures").iterdir()):
+        fixtures = sorted((TOP / "fixtures").iterdir())
+        # Under a sanitizer each analysis runs on each fixture, but kept results are compared for some of them only.
+        compared = fixtures[::8] if SANITIZED else fixtures
+        for fixture in fixtures:
             self.store.unlink(missing_ok=True)
             if not fixture.is_dir() or self.run_program("-q", "ingest", fixture, status=None).returncode or not self.store.exists():
                 continue
             for words in QUESTIONS:
                 with self.subTest(fixture=fixture.name, words=words):
                     expected = self.outcome(words, ANEW)
-                    for _ in range(2):
+                    self.assertNotIn(b"Sanitizer", expected[2])
+                    for _ in range(2 if fixture in compared else 0):
                         self.assertEqual(self.outcome(words, {}), expected)
 
     def test_found_after_diagnose(self):
