@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPTION_SCHEMA, OPTION_TIMEOUT, OPTIONS };
+enum { OPTION_SCHEMA, OPTION_TIMEOUT, OPTION_MEMORY, OPTIONS };
 
 static const struct option options[OPTIONS] = {
     [OPTION_SCHEMA] = {.name = "schema", .help = "list the views with their columns, one per line"},
@@ -24,6 +24,14 @@ static const struct option options[OPTIONS] = {
                         .is_number = 1,
                         .least = 0,
                         .most = 1000000},
+    [OPTION_MEMORY] = {.name = "memory",
+                       .argument = "MIB",
+                       .help = "memory limit for the operations of a run from which v_step, v_finding and "
+                               "v_wait are computed. 0: no limit",
+                       .fallback = "1536",
+                       .is_number = 1,
+                       .least = 0,
+                       .most = INT32_MAX},
 };
 
 /* The limit of one statement (lib/store/query.c). Longer SQL was not typed by a person. */
@@ -77,7 +85,7 @@ static int show_input(struct context *context, const struct arguments *arguments
 {
     struct buffer sql = BUFFER_INIT;
     int status =
-        read_input(&sql, &context->error) || computed_views_fill(context->store, sql.data, &context->error)
+        read_input(&sql, &context->error) || computed_views_fill(context->store, sql.data, arguments->values[OPTION_MEMORY], &context->error)
             ? EXIT_NOT_DONE
             : show_statements(context, arguments, sql.data, limits);
     buffer_release(&sql);
@@ -88,7 +96,7 @@ static int show_operand(struct context *context, const struct arguments *argumen
                         const struct query_limits *limits)
 {
     const char *sql = arguments->operands[0];
-    struct query *query = computed_views_fill(context->store, sql, &context->error)
+    struct query *query = computed_views_fill(context->store, sql, arguments->values[OPTION_MEMORY], &context->error)
                               ? NULL
                               : query_open(context->store, sql, limits, &context->error);
     int status = query ? show_rows(context, arguments, query) : EXIT_NOT_DONE;

@@ -132,6 +132,11 @@ static int32_t *find_meetings(const struct job *job)
         if (seen_by[operation->communicator] == operation->rank)
             continue;
         seen_by[operation->communicator] = operation->rank;
+        /* After steps that are not loaded, it is perhaps not the first. */
+        if (job->excerpt_count && operation->step >= job->excerpts[0].end) {
+            first[operation->communicator] = UNLIKE;
+            continue;
+        }
         meet(&first[operation->communicator], operation->instance);
     }
     if (!seen_by) {

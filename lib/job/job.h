@@ -724,6 +724,15 @@ struct job_excerpt *step_row_excerpts(const struct step_rows *rows, size_t row, 
 void step_row_steps(const struct step_rows *rows, size_t row, const struct job *job, int32_t *first,
                     int32_t *end);
 
+/*
+ * The excerpts to load for an analysis that shows consecutive steps of a run: the first steps, which are its
+ * warm-up, and a window that begins with step `first`. It goes up to `last` if that needs at most about
+ * `most_operations` operations, and then on both sides as far as they suffice. `job` needs its names and
+ * steps. Owned by the caller (free); NULL with an error.
+ */
+struct job_excerpt *step_window_find(const struct job *job, int32_t first, int32_t last,
+                                     int64_t most_operations, size_t *count, struct error *error);
+
 /* -------------------- step_index.c -------------------- */
 
 /*

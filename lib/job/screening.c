@@ -360,6 +360,56 @@ int step_rows_find(struct step_rows *rows, const struct job *job, int64_t most_o
     return failed ? -1 : 0;
 }
 
+/* Adds steps of `within` after the window, then before it, in turn, while they fit. Returns the room left. */
+static int64_t grow(const struct costs *costs, const struct job_excerpt *within, int64_t room,
+                    struct job_excerpt *window)
+{
+    for (int32_t size = 0; size < window->end - window->first;) {
+        size = window->end - window->first;
+        if (window->end < within->end && costs->of_step[window->end] <= room)
+            room -= costs->of_step[window->end++];
+        if (window->first > within->first && costs->of_step[window->first - 1] <= room)
+            room -= costs->of_step[--window->first];
+    }
+    return room;
+}
+
+/* The steps that were asked for, as far as they fit, then those on both sides of them. */
+static struct job_excerpt window_of(const struct costs *costs, int32_t first, int32_t last, int64_t room)
+{
+    const struct job_excerpt all = {.end = costs->step_count}, asked = {.first = first, .end = last + 1};
+    struct job_excerpt window = {.first = first, .end = first + 1};
+    room = grow(costs, &asked, room - costs->of_step[first], &window);
+    if (window.end > last)
+        grow(costs, &all, room, &window);
+    return window;
+}
+
+struct job_excerpt *step_window_find(const struct job *job, int32_t first, int32_t last,
+                                     int64_t most_operations, size_t *count, struct error *error)
+{
+    struct costs costs;
+    struct job_excerpt *excerpts = array_new(2, sizeof *excerpts);
+    int failed = costs_init(&costs, job, error);
+    int32_t begins = job->first_step + 1 < job->step_count ? job->first_step + 1 : job->step_count;
+    first = first < 0 ? 0 : first < job->step_count ? first : job->step_count - 1;
+    last = last < first ? first : last < job->step_count ? last : job->step_count - 1;
+    if (!failed && excerpts) {
+        int64_t room = most_operations - costs.in_no_step - cost_before(&costs, begins);
+        struct job_excerpt window = window_of(&costs, first, last, room);
+        *count = window.first > begins ? 2 : 1;
+        excerpts[0] = (struct job_excerpt){.end = *count == 2 || begins > window.end ? begins : window.end};
+        excerpts[1] = window;
+    }
+    free(costs.of_step);
+    if (!failed && excerpts)
+        return excerpts;
+    free(excerpts);
+    if (!failed)
+        error_no_memory(error);
+    return NULL;
+}
+
 void step_rows_release(struct step_rows *rows)
 {
     free(rows->ends);

@@ -75,14 +75,19 @@ int clock_rows_begin(struct table *table, struct error *error)
     return table_add_columns(table, columns, COLUMN_COUNT, error);
 }
 
-enum { OPTION_RUN };
+enum { OPTION_RUN, OPTION_MEMORY };
 
-static const struct analysis_option options[] = {RUN_OPTION};
+static const struct analysis_option options[] = {RUN_OPTION, MEMORY_OPTION};
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
     struct runs runs;
+    int64_t memory_bytes;
+    if (option_memory(request->values[OPTION_MEMORY], &memory_bytes, error)) {
+        *usage = 1;
+        return -1;
+    }
     if (clock_rows_begin(&result->table, error) ||
         runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
@@ -91,10 +96,11 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                  caution_clock_steps(request->store, &runs, &result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++) {
         struct job job;
-        failed = job_load(&job, request->store, runs.ids[i], error);
+        failed = job_load_within(&job, request->store, runs.ids[i], memory_bytes, error);
         if (failed)
             break;
-        failed = clock_rows_add(&job, &result->table, error);
+        failed = caution_loaded_steps(&job, "clocks are aligned by the operations of", &result->table, error) ||
+                 clock_rows_add(&job, &result->table, error);
         job_release(&job);
     }
     runs_release(&runs);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_BASELINE, OPTION_CANDIDATE, OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL, OPTION_HTML };
+enum { OPTION_BASELINE, OPTION_CANDIDATE, OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL, OPTION_HTML, OPTION_MEMORY };
 
 #define NETWORK_NOISE "50"
 
@@ -35,6 +35,7 @@ static const struct analysis_option options[] = {
     {"all", 'a', NULL, "show every comparison in a table (JSON and CSV always do)", NULL},
     {"html", 0, "FILE",
      "also write a page with every comparison and the findings of each run; - for standard output", NULL},
+    MEMORY_OPTION,
 };
 
 static const struct column columns[] = {
@@ -258,17 +259,19 @@ static int caution_bars(const struct comparisons *all, struct table *table, stru
     return failed;
 }
 
-static int measure_run(struct measured_run *run, struct store *store, int64_t run_id, struct table *table,
-                       struct error *error)
+static int measure_run(struct measured_run *run, struct store *store, int64_t run_id, const char *memory_mib,
+                       struct table *table, struct error *error)
 {
     struct diagnose_options diagnose;
     struct job job;
     struct findings findings = {0};
     struct baseline baseline = {0};
     struct transfer_excess *transfers = NULL;
-    if (diagnose_options_usual(&diagnose, store, error) || job_load(&job, store, run_id, error))
+    if (diagnose_options_usual(&diagnose, store, memory_mib, error) ||
+        job_load_within(&job, store, run_id, diagnose.memory_bytes, error))
         return -1;
-    int failed = caution_absent_ranks(&job, table, error) ||
+    int failed = caution_loaded_steps(&job, "figures and findings are those of", table, error) ||
+                 caution_absent_ranks(&job, table, error) ||
                  findings_find(&findings, &job, &baseline, &transfers, &diagnose, error) ||
                  run_measure(run, &job, &baseline, &findings, error);
     free(transfers);
@@ -413,7 +416,8 @@ static int measure_sides(struct measured_sides *sides, const struct analysis_req
         return -1;
     for (size_t i = 0; i < sides->count[0] + sides->count[1]; i++)
         if (sides->chosen[i].store &&
-            measure_run(&sides->runs[i], sides->chosen[i].store, sides->chosen[i].id, table, error))
+            measure_run(&sides->runs[i], sides->chosen[i].store, sides->chosen[i].id,
+                        request->values[OPTION_MEMORY], table, error))
             return error_wrap(error, "cannot measure %s", sides->chosen[i].is_candidate ? "B" : "A");
     return check_repeats(sides, 0, error) || check_repeats(sides, 1, error);
 }
@@ -503,7 +507,8 @@ static int write_page(const struct analysis_request *request, const struct measu
         return error_no_memory(error);
     for (size_t i = 0; i < count; i++)
         compared[i] = (struct html_compared){sides->chosen[i].store, sides->chosen[i].id,
-                                             sides->chosen[i].is_candidate ? "B" : "A"};
+                                             sides->chosen[i].is_candidate ? "B" : "A",
+                                             request->values[OPTION_MEMORY]};
     result->wrote_output = strcmp(path, "-") == 0;
     const char *command = request->command ? request->command : "ncclprof compare --all";
     int failed = html_write_comparison(path, compared, count, &result->table, words->data ? words->data : "",
@@ -519,7 +524,9 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct measured_sides sides = {.runs = NULL};
     struct buffer words = BUFFER_INIT;
     double percent = (double)NAN, network;
-    if (read_percent(request->values[OPTION_NETWORK_NOISE], "network-noise", &network, error) ||
+    int64_t memory_bytes;
+    if (option_memory(request->values[OPTION_MEMORY], &memory_bytes, error) ||
+        read_percent(request->values[OPTION_NETWORK_NOISE], "network-noise", &network, error) ||
         (fail_over && read_percent(fail_over, "fail-over", &percent, error))) {
         *usage = 1;
         return -1;

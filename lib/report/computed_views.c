@@ -1,6 +1,6 @@
 /*
  * The views whose rows an analysis computes: v_step, v_finding, v_wait (schemas/view/verdict.sql). An
- * analysis runs with the defaults of its options, and its table takes the place of the view. All of them use
+ * analysis runs with the defaults of its options, except --memory, and its table takes the place of the view. All of them use
  * one load of the run.
  */
 #include "base/base.h"
@@ -61,15 +61,21 @@ static int answer(const struct analysis *analysis, const struct analysis_request
     return failed;
 }
 
-static int compute(struct store *store, struct shared_run *shared, size_t at, struct error *error)
+static const char *value_of(const struct analysis_option *option, const char *flag, const char *memory_mib)
+{
+    if (flag && strcmp(option->name, flag) == 0)
+        return "1";
+    return memory_mib && strcmp(option->name, "memory") == 0 ? memory_mib : option->fallback;
+}
+
+static int compute(struct store *store, struct shared_run *shared, size_t at, const char *memory_mib,
+                   struct error *error)
 {
     const struct analysis *analysis = computed[at].analysis;
     const struct view *view = find_view(computed[at].view);
     const char *values[MOST_OPTIONS] = {NULL};
     for (size_t i = 0; i < analysis->option_count && i < MOST_OPTIONS; i++)
-        values[i] = computed[at].flag && strcmp(analysis->options[i].name, computed[at].flag) == 0
-                        ? "1"
-                        : analysis->options[i].fallback;
+        values[i] = value_of(&analysis->options[i], computed[at].flag, memory_mib);
     const struct analysis_request request = {.store = store, .shared = shared, .values = values};
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
     table_init(&result.table, analysis->name);
@@ -81,13 +87,13 @@ static int compute(struct store *store, struct shared_run *shared, size_t at, st
     return failed ? error_wrap(error, "cannot compute %s", computed[at].view) : 0;
 }
 
-int computed_views_fill(struct store *store, const char *sql, struct error *error)
+int computed_views_fill(struct store *store, const char *sql, const char *memory_mib, struct error *error)
 {
     struct shared_run *shared = shared_run_new();
     int failed = !shared ? error_no_memory(error) : 0;
     for (size_t i = 0; !failed && i < COMPUTED; i++)
         if (!sql || strcasestr(sql, computed[i].view))
-            failed = compute(store, shared, i, error);
+            failed = compute(store, shared, i, memory_mib, error);
     shared_run_free(shared);
     return failed;
 }

@@ -169,10 +169,12 @@ int excess_find(const struct job *job, struct baseline *baseline, struct transfe
     return failed ? -1 : 0;
 }
 
-int diagnose_options_usual(struct diagnose_options *options, struct store *store, struct error *error)
+int diagnose_options_usual(struct diagnose_options *options, struct store *store, const char *memory_mib,
+                           struct error *error)
 {
     *options = (struct diagnose_options){0};
-    return option_thresholds(MIN_GAIN_PERCENT, SIGMAS, options, error) ||
+    return option_memory(memory_mib, &options->memory_bytes, error) ||
+                   option_thresholds(MIN_GAIN_PERCENT, SIGMAS, options, error) ||
                    option_rules_off(&options->off, error) || job_count_pieces(store, &options->pieces, error)
                ? -1
                : 0;

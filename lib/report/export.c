@@ -311,7 +311,7 @@ static int export_parquet(const struct export_request *request, struct error *er
     return export_directory(request, &parquet, error);
 }
 
-enum { OPTION_TO, OPTION_OUTPUT, OPTION_PROXY_STEPS, OPTION_GROUP_ROWS, OPTION_COMPRESSION, OPTION_RUN };
+enum { OPTION_TO, OPTION_OUTPUT, OPTION_PROXY_STEPS, OPTION_GROUP_ROWS, OPTION_COMPRESSION, OPTION_RUN, OPTION_MEMORY };
 
 /* What one thread of a query engine reads at a time; memory grows with it. */
 #define GROUP_ROWS "131072"
@@ -325,6 +325,7 @@ static const struct analysis_option options[] = {
     {"rows-per-group", 0, "N", "rows per Parquet row group", GROUP_ROWS},
     {"compression", 0, "NAME", "Parquet compression: gzip or none", "gzip"},
     RUN_OPTION,
+    MEMORY_OPTION,
     ANONYMIZE_OPTION,
 };
 
@@ -371,7 +372,7 @@ static int write_views(const struct analysis_request *request, const struct runs
                                     .network_steps = request->values[OPTION_PROXY_STEPS] != NULL,
                                     .tell = tell,
                                     .context = &result->table};
-    if (parquet_options(request, &wanted.parquet, error) || computed_views_fill(request->store, NULL, error))
+    if (parquet_options(request, &wanted.parquet, error) || computed_views_fill(request->store, NULL, request->values[OPTION_MEMORY], error))
         return -1;
     return write(&wanted, error);
 }
@@ -401,7 +402,7 @@ static int write_prometheus(const struct analysis_request *request, const struct
     struct diagnose_options usual;
     const char *path = request->values[OPTION_OUTPUT];
     metrics_init(&metrics);
-    int failed = diagnose_options_usual(&usual, request->store, error);
+    int failed = diagnose_options_usual(&usual, request->store, request->values[OPTION_MEMORY], error);
     for (size_t i = 0; !failed && i < runs->count; i++) {
         struct judged_run run;
         failed = judged_run_init(&run, request->store, runs->ids[i], &usual, error);
@@ -472,7 +473,9 @@ static int check_request(const struct analysis_request *request, struct error *e
         return error_set(error, "invalid --to '%s': expected sqlite, csv, parquet or prometheus", to);
     if (!request->values[OPTION_OUTPUT])
         return error_set(error, "missing option --output");
-    return check_options(request, to, error) || check_filter(request->filter, error) ? -1 : 0;
+    int64_t memory_bytes;
+    return option_memory(request->values[OPTION_MEMORY], &memory_bytes, error) ||
+                   check_options(request, to, error) || check_filter(request->filter, error) ? -1 : 0;
 }
 
 /* Writes the result as a sentence. */

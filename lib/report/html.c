@@ -14,11 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_OUTPUT, OPTION_RUN };
+enum { OPTION_OUTPUT, OPTION_RUN, OPTION_MEMORY };
 
 static const struct analysis_option options[] = {
     {"output", 'o', "FILE", "output file; - for standard output", NULL},
     RUN_OPTION,
+    MEMORY_OPTION,
     ANONYMIZE_OPTION,
 };
 
@@ -60,16 +61,33 @@ static int add_sections(const struct html_run *run, struct error *error)
                : 0;
 }
 
+/*
+ * Loads the steps to draw. The first round of a run that stopped has its last steps, which show the hang, and
+ * on which the texts about it rely.
+ */
+static int choose_drawn(struct report *report, struct html_run *run, struct judged_run *judged,
+                        struct error *error)
+{
+    if (judged->judgement.stopped_step < 0 && !judged->judgement.unexplained_hang.is_known &&
+        judged_run_show_window(judged, run->filter, &report->diagnose, error))
+        return -1;
+    run->told_job = judged->judgement.told;
+    run->findings = judged_run_shown(judged, error);
+    return !run->findings || caution_loaded_steps(run->job, "pictures and tables of single steps have",
+                                                  run->notes, error)
+               ? -1
+               : 0;
+}
+
 /* Notes of a run are shown with its coverage only. */
 static int add_judged(struct report *report, struct html_run *run, struct judged_run *judged,
                       struct error *error)
 {
-    findings_sort(&judged->findings);
     int failed = buffer_printf(run->data, "%s{\"id\":%lld", report->done ? "," : "", (long long)run->number)
                      ? error_no_memory(error)
-                     : caution_run(run->judgement, &judged->findings, run->transfers,
+                     : caution_run(run->judgement, &judged->findings, judged->transfers,
                                    html_run_finding_count(run) > 0, run->notes, error);
-    failed = failed || add_sections(run, error);
+    failed = failed || choose_drawn(report, run, judged, error) || add_sections(run, error);
     if (!failed && buffer_append_byte(run->data, '}'))
         failed = error_no_memory(error);
     report->findings += failed ? 0 : html_run_finding_count(run);
@@ -84,6 +102,7 @@ static int add_run(struct report *report, int64_t run_id, struct error *error)
     struct table notes;
     if (judged_run_init(&judged, report->request->store, run_id, &report->diagnose, error))
         return -1;
+    findings_sort(&judged.findings);
     table_init(&notes, "html");
     notes.is_of_one_run = report->runs == 1;
     struct html_run run = {.store = report->request->store,
@@ -91,7 +110,8 @@ static int add_run(struct report *report, int64_t run_id, struct error *error)
                            .job = &judged.job,
                            .baseline = &judged.baseline,
                            .findings = &judged.findings,
-                           .transfers = judged.transfers,
+                           .told_job = judged.judgement.told,
+                           .told = &judged.findings,
                            .judgement = &judged.judgement,
                            .notes = &notes,
                            .number = judged.job.run_id,
@@ -203,7 +223,7 @@ static int make_report(struct report *report, const char *path, const struct run
 {
     uint64_t bytes;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-        diagnose_options_usual(&report->diagnose, report->request->store, error) ||
+        diagnose_options_usual(&report->diagnose, report->request->store, report->request->values[OPTION_MEMORY], error) ||
         make_page(report, path, runs, &result->table, &bytes, error))
         return -1;
     result->wrote_output = strcmp(path, "-") == 0;
@@ -215,8 +235,11 @@ static int make_report(struct report *report, const char *path, const struct run
 static int check(const struct analysis_request *request, struct error *error)
 {
     const struct filter *filter = request->filter;
+    int64_t memory_bytes;
     if (!request->values[OPTION_OUTPUT])
         return error_set(error, "missing option --output");
+    if (option_memory(request->values[OPTION_MEMORY], &memory_bytes, error))
+        return -1;
     return filter && (filter->tag || filter->communicator || filter->sort || filter->top)
                ? error_set(error,
                            "--tag, --communicator, --sort and --top do not apply to html; --rank, --host and "

@@ -16,7 +16,6 @@ struct job;
 struct judgement;
 struct store;
 struct table;
-struct transfer_excess;
 
 /* -------------------- html_tables.c -------------------- */
 
@@ -24,10 +23,11 @@ struct transfer_excess;
 struct html_run {
     struct store *store;
     const struct filter *filter; /* NULL: no filter */
-    const struct job *job;
+    const struct job *job; /* what is drawn: of a run that does not fit in memory, some steps */
     const struct baseline *baseline;
-    const struct findings *findings; /* sorted, with their details */
-    const struct transfer_excess *transfers;
+    const struct findings *findings; /* sorted, in steps of `job` (judged_run_shown) */
+    const struct job *told_job;      /* the run as it was diagnosed, for texts */
+    const struct findings *told;     /* the same findings, with their details, in steps of told_job */
     const struct judgement *judgement;
     int64_t number;   /* in ids, unique in the report */
     int names_run;    /* the report has several runs */
@@ -56,6 +56,16 @@ int html_add_table_of(const struct store *store, int64_t run_id, struct buffer *
 
 /* Appends "Run 2 (traces-b): ", or the side instead of the number. Returns -1 when memory is out. */
 int html_run_append_name(const struct html_run *run, struct buffer *text);
+
+/* The finding of `told` for one of `findings`: texts need it, and told_job. */
+const struct finding *html_run_told(const struct html_run *run, const struct finding *finding);
+
+/*
+ * Pictures of steps begin at this step of the job, and all steps from there on are consecutive; and the
+ * number that a step of the job has in the run.
+ */
+int32_t html_run_first_step(const struct html_run *run);
+int32_t html_run_step(const struct html_run *run, int32_t step);
 
 /* Number of findings that are shown as findings, that is, those that diagnose shows by default. */
 size_t html_run_finding_count(const struct html_run *run);
@@ -102,6 +112,7 @@ struct html_compared {
     struct store *store;
     int64_t run_id;   /* 0: the side has no operations, and is left out */
     const char *side; /* "A" or "B" */
+    const char *memory_mib; /* the value of --memory */
 };
 
 /*

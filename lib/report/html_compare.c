@@ -86,8 +86,8 @@ static int put_rows(struct html_page *page, const struct table *table, const cha
 
 static int add_judged(struct html_run *run, struct judged_run *judged, struct error *error)
 {
-    findings_sort(&judged->findings);
-    return html_add_verdict(run, error) || html_add_findings(run, error) ? -1 : 0;
+    run->findings = judged_run_shown(judged, error);
+    return !run->findings || html_add_verdict(run, error) || html_add_findings(run, error) ? -1 : 0;
 }
 
 /* Adds the verdict of a run to the list, and its sections to the page. */
@@ -97,15 +97,16 @@ static int add_run(struct html_page *page, struct buffer *list, const struct htm
     struct diagnose_options options;
     struct judged_run judged;
     struct table notes;
-    if (diagnose_options_usual(&options, compared->store, error) ||
+    if (diagnose_options_usual(&options, compared->store, compared->memory_mib, error) ||
         judged_run_init(&judged, compared->store, compared->run_id, &options, error))
         return -1;
+    findings_sort(&judged.findings);
     table_init(&notes, "compare");
     struct html_run run = {.store = compared->store,
                            .job = &judged.job,
                            .baseline = &judged.baseline,
-                           .findings = &judged.findings,
-                           .transfers = judged.transfers,
+                           .told_job = judged.judgement.told,
+                           .told = &judged.findings,
                            .judgement = &judged.judgement,
                            .notes = &notes,
                            .number = (int64_t)number,

@@ -71,6 +71,8 @@ static int draw(const struct html_run *run, const struct finding *finding, const
 {
     struct buffer names = BUFFER_INIT, marked = BUFFER_INIT;
     unsigned char *steps = array_new((size_t)history->steps + 1, 1);
+    int32_t begin = html_run_first_step(run) - history->first_step;
+    begin = begin < 0 ? 0 : begin < history->steps ? begin : history->steps;
     int failed = !steps || finding_name_unit(finding, run->job, &names) ||
                  buffer_printf(&marked, "%s in steps of the finding", names.data);
     for (int32_t i = 0; !failed && i < history->steps; i++)
@@ -78,14 +80,14 @@ static int draw(const struct html_run *run, const struct finding *finding, const
     struct html_chart chart = {.title = title,
                                .mine_name = names.data,
                                .peers_name = "its peers: median, and range of the middle 80 %",
-                               .mine_ns = history->mine_ns,
-                               .peers_ns = history->peers_ns,
-                               .low_ns = history->low_ns,
-                               .high_ns = history->high_ns,
-                               .marked = steps,
+                               .mine_ns = history->mine_ns + begin,
+                               .peers_ns = history->peers_ns + begin,
+                               .low_ns = history->low_ns + begin,
+                               .high_ns = history->high_ns + begin,
+                               .marked = steps ? steps + begin : NULL,
                                .marked_name = marked.data,
-                               .first_step = history->first_step,
-                               .steps = (size_t)history->steps};
+                               .first_step = html_run_step(run, history->first_step + begin),
+                               .steps = (size_t)(history->steps - begin)};
     failed = failed || html_add_chart(run->page, &chart);
     buffer_release(&names);
     buffer_release(&marked);
@@ -234,11 +236,12 @@ static int html_add_evidence(const struct html_run *run, const struct finding *f
 static int put_finding(const struct html_run *run, const struct finding *finding,
                        const struct job_record *record)
 {
+    const struct finding *told = html_run_told(run, finding);
     struct buffer headline = BUFFER_INIT, paragraph = BUFFER_INIT;
     int is_told = finding_is_reported(finding);
     int failed =
-        finding_append_headline(finding, run->job, &headline) ||
-        finding_add_paragraph(finding, run->job, record, run->names_run, 0, &paragraph) ||
+        finding_append_headline(told, run->told_job, &headline) ||
+        finding_add_paragraph(told, run->told_job, record, run->names_run, 0, &paragraph) ||
         buffer_printf(run->page, "<article class=\"finding%s\" id=\"finding-%lld-%zu\">\n<div>",
                       is_told ? "" : " low", (long long)run->number,
                       (size_t)(finding - run->findings->items)) ||
@@ -253,8 +256,9 @@ static int put_finding(const struct html_run *run, const struct finding *finding
 static int add_finding(const struct html_run *run, const struct finding *finding, struct error *error)
 {
     struct job_record record = {.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
+    const struct finding *told = html_run_told(run, finding);
     int failed =
-        finding->operation >= 0 && job_find_record(run->job, (size_t)finding->operation, &record, error);
+        told->operation >= 0 && job_find_record(run->told_job, (size_t)told->operation, &record, error);
     if (!failed && put_finding(run, finding, &record))
         failed = error_no_memory(error);
     job_record_release(&record);

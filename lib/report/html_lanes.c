@@ -162,13 +162,14 @@ static int is_asked(const struct filter *filter)
 
 static void choose_steps(const struct html_run *run, struct choices *choices)
 {
-    int32_t last = run->job->step_count - 1;
+    int32_t first = html_run_first_step(run), last = run->job->step_count - 1;
     *choices = (struct choices){.count = 0};
-    if (last < run->job->first_step)
+    if (last < first)
         return;
     if (is_asked(run->filter)) {
-        for (int32_t step = run->job->first_step; step <= last; step++)
-            if (step >= run->filter->steps.first && step <= run->filter->steps.last)
+        for (int32_t step = first; step <= last; step++)
+            if (html_run_step(run, step) >= run->filter->steps.first &&
+                html_run_step(run, step) <= run->filter->steps.last)
                 choose(choices, (struct choice){.step = step});
         return;
     }
@@ -393,7 +394,7 @@ static int make_lanes(const struct pictures *pictures, int32_t step, struct inte
 static int append_title(const struct html_run *run, const struct choice *choice, struct buffer *title)
 {
     int64_t length_ns = length_of(run, choice->step);
-    if (buffer_printf(title, "Step %d", (int)choice->step) ||
+    if (buffer_printf(title, "Step %d", (int)html_run_step(run, choice->step)) ||
         (length_ns != TIME_UNKNOWN && (buffer_append_text(title, ", ") || text_time(title, length_ns))))
         return -1;
     if (choice->is_usual)
@@ -430,7 +431,7 @@ static int put_step(const struct html_run *run, const struct choice *choice, con
                                .texts = texts,
                                .begin_ns = of->begin_ns,
                                .end_ns = of->end_ns};
-    int failed = buffer_printf(&id, "lanes-%lld-%d", (long long)run->number, (int)choice->step) ||
+    int failed = buffer_printf(&id, "lanes-%lld-%d", (long long)run->number, (int)html_run_step(run, choice->step)) ||
                  append_title(run, choice, &title) || (!is_first && buffer_append_byte(run->data, ','));
     lanes.id = id.data;
     lanes.title = title.data;

@@ -243,7 +243,7 @@ static int has_usual(const struct faulty *faulty)
 static int append_caption(const struct faulty *faulty, struct buffer *caption)
 {
     struct buffer steps = BUFFER_INIT;
-    int failed = finding_append_steps(faulty->finding, faulty->run->job, &steps) ||
+    int failed = finding_append_steps(html_run_told(faulty->run, faulty->finding), faulty->run->told_job, &steps) ||
                  buffer_append_text(caption, "Network wait (SendWait) of ") ||
                  finding_name_unit(faulty->finding, faulty->run->job, caption) ||
                  buffer_append_text(caption, " and of other links") ||
@@ -285,7 +285,8 @@ static int put_faulty_steps(const struct html_run *run, size_t *count)
     *count = 0;
     for (size_t i = 0; !failed && i < run->findings->count && *count < MOST_MATRICES; i++) {
         const struct finding *finding = &run->findings->items[i];
-        if (finding->kind != FINDING_NETWORK || !finding_is_reported(finding) || finding->first_step < 0)
+        if (finding->kind != FINDING_NETWORK || !finding_is_reported(finding) || finding->first_step < 0 ||
+            finding->first_step >= run->job->step_count)
             continue;
         ++*count;
         failed = put_faulty(run, finding, &steps);
@@ -389,7 +390,7 @@ static int judge(const struct html_run *run, struct stalls *stalls, struct error
     return stalls_load_names(stalls, run->store, run->job->run_id, error) ||
            stalls_load_steps(stalls, run->store, error) || stalls_learn(stalls, error) ||
            (stalls->run_count &&
-            stalls_judge(stalls, 0, run->job, run->baseline, run->findings, &usual, error));
+            stalls_judge(stalls, 0, run->job, run->baseline, run->told_job, run->told, &usual, error));
 }
 
 int html_add_links(const struct html_run *run, struct error *error)

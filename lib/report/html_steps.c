@@ -43,7 +43,7 @@ static double value_at(const struct picture *picture, size_t rank, size_t step, 
                        int64_t usual_ns)
 {
     const struct job *job = picture->run->job;
-    size_t at = rank * (size_t)job->step_count + (size_t)job->first_step + step;
+    size_t at = rank * (size_t)job->step_count + (size_t)html_run_first_step(picture->run) + step;
     if (layer >= AT_SENT)
         return picture->ratios[layer - AT_SENT][at];
     int64_t ns = steps_map_ns(&picture->of[at], layer, usual_ns);
@@ -74,7 +74,7 @@ static int make_map(struct heat_map *map, const void *context, size_t layer, int
     const struct heat_scale *scale = layer < AT_SENT ? &heat_share_of_step : &heat_times_baseline;
     if (heat_map_init(map, job->rank_count, picture->steps, scale))
         return -1;
-    map->first_step = job->first_step;
+    map->first_step = html_run_step(picture->run, html_run_first_step(picture->run));
     map->is_usual = layer < AT_SENT && picture->usual_ns != TIME_UNKNOWN;
     for (size_t rank = 0; rank < job->rank_count; rank++)
         fill_rank(map, picture, rank, layer, is_whole ? TIME_UNKNOWN : picture->usual_ns);
@@ -91,7 +91,10 @@ static int make_map(struct heat_map *map, const void *context, size_t layer, int
 /* Adds a mark for each block of steps of a rank that a finding covers. */
 static int mark_rank(struct picture *picture, const struct finding *finding, size_t rank)
 {
-    for (int32_t step = finding->first_step, end; step <= finding->last_step; step = end + 1) {
+    const struct html_run *run = picture->run;
+    int32_t first = html_run_first_step(run);
+    first = finding->first_step > first ? finding->first_step : first;
+    for (int32_t step = first, end; step <= finding->last_step; step = end + 1) {
         for (end = step; end <= finding->last_step && finding_has_step(finding, end); end++)
             ;
         if (end == step)
@@ -100,7 +103,8 @@ static int mark_rank(struct picture *picture, const struct finding *finding, siz
                           sizeof *picture->marks))
             return -1;
         picture->marks[picture->mark_count++] =
-            (struct html_heat_mark){rank, step, end - 1, finding_kind_name(finding->kind)};
+            (struct html_heat_mark){rank, html_run_step(run, step), html_run_step(run, end - 1),
+                                    finding_kind_name(finding->kind)};
     }
     return 0;
 }
@@ -189,7 +193,7 @@ static int draw(struct picture *picture)
         return -1;
     struct html_heat heat = {.run = run->number,
                              .rank_count = run->job->rank_count,
-                             .first_step = run->job->first_step,
+                             .first_step = html_run_step(run, html_run_first_step(run)),
                              .steps = picture->steps,
                              .chosen = picture->chosen,
                              .reasons = picture->reasons,
@@ -217,17 +221,17 @@ static void picture_release(struct picture *picture)
 /* Below the map, in which steps each cause of a finding shows. */
 static int add_causes(const struct html_run *run, const struct finding *finding, size_t steps)
 {
-    const struct job *job = run->job;
+    int32_t first = html_run_first_step(run);
     unsigned char *faulty = array_new(steps + 1, sizeof *faulty);
     int failed = !faulty;
     for (size_t step = 0; !failed && step < steps; step++)
-        faulty[step] = finding_has_step(finding, job->first_step + (int32_t)step) != 0;
+        faulty[step] = finding_has_step(finding, first + (int32_t)step) != 0;
     for (size_t i = 0; !failed && i < finding->cause_count; i++) {
         const struct cause *cause = &finding->causes[i];
         struct html_strip strip = {.text = cause->what,
-                                   .marked = cause->steps ? cause->steps + job->first_step : NULL,
+                                   .marked = cause->steps ? cause->steps + first : NULL,
                                    .shaded = faulty,
-                                   .first_step = job->first_step,
+                                   .first_step = html_run_step(run, first),
                                    .steps = steps};
         failed = cause->steps && html_add_strip(run->page, &strip);
     }
@@ -248,7 +252,7 @@ static int add_all_causes(const struct html_run *run, size_t steps)
 
 static int add_picture(const struct html_run *run)
 {
-    int32_t steps = run->job->step_count - run->job->first_step;
+    int32_t steps = run->job->step_count - html_run_first_step(run);
     struct picture picture = {
         .run = run, .usual_ns = run->judgement->shares.usual_step_ns, .steps = steps > 0 ? (size_t)steps : 0};
     if (steps <= 0 || !run->job->rank_count)

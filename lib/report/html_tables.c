@@ -48,6 +48,21 @@ int html_add_table_of(const struct store *store, int64_t run_id, struct buffer *
     return failed ? -1 : 0;
 }
 
+const struct finding *html_run_told(const struct html_run *run, const struct finding *finding)
+{
+    return &run->told->items[finding - run->findings->items];
+}
+
+int32_t html_run_first_step(const struct html_run *run)
+{
+    return job_first_shown(run->job);
+}
+
+int32_t html_run_step(const struct html_run *run, int32_t step)
+{
+    return job_run_step(run->job, step);
+}
+
 size_t html_run_finding_count(const struct html_run *run)
 {
     size_t told = 0;

@@ -129,10 +129,10 @@ static int tell(const struct html_run *run, size_t number)
 {
     static const char *const lines[] = {"Action: ", "Cost: ", NEXT, CONFIRM, NULL};
     const struct job_record record = {.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
-    const struct finding *finding = &run->findings->items[number];
+    const struct finding *finding = &run->told->items[number];
     struct buffer headline = BUFFER_INIT, paragraph = BUFFER_INIT;
-    int failed = finding_append_headline(finding, run->job, &headline) ||
-                 finding_add_paragraph(finding, run->job, &record, run->names_run, 0, &paragraph) ||
+    int failed = finding_append_headline(finding, run->told_job, &headline) ||
+                 finding_add_paragraph(finding, run->told_job, &record, run->names_run, 0, &paragraph) ||
                  buffer_printf(run->page, "<li><p class=\"headline\"><a href=\"#finding-%lld-%zu\">",
                                (long long)run->number, number) ||
                  html_text(run->page, headline.data) || buffer_append_text(run->page, "</a></p>\n") ||
@@ -215,7 +215,7 @@ static int put_loss(const struct html_run *run, struct buffer *text)
 {
     const struct judgement *judgement = run->judgement;
     int has_stopped = judgement->stopped_step >= 0;
-    return (has_stopped && buffer_printf(text, "in step %d", (int)judgement->stopped_step)) ||
+    return (has_stopped && buffer_printf(text, "in step %d", (int)job_run_step(run->told_job, judgement->stopped_step))) ||
                    put_fact(run, "Stopped", text) ||
                    append_part(judgement->longer.lost_ns, judgement->longer.whole_ns, text) ||
                    put_fact(run, has_stopped ? "Time lost before that" : "Time lost", text)
@@ -233,7 +233,7 @@ static int put_facts(const struct html_run *run)
                  put_fact(run, "Ranks", &text) ||
                  (judgement->hosts && buffer_printf(&text, "%zu", judgement->hosts)) ||
                  put_fact(run, "Hosts", &text) ||
-                 buffer_printf(&text, "%d", (int)(run->job->step_count - run->job->first_step)) ||
+                 buffer_printf(&text, "%d", (int)(job_run_steps(run->job) - run->job->first_step)) ||
                  put_fact(run, "Steps", &text) ||
                  (shares->usual_step_ns != TIME_UNKNOWN && text_time(&text, shares->usual_step_ns)) ||
                  put_fact(run, "Baseline step", &text) || put_loss(run, &text) ||
@@ -251,7 +251,9 @@ static int put_facts(const struct html_run *run)
 static int put_lengths(const struct html_run *run)
 {
     const struct baseline *baseline = run->baseline;
-    int32_t first = baseline->first_step, steps = baseline->step_count - first;
+    int32_t first = html_run_first_step(run);
+    first = first > baseline->first_step ? first : baseline->first_step;
+    int32_t steps = baseline->step_count - first;
     int64_t *usual = steps > 0 ? malloc(((size_t)steps + 1) * sizeof *usual) : NULL;
     unsigned char *marked = steps > 0 ? calloc((size_t)steps + 1, 1) : NULL;
     int failed = steps > 0 && (!usual || !marked);
@@ -269,7 +271,7 @@ static int put_lengths(const struct html_run *run)
                                    .peers_ns = usual,
                                    .marked = marked,
                                    .marked_name = "a step of a finding",
-                                   .first_step = first,
+                                   .first_step = html_run_step(run, first),
                                    .steps = (size_t)steps};
         failed = html_add_chart(run->page, &chart);
     }
@@ -389,13 +391,13 @@ static int name_findings(const struct html_run *run, struct buffer *list)
     size_t count = html_run_finding_count(run), named = 0;
     int failed = 0;
     for (size_t i = 0; !failed && i < run->findings->count && named < MOST_NAMED; i++) {
-        const struct finding *finding = &run->findings->items[i];
+        const struct finding *finding = &run->told->items[i];
         if (!finding_is_reported(finding))
             continue;
         named++;
         failed = buffer_printf(&text, "%s, %s confidence: ", finding_kind_name(finding->kind),
                                confidence_name(finding->confidence)) ||
-                 finding_append(finding, run->job, &text) || html_put(list, "p", &text);
+                 finding_append(finding, run->told_job, &text) || html_put(list, "p", &text);
     }
     buffer_release(&text);
     return failed || (count > named && buffer_printf(list, "<p>and %zu more</p>\n", count - named)) ? -1 : 0;

@@ -152,6 +152,15 @@ int option_thresholds(const char *min_gain_percent, const char *sigmas, struct d
 /* Memory for loaded operations, in MiB, by default. */
 #define MEMORY_MIB "1536"
 
+/* The limit of an analysis that loads only some steps of a run that exceeds it, and says which. */
+#define MEMORY_OPTION                                                                               \
+    {                                                                                               \
+        "memory", 0, "MIB",                                                                         \
+            "memory limit for the operations of one run. Of a larger run only some steps are loaded " \
+            "at the same time. 0: no limit",                                                        \
+            MEMORY_MIB                                                                              \
+    }
+
 /* Reads --memory, in MiB. Returns -1 with an error if it is wrong. */
 int option_memory(const char *mib, int64_t *memory_bytes, struct error *error);
 

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "job/job.h"
+#include "report/internal.h"
 #include "report/report.h"
 #include "report/verdicts.h"
 
@@ -97,6 +98,16 @@ static int quote(struct rounds *rounds, const struct job *job, int32_t *operatio
     return 0;
 }
 
+/* Lets a text that a finding borrows from its job live as long as rounds->job. */
+static int keep_borrowed(struct rounds *rounds, const char **text)
+{
+    int32_t number;
+    if (keep_text(rounds, *text, &number))
+        return -1;
+    *text = job_tag(rounds->job, number);
+    return 0;
+}
+
 /* Keeps the communicator of an instance; its members are dropped. */
 static int keep_instance(struct rounds *rounds, const struct job *job, int32_t *number)
 {
@@ -134,7 +145,8 @@ static int carry(struct rounds *rounds, const struct job *job, struct finding *f
     finding->numbers = finding->numbers ? rounds->job->step_numbers : NULL;
     int failed = keep_text(rounds, job_tag(job, finding->tag), &finding->tag) ||
                  quote(rounds, job, &finding->operation) || quote(rounds, job, &finding->called) ||
-                 keep_instance(rounds, job, &finding->instance);
+                 keep_instance(rounds, job, &finding->instance) || keep_borrowed(rounds, &finding->nic) ||
+                 keep_borrowed(rounds, &finding->link[0]) || keep_borrowed(rounds, &finding->link[1]);
     for (size_t i = 0; !failed && i < finding->phase_count; i++)
         failed = keep_text(rounds, job_tag(job, finding->phases[i].tag), &finding->phases[i].tag);
     return failed;
@@ -186,15 +198,11 @@ static int lay_out_quotes(struct rounds *rounds)
     return 0;
 }
 
-/*
- * Adds the first round, which is run last. `findings` then has those of all rounds, in steps of rounds->job,
- * and `judgement` covers all rounds.
- */
+/* Adds the first round. `findings` then has those of all rounds, in steps of rounds->job. */
 static int rounds_end(struct rounds *rounds, struct judgement *judgement, struct findings *findings)
 {
     struct findings all = *findings;
-    if (carry_all(rounds, judgement->job, findings) || lay_out_quotes(rounds) ||
-        judgement_add_round(judgement, &rounds->later))
+    if (carry_all(rounds, judgement->job, findings) || lay_out_quotes(rounds))
         return -1;
     /* What stopped the job, and everything else that is not a finding, comes from the first round. */
     all.items = rounds->findings.items;
@@ -263,7 +271,8 @@ static int judge_rounds(struct judged_run *run, const struct chosen_steps *chose
     failed = failed || job_load_round(&run->job, &run->all, chosen, 0, error) || judge(run, options, error);
     run->operations += rounds.operations;
     run->timed_operations += rounds.timed_operations;
-    if (!failed && rounds_end(&rounds, &run->judgement, &run->findings))
+    if (!failed && (rounds_end(&rounds, &run->judgement, &run->findings) ||
+                    judgement_add_round(&run->judgement, &rounds.later)))
         failed = error_no_memory(error);
     rounds_release(&rounds);
     return failed;
@@ -280,6 +289,182 @@ static int judge_one(struct judged_run *run, const struct chosen_steps *chosen,
     run->job = run->all;
     run->all = (struct job){.store = NULL};
     return job_load_rest(&run->job, error) || judge(run, options, error);
+}
+
+/* Excerpts are changed when they are set in a job, so each job has a copy. NULL when memory is out. */
+static struct job_excerpt *copy_excerpts(const struct job *job)
+{
+    struct job_excerpt *copy = array_new(job->excerpt_count + 1, sizeof *copy);
+    if (copy)
+        memcpy(copy, job->excerpts, job->excerpt_count * sizeof *copy);
+    return copy;
+}
+
+/* Lets the findings of a run that was loaded in one round refer to run->all, so that run->job can change. */
+static int detach_findings(struct judged_run *run, struct error *error)
+{
+    struct rounds rounds = {.job = &run->all};
+    if (job_load_names(&run->all, run->job.store, run->job.run_id, error))
+        return -1;
+    run->all.screened = run->job.screened;
+    struct job_excerpt *excerpts = copy_excerpts(&run->job);
+    int failed = !excerpts || job_set_excerpts(&run->all, excerpts, run->job.excerpt_count) ||
+                 rounds_end(&rounds, &run->judgement, &run->findings);
+    rounds_release(&rounds);
+    return failed ? error_no_memory(error) : 0;
+}
+
+/* The index of an operation of run->all in run->job; -1: it is not loaded. */
+static int32_t shown_operation(const struct judged_run *run, int32_t operation)
+{
+    const struct job *job = &run->job;
+    if (operation < 0)
+        return -1;
+    int64_t id = job_operation_id(&run->all, (size_t)operation);
+    const struct job_rank *rank = &job->ranks[run->all.operations[operation].rank];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        if (job_operation_id(job, i) == id)
+            return (int32_t)i;
+    return -1;
+}
+
+/* The number of a tag of run->all in run->job; -1: no loaded operation has it. */
+static int32_t shown_tag(const struct judged_run *run, int32_t tag)
+{
+    const char *text = job_tag(&run->all, tag);
+    for (size_t i = 0; text && i < run->job.tags.count; i++)
+        if (!strcmp(job_tag(&run->job, (int32_t)i), text))
+            return (int32_t)i;
+    return -1;
+}
+
+/* Sets the steps of `shown`, a copy, to those of them that run->job has loaded. Returns -1 when memory is out. */
+static int show_steps(const struct judged_run *run, struct finding *shown)
+{
+    const struct finding whole = *shown;
+    shown->steps = array_new((size_t)run->job.step_count + 1, sizeof *shown->steps);
+    shown->step_count = 0;
+    shown->period = 0;
+    if (!shown->steps)
+        return -1;
+    for (int32_t step = 0; whole.first_step >= 0 && step < run->job.step_count; step++)
+        if (!job_is_break(&run->job, step) &&
+            finding_has_step(&whole, job_loaded_step(&run->all, job_run_step(&run->job, step))))
+            shown->steps[shown->step_count++] = step;
+    if (whole.first_step < 0)
+        return 0;
+    shown->first_step = shown->step_count ? shown->steps[0] : run->job.step_count;
+    shown->last_step = shown->step_count ? shown->steps[shown->step_count - 1] : run->job.step_count;
+    return 0;
+}
+
+static void release_shown(struct findings *shown)
+{
+    for (size_t i = 0; i < shown->count; i++)
+        free(shown->items[i].steps);
+    free(shown->items);
+    *shown = (struct findings){0};
+}
+
+/* Fills in run->shown. Returns -1 when memory is out. */
+static int show_findings(struct judged_run *run)
+{
+    release_shown(&run->shown);
+    run->shown.items = array_new(run->findings.count + 1, sizeof *run->shown.items);
+    if (!run->shown.items)
+        return -1;
+    for (size_t i = 0; i < run->findings.count; i++) {
+        struct finding *shown = &run->shown.items[run->shown.count];
+        *shown = run->findings.items[i];
+        if (show_steps(run, shown)) {
+            shown->steps = NULL;
+            return -1;
+        }
+        run->shown.count++;
+        shown->numbers = run->job.step_numbers;
+        shown->operation = shown_operation(run, shown->operation);
+        shown->called = shown_operation(run, shown->called);
+        shown->instance = shown->operation < 0 ? -1 : run->job.operations[shown->operation].instance;
+        shown->tag = shown_tag(run, shown->tag);
+        shown->phases = NULL;
+        shown->phase_count = 0;
+    }
+    return 0;
+}
+
+const struct findings *judged_run_shown(struct judged_run *run, struct error *error)
+{
+    if (run->judgement.told == &run->job)
+        return &run->findings;
+    if (!show_findings(run))
+        return &run->shown;
+    error_no_memory(error);
+    return NULL;
+}
+
+int judged_run_show(struct judged_run *run, struct job_excerpt *excerpts, size_t count,
+                    const struct diagnose_options *options, struct error *error)
+{
+    struct store *store = run->job.store;
+    int64_t run_id = run->job.run_id;
+    if (run->judgement.told == &run->job && detach_findings(run, error)) {
+        free(excerpts);
+        return -1;
+    }
+    free(run->transfers);
+    run->transfers = NULL;
+    baseline_release(&run->baseline);
+    job_release(&run->job);
+    if (!excerpts)
+        return error_no_memory(error);
+    if (job_load_steps(&run->job, store, run_id, excerpts, count, error))
+        return -1;
+    run->job.screened = run->all.screened;
+    return excess_find(&run->job, &run->baseline, &run->transfers, options, error);
+}
+
+int32_t job_first_shown(const struct job *job)
+{
+    return job->excerpt_count > 1 ? job->excerpts[job->excerpt_count - 1].at : job->first_step;
+}
+
+/* Normal steps that are shown before those of a finding. */
+enum { STEPS_BEFORE = 2 };
+
+/* The steps of the run to show. */
+static void choose_window(const struct judged_run *run, const struct filter *filter, int32_t *first,
+                          int32_t *last)
+{
+    const struct job *told = run->judgement.told;
+    *first = *last = told->first_step;
+    for (size_t i = run->findings.count; i > 0; i--) {
+        const struct finding *finding = &run->findings.items[i - 1];
+        if (!finding_is_reported(finding) || finding->first_step < 0)
+            continue;
+        *first = job_run_step(told, finding->first_step) - STEPS_BEFORE;
+        *last = job_run_step(told, finding->last_step);
+    }
+    if (!filter || (filter->steps.first <= 0 && filter->steps.last == INT64_MAX))
+        return;
+    *first = (int32_t)(filter->steps.first < INT32_MAX ? filter->steps.first : INT32_MAX);
+    *last = (int32_t)(filter->steps.last < INT32_MAX ? filter->steps.last : INT32_MAX);
+}
+
+int judged_run_show_window(struct judged_run *run, const struct filter *filter,
+                           const struct diagnose_options *options, struct error *error)
+{
+    struct job names;
+    struct job_excerpt *excerpts;
+    int32_t first, last;
+    size_t count = 0;
+    if (!run->job.excerpt_count)
+        return 0;
+    choose_window(run, filter, &first, &last);
+    if (job_load_names(&names, run->job.store, run->job.run_id, error))
+        return -1;
+    excerpts = step_window_find(&names, first, last, options->memory_bytes / JOB_OPERATION_BYTES, &count, error);
+    job_release(&names);
+    return excerpts ? judged_run_show(run, excerpts, count, options, error) : -1;
 }
 
 int judged_run_init(struct judged_run *run, struct store *store, int64_t run_id,
@@ -302,6 +487,7 @@ void judged_run_release(struct judged_run *run)
     judgement_release(&run->judgement);
     free(run->transfers);
     baseline_release(&run->baseline);
+    release_shown(&run->shown);
     findings_release(&run->findings);
     job_release(&run->job);
     job_release(&run->all);

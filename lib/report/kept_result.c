@@ -546,8 +546,8 @@ static int is_usual(const struct analysis_request *request)
     const char *no_run[] = {NULL};
     const struct analysis_request all = {.store = request->store, .values = no_run};
     if (!request->shared || request->shared->state == STATE_UNKNOWN ||
-        diagnose_options_usual(&usual, request->store, NULL) ||
-        option_memory(MEMORY_MIB, &usual.memory_bytes, NULL) || !shared_run_has(request->shared, &usual))
+        diagnose_options_usual(&usual, request->store, MEMORY_MIB, NULL) ||
+        !shared_run_has(request->shared, &usual))
         return 0;
     table_init(&notes, "diagnose");
     int is_only = runs_choose(&runs, &all, 0, &notes, NULL) == 0;

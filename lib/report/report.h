@@ -231,9 +231,10 @@ void kept_results_add_next(const struct analysis_request *request);
 
 /*
  * Computes the views v_step, v_finding and v_wait of a joined store, for this connection: those that the SQL
- * names, or all if it is NULL. Returns -1 with an error.
+ * names, or all if it is NULL. `memory_mib` is the value of --memory; NULL: the default. Returns -1 with an
+ * error.
  */
-int computed_views_fill(struct store *store, const char *sql, struct error *error);
+int computed_views_fill(struct store *store, const char *sql, const char *memory_mib, struct error *error);
 
 /* -------------------- watch_changes.c -------------------- */
 

@@ -347,7 +347,8 @@ enum {
     OPTION_FACTOR,
     OPTION_MIN_STALL,
     OPTION_EDGE,
-    OPTION_RUN
+    OPTION_RUN,
+    OPTION_MEMORY
 };
 
 static const struct analysis_option options[] = {
@@ -363,6 +364,7 @@ static const struct analysis_option options[] = {
     {"min-stall", 0, "PERCENT", "shortest stall to report, per step, in % of the median step", "3"},
     {"edge", 0, "A-B", "show only the link from global rank A to global rank B", NULL},
     RUN_OPTION,
+    MEMORY_OPTION,
 };
 
 struct settings {
@@ -409,7 +411,10 @@ static int read_settings(const struct analysis_request *request, struct settings
                          struct error *error)
 {
     const char *const *values = request->values;
+    int64_t memory_bytes;
     *settings = (struct settings){0};
+    if (option_memory(values[OPTION_MEMORY], &memory_bytes, error))
+        return -1;
     if (values[OPTION_MATRIX] && (values[OPTION_BY_CHANNEL] || values[OPTION_STATES]))
         return error_set(error, "--matrix cannot be combined with --by-channel or --states");
     if (values[OPTION_EDGE] && (values[OPTION_MATRIX] || values[OPTION_STATES]))
@@ -494,7 +499,7 @@ static int analyse(struct stalls *stalls, const struct analysis_request *request
     if (request->values[OPTION_STATES])
         return stalls_list_states(stalls, request->store, table, error);
     if (stalls_load_steps(stalls, request->store, error) ||
-        stalls_judge_all(stalls, request, &settings->judge, error))
+        stalls_judge_all(stalls, request, &settings->judge, request->values[OPTION_MEMORY], table, error))
         return -1;
     if (!request->values[OPTION_MATRIX] && !settings->only.is_asked && !has_waits(stalls))
         return show_states(stalls, request->store, table, error);

@@ -221,14 +221,20 @@ int stalls_learn(struct stalls *stalls, struct error *error);
  * Gives the edges of one run (its index in stalls->runs) their verdicts from the account of diagnose. A
  * finding about the network of an edge is the verdict. Otherwise a finding about the GPU or host of one of
  * its ends is, if the edge waited for that end. An edge that was slow without such a finding is "not
- * confirmed". Call it before the edges are sorted. Returns -1 on error.
+ * confirmed". The findings are in steps of `told`, whose steps are those of `job` unless the run does not fit
+ * in memory (struct judgement). Call it before the edges are sorted. Returns -1 on error.
  */
 int stalls_judge(struct stalls *stalls, int32_t run, const struct job *job, const struct baseline *baseline,
-                 const struct findings *findings, const struct stalls_options *options, struct error *error);
+                 const struct job *told, const struct findings *findings,
+                 const struct stalls_options *options, struct error *error);
 
-/* Learns the baselines, diagnoses every run that has network steps, and judges its edges. */
+/*
+ * Learns the baselines, diagnoses every run that has network steps, and judges its edges. Warns about a run
+ * of which only some steps were diagnosed.
+ */
 int stalls_judge_all(struct stalls *stalls, const struct analysis_request *request,
-                     const struct stalls_options *options, struct error *error);
+                     const struct stalls_options *options, const char *memory_mib, struct table *table,
+                     struct error *error);
 
 /* Whether a verdict says that the network, or one end of it, was slow. */
 int stalls_is_slow(enum stalls_verdict verdict);

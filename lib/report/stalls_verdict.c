@@ -148,7 +148,9 @@ int stalls_learn(struct stalls *stalls, struct error *error)
 struct account {
     const struct stalls *stalls;
     const struct stalls_options *options;
+    const struct job *job;
     const struct baseline *baseline;
+    const struct job *told; /* whose steps the findings have */
     const struct findings *findings;
     const struct slow_step *slow; /* sorted by sender, receiver and step */
     size_t slow_count;
@@ -179,11 +181,11 @@ static int is_slow_before(const void *a, const void *b)
     return compare_in_turn(keys, sizeof keys / sizeof *keys) < 0;
 }
 
-/* By how much the link was slow in a step; 0: it does not stand out. */
+/* By how much the link was slow in a step of the run; 0: it does not stand out, or the step is not loaded. */
 static int64_t slow_in(const struct link *link, int32_t step)
 {
     const struct account *account = link->account;
-    const struct slow_step wanted = {link->sender, link->receiver, step, 0};
+    const struct slow_step wanted = {link->sender, link->receiver, job_loaded_step(account->job, step), 0};
     size_t at = lower_bound(account->slow, account->slow_count, sizeof wanted, is_slow_before, &wanted);
     return at < account->slow_count && !is_slow_before(&wanted, &account->slow[at])
                ? account->slow[at].over_ns
@@ -200,7 +202,8 @@ static struct link link_of(const struct account *account, size_t number)
                         .is_always = 1};
     link.cells = cells_of(account->stalls, (int32_t)number, &link.count);
     for (size_t i = 0; i < link.count; i++)
-        if (link.cells[i].step >= first_step_of(account->stalls, &link.cells[i]))
+        if (link.cells[i].step >= first_step_of(account->stalls, &link.cells[i]) &&
+            job_loaded_step(account->job, link.cells[i].step) >= 0)
             link.is_always &= slow_in(&link, link.cells[i].step) > 0;
     return link;
 }
@@ -273,12 +276,13 @@ static struct figures_of_edge figures_in(const struct link *link, const struct f
     struct figures_of_edge figures = {.verdict = verdict};
     for (size_t i = 0; i < link->count; i++) {
         const struct stalls_cell *cell = &link->cells[i];
-        if (finding_has_step(finding, cell->step))
+        int32_t step = job_loaded_step(link->account->told, cell->step);
+        if (step >= 0 && finding_has_step(finding, step))
             add_figures(&figures, link, cell,
                         wait == STALLS_NETWORK ? network_beyond(link, cell) : beyond(cell, wait));
     }
-    figures.first_step = finding->first_step;
-    figures.last_step = finding->last_step;
+    figures.first_step = job_run_step(link->account->told, finding->first_step);
+    figures.last_step = job_run_step(link->account->told, finding->last_step);
     return figures;
 }
 
@@ -384,12 +388,12 @@ static int32_t *ranks_of_members(const struct stalls *stalls, const struct job *
 }
 
 int stalls_judge(struct stalls *stalls, int32_t run, const struct job *job, const struct baseline *baseline,
-                 const struct findings *findings, const struct stalls_options *options, struct error *error)
+                 const struct job *told, const struct findings *findings, const struct stalls_options *options, struct error *error)
 {
     struct edges edges;
     struct slow_step *slow = NULL;
     struct account account = {
-        .stalls = stalls, .options = options, .baseline = baseline, .findings = findings};
+        .stalls = stalls, .options = options, .job = job, .baseline = baseline, .told = told, .findings = findings};
     if (edges_init(&edges, job, baseline, options->sigmas, error))
         return -1;
     int32_t *ranks = ranks_of_members(stalls, job);
@@ -410,51 +414,43 @@ int stalls_judge(struct stalls *stalls, int32_t run, const struct job *job, cons
     return failed ? error_no_memory(error) : 0;
 }
 
-static int judge_loaded(struct stalls *stalls, int32_t run, const struct job *job,
-                        const struct stalls_options *options, const struct diagnose_options *diagnose,
-                        struct error *error)
+static int judge_diagnosed(struct stalls *stalls, int32_t run, const struct judged_run *judged,
+                           const struct stalls_options *options, struct error *error)
 {
-    struct findings findings = {0};
-    struct baseline baseline = {0};
-    struct transfer_excess *transfers = NULL;
-    int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error) ||
-                 findings_add_later_costs(&findings, job, &baseline, diagnose, error) ||
-                 stalls_judge(stalls, run, job, &baseline, &findings, options, error);
-    free(transfers);
-    baseline_release(&baseline);
-    findings_release(&findings);
-    return failed ? -1 : 0;
+    return stalls_judge(stalls, run, &judged->job, &judged->baseline, judged->judgement.told,
+                        &judged->findings, options, error);
 }
 
 /* Of a run that is already loaded and diagnosed, nothing is computed again. */
 static int judge_run(struct stalls *stalls, int32_t run, const struct analysis_request *request,
                      const struct stalls_options *options, const struct diagnose_options *diagnose,
-                     struct error *error)
+                     struct table *table, struct error *error)
 {
     int64_t run_id = stalls->runs[run].id;
-    struct judged_run *shared;
-    struct job job;
+    struct judged_run *shared, own;
     if (shared_run_load_whole(request->shared, request->store, run_id, diagnose, &shared, error))
         return -1;
     if (shared)
-        return stalls_judge(stalls, run, &shared->job, &shared->baseline, &shared->findings, options, error);
-    if (job_load(&job, request->store, run_id, error))
+        return judge_diagnosed(stalls, run, shared, options, error);
+    if (judged_run_init(&own, request->store, run_id, diagnose, error))
         return -1;
-    int failed = judge_loaded(stalls, run, &job, options, diagnose, error);
-    job_release(&job);
+    int failed = caution_loaded_steps(own.judgement.told, "waits are those of all steps, verdicts those of", table,
+                                      error) ||
+                 judge_diagnosed(stalls, run, &own, options, error);
+    judged_run_release(&own);
     return failed;
 }
 
 int stalls_judge_all(struct stalls *stalls, const struct analysis_request *request,
-                     const struct stalls_options *options, struct error *error)
+                     const struct stalls_options *options, const char *memory_mib, struct table *table,
+                     struct error *error)
 {
     struct diagnose_options diagnose;
-    int failed = diagnose_options_usual(&diagnose, request->store, error) ||
-                 (request->shared && option_memory(MEMORY_MIB, &diagnose.memory_bytes, error)) ||
+    int failed = diagnose_options_usual(&diagnose, request->store, memory_mib, error) ||
                  stalls_learn(stalls, error);
     for (size_t i = 0; !failed && i < stalls->run_count; i++)
         if (stalls->runs[i].network_steps)
-            failed = judge_run(stalls, (int32_t)i, request, options, &diagnose, error);
+            failed = judge_run(stalls, (int32_t)i, request, options, &diagnose, table, error);
     return failed ? -1 : 0;
 }
 

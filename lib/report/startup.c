@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-enum { OPTION_RUN };
+enum { OPTION_RUN, OPTION_MEMORY };
 
-static const struct analysis_option options[] = {RUN_OPTION};
+static const struct analysis_option options[] = {RUN_OPTION, MEMORY_OPTION};
 
 #define SECONDS(key, says)                                                                  \
     {                                                                                       \
@@ -195,6 +195,11 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                struct error *error)
 {
     struct runs runs;
+    int64_t memory_bytes;
+    if (option_memory(request->values[OPTION_MEMORY], &memory_bytes, error)) {
+        *usage = 1;
+        return -1;
+    }
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
@@ -202,10 +207,11 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     int failed = caution_no_operations(request->store, &runs, &result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++) {
         struct job job;
-        failed = job_load(&job, request->store, runs.ids[i], error);
+        failed = job_load_within(&job, request->store, runs.ids[i], memory_bytes, error);
         if (failed)
             break;
-        failed = add_run(&job, &result->table, error) ||
+        failed = caution_loaded_steps(&job, "first operations are known from", &result->table, error) ||
+                 add_run(&job, &result->table, error) ||
                  caution_settings(request->store, runs.ids[i], &result->table, error);
         result->table.columns[AT_PROCESS].hidden &= job.has_global_ranks;
         job_release(&job);

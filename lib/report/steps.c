@@ -113,6 +113,16 @@ static int steps_map_begin(const char *list, struct analysis_result *result, str
     return table_add_columns(&result->table, steps_map_columns, STEPS_MAP_COLUMN_COUNT, error);
 }
 
+/* A job with its findings and the steps of it that get rows, up to but not including `end`. */
+struct shown_steps {
+    const struct job *job;
+    const struct baseline *baseline;
+    const struct findings *findings; /* in steps of `job` */
+    int64_t usual_ns; /* baseline step time of the run; TIME_UNKNOWN */
+    int32_t first;
+    int32_t end;
+};
+
 static void set_time(struct table *table, size_t column, int64_t ns)
 {
     if (ns != TIME_UNKNOWN)
@@ -134,25 +144,23 @@ static const struct finding *steps_map_covering(const struct findings *findings,
 
 /* The data that the rows of a job are made from. */
 struct source {
-    const struct job *job;
-    const struct findings *findings;
+    const struct shown_steps *shown;
     const struct rank_step *steps;
-    int64_t usual_ns;
 };
 
 static int steps_map_add_step(const struct source *source, int32_t rank, int32_t step, struct table *table,
                               struct error *error)
 {
-    const struct job *job = source->job;
+    const struct job *job = source->shown->job;
     const struct job_rank *who = &job->ranks[rank];
     const struct rank_step *of = &source->steps[(size_t)rank * (size_t)job->step_count + (size_t)step];
-    const struct finding *finding = steps_map_covering(source->findings, rank, step);
-    int64_t usual_ns = source->usual_ns;
+    const struct finding *finding = steps_map_covering(source->shown->findings, rank, step);
+    int64_t usual_ns = source->shown->usual_ns;
     if (table_add_row(table, error))
         return -1;
     if (who->global_rank >= 0)
         table_set_integer(table, AT_RANK, who->global_rank);
-    table_set_integer(table, STEPS_MAP_AT_STEP, step);
+    table_set_integer(table, STEPS_MAP_AT_STEP, job_run_step(job, step));
     set_time(table, STEPS_MAP_AT_DURATION, of->duration_ns);
     for (size_t i = 0; i < STEPS_MAP_VALUES; i++)
         if (drawn[i].column != STEPS_MAP_AT_LONGER || usual_ns != TIME_UNKNOWN)
@@ -166,22 +174,21 @@ static int steps_map_add_step(const struct source *source, int32_t rank, int32_t
                : 0;
 }
 
-/* Adds the rows of a job. `usual_ns` is the baseline step time; TIME_UNKNOWN. */
-static int steps_map_add(const struct job *job, const struct baseline *baseline,
-                         const struct findings *findings, int64_t usual_ns, struct table *table,
-                         struct error *error)
+/* Adds the rows of a job. */
+static int steps_map_add(const struct shown_steps *shown, struct table *table, struct error *error)
 {
-    struct rank_step *steps = rank_steps_new(job, baseline);
-    struct source source = {.job = job, .findings = findings, .steps = steps, .usual_ns = usual_ns};
+    const struct job *job = shown->job;
+    struct rank_step *steps = rank_steps_new(job, shown->baseline);
+    struct source source = {.shown = shown, .steps = steps};
     int failed = steps ? 0 : error_no_memory(error);
     for (int32_t rank = 0; rank < (int32_t)job->rank_count && !failed; rank++)
-        for (int32_t step = job->first_step; step < job->step_count && !failed; step++)
+        for (int32_t step = shown->first; step < shown->end && !failed; step++)
             failed = steps_map_add_step(&source, rank, step, table, error);
     free(steps);
     return failed ? -1 : 0;
 }
 
-enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE, OPTION_ALL };
+enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE, OPTION_ALL, OPTION_MEMORY };
 
 static const struct analysis_option options[] = {
     {"by", 0, "KEY",
@@ -195,6 +202,7 @@ static const struct analysis_option options[] = {
      "values to draw: length (step time above baseline), waiting (wait time), own (own delay)",
      "waiting,own"},
     {"all", 'a', NULL, "with --by rank: also name low-confidence findings", NULL},
+    MEMORY_OPTION,
 };
 
 static const struct column columns[] = {
@@ -344,7 +352,7 @@ static int add_step(const struct job *job, int32_t step, const struct step_summa
     const char *tag = has_grown ? job_tag(job, summary->tag) : NULL;
     if (table_add_row(table, error))
         return -1;
-    table_set_integer(table, AT_STEP, step);
+    table_set_integer(table, AT_STEP, job_run_step(job, step));
     if (summary->begin_ns != TIME_UNKNOWN)
         set_time(table, AT_BEGIN, summary->begin_ns - origin_ns);
     set_time(table, AT_DURATION, summary->duration_ns);
@@ -393,37 +401,39 @@ static const char differing[] =
     "several phases, or in another rank that delayed the last one. 'steps --by rank' shows the ranks at "
     "fault.";
 
-static int add_rows(const struct job *job, const struct step_summary *summaries,
-                    const struct findings *findings, double min_gain, struct table *table,
-                    struct error *error)
+static int add_rows(const struct shown_steps *shown, const struct step_summary *summaries, double min_gain,
+                    struct table *table, struct error *error)
 {
+    const struct job *job = shown->job;
     int64_t origin_ns = origin_of(job, summaries);
     int failed = 0;
-    for (int32_t step = job->first_step; !failed && step < job->step_count; step++) {
-        failed = add_step(job, step, &summaries[step], origin_ns, findings, min_gain, table, error);
-        if (differs_from_finding(job, &summaries[step], step, findings, min_gain))
+    for (int32_t step = shown->first; !failed && step < shown->end; step++) {
+        failed = add_step(job, step, &summaries[step], origin_ns, shown->findings, min_gain, table, error);
+        if (differs_from_finding(job, &summaries[step], step, shown->findings, min_gain))
             table->legend = differing;
     }
     return failed;
 }
 
-static int add_steps(const struct job *job, const struct baseline *baseline, const struct findings *findings,
-                     const struct settings *settings, struct table *table, struct error *error)
+static int add_steps(const struct shown_steps *shown, const struct settings *settings, struct table *table,
+                     struct error *error)
 {
+    const struct job *job = shown->job;
     if (settings->by_rank)
-        return steps_by_rank_add(&settings->choice, job, baseline, findings, table, error);
+        return steps_by_rank_add(&settings->choice, job, shown->baseline, shown->findings, table, error);
     if (!settings->as_map && !job->has_global_ranks)
         table->columns[AT_LAST_PROCESS].hidden = 0;
-    struct step_summary *summaries = step_summaries_new(job, baseline);
+    struct step_summary *summaries = step_summaries_new(job, shown->baseline);
     if (!summaries)
         return error_no_memory(error);
-    int64_t usual_ns = job->step_count ? summaries[job->first_step].usual_ns : TIME_UNKNOWN;
+    for (int32_t step = 0; step < job->step_count; step++)
+        summaries[step].usual_ns = shown->usual_ns;
     int failed = settings->as_map
-                     ? steps_map_add(job, baseline, findings, usual_ns, table, error)
+                     ? steps_map_add(shown, table, error)
                      : step_summaries_find_phases(summaries, job, settings->diagnose.min_gain, error) ||
-                           add_rows(job, summaries, findings, settings->diagnose.min_gain, table, error);
+                           add_rows(shown, summaries, settings->diagnose.min_gain, table, error);
     free(summaries);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 static int by_step(const void *a, const void *b)
@@ -450,7 +460,7 @@ static int add_phase(const struct job *job, const struct phase_time *time, struc
     const char *tag = job_tag(job, time->tag);
     if (table_add_row(table, error))
         return -1;
-    table_set_integer(table, PHASE_STEP, time->step);
+    table_set_integer(table, PHASE_STEP, job_run_step(job, time->step));
     set_time(table, PHASE_DURATION, time->time_ns);
     set_time(table, PHASE_LONGER, time->time_ns - time->usual_ns);
     set_time(table, PHASE_EXPOSED, time->exposed_ns);
@@ -459,7 +469,9 @@ static int add_phase(const struct job *job, const struct phase_time *time, struc
            (time->rank >= 0 && set_phase_rank(job, time->rank, table, error));
 }
 
-static int add_phases(const struct job *job, int by_rank, struct table *table, struct error *error)
+/* Steps outside of `first` up to but not including `end` get no rows. */
+static int add_phases(const struct job *job, int by_rank, int32_t first, int32_t end, struct table *table,
+                      struct error *error)
 {
     struct phase_times times;
     int failed = phase_times_init(&times, job, by_rank ? PHASES_OF_RANKS : PHASES_OF_JOB, error);
@@ -467,7 +479,8 @@ static int add_phases(const struct job *job, int by_rank, struct table *table, s
         table->columns[PHASE_PROCESS].hidden = 0;
     array_sort(times.items, times.count, sizeof *times.items, by_step);
     for (size_t i = 0; !failed && i < times.count; i++)
-        failed = add_phase(job, &times.items[i], table, error);
+        if (times.items[i].step >= first && times.items[i].step < end)
+            failed = add_phase(job, &times.items[i], table, error);
     phase_times_release(&times);
     return failed;
 }
@@ -490,21 +503,124 @@ static int caution_run_of(const struct job *job, struct table *table, struct err
            caution_inseparable_ranks(job, table, error);
 }
 
-static int add_loaded(const struct job *job, const struct settings *settings, struct table *table,
-                      struct error *error)
+static struct shown_steps all_steps(const struct judged_run *run)
 {
-    struct findings findings = {0};
-    struct baseline baseline = {0};
-    struct transfer_excess *transfers = NULL;
-    int failed = caution_run_of(job, table, error);
-    if (!failed && settings->by_tag)
-        return add_phases(job, settings->by_rank, table, error);
-    failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
-             findings_add_later_costs(&findings, job, &baseline, &settings->diagnose, error) ||
-             add_steps(job, &baseline, &findings, settings, table, error);
-    free(transfers);
-    baseline_release(&baseline);
-    findings_release(&findings);
+    return (struct shown_steps){.job = &run->job,
+                                .baseline = &run->baseline,
+                                .findings = &run->findings,
+                                .usual_ns = run->judgement.shares.usual_step_ns,
+                                .first = run->job.first_step,
+                                .end = run->job.step_count};
+}
+
+/* A run that does not fit in memory, while its blocks of steps are shown one after the other. */
+struct blocks {
+    struct store *store;
+    int64_t run_id;
+    const struct settings *settings;
+    struct step_rows rows;
+    struct judged_run judged; /* not of phases, which need no findings */
+};
+
+static int add_block(struct blocks *blocks, size_t row, struct table *table, struct error *error)
+{
+    const struct settings *settings = blocks->settings;
+    struct judged_run *judged = &blocks->judged;
+    size_t count = 0;
+    int32_t first, end;
+    struct job_excerpt *excerpts = step_row_excerpts(&blocks->rows, row, &count);
+    if (!excerpts)
+        return error_no_memory(error);
+    if (settings->by_tag) {
+        struct job job;
+        if (job_load_steps(&job, blocks->store, blocks->run_id, excerpts, count, error))
+            return -1;
+        step_row_steps(&blocks->rows, row, &job, &first, &end);
+        int failed = add_phases(&job, settings->by_rank, first, end, table, error);
+        job_release(&job);
+        return failed;
+    }
+    if (judged_run_show(judged, excerpts, count, &settings->diagnose, error))
+        return -1;
+    struct shown_steps shown = {.job = &judged->job,
+                                .baseline = &judged->baseline,
+                                .findings = judged_run_shown(judged, error),
+                                .usual_ns = judged->judgement.shares.usual_step_ns};
+    step_row_steps(&blocks->rows, row, &judged->job, &shown.first, &shown.end);
+    shown.first = shown.first > judged->job.first_step ? shown.first : judged->job.first_step;
+    shown.end = shown.end < judged->job.step_count ? shown.end : judged->job.step_count;
+    return !shown.findings || add_steps(&shown, settings, table, error) ? -1 : 0;
+}
+
+static int add_all_blocks(struct blocks *blocks, struct table *table, struct error *error)
+{
+    const struct settings *settings = blocks->settings;
+    int failed = settings->by_tag
+                     ? 0
+                     : judged_run_init(&blocks->judged, blocks->store, blocks->run_id, &settings->diagnose, error) ||
+                           caution_run_of(&blocks->judged.job, table, error);
+    failed = failed ||
+             table_add_warning(table, error,
+                               "run %lld: its steps were read in %zu blocks; values above baseline, except longer_us, "
+                               "are relative to the baseline of each block",
+                               (long long)blocks->run_id, blocks->rows.count);
+    for (size_t row = 0; !failed && row < blocks->rows.count; row++)
+        failed = add_block(blocks, row, table, error);
+    judged_run_release(&blocks->judged);
+    return failed;
+}
+
+/* A row for each rank is a sum over steps: those of --step, or of the findings, as far as they fit. */
+static int add_window(struct blocks *blocks, struct table *table, struct error *error)
+{
+    const struct settings *settings = blocks->settings;
+    struct judged_run *judged = &blocks->judged;
+    if (judged_run_init(judged, blocks->store, blocks->run_id, &settings->diagnose, error))
+        return -1;
+    findings_sort(&judged->findings);
+    int failed = caution_run_of(&judged->job, table, error) ||
+                 judged_run_show_window(judged, settings->choice.filter, &settings->diagnose, error) ||
+                 caution_loaded_steps(&judged->job, "own delays and waits are sums over", table, error);
+    struct shown_steps shown = {.job = &judged->job,
+                                .baseline = &judged->baseline,
+                                .findings = failed ? NULL : judged_run_shown(judged, error)};
+    failed = !shown.findings || add_steps(&shown, settings, table, error);
+    judged_run_release(judged);
+    return failed;
+}
+
+static int add_large(struct store *store, struct job *names, const struct settings *settings,
+                     struct table *table, struct error *error)
+{
+    struct blocks blocks = {.store = store, .run_id = names->run_id, .settings = settings};
+    int failed =
+        step_rows_find(&blocks.rows, names, settings->diagnose.memory_bytes / JOB_OPERATION_BYTES, error);
+    job_release(names);
+    failed = failed || (settings->by_rank && !settings->by_tag ? add_window(&blocks, table, error)
+                                                               : add_all_blocks(&blocks, table, error));
+    step_rows_release(&blocks.rows);
+    return failed ? -1 : 0;
+}
+
+static int add_whole(struct store *store, struct job *names, const struct settings *settings,
+                     struct table *table, struct error *error)
+{
+    int64_t run_id = names->run_id;
+    struct judged_run run;
+    if (settings->by_tag) {
+        if (job_load_rest(names, error))
+            return -1;
+        int failed = caution_run_of(names, table, error) ||
+                     add_phases(names, settings->by_rank, INT32_MIN, INT32_MAX, table, error);
+        job_release(names);
+        return failed;
+    }
+    job_release(names);
+    if (judged_run_init(&run, store, run_id, &settings->diagnose, error))
+        return -1;
+    struct shown_steps shown = all_steps(&run);
+    int failed = caution_run_of(&run.job, table, error) || add_steps(&shown, settings, table, error);
+    judged_run_release(&run);
     return failed;
 }
 
@@ -513,29 +629,37 @@ static int add_run(const struct analysis_request *request, int64_t run_id, const
                    struct table *table, struct error *error)
 {
     struct judged_run *shared;
-    struct job job;
+    struct job names;
+    int is_whole;
     if (shared_run_load_whole(request->shared, request->store, run_id, &settings->diagnose, &shared, error))
         return -1;
-    if (shared && !settings->by_tag)
-        return caution_run_of(&shared->job, table, error) ||
-               add_steps(&shared->job, &shared->baseline, &shared->findings, settings, table, error);
-    if (job_load(&job, request->store, run_id, error))
+    if (shared && !settings->by_tag) {
+        struct shown_steps shown = all_steps(shared);
+        return caution_run_of(&shared->job, table, error) || add_steps(&shown, settings, table, error);
+    }
+    if (job_load_names(&names, request->store, run_id, error))
         return -1;
-    int failed = add_loaded(&job, settings, table, error);
-    job_release(&job);
-    return failed;
+    if (job_is_loaded_whole(&names, settings->diagnose.memory_bytes, &is_whole, error)) {
+        job_release(&names);
+        return -1;
+    }
+    return is_whole ? add_whole(request->store, &names, settings, table, error)
+                    : add_large(request->store, &names, settings, table, error);
 }
 
 static int read_settings(const struct analysis_request *request, struct settings *settings,
                          struct error *error)
 {
     const char *by = request->values[OPTION_BY];
+    int64_t memory_bytes;
     int has_ranks = strcmp(by, "tag,rank") == 0;
     *settings = (struct settings){
         .choice = {.filter = request->filter, .shows_low = request->values[OPTION_ALL] != NULL},
         .by_tag = has_ranks || strcmp(by, "tag") == 0,
         .by_rank = has_ranks || strcmp(by, "rank") == 0,
         .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
+    if (option_memory(request->values[OPTION_MEMORY], &memory_bytes, error))
+        return -1;
     if (!settings->by_tag && !settings->by_rank && strcmp(by, "step") != 0)
         return error_set(error, "invalid --by '%s': expected step, tag, rank or tag,rank", by);
     if ((settings->by_tag || settings->by_rank) && settings->as_map)
@@ -582,8 +706,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     }
     if (begin_table(request, &settings, result, usage, error) ||
-        diagnose_options_usual(&settings.diagnose, request->store, error) ||
-        (request->shared && option_memory(MEMORY_MIB, &settings.diagnose.memory_bytes, error)) ||
+        diagnose_options_usual(&settings.diagnose, request->store, request->values[OPTION_MEMORY], error) ||
         runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;
     result->table.columns[run_column(&settings, &result->table)].hidden = runs.count < 2;

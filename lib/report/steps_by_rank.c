@@ -76,7 +76,9 @@ int steps_by_rank_begin(struct table *table, struct error *error)
     return table_add_columns(table, columns, COLUMN_COUNT, error);
 }
 
-/* The selected steps of a job; those of all its operations, also of those in no step, if none are selected.
+/*
+ * The selected steps of a job, in its numbers; those of all its operations, also of those in no step, if none
+ * are selected.
  */
 struct selected_steps {
     int32_t first;
@@ -213,8 +215,8 @@ static int add_row(const struct rank_choice *choice, const struct job *job, cons
     if (rank->global_rank >= 0)
         table_set_integer(table, AT_RANK, rank->global_rank);
     if (job->step_count && steps->first <= steps->last) {
-        table_set_integer(table, AT_FIRST_STEP, steps->first);
-        table_set_integer(table, AT_LAST_STEP, steps->last);
+        table_set_integer(table, AT_FIRST_STEP, job_run_step(job, steps->first));
+        table_set_integer(table, AT_LAST_STEP, job_run_step(job, steps->last));
     }
     set_time(table, AT_OWN, row->own_ns);
     set_time(table, AT_WAITING, row->waiting_ns);
@@ -258,14 +260,15 @@ static void choose_columns(const struct job *job, const struct rank_row *rows, s
 
 static struct selected_steps select_steps(const struct job *job, const struct filter *filter)
 {
-    struct selected_steps steps = {.first = job->first_step, .last = job->step_count - 1, .are_all = 1};
+    struct selected_steps steps = {
+        .first = job_first_shown(job), .last = job->step_count - 1, .are_all = !job->excerpt_count};
     if (!filter || (filter->steps.first <= 0 && filter->steps.last == INT64_MAX))
         return steps;
     steps.are_all = 0;
-    if (filter->steps.first > steps.first)
-        steps.first = filter->steps.first > steps.last ? steps.last + 1 : (int32_t)filter->steps.first;
-    if (filter->steps.last < steps.last)
-        steps.last = (int32_t)filter->steps.last;
+    while (steps.first <= steps.last && job_run_step(job, steps.first) < filter->steps.first)
+        steps.first++;
+    while (steps.last >= steps.first && job_run_step(job, steps.last) > filter->steps.last)
+        steps.last--;
     return steps;
 }
 

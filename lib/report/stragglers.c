@@ -320,7 +320,7 @@ static int explain(const struct job *job, const struct delay *waits, const struc
 }
 
 /* Reports which steps the verdicts are based on, if the run does not fit in memory. */
-static int caution_loaded_steps(const struct job *job, struct table *table, struct error *error)
+static int caution_verdicts(const struct job *job, struct table *table, struct error *error)
 {
     return job->excerpt_count
                ? table_add_warning(
@@ -340,7 +340,7 @@ static int explain_again(struct store *store, int64_t run_id, const struct delay
     struct job job;
     if (job_load_within(&job, store, run_id, diagnose->memory_bytes, error))
         return -1;
-    int failed = caution_loaded_steps(&job, table, error) || explain(&job, waits, diagnose, table, error);
+    int failed = caution_verdicts(&job, table, error) || explain(&job, waits, diagnose, table, error);
     job_release(&job);
     return failed ? -1 : 0;
 }

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_OUTPUT, OPTION_PROXY, OPTION_RUN };
+enum { OPTION_OUTPUT, OPTION_PROXY, OPTION_RUN, OPTION_MEMORY };
 
 static const struct analysis_option options[] = {
     {"output", 'o', "FILE",
@@ -26,6 +26,7 @@ static const struct analysis_option options[] = {
     {"proxy", 0, NULL,
      "also draw the work of the network (proxy) threads, with the waits of each network step", NULL},
     RUN_OPTION,
+    MEMORY_OPTION,
 };
 
 static const struct column columns[] = {
@@ -153,7 +154,11 @@ static int caution(const struct job *job, const struct timeline_counts *counts, 
                           (long long)counts->crowded, counts->crowded == 1 ? " is" : "s are",
                           counts->crowded == 1 ? "it overlaps" : "they overlap"))
         return -1;
-    return caution_absent_ranks(job, table, error) || caution_inseparable_ranks(job, table, error) ? -1 : 0;
+    return caution_loaded_steps(job, "the trace has the first steps, those of a finding or of --step, and those around "
+                                     "them:", table, error) ||
+                   caution_absent_ranks(job, table, error) || caution_inseparable_ranks(job, table, error)
+               ? -1
+               : 0;
 }
 
 static int refuse_empty(const struct job *job, const struct timeline_counts *counts, struct error *error)
@@ -170,14 +175,16 @@ static enum output_kind kind_of(const char *path)
     return length > 3 && strcmp(path + length - 3, ".gz") == 0 ? OUTPUT_GZIP : OUTPUT_PLAIN;
 }
 
-static int write_file(const struct judged_run *drawn, const struct timeline_selection *selection,
+static int write_file(struct judged_run *drawn, const struct timeline_selection *selection,
                       const char *path, struct timeline_counts *counts, uint64_t *bytes, struct error *error)
 {
     struct output *output = output_open(path, kind_of(path), error);
     if (!output)
         return -1;
-    int failed = timeline_write(&drawn->job, &drawn->findings, selection, trace_format_of(path), output,
-                                counts, error);
+    const struct timeline_findings findings = {judged_run_shown(drawn, error), &drawn->findings,
+                                               drawn->judgement.told};
+    int failed = !findings.drawn || timeline_write(&drawn->job, &findings, selection, trace_format_of(path),
+                                                   output, counts, error);
     if (!failed && counts->operations == counts->untimed)
         failed = refuse_empty(&drawn->job, counts, error);
     *bytes = output_bytes(output);
@@ -187,7 +194,7 @@ static int write_file(const struct judged_run *drawn, const struct timeline_sele
     return -1;
 }
 
-static int write_run(const struct judged_run *drawn, const struct analysis_request *request,
+static int write_run(struct judged_run *drawn, const struct analysis_request *request,
                      struct analysis_result *result, struct error *error)
 {
     const char *path = request->values[OPTION_OUTPUT];
@@ -212,11 +219,12 @@ static int draw_run(int64_t run_id, const struct analysis_request *request, stru
 {
     struct diagnose_options usual;
     struct judged_run drawn;
-    if (diagnose_options_usual(&usual, request->store, error) ||
+    if (diagnose_options_usual(&usual, request->store, request->values[OPTION_MEMORY], error) ||
         judged_run_init(&drawn, request->store, run_id, &usual, error))
         return -1;
     findings_sort(&drawn.findings);
-    int failed = write_run(&drawn, request, result, error);
+    int failed = judged_run_show_window(&drawn, request->filter, &usual, error) ||
+                 write_run(&drawn, request, result, error);
     judged_run_release(&drawn);
     return failed;
 }
@@ -225,9 +233,11 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                struct error *error)
 {
     struct runs runs;
-    *usage = !request->values[OPTION_OUTPUT];
+    int64_t memory_bytes;
+    *usage = !request->values[OPTION_OUTPUT] ? error_set(error, "missing option --output")
+                                             : option_memory(request->values[OPTION_MEMORY], &memory_bytes, error);
     if (*usage)
-        return error_set(error, "missing option --output");
+        return -1;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         runs_choose(&runs, request, OPTION_RUN, &result->table, error))
         return -1;

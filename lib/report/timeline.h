@@ -40,12 +40,21 @@ struct timeline_counts {
 };
 
 /*
+ * The findings of a job, in its own steps and operations; and the same as judged_run told them, in the same
+ * order, for their texts.
+ */
+struct timeline_findings {
+    const struct findings *drawn;
+    const struct findings *told;
+    const struct job *told_job;
+};
+
+/*
  * Writes a job as a trace (output/trace.c). Each rank is a process with tracks for its steps
  * and their phases, its operations with their wait time, and its calls. Findings are drawn on a track above
- * all ranks and on the ranks that they blame. `findings` are the findings to show, with the details that
- * findings_detail fills in. Returns -1 on error.
+ * all ranks and on the ranks that they blame. Findings have the details that findings_detail fills in. Returns -1 on error.
  */
-int timeline_write(const struct job *job, const struct findings *findings,
+int timeline_write(const struct job *job, const struct timeline_findings *findings,
                    const struct timeline_selection *selection, const struct trace_format *format,
                    struct output *output, struct timeline_counts *counts, struct error *error);
 
@@ -98,7 +107,7 @@ int lanes_place(struct lanes *lanes, int64_t begin_ns, int64_t end_ns);
 struct canvas {
     const struct job *job; /* borrowed, like the next three */
     const struct timeline_selection *selection;
-    const struct findings *findings;
+    const struct timeline_findings *findings;
     struct timeline_counts *counts;
     struct call *calls; /* owned: per operation */
     struct common_clock clock;
@@ -110,7 +119,7 @@ struct canvas {
 enum { NO_RANK = -1 };
 
 /* Starts the trace. Release `canvas` in any case. Returns -1 on error. */
-int canvas_init(struct canvas *canvas, const struct job *job, const struct findings *findings,
+int canvas_init(struct canvas *canvas, const struct job *job, const struct timeline_findings *findings,
                 const struct timeline_selection *selection, const struct trace_format *format,
                 struct output *output, struct timeline_counts *counts, struct error *error);
 void canvas_release(struct canvas *canvas);

@@ -221,7 +221,7 @@ static int calls_read(const struct job *job, struct call **calls, struct error *
     return -1;
 }
 
-int canvas_init(struct canvas *canvas, const struct job *job, const struct findings *findings,
+int canvas_init(struct canvas *canvas, const struct job *job, const struct timeline_findings *findings,
                 const struct timeline_selection *selection, const struct trace_format *format,
                 struct output *output, struct timeline_counts *counts, struct error *error)
 {
@@ -245,9 +245,9 @@ int canvas_shows(const struct canvas *canvas, size_t operation)
     const struct job *job = canvas->job;
     const struct job_operation *of = &job->operations[operation];
     const struct timeline_selection *selection = canvas->selection;
+    int64_t step = job_run_step(job, of->step);
     return selection->ranks[of->rank] &&
-           (!selection->has_steps ||
-            (of->step >= selection->first_step && of->step <= selection->last_step)) &&
+           (!selection->has_steps || (step >= selection->first_step && step <= selection->last_step)) &&
            filter_is_text(selection->tag, job_tag(job, of->tag)) &&
            filter_is_text(selection->communicator, job->communicators[of->communicator].label);
 }

@@ -78,13 +78,14 @@ struct words {
 
 static int say(const struct canvas *canvas, const struct finding *finding, struct words *words)
 {
+    const struct job *job = canvas->findings->told_job;
     buffer_clear(&words->name);
     buffer_clear(&words->text);
     buffer_clear(&words->advice);
     return buffer_printf(&words->name, "%s: ", finding_kind_name(finding->kind)) ||
-           finding_name_unit(finding, canvas->job, &words->name) ||
-           finding_append(finding, canvas->job, &words->text) ||
-           finding_append_next(finding, canvas->job, &words->advice);
+           finding_name_unit(finding, job, &words->name) ||
+           finding_append(finding, job, &words->text) ||
+           finding_append_next(finding, job, &words->advice);
 }
 
 /* When the finding first shows, else the begin of its first step. */
@@ -137,9 +138,11 @@ static int accuses_shown(const struct canvas *canvas, const struct finding *find
 static int is_drawn(const struct canvas *canvas, const struct finding *finding, int32_t rank)
 {
     const struct timeline_selection *selection = canvas->selection;
-    int in_steps = finding->first_step >= 0 && finding->first_step <= selection->last_step &&
-                   finding->last_step >= selection->first_step;
-    return finding_is_reported(finding) && (!selection->has_steps || in_steps) &&
+    const struct job *job = canvas->job;
+    int in_steps = finding->first_step >= 0 && finding->first_step < job->step_count &&
+                   job_run_step(job, finding->first_step) <= selection->last_step &&
+                   job_run_step(job, finding->last_step) >= selection->first_step;
+    return finding_is_reported(finding) && (in_steps || (!selection->has_steps && !job->excerpt_count)) &&
            (rank == NO_RANK ? accuses_shown(canvas, finding) : finding_has_rank(finding, rank));
 }
 
@@ -150,7 +153,7 @@ static int is_drawn(const struct canvas *canvas, const struct finding *finding, 
 static int draw_findings(struct canvas *canvas, const struct step_span *spans, int32_t rank,
                          struct error *error)
 {
-    const struct findings *findings = canvas->findings;
+    const struct findings *findings = canvas->findings->drawn;
     struct words words = {.name = BUFFER_INIT, .text = BUFFER_INIT, .advice = BUFFER_INIT};
     struct track_group group = {.rank = rank,
                                 .name = rank == NO_RANK ? "findings" : "Findings",
@@ -161,7 +164,7 @@ static int draw_findings(struct canvas *canvas, const struct step_span *spans, i
         if (!is_drawn(canvas, &findings->items[i], rank))
             continue;
         canvas->counts->findings += rank == NO_RANK;
-        failed = say(canvas, &findings->items[i], &words)
+        failed = say(canvas, &canvas->findings->told->items[i], &words)
                      ? error_no_memory(error)
                      : draw_findings_draw(canvas, &findings->items[i], spans, &group, &words, error);
     }
@@ -213,6 +216,10 @@ static void join_spans(const struct job *job, struct step_span *spans)
 {
     int64_t next_ns = TIME_UNKNOWN;
     for (int32_t step = job->step_count - 1; step >= 0; step--) {
+        if (job_is_break(job, step)) {
+            next_ns = TIME_UNKNOWN;
+            continue;
+        }
         if (next_ns != TIME_UNKNOWN && spans[step].begin_ns != TIME_UNKNOWN)
             spans[step].end_ns = next_ns > spans[step].begin_ns ? next_ns : spans[step].begin_ns;
         next_ns = spans[step].begin_ns != TIME_UNKNOWN ? spans[step].begin_ns : next_ns;
@@ -242,9 +249,11 @@ struct drawing {
     struct sort_entry *scratch;
 };
 
-static int has_step(const struct timeline_selection *selection, int32_t step)
+static int has_step(const struct canvas *canvas, int32_t step)
 {
-    return !selection->has_steps || (step >= selection->first_step && step <= selection->last_step);
+    const struct timeline_selection *selection = canvas->selection;
+    int64_t number = job_run_step(canvas->job, step);
+    return !selection->has_steps || (number >= selection->first_step && number <= selection->last_step);
 }
 
 /* Lists the operations of a step, or all of them if there are no steps, by end. */
@@ -308,7 +317,7 @@ static int draw_step(struct drawing *drawing, int32_t step, const struct step_sp
     if (track_group_place(canvas, &drawing->track_group, span->begin_ns, span->end_ns, &lane, error) ||
         lane < 0)
         return lane < 0 ? 0 : -1;
-    snprintf(name, sizeof name, "step %d", (int)step);
+    snprintf(name, sizeof name, "step %d", (int)job_run_step(canvas->job, step));
     const struct trace_event event = {.track = drawing->track_group.tracks[lane],
                                       .at_ns = span->begin_ns,
                                       .category = "step",
@@ -342,7 +351,7 @@ static int draw_all(struct drawing *drawing, struct step_span *spans, struct err
     if (!job->step_count)
         return draw_without_steps(drawing, error);
     for (int32_t step = 0; !failed && step < job->step_count; step++)
-        if (spans[step].begin_ns != TIME_UNKNOWN && has_step(drawing->canvas->selection, step))
+        if (spans[step].begin_ns != TIME_UNKNOWN && has_step(drawing->canvas, step))
             failed = draw_step(drawing, step, &spans[step], error);
     return failed;
 }
@@ -488,7 +497,7 @@ static int draw(struct canvas *canvas, struct error *error)
     return failed;
 }
 
-int timeline_write(const struct job *job, const struct findings *findings,
+int timeline_write(const struct job *job, const struct timeline_findings *findings,
                    const struct timeline_selection *selection, const struct trace_format *format,
                    struct output *output, struct timeline_counts *counts, struct error *error)
 {

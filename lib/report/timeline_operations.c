@@ -261,7 +261,7 @@ static int describe(const struct canvas *canvas, size_t at, struct words *words)
     if (tag)
         say(words, "tag", tag, 0);
     if (operation->step >= 0)
-        say(words, "step", NULL, operation->step);
+        say(words, "step", NULL, job_run_step(job, operation->step));
     if (source)
         say(words, "source", source, 0);
     if (times)

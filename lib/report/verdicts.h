@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct filter;
 struct metrics;
 struct runs;
 struct store;
@@ -178,9 +179,11 @@ int excess_find(const struct job *job, struct baseline *baseline, struct transfe
 
 /*
  * The options that diagnose uses by default, for other analyses that show its verdicts. They include the
- * rules that the environment turns off. Returns -1 if the environment or the store cannot be read.
+ * rules that the environment turns off. `memory_mib` is the value of --memory. Returns -1 if it is wrong, or
+ * if the environment or the store cannot be read.
  */
-int diagnose_options_usual(struct diagnose_options *options, struct store *store, struct error *error);
+int diagnose_options_usual(struct diagnose_options *options, struct store *store, const char *memory_mib,
+                           struct error *error);
 
 /*
  * The lines that diagnose prints first for a run. `names_run`: the store has several runs. Both functions
@@ -209,12 +212,41 @@ struct judged_run {
     struct judgement judgement;
     size_t operations; /* operations loaded, in all rounds */
     int64_t timed_operations;
+    struct findings shown; /* judged_run_shown; details are borrowed from `findings` */
 };
 
 /* On failure there is nothing to release. Do not move the struct: its members point to each other. */
 int judged_run_init(struct judged_run *run, struct store *store, int64_t run_id,
                     const struct diagnose_options *options, struct error *error);
 void judged_run_release(struct judged_run *run);
+
+/*
+ * The findings in steps, operations and tags of run->job, of which pictures and rows of single steps are
+ * made; their texts need judgement.told. A finding of which no step is loaded begins after the last step. The
+ * order is that of run->findings: sort these first. Valid until the next call and judged_run_show; NULL with an error.
+ */
+const struct findings *judged_run_shown(struct judged_run *run, struct error *error);
+
+/*
+ * Loads other steps of a run that does not fit in memory into run->job, for an analysis that shows single
+ * steps, and finds their excess (baseline, transfers). Takes ownership of `excerpts`; NULL: out of memory.
+ * The judgement remains, but what it says of operations of run->job can no longer be looked up.
+ */
+int judged_run_show(struct judged_run *run, struct job_excerpt *excerpts, size_t count,
+                    const struct diagnose_options *options, struct error *error);
+
+/*
+ * The same with consecutive steps: those of the filter, else those of the first finding that is reported, as
+ * far as they fit, and those around them. Does nothing if the whole run is loaded. Sort the findings first.
+ */
+int judged_run_show_window(struct judged_run *run, const struct filter *filter,
+                           const struct diagnose_options *options, struct error *error);
+
+/*
+ * The first step of run->job in a row of consecutive ones up to its last; `job_run_step` of these is the step
+ * of the run. After judged_run_show_window, earlier steps are warm-up.
+ */
+int32_t job_first_shown(const struct job *job);
 
 /* A diagnosed run for several analyses, one after the other, which then load and diagnose it once. */
 struct shared_run {
@@ -293,6 +325,12 @@ int warning_add_command(struct table *table, const struct store *store, int64_t 
  * that the others are missing. Needs what job_load or waits_measure fill in.
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
+
+/*
+ * Warns that `what` ("the picture shows") is of some steps of a run that does not fit in memory. Adds nothing
+ * if all its steps are loaded.
+ */
+int caution_loaded_steps(const struct job *job, const char *what, struct table *table, struct error *error);
 
 /*
  * Warns if a limit was reached beyond which the result may change: of

@@ -227,6 +227,16 @@ static int caution_stopped(const struct job *job, struct table *table, struct er
     return status < 0 ? -1 : 0;
 }
 
+int caution_loaded_steps(const struct job *job, const char *what, struct table *table, struct error *error)
+{
+    return job->excerpt_count
+               ? table_add_warning(table, error, "run %lld: %s %d of %d steps (--memory %lld loads all)",
+                                   (long long)job->run_id, what, (int)job_loaded_steps(job) - job->first_step,
+                                   (int)job_run_steps(job) - job->first_step,
+                                   (long long)(job->screened.operations * JOB_OPERATION_BYTES >> 20) + 1)
+               : 0;
+}
+
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;

@@ -8,6 +8,7 @@
 #include "job/job.h"
 #include "model/model.h"
 #include "output/output.h"
+#include "report/internal.h"
 #include "report/report.h"
 #include "report/verdicts.h"
 #include "report/watch.h"
@@ -349,7 +350,7 @@ static int judge_runs(struct verdict_cache *now, struct verdict_cache *before, s
                       struct error *error)
 {
     struct diagnose_options usual;
-    int failed = diagnose_options_usual(&usual, store, error);
+    int failed = diagnose_options_usual(&usual, store, MEMORY_MIB, error);
     usual.memory_bytes = now->memory_bytes;
     for (size_t i = 0; !failed && i < now->count; i++)
         if (now->others != before->others || !take_over(&now->runs[i], before))
