@@ -84,10 +84,11 @@ static int show_input(struct context *context, const struct arguments *arguments
                       const struct query_limits *limits)
 {
     struct buffer sql = BUFFER_INIT;
-    int status =
-        read_input(&sql, &context->error) || computed_views_fill(context->store, sql.data, arguments->values[OPTION_MEMORY], &context->error)
-            ? EXIT_NOT_DONE
-            : show_statements(context, arguments, sql.data, limits);
+    int status = read_input(&sql, &context->error) ||
+                         computed_views_fill(context->store, sql.data, arguments->values[OPTION_MEMORY],
+                                             &context->error)
+                     ? EXIT_NOT_DONE
+                     : show_statements(context, arguments, sql.data, limits);
     buffer_release(&sql);
     return status;
 }
@@ -96,9 +97,10 @@ static int show_operand(struct context *context, const struct arguments *argumen
                         const struct query_limits *limits)
 {
     const char *sql = arguments->operands[0];
-    struct query *query = computed_views_fill(context->store, sql, arguments->values[OPTION_MEMORY], &context->error)
-                              ? NULL
-                              : query_open(context->store, sql, limits, &context->error);
+    struct query *query =
+        computed_views_fill(context->store, sql, arguments->values[OPTION_MEMORY], &context->error)
+            ? NULL
+            : query_open(context->store, sql, limits, &context->error);
     int status = query ? show_rows(context, arguments, query) : EXIT_NOT_DONE;
     query_close(query);
     return status;

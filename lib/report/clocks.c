@@ -99,8 +99,9 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         failed = job_load_within(&job, request->store, runs.ids[i], memory_bytes, error);
         if (failed)
             break;
-        failed = caution_loaded_steps(&job, "clocks are aligned by the operations of", &result->table, error) ||
-                 clock_rows_add(&job, &result->table, error);
+        failed =
+            caution_loaded_steps(&job, "clocks are aligned by the operations of", &result->table, error) ||
+            clock_rows_add(&job, &result->table, error);
         job_release(&job);
     }
     runs_release(&runs);

@@ -17,7 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_BASELINE, OPTION_CANDIDATE, OPTION_FAIL_OVER, OPTION_NETWORK_NOISE, OPTION_ALL, OPTION_HTML, OPTION_MEMORY };
+enum {
+    OPTION_BASELINE,
+    OPTION_CANDIDATE,
+    OPTION_FAIL_OVER,
+    OPTION_NETWORK_NOISE,
+    OPTION_ALL,
+    OPTION_HTML,
+    OPTION_MEMORY
+};
 
 #define NETWORK_NOISE "50"
 
@@ -506,9 +514,9 @@ static int write_page(const struct analysis_request *request, const struct measu
     if (!compared)
         return error_no_memory(error);
     for (size_t i = 0; i < count; i++)
-        compared[i] = (struct html_compared){sides->chosen[i].store, sides->chosen[i].id,
-                                             sides->chosen[i].is_candidate ? "B" : "A",
-                                             request->values[OPTION_MEMORY]};
+        compared[i] =
+            (struct html_compared){sides->chosen[i].store, sides->chosen[i].id,
+                                   sides->chosen[i].is_candidate ? "B" : "A", request->values[OPTION_MEMORY]};
     result->wrote_output = strcmp(path, "-") == 0;
     const char *command = request->command ? request->command : "ncclprof compare --all";
     int failed = html_write_comparison(path, compared, count, &result->table, words->data ? words->data : "",

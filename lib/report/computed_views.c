@@ -1,7 +1,7 @@
 /*
  * The views whose rows an analysis computes: v_step, v_finding, v_wait (schemas/view/verdict.sql). An
- * analysis runs with the defaults of its options, except --memory, and its table takes the place of the view. All of them use
- * one load of the run.
+ * analysis runs with the defaults of its options, except --memory, and its table takes the place of the view.
+ * All of them use one load of the run.
  */
 #include "base/base.h"
 #include "model/model.h"

@@ -311,7 +311,15 @@ static int export_parquet(const struct export_request *request, struct error *er
     return export_directory(request, &parquet, error);
 }
 
-enum { OPTION_TO, OPTION_OUTPUT, OPTION_PROXY_STEPS, OPTION_GROUP_ROWS, OPTION_COMPRESSION, OPTION_RUN, OPTION_MEMORY };
+enum {
+    OPTION_TO,
+    OPTION_OUTPUT,
+    OPTION_PROXY_STEPS,
+    OPTION_GROUP_ROWS,
+    OPTION_COMPRESSION,
+    OPTION_RUN,
+    OPTION_MEMORY
+};
 
 /* What one thread of a query engine reads at a time; memory grows with it. */
 #define GROUP_ROWS "131072"
@@ -372,7 +380,8 @@ static int write_views(const struct analysis_request *request, const struct runs
                                     .network_steps = request->values[OPTION_PROXY_STEPS] != NULL,
                                     .tell = tell,
                                     .context = &result->table};
-    if (parquet_options(request, &wanted.parquet, error) || computed_views_fill(request->store, NULL, request->values[OPTION_MEMORY], error))
+    if (parquet_options(request, &wanted.parquet, error) ||
+        computed_views_fill(request->store, NULL, request->values[OPTION_MEMORY], error))
         return -1;
     return write(&wanted, error);
 }
@@ -475,7 +484,9 @@ static int check_request(const struct analysis_request *request, struct error *e
         return error_set(error, "missing option --output");
     int64_t memory_bytes;
     return option_memory(request->values[OPTION_MEMORY], &memory_bytes, error) ||
-                   check_options(request, to, error) || check_filter(request->filter, error) ? -1 : 0;
+                   check_options(request, to, error) || check_filter(request->filter, error)
+               ? -1
+               : 0;
 }
 
 /* Writes the result as a sentence. */

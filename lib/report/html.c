@@ -223,7 +223,8 @@ static int make_report(struct report *report, const char *path, const struct run
 {
     uint64_t bytes;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-        diagnose_options_usual(&report->diagnose, report->request->store, report->request->values[OPTION_MEMORY], error) ||
+        diagnose_options_usual(&report->diagnose, report->request->store,
+                               report->request->values[OPTION_MEMORY], error) ||
         make_page(report, path, runs, &result->table, &bytes, error))
         return -1;
     result->wrote_output = strcmp(path, "-") == 0;

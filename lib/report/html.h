@@ -23,7 +23,7 @@ struct table;
 struct html_run {
     struct store *store;
     const struct filter *filter; /* NULL: no filter */
-    const struct job *job; /* what is drawn: of a run that does not fit in memory, some steps */
+    const struct job *job;       /* what is drawn: of a run that does not fit in memory, some steps */
     const struct baseline *baseline;
     const struct findings *findings; /* sorted, in steps of `job` (judged_run_shown) */
     const struct job *told_job;      /* the run as it was diagnosed, for texts */
@@ -110,8 +110,8 @@ int html_put_paragraph(const struct html_run *run, const char *paragraph, const 
 /* A run that is compared. */
 struct html_compared {
     struct store *store;
-    int64_t run_id;   /* 0: the side has no operations, and is left out */
-    const char *side; /* "A" or "B" */
+    int64_t run_id;         /* 0: the side has no operations, and is left out */
+    const char *side;       /* "A" or "B" */
     const char *memory_mib; /* the value of --memory */
 };
 

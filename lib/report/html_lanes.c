@@ -431,8 +431,9 @@ static int put_step(const struct html_run *run, const struct choice *choice, con
                                .texts = texts,
                                .begin_ns = of->begin_ns,
                                .end_ns = of->end_ns};
-    int failed = buffer_printf(&id, "lanes-%lld-%d", (long long)run->number, (int)html_run_step(run, choice->step)) ||
-                 append_title(run, choice, &title) || (!is_first && buffer_append_byte(run->data, ','));
+    int failed =
+        buffer_printf(&id, "lanes-%lld-%d", (long long)run->number, (int)html_run_step(run, choice->step)) ||
+        append_title(run, choice, &title) || (!is_first && buffer_append_byte(run->data, ','));
     lanes.id = id.data;
     lanes.title = title.data;
     failed = failed || html_add_lanes(run->page, run->data, &lanes);

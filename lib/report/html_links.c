@@ -243,11 +243,12 @@ static int has_usual(const struct faulty *faulty)
 static int append_caption(const struct faulty *faulty, struct buffer *caption)
 {
     struct buffer steps = BUFFER_INIT;
-    int failed = finding_append_steps(html_run_told(faulty->run, faulty->finding), faulty->run->told_job, &steps) ||
-                 buffer_append_text(caption, "Network wait (SendWait) of ") ||
-                 finding_name_unit(faulty->finding, faulty->run->job, caption) ||
-                 buffer_append_text(caption, " and of other links") ||
-                 (steps.length && buffer_append(caption, steps.data, steps.length));
+    int failed =
+        finding_append_steps(html_run_told(faulty->run, faulty->finding), faulty->run->told_job, &steps) ||
+        buffer_append_text(caption, "Network wait (SendWait) of ") ||
+        finding_name_unit(faulty->finding, faulty->run->job, caption) ||
+        buffer_append_text(caption, " and of other links") ||
+        (steps.length && buffer_append(caption, steps.data, steps.length));
     buffer_release(&steps);
     return failed ? -1 : 0;
 }

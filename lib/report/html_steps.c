@@ -102,9 +102,8 @@ static int mark_rank(struct picture *picture, const struct finding *finding, siz
         if (array_reserve((void **)&picture->marks, &picture->mark_capacity, picture->mark_count + 1,
                           sizeof *picture->marks))
             return -1;
-        picture->marks[picture->mark_count++] =
-            (struct html_heat_mark){rank, html_run_step(run, step), html_run_step(run, end - 1),
-                                    finding_kind_name(finding->kind)};
+        picture->marks[picture->mark_count++] = (struct html_heat_mark){
+            rank, html_run_step(run, step), html_run_step(run, end - 1), finding_kind_name(finding->kind)};
     }
     return 0;
 }

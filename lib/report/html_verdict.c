@@ -215,7 +215,8 @@ static int put_loss(const struct html_run *run, struct buffer *text)
 {
     const struct judgement *judgement = run->judgement;
     int has_stopped = judgement->stopped_step >= 0;
-    return (has_stopped && buffer_printf(text, "in step %d", (int)job_run_step(run->told_job, judgement->stopped_step))) ||
+    return (has_stopped &&
+            buffer_printf(text, "in step %d", (int)job_run_step(run->told_job, judgement->stopped_step))) ||
                    put_fact(run, "Stopped", text) ||
                    append_part(judgement->longer.lost_ns, judgement->longer.whole_ns, text) ||
                    put_fact(run, has_stopped ? "Time lost before that" : "Time lost", text)

@@ -153,12 +153,12 @@ int option_thresholds(const char *min_gain_percent, const char *sigmas, struct d
 #define MEMORY_MIB "1536"
 
 /* The limit of an analysis that loads only some steps of a run that exceeds it, and says which. */
-#define MEMORY_OPTION                                                                               \
-    {                                                                                               \
-        "memory", 0, "MIB",                                                                         \
+#define MEMORY_OPTION                                                                                 \
+    {                                                                                                 \
+        "memory", 0, "MIB",                                                                           \
             "memory limit for the operations of one run. Of a larger run only some steps are loaded " \
-            "at the same time. 0: no limit",                                                        \
-            MEMORY_MIB                                                                              \
+            "at the same time. 0: no limit",                                                          \
+            MEMORY_MIB                                                                                \
     }
 
 /* Reads --memory, in MiB. Returns -1 with an error if it is wrong. */

@@ -338,7 +338,8 @@ static int32_t shown_tag(const struct judged_run *run, int32_t tag)
     return -1;
 }
 
-/* Sets the steps of `shown`, a copy, to those of them that run->job has loaded. Returns -1 when memory is out. */
+/* Sets the steps of `shown`, a copy, to those of them that run->job has loaded. Returns -1 when memory is
+ * out. */
 static int show_steps(const struct judged_run *run, struct finding *shown)
 {
     const struct finding whole = *shown;
@@ -462,7 +463,8 @@ int judged_run_show_window(struct judged_run *run, const struct filter *filter,
     choose_window(run, filter, &first, &last);
     if (job_load_names(&names, run->job.store, run->job.run_id, error))
         return -1;
-    excerpts = step_window_find(&names, first, last, options->memory_bytes / JOB_OPERATION_BYTES, &count, error);
+    excerpts =
+        step_window_find(&names, first, last, options->memory_bytes / JOB_OPERATION_BYTES, &count, error);
     job_release(&names);
     return excerpts ? judged_run_show(run, excerpts, count, options, error) : -1;
 }

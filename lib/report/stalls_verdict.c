@@ -388,12 +388,17 @@ static int32_t *ranks_of_members(const struct stalls *stalls, const struct job *
 }
 
 int stalls_judge(struct stalls *stalls, int32_t run, const struct job *job, const struct baseline *baseline,
-                 const struct job *told, const struct findings *findings, const struct stalls_options *options, struct error *error)
+                 const struct job *told, const struct findings *findings,
+                 const struct stalls_options *options, struct error *error)
 {
     struct edges edges;
     struct slow_step *slow = NULL;
-    struct account account = {
-        .stalls = stalls, .options = options, .job = job, .baseline = baseline, .told = told, .findings = findings};
+    struct account account = {.stalls = stalls,
+                              .options = options,
+                              .job = job,
+                              .baseline = baseline,
+                              .told = told,
+                              .findings = findings};
     if (edges_init(&edges, job, baseline, options->sigmas, error))
         return -1;
     int32_t *ranks = ranks_of_members(stalls, job);
@@ -434,8 +439,8 @@ static int judge_run(struct stalls *stalls, int32_t run, const struct analysis_r
         return judge_diagnosed(stalls, run, shared, options, error);
     if (judged_run_init(&own, request->store, run_id, diagnose, error))
         return -1;
-    int failed = caution_loaded_steps(own.judgement.told, "waits are those of all steps, verdicts those of", table,
-                                      error) ||
+    int failed = caution_loaded_steps(own.judgement.told, "waits are those of all steps, verdicts those of",
+                                      table, error) ||
                  judge_diagnosed(stalls, run, &own, options, error);
     judged_run_release(&own);
     return failed;
@@ -446,8 +451,8 @@ int stalls_judge_all(struct stalls *stalls, const struct analysis_request *reque
                      struct error *error)
 {
     struct diagnose_options diagnose;
-    int failed = diagnose_options_usual(&diagnose, request->store, memory_mib, error) ||
-                 stalls_learn(stalls, error);
+    int failed =
+        diagnose_options_usual(&diagnose, request->store, memory_mib, error) || stalls_learn(stalls, error);
     for (size_t i = 0; !failed && i < stalls->run_count; i++)
         if (stalls->runs[i].network_steps)
             failed = judge_run(stalls, (int32_t)i, request, options, &diagnose, table, error);

@@ -118,7 +118,7 @@ struct shown_steps {
     const struct job *job;
     const struct baseline *baseline;
     const struct findings *findings; /* in steps of `job` */
-    int64_t usual_ns; /* baseline step time of the run; TIME_UNKNOWN */
+    int64_t usual_ns;                /* baseline step time of the run; TIME_UNKNOWN */
     int32_t first;
     int32_t end;
 };
@@ -555,15 +555,16 @@ static int add_block(struct blocks *blocks, size_t row, struct table *table, str
 static int add_all_blocks(struct blocks *blocks, struct table *table, struct error *error)
 {
     const struct settings *settings = blocks->settings;
-    int failed = settings->by_tag
-                     ? 0
-                     : judged_run_init(&blocks->judged, blocks->store, blocks->run_id, &settings->diagnose, error) ||
-                           caution_run_of(&blocks->judged.job, table, error);
-    failed = failed ||
-             table_add_warning(table, error,
-                               "run %lld: its steps were read in %zu blocks; values above baseline, except longer_us, "
-                               "are relative to the baseline of each block",
-                               (long long)blocks->run_id, blocks->rows.count);
+    int failed = settings->by_tag ? 0
+                                  : judged_run_init(&blocks->judged, blocks->store, blocks->run_id,
+                                                    &settings->diagnose, error) ||
+                                        caution_run_of(&blocks->judged.job, table, error);
+    failed =
+        failed || table_add_warning(
+                      table, error,
+                      "run %lld: its steps were read in %zu blocks; values above baseline, except longer_us, "
+                      "are relative to the baseline of each block",
+                      (long long)blocks->run_id, blocks->rows.count);
     for (size_t row = 0; !failed && row < blocks->rows.count; row++)
         failed = add_block(blocks, row, table, error);
     judged_run_release(&blocks->judged);

@@ -154,8 +154,11 @@ static int caution(const struct job *job, const struct timeline_counts *counts, 
                           (long long)counts->crowded, counts->crowded == 1 ? " is" : "s are",
                           counts->crowded == 1 ? "it overlaps" : "they overlap"))
         return -1;
-    return caution_loaded_steps(job, "the trace has the first steps, those of a finding or of --step, and those around "
-                                     "them:", table, error) ||
+    return caution_loaded_steps(
+               job,
+               "the trace has the first steps, those of a finding or of --step, and those around "
+               "them:",
+               table, error) ||
                    caution_absent_ranks(job, table, error) || caution_inseparable_ranks(job, table, error)
                ? -1
                : 0;
@@ -175,8 +178,8 @@ static enum output_kind kind_of(const char *path)
     return length > 3 && strcmp(path + length - 3, ".gz") == 0 ? OUTPUT_GZIP : OUTPUT_PLAIN;
 }
 
-static int write_file(struct judged_run *drawn, const struct timeline_selection *selection,
-                      const char *path, struct timeline_counts *counts, uint64_t *bytes, struct error *error)
+static int write_file(struct judged_run *drawn, const struct timeline_selection *selection, const char *path,
+                      struct timeline_counts *counts, uint64_t *bytes, struct error *error)
 {
     struct output *output = output_open(path, kind_of(path), error);
     if (!output)
@@ -234,8 +237,9 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 {
     struct runs runs;
     int64_t memory_bytes;
-    *usage = !request->values[OPTION_OUTPUT] ? error_set(error, "missing option --output")
-                                             : option_memory(request->values[OPTION_MEMORY], &memory_bytes, error);
+    *usage = !request->values[OPTION_OUTPUT]
+                 ? error_set(error, "missing option --output")
+                 : option_memory(request->values[OPTION_MEMORY], &memory_bytes, error);
     if (*usage)
         return -1;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||

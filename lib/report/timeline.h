@@ -52,7 +52,8 @@ struct timeline_findings {
 /*
  * Writes a job as a trace (output/trace.c). Each rank is a process with tracks for its steps
  * and their phases, its operations with their wait time, and its calls. Findings are drawn on a track above
- * all ranks and on the ranks that they blame. Findings have the details that findings_detail fills in. Returns -1 on error.
+ * all ranks and on the ranks that they blame. Findings have the details that findings_detail fills in.
+ * Returns -1 on error.
  */
 int timeline_write(const struct job *job, const struct timeline_findings *findings,
                    const struct timeline_selection *selection, const struct trace_format *format,

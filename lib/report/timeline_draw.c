@@ -83,8 +83,7 @@ static int say(const struct canvas *canvas, const struct finding *finding, struc
     buffer_clear(&words->text);
     buffer_clear(&words->advice);
     return buffer_printf(&words->name, "%s: ", finding_kind_name(finding->kind)) ||
-           finding_name_unit(finding, job, &words->name) ||
-           finding_append(finding, job, &words->text) ||
+           finding_name_unit(finding, job, &words->name) || finding_append(finding, job, &words->text) ||
            finding_append_next(finding, job, &words->advice);
 }
 

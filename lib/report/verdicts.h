@@ -223,7 +223,8 @@ void judged_run_release(struct judged_run *run);
 /*
  * The findings in steps, operations and tags of run->job, of which pictures and rows of single steps are
  * made; their texts need judgement.told. A finding of which no step is loaded begins after the last step. The
- * order is that of run->findings: sort these first. Valid until the next call and judged_run_show; NULL with an error.
+ * order is that of run->findings: sort these first. Valid until the next call and judged_run_show; NULL with
+ * an error.
  */
 const struct findings *judged_run_shown(struct judged_run *run, struct error *error);
 
