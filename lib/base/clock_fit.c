@@ -13,6 +13,8 @@ struct solver {
     const struct align_problem *problem;
     const struct align_visit *visits; /* those of the problem, with scaled times */
     int64_t *distance;                /* [clock] */
+    int32_t *parent;                  /* [clock]: the clock that its distance comes from; -1: none */
+    int32_t *walk;                    /* [clock]: scratch of has_cycle */
     int64_t slack_ns;                 /* struct align_problem, or more */
 };
 
@@ -53,12 +55,15 @@ static int relax(struct solver *solver, int backward)
         const struct align_meeting *meeting = &problem->meetings[i];
         const struct align_visit *visits = solver->visits + meeting->first;
         int64_t time = FAR;
+        int32_t from = -1;
         for (size_t j = 0; j < meeting->count; j++) {
             int64_t distance = solver->distance[visits[j].clock];
             int64_t at = backward ? solver->slack_ns - visits[j].come_ns : visits[j].leave_ns;
             int is_known = backward ? has_come(meeting, visits, j) : has_left(meeting, j);
-            if (distance < FAR && is_known && distance + at < time)
+            if (distance < FAR && is_known && distance + at < time) {
                 time = distance + at;
+                from = visits[j].clock;
+            }
         }
         for (size_t j = 0; time < FAR && j < meeting->count; j++) {
             int64_t *distance = &solver->distance[visits[j].clock];
@@ -66,11 +71,30 @@ static int relax(struct solver *solver, int backward)
             int is_known = backward ? has_left(meeting, j) : has_come(meeting, visits, j);
             if (is_known && time + at < *distance) {
                 *distance = time + at;
+                solver->parent[visits[j].clock] = from;
                 improved = 1;
             }
         }
     }
     return improved;
+}
+
+/*
+ * Whether some distance comes from itself: the clocks on the way form a negative cycle. Distances would fall
+ * for ever, and the number of passes that proves it otherwise is that of the clocks.
+ */
+static int has_cycle(const struct solver *solver)
+{
+    int32_t count = solver->problem->clock_count, found = 0;
+    for (int32_t i = 0; i < count; i++)
+        solver->walk[i] = -1;
+    for (int32_t i = 0; i < count && !found; i++) {
+        int32_t at = i;
+        for (; at >= 0 && solver->walk[at] < 0; at = solver->parent[at])
+            solver->walk[at] = i;
+        found = at >= 0 && solver->walk[at] == i;
+    }
+    return found;
 }
 
 /*
@@ -80,13 +104,15 @@ static int relax(struct solver *solver, int backward)
 static int shortest(struct solver *solver, int backward)
 {
     const struct align_problem *problem = solver->problem;
-    for (int32_t i = 0; i < problem->clock_count; i++)
+    for (int32_t i = 0; i < problem->clock_count; i++) {
         solver->distance[i] = FAR;
+        solver->parent[i] = -1;
+    }
     solver->distance[problem->reference] = 0;
     for (int32_t pass = 0; pass <= problem->clock_count; pass++) {
         if (!relax(solver, backward))
             return 0;
-        if (solver->distance[problem->reference] < 0)
+        if (solver->distance[problem->reference] < 0 || has_cycle(solver))
             return -1;
     }
     return -1;
@@ -251,12 +277,17 @@ static void place_by_stops(const struct solver *solver, struct align_clock *cloc
     }
 }
 
+static size_t visit_count(const struct align_problem *problem)
+{
+    const struct align_meeting *last = problem->meetings + problem->meeting_count - 1;
+    return problem->meeting_count ? last->first + last->count : 0;
+}
+
 /* Sets nearer_ns of solved clocks. Returns -1 when out of memory. */
 static int find_nearer(const struct solver *solver, struct align_clock *clocks)
 {
     const struct align_problem *problem = solver->problem;
-    const struct align_meeting *last = problem->meetings + problem->meeting_count - 1;
-    size_t count = problem->meeting_count ? last->first + last->count : 0;
+    size_t count = visit_count(problem);
     struct told_offset *told = array_new(count, sizeof *told);
     unsigned char *is_placed = array_new((size_t)problem->clock_count, 1);
     if (told && is_placed)
@@ -354,8 +385,7 @@ static void drop_unlikely_scales(struct align_clock *clocks, size_t count)
 /* The visits with scaled times. The caller frees them; NULL when memory runs out. */
 static struct align_visit *scale_visits(const struct align_problem *problem, const struct align_clock *clocks)
 {
-    const struct align_meeting *last = problem->meetings + problem->meeting_count - 1;
-    size_t count = problem->meeting_count ? last->first + last->count : 0;
+    size_t count = visit_count(problem);
     struct align_visit *visits = array_new(count, sizeof *visits);
     for (size_t i = 0; visits && i < count; i++) {
         const struct align_visit *visit = &problem->visits[i];
@@ -392,9 +422,44 @@ struct placing {
     int64_t *least_ns;          /* owned: offsets that a clock has at least, by some meeting; ascending */
     int64_t *most_ns;           /* owned: same, at most; ascending */
     size_t count;
+    size_t *begins;      /* owned: [clock], and one more: where its meetings begin in `meetings` */
+    int32_t *meetings;   /* owned: the meetings of each clock, ascending */
     double *visit_count; /* owned: [clock] */
     double *late_count;  /* owned: [clock], of these, late or over before another one came */
 };
+
+/* Whether an earlier visit of the meeting is of the same clock. */
+static int is_repeated(const struct align_visit *visits, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (visits[i].clock == visits[at].clock)
+            return 1;
+    return 0;
+}
+
+/* Lists the meetings of each clock, so that placing it does not take as long as there are meetings. */
+static void list_meetings(struct placing *placing)
+{
+    const struct align_problem *problem = placing->problem;
+    size_t clocks = (size_t)problem->clock_count;
+    for (int is_listed = 0; is_listed < 2; is_listed++) {
+        for (size_t i = 0; i < problem->meeting_count; i++)
+            for (size_t j = 0; j < problem->meetings[i].count; j++) {
+                const struct align_visit *visits = &placing->visits[problem->meetings[i].first];
+                if (is_repeated(visits, j))
+                    continue;
+                if (is_listed)
+                    placing->meetings[placing->begins[visits[j].clock]] = (int32_t)i;
+                placing->begins[visits[j].clock + !is_listed]++;
+            }
+        for (size_t i = 0; !is_listed && i < clocks; i++)
+            placing->begins[i + 1] += placing->begins[i];
+    }
+    /* Filling moved each begin to its end. */
+    for (size_t i = clocks; i > 0; i--)
+        placing->begins[i] = placing->begins[i - 1];
+    placing->begins[0] = 0;
+}
 
 /*
  * Collects what each meeting says about the offset of a clock, given those that are placed. One-way meetings
@@ -403,8 +468,8 @@ struct placing {
 static void bound_offset(struct placing *placing, int32_t clock)
 {
     placing->count = 0;
-    for (size_t i = 0; i < placing->problem->meeting_count; i++) {
-        const struct align_meeting *meeting = &placing->problem->meetings[i];
+    for (size_t i = placing->begins[clock]; i < placing->begins[clock + 1]; i++) {
+        const struct align_meeting *meeting = &placing->problem->meetings[placing->meetings[i]];
         int64_t come_ns[2] = {-FAR, -FAR}, leave_ns[2] = {FAR, FAR}; /* of placed clocks, and of this one */
         for (size_t j = 0; j < meeting->count; j++) {
             const struct align_visit *visit = &placing->visits[meeting->first + j];
@@ -522,11 +587,14 @@ static int solve_without_late(struct solver *solver, struct align_clock *clocks,
                               .is_placed = array_new(count, 1),
                               .least_ns = array_new(problem->meeting_count, sizeof *placing.least_ns),
                               .most_ns = array_new(problem->meeting_count, sizeof *placing.most_ns),
+                              .begins = array_new(count + 1, sizeof *placing.begins),
+                              .meetings = array_new(visit_count(problem), sizeof *placing.meetings),
                               .visit_count = array_new(count, sizeof *placing.visit_count),
                               .late_count = array_new(count, sizeof *placing.late_count)};
     int agreed = -1;
     if (placing.visits && placing.offset_ns && placing.is_placed && placing.least_ns && placing.most_ns &&
-        placing.visit_count && placing.late_count) {
+        placing.begins && placing.meetings && placing.visit_count && placing.late_count) {
+        list_meetings(&placing);
         place_clocks(&placing);
         solver->visits = placing.visits;
         agreed = mark_late(&placing) ? solve(solver, clocks, greatest) : 0;
@@ -537,6 +605,8 @@ static int solve_without_late(struct solver *solver, struct align_clock *clocks,
     free(placing.is_placed);
     free(placing.least_ns);
     free(placing.most_ns);
+    free(placing.begins);
+    free(placing.meetings);
     free(placing.visit_count);
     free(placing.late_count);
     return agreed;
@@ -584,10 +654,12 @@ int align_solve(const struct align_problem *problem, struct align_clock *clocks,
     struct solver solver = {.problem = problem,
                             .visits = problem->visits,
                             .distance = array_new(count, sizeof *solver.distance),
+                            .parent = array_new(count, sizeof *solver.parent),
+                            .walk = array_new(count, sizeof *solver.walk),
                             .slack_ns = problem->slack_ns};
     int64_t *greatest = array_new(count, sizeof *greatest);
     int agreed = -1;
-    if (solver.distance && greatest) {
+    if (solver.distance && solver.parent && solver.walk && greatest) {
         place_origins(problem, clocks);
         agreed = solve(&solver, clocks, greatest);
         if (!agreed)
@@ -596,6 +668,8 @@ int align_solve(const struct align_problem *problem, struct align_clock *clocks,
             clocks[i].state = ALIGN_CONTRADICTORY;
     }
     free(solver.distance);
+    free(solver.parent);
+    free(solver.walk);
     free(greatest);
     return agreed < 0 ? error_no_memory(error) : 0;
 }

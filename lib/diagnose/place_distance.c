@@ -29,10 +29,17 @@ int64_t spread_above(int64_t *values, size_t count, int64_t middle)
 
 int usual_times_init(struct usual_times *usual, const struct place_times *times)
 {
+    size_t ranks = times->ranks + 1;
     *usual = (struct usual_times){.usual_ns = array_new(times->ranks + 1, sizeof *usual->usual_ns),
                                   .quiet_ns = array_new(times->ranks + 1, sizeof *usual->quiet_ns),
-                                  .list = array_new(times->ranks + times->steps + 1, sizeof *usual->list)};
-    return usual->usual_ns && usual->quiet_ns && usual->list ? 0 : -1;
+                                  .list = array_new(times->ranks + times->steps + 1, sizeof *usual->list),
+                                  .sorted = array_new(ranks, sizeof *usual->sorted),
+                                  .scratch = array_new(ranks, sizeof *usual->scratch),
+                                  .place_of = array_new(ranks, sizeof *usual->place_of)};
+    return usual->usual_ns && usual->quiet_ns && usual->list && usual->sorted && usual->scratch &&
+                   usual->place_of
+               ? 0
+               : -1;
 }
 
 void usual_times_release(struct usual_times *usual)
@@ -40,6 +47,9 @@ void usual_times_release(struct usual_times *usual)
     free(usual->usual_ns);
     free(usual->quiet_ns);
     free(usual->list);
+    free(usual->sorted);
+    free(usual->scratch);
+    free(usual->place_of);
     *usual = (struct usual_times){0};
 }
 
@@ -52,18 +62,78 @@ static int is_reference(const struct place_matrix_source *source, int32_t rank, 
     return explained * 2 <= steps;
 }
 
-/* The median of the values listed, and their spread above it. */
-static void measure_others(struct usual_times *usual, size_t count)
+/* The sorted times without those of some ranks: places in usual->sorted, ascending. */
+struct rest {
+    const struct sort_entry *sorted;
+    const int64_t *without;
+    size_t without_count;
+    size_t count;
+};
+
+static int64_t rest_at(const struct rest *rest, size_t at)
 {
-    usual->others = count;
-    usual->middle_ns = count ? pick_quantile(usual->list, count, 0.5) : 0;
-    usual->spread_ns = spread_above(usual->list, count, usual->middle_ns);
+    for (size_t i = 0; i < rest->without_count && (size_t)rest->without[i] <= at; i++)
+        at++;
+    return rest->sorted[at].key;
+}
+
+/* The number of times in the rest that are shorter. */
+static size_t rest_below(const struct rest *rest, int64_t time_ns)
+{
+    size_t low = 0, high = rest->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rest_at(rest, middle) < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t middle_of(size_t count)
+{
+    return (size_t)((double)(count - 1) * 0.5);
+}
+
+/*
+ * The median of the rest and its spread above that, as spread_above has it: every unit leaves other ranks
+ * out, so that the times are sorted once and not for each unit.
+ */
+static void measure_rest(struct usual_times *usual, size_t without_count)
+{
+    sort_integers(usual->list, without_count);
+    const struct rest rest = {usual->sorted, usual->list, without_count, usual->known - without_count};
+    usual->others = rest.count;
+    usual->middle_ns = usual->spread_ns = 0;
+    if (!rest.count)
+        return;
+    usual->middle_ns = rest_at(&rest, middle_of(rest.count));
+    size_t below = rest_below(&rest, usual->middle_ns);
+    int64_t distance_ns = rest_at(&rest, below + middle_of(rest.count - below)) - usual->middle_ns;
+    int64_t furthest_ns = rest_at(&rest, rest.count - 1) - usual->middle_ns;
+    usual->spread_ns = scale(distance_ns, SIGMA_OF_DISTANCE);
+    if (rest.count <= FEW_VALUES && furthest_ns > usual->spread_ns)
+        usual->spread_ns = furthest_ns;
+}
+
+static void sort_known(struct usual_times *usual, size_t ranks)
+{
+    usual->known = 0;
+    for (size_t rank = 0; rank < ranks; rank++)
+        if (usual->usual_ns[rank] != TIME_UNKNOWN)
+            usual->sorted[usual->known++] = (struct sort_entry){usual->usual_ns[rank], (int32_t)rank};
+    sort_entries(usual->sorted, usual->scratch, usual->known);
+    for (size_t rank = 0; rank < ranks; rank++)
+        usual->place_of[rank] = -1;
+    for (size_t i = 0; i < usual->known; i++)
+        usual->place_of[usual->sorted[i].index] = (int32_t)i;
 }
 
 void usual_times_measure(struct usual_times *usual, const struct place_matrix_source *source,
                          const struct place_times *times, const struct role *role)
 {
-    size_t first = (size_t)source->baseline->first_step, others = 0;
+    size_t first = (size_t)source->baseline->first_step;
     for (size_t rank = 0; rank < times->ranks; rank++) {
         const int64_t *own = &times->own[rank * times->steps];
         size_t known = 0;
@@ -75,28 +145,24 @@ void usual_times_measure(struct usual_times *usual, const struct place_matrix_so
         usual->usual_ns[rank] = is_other ? pick_quantile(usual->list, known, 0.5) : TIME_UNKNOWN;
         usual->quiet_ns[rank] = is_known ? pick_quantile(usual->list, known, 0.25) : TIME_UNKNOWN;
     }
-    for (size_t rank = 0; rank < times->ranks; rank++)
-        if (usual->usual_ns[rank] != TIME_UNKNOWN)
-            usual->list[others++] = usual->usual_ns[rank];
-    measure_others(usual, others);
+    sort_known(usual, times->ranks);
+    measure_rest(usual, 0);
 }
 
-/* Lists the ranks that are not part of a unit. One of many ranks does not change what all ranks show. */
-static void leave_out(struct usual_times *usual, const struct place_matrix *matrix, const struct role *role,
-                      size_t unit)
+/* Measures the ranks that are not part of a unit. One of many ranks does not change what all ranks show. */
+static void leave_out(struct usual_times *usual, const struct place_matrix *matrix, size_t unit)
 {
-    size_t others = 0;
+    size_t members = 0;
     if (matrix->partition->kind == UNIT_RANK && matrix->times->ranks > MOST_SAMPLED)
         return;
-    for (size_t rank = 0; rank < matrix->times->ranks; rank++)
-        if (matrix->partition->unit_of[role->ranks[matrix->times->place[rank]]] != matrix->unit[unit] &&
-            usual->usual_ns[rank] != TIME_UNKNOWN)
-            usual->list[others++] = usual->usual_ns[rank];
-    measure_others(usual, others);
+    for (int32_t i = matrix->first[unit]; i < matrix->first[unit + 1]; i++)
+        if (usual->place_of[matrix->member[i]] >= 0)
+            usual->list[members++] = usual->place_of[matrix->member[i]];
+    measure_rest(usual, members);
 }
 
 struct distance place_matrix_distance(const struct place_matrix *matrix, struct usual_times *usual,
-                                      const struct role *role, size_t unit)
+                                      size_t unit)
 {
     size_t known = 0;
     for (int32_t i = matrix->first[unit]; i < matrix->first[unit + 1]; i++)
@@ -105,7 +171,7 @@ struct distance place_matrix_distance(const struct place_matrix *matrix, struct 
     if (!known || known * 4 < (size_t)(matrix->first[unit + 1] - matrix->first[unit]) * 3)
         return (struct distance){0, 0};
     int64_t mine_ns = pick_quantile(usual->list, known, 0.25);
-    leave_out(usual, matrix, role, unit);
+    leave_out(usual, matrix, unit);
     if (usual->others < OTHERS_TO_COMPARE)
         return (struct distance){0, 0};
     int64_t least_ns = scale(usual->middle_ns, LEAST_LEVEL_SIGMA) + 1;

@@ -8,6 +8,7 @@ struct place_matrix;
 struct place_matrix_source;
 struct place_times;
 struct role;
+struct sort_entry;
 
 /*
  * How far a unit is from the other ranks of its role, place by place: a slow clock shows at all places, and
@@ -34,7 +35,11 @@ struct usual_times {
                           explained in most steps */
     int64_t *quiet_ns; /* owned: same, lower quartile; TIME_UNKNOWN */
     int64_t *list;     /* owned: scratch, [rank or step] */
-    size_t others;     /* ranks that a unit is compared with, their median, and their spread above it */
+    struct sort_entry *sorted;  /* owned: those of usual_ns that are known, ascending, with their ranks */
+    struct sort_entry *scratch; /* owned */
+    int32_t *place_of;          /* owned: [rank], its place in `sorted`; -1: none */
+    size_t known;               /* number in `sorted` */
+    size_t others; /* ranks that a unit is compared with, their median, and their spread above it */
     int64_t middle_ns;
     int64_t spread_ns;
 };
@@ -59,7 +64,7 @@ struct distance {
  * ranks.
  */
 struct distance place_matrix_distance(const struct place_matrix *matrix, struct usual_times *usual,
-                                      const struct role *role, size_t unit);
+                                      size_t unit);
 
 /*
  * Returns how far a unit is from the others at half of the places that matter, at least: single places may be

@@ -450,7 +450,7 @@ static void add_distances(struct work *work, const struct role *role, size_t par
     struct sums *sums = &work->sums[partition];
     for (size_t unit = 0; sums->distances && unit < work->place_matrices[partition].units; unit++)
         sums->distances[unit * sums->positions + (size_t)position] =
-            place_matrix_distance(&work->place_matrices[partition], &work->usual, role, unit);
+            place_matrix_distance(&work->place_matrices[partition], &work->usual, unit);
 }
 
 int residual_matrices_init(struct residual_matrix *residual_matrices,

@@ -1,8 +1,11 @@
 """Runs that do not fit in memory: diagnose loads the most informative steps, stragglers reads all steps in blocks."""
 
+import os
+import re
 import sqlite3
+import subprocess
 
-from tests.cli.support import Case
+from tests.cli.support import PROGRAM, SANITIZED, Case
 
 JOB = "--shape ddp --ranks 8 --layers 4 --steps 400 --dialect inspector-2.30 --seed 12 "
 STEPS, OPERATIONS = 400, 12800
@@ -186,3 +189,77 @@ class Rounds(Bench):
         self.play(LARGE)
         for memory in ["1", "3", "5"]:
             self.assertEqual(self.told("--memory", memory)[0], [])
+
+
+class EveryAnalysis(Bench):
+    """Every command that loads operations bounds its memory, and says where it shows only some steps."""
+
+    FAULTS = "--fault compute:13:12:22:20% --fault host:6:35:45:20%"
+    WORDS = [("clocks",), ("startup",), ("steps",), ("steps", "--map"), ("steps", "--by", "tag"), ("steps", "--by", "rank"),
+             ("timeline", "-o", "out.trace"), ("html", "-o", "out.html"), ("export", "--to", "prometheus", "-o", "out.prom"),
+             ("export", "--to", "csv", "-o", "out"), ("query", "SELECT * FROM v_wait"), ("diagnose",), ("stragglers",)]
+
+    def peak(self, *words):
+        process = subprocess.Popen([PROGRAM, "--store", self.store, *words], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env={**os.environ, "NCCLPROF_KEEP_NOTHING": "1"})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0, words)
+        return usage.ru_maxrss
+
+    def test_memory_is_bounded(self):
+        """The 288,000 operations need 60 MB without a limit. The program that runs the tests uses 25 MB, which counts."""
+        self.play(LARGE.replace("--steps 60", "--steps 200") + self.FAULTS)
+        whole = self.peak("diagnose", "--memory", "0")
+        for words in [*self.WORDS, ("compare", self.store, self.store)]:
+            with self.subTest(words=words):
+                self.run_program(*words, "--memory", "x", status=2)
+                part = self.peak(*words, "--memory", "3")
+                if not SANITIZED:
+                    self.assertLess(part, 0.7 * whole)
+
+    def test_steps_has_all_rows(self):
+        self.play(LARGE + self.FAULTS)
+        for key, options in [(("step",), ()), (("rank", "step"), ("--map",)), (("step", "tag", "rank"), ("--by", "tag,rank"))]:
+            whole, parts = (self.json("steps", *options, "--memory", memory) for memory in ("0", "3"))
+            whole_rows, rows = ({tuple(row[name] for name in key): row for row in answer["rows"]} for answer in (whole, parts))
+            self.assertEqual(rows.keys(), whole_rows.keys())
+            self.assertIn("steps were read in", " ".join(parts["warnings"]))
+            for place, row in rows.items():
+                if "finding" in row:
+                    self.assertEqual(row["duration_us"], whole_rows[place]["duration_us"])
+        rows = {row["step"]: row for row in self.json("steps", "--memory", "3")["rows"]}
+        for step, rank in [(12, 13), (22, 13), (35, 6), (45, 6)]:
+            self.assertIn(f"rank {rank} ", rows[step]["finding"])
+            self.assertGreater(rows[step]["longer_us"], STEP_US / 10)
+        self.assertIsNone(rows[30]["finding"])
+
+    def test_ranks_in_chosen_steps(self):
+        self.play(LARGE + self.FAULTS)
+        answer = self.json("steps", "--by", "rank", "--step", "36-38", "--memory", "3")
+        first = answer["rows"][0]
+        self.assertEqual([first[key] for key in ("rank", "first_step", "last_step")], [6, 36, 38])
+        self.assertEqual([row["rank"] for row in answer["rows"] if row["finding"]], [6])
+        self.assertRegex(" ".join(answer["warnings"]), r"are sums over \d+ of 60 steps \(--memory \d+ loads all\)")
+        # Own delay: a fifth of a step in each of the three.
+        self.assertAlmostEqual(first["own_us"], 3 * STEP_US / 5, delta=STEP_US / 5)
+
+    def test_drawn_steps(self):
+        self.play(LARGE + self.FAULTS)
+        told = self.run_program("timeline", "-o", "out.json", "--step", "36-38", "--memory", "3")
+        trace = (self.folder / "out.json").read_text()
+        self.assertEqual(set(re.findall(r'"step (\d+)"', trace)), {"36", "37", "38"})
+        self.assertIn("of 60 steps (--memory", told.flat + told.err)
+        self.run_program("html", "-o", "out.html", "--memory", "3")
+        page = (self.folder / "out.html").read_text()
+        # All findings are told; the steps of the first of them are drawn.
+        self.assertIn("rank 13 ", page)
+        self.assertIn("host of rank 6 ", page)
+        self.assertRegex(page, r"pictures and tables of single steps have \d+ of 60 steps")
+        first, steps = map(int, re.search(r'"first":(\d+),"steps":(\d+)', page).groups())
+        self.assertLess(steps, 20)
+        found = self.json("diagnose", "--memory", "3")["findings"][0]
+        self.assertTrue(first <= found["first_step"] < first + steps, (first, steps))
+        self.run_program("html", "-o", "out.html", "--step", "40-42", "--memory", "3")
+        first, steps = map(int, re.search(r'"first":(\d+),"steps":(\d+)', (self.folder / "out.html").read_text()).groups())
+        self.assertTrue(first <= 40 and 42 < first + steps, (first, steps))
