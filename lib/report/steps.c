@@ -536,7 +536,8 @@ static int add_block(struct blocks *blocks, size_t row, struct table *table, str
         if (job_load_steps(&job, blocks->store, blocks->run_id, excerpts, count, error))
             return -1;
         step_row_steps(&blocks->rows, row, &job, &first, &end);
-        int failed = add_phases(&job, settings->by_rank, first, end, table, error);
+        int failed = (row == 0 && caution_run_of(&job, table, error)) ||
+                     add_phases(&job, settings->by_rank, first, end, table, error);
         job_release(&job);
         return failed;
     }
@@ -552,22 +553,32 @@ static int add_block(struct blocks *blocks, size_t row, struct table *table, str
     return !shown.findings || add_steps(&shown, settings, table, error) ? -1 : 0;
 }
 
+static int add_rows_of_blocks(struct blocks *blocks, struct table *table, struct error *error)
+{
+    int failed = table_add_warning(table, error,
+                                   "run %lld: its steps were read in %zu blocks; values above baseline, "
+                                   "except longer_us, are relative to "
+                                   "the baseline of each block",
+                                   (long long)blocks->run_id, blocks->rows.count);
+    for (size_t row = 0; !failed && row < blocks->rows.count; row++)
+        failed = add_block(blocks, row, table, error);
+    return failed;
+}
+
+/* A run that hardly exceeds the limit may have been diagnosed as a whole. */
 static int add_all_blocks(struct blocks *blocks, struct table *table, struct error *error)
 {
     const struct settings *settings = blocks->settings;
-    int failed = settings->by_tag ? 0
-                                  : judged_run_init(&blocks->judged, blocks->store, blocks->run_id,
-                                                    &settings->diagnose, error) ||
-                                        caution_run_of(&blocks->judged.job, table, error);
-    failed =
-        failed || table_add_warning(
-                      table, error,
-                      "run %lld: its steps were read in %zu blocks; values above baseline, except longer_us, "
-                      "are relative to the baseline of each block",
-                      (long long)blocks->run_id, blocks->rows.count);
-    for (size_t row = 0; !failed && row < blocks->rows.count; row++)
-        failed = add_block(blocks, row, table, error);
-    judged_run_release(&blocks->judged);
+    struct judged_run *judged = &blocks->judged;
+    if (settings->by_tag)
+        return add_rows_of_blocks(blocks, table, error);
+    if (judged_run_init(judged, blocks->store, blocks->run_id, &settings->diagnose, error))
+        return -1;
+    struct shown_steps all = all_steps(judged);
+    int failed = caution_run_of(&judged->job, table, error) ||
+                 (judged->job.excerpt_count ? add_rows_of_blocks(blocks, table, error)
+                                            : add_steps(&all, settings, table, error));
+    judged_run_release(judged);
     return failed;
 }
 
