@@ -29,6 +29,9 @@ static const double USED_PART = 0.1;
 /* A GPU is busy if it is in use for this part of what is usual. */
 static const double BUSY_PART = 0.9;
 
+/* A GPU that is in use for less of the time than this is idle. */
+static const double IDLE_PART = 0.02;
+
 /* The sums of one series, or of messages of one kind, in the time of the fault and in the other steps. */
 struct series_sum {
     size_t host;
@@ -56,17 +59,23 @@ struct search {
     size_t count, capacity;
     struct cause *wanted; /* whose begin and steps are looked for; NULL */
     double threshold;
+    int was_before; /* it showed already before the fault could have followed from it */
     int64_t begin_ns;
     int32_t step; /* the first that may overlap the next time */
 };
 
-static void forget_sums(struct search *search)
+static void forget_sums_from(struct search *search, size_t from)
 {
-    for (size_t i = 0; i < search->count; i++) {
+    for (size_t i = from; i < search->count; i++) {
         free(search->sums[i].device);
         free(search->sums[i].file);
     }
-    search->count = 0;
+    search->count = from;
+}
+
+static void forget_sums(struct search *search)
+{
+    forget_sums_from(search, 0);
     fault_time_release(&search->time);
     cause_stacks_release(&search->stacks);
 }
@@ -116,6 +125,17 @@ static struct series_sum *sum_of(struct search *search, const struct node_readin
     return sum;
 }
 
+/* How long a sample is of steps, those of the fault or others; one of a moment stands for its time. */
+static double part_in(const struct interval_ns *steps, size_t count, const struct node_reading *reading)
+{
+    struct interval_ns moment = {reading->moment_ns, reading->moment_ns + 1};
+    if (reading->moment_ns == TIME_UNKNOWN)
+        return (double)intervals_covered_ns(steps, count, reading->during);
+    return intervals_covered_ns(steps, count, moment) > 0
+               ? (double)(reading->during.end_ns - reading->during.begin_ns)
+               : 0;
+}
+
 static int sum_up(void *context, const struct node_reading *reading)
 {
     struct search *search = context;
@@ -128,13 +148,19 @@ static int sum_up(void *context, const struct node_reading *reading)
     struct series_sum *sum = sum_of(search, reading);
     if (!sum)
         return -1;
-    double faulty_ns = (double)intervals_covered_ns(time->faulty, time->faulty_count, during), other_ns = 0;
+    double faulty_ns = part_in(time->faulty, time->faulty_count, reading), other_ns = 0;
     /* A sample that overlaps the fault may show it, unless it is mostly of, or the same in, other steps. */
     if (faulty_ns <= 0 || length_ns >= 2 * (double)time->faulty_ns ||
         (faulty_ns <= SMALL_OVERLAP * length_ns && 2 * length_ns >= (double)time->faulty_ns))
-        other_ns = (double)intervals_covered_ns(time->others, time->other_count, during);
+        other_ns = part_in(time->others, time->other_count, reading);
     if (length_ns <= 0)
         return 0;
+    /* The source is a file that shows it while the fault did. */
+    if (faulty_ns > 0 && sum->faulty_ns <= 0 && !same_device(reading->file, sum->file)) {
+        free(sum->file);
+        if (copy(reading->file, &sum->file))
+            return -1;
+    }
     sum->faulty += reading->value * (is_counter ? faulty_ns / length_ns : faulty_ns);
     sum->other += reading->value * (is_counter ? other_ns / length_ns : other_ns);
     sum->faulty_ns += faulty_ns;
@@ -167,6 +193,24 @@ static struct series_sum *sum_of_messages(struct search *search, const struct no
     return sum;
 }
 
+static int is_number_of(const struct cause_rule *rule, int64_t number)
+{
+    for (int i = 0; rule->numbers && i < CAUSE_NUMBERS && rule->numbers[i]; i++)
+        if (rule->numbers[i] == number)
+            return 1;
+    return !rule->numbers;
+}
+
+/* Whether the message comes as soon as what it is about stops a job. */
+static int is_at_once(const struct node_event *said)
+{
+    for (size_t i = 0; i < cause_rule_count; i++)
+        if (cause_rules[i].side == CAUSE_MESSAGE && cause_rules[i].code == said->code &&
+            is_number_of(&cause_rules[i], said->number))
+            return cause_rules[i].is_at_once;
+    return 0;
+}
+
 static int sum_message(void *context, const struct node_message *message)
 {
     struct search *search = context;
@@ -174,30 +218,67 @@ static int sum_message(void *context, const struct node_message *message)
     const struct node_event *said = &message->said;
     if (said->code == NODE_EVENT_STACK)
         return cause_stacks_add(&search->stacks, &search->places, time, search->host, message);
-    if (said->at_ns == TIME_UNKNOWN || !fault_time_is_exact(time, said->error_ns) || is_echo(said) ||
-        said->at_ns < time->whole.begin_ns || said->at_ns > time->whole.end_ns)
+    if (said->at_ns == TIME_UNKNOWN || is_echo(said))
+        return 0;
+    struct interval_ns moment = cause_moment(said);
+    if (said->error_ns > time->onset_ns + time->faulty_ns / 2 || moment.end_ns < time->whole.begin_ns ||
+        moment.begin_ns > time->whole.end_ns)
         return 0;
     struct series_sum *sum = sum_of_messages(search, message);
     if (!sum)
         return -1;
     sum->faulty_ns = (double)time->faulty_ns;
     sum->other_ns = (double)time->other_ns;
-    struct interval_ns moment = {said->at_ns, said->at_ns + 1};
     sum->within += intervals_covered_ns(time->faulty, time->faulty_count, moment) > 0;
-    if (!fault_time_has_message(time, said->at_ns))
-        sum->other++;
+    if (!fault_time_has_message(time, moment, is_at_once(said)))
+        sum->other += intervals_covered_ns(time->others, time->other_count, moment) > 0;
     else if (sum->faulty++ == 0)
-        sum->begin_ns = said->at_ns;
+        sum->begin_ns = moment.end_ns - said->error_ns - 1;
     return 0;
 }
 
+/*
+ * Whether the GPUs of a host's ranks were idle in all steps, as its records say: then these are of another
+ * time, because their clock is off, and tell nothing.
+ */
+static int are_gpus_idle(const struct search *search, size_t host, size_t from)
+{
+    size_t idle = 0;
+    for (size_t i = from; i < search->count && !search->time.is_stop; i++) {
+        const struct series_sum *sum = &search->sums[i];
+        double time_ns = sum->faulty_ns + sum->other_ns;
+        if (sum->metric != NODE_GPU_UTILIZATION || time_ns <= 0 ||
+            cause_side(&search->places, host, CAUSE_ON_GPU, sum->place, sum->device) == CAUSE_OF_NONE)
+            continue;
+        if ((sum->faulty + sum->other) / time_ns >= IDLE_PART)
+            return 0;
+        idle++;
+    }
+    return idle > 0;
+}
+
+/* Reads what a host says; 1: its records are of another time. */
+static int sum_host(struct search *search, size_t host, struct error *error)
+{
+    struct store *store = search->places.job->store;
+    const struct node_host *of = &search->places.hosts.items[host];
+    size_t from = search->count;
+    search->host = host;
+    if (node_samples_read(of, store, search->time.whole, sum_up, search, error))
+        return -1;
+    if (are_gpus_idle(search, host, from)) {
+        forget_sums_from(search, from);
+        return 1;
+    }
+    return node_messages_read(of, store, sum_message, search, error);
+}
+
 /* Reads the hosts of the ranks at fault, and some others for comparison. */
-static int sum_hosts(struct search *search, struct error *error)
+static int sum_hosts(struct search *search, struct finding *finding, struct error *error)
 {
     struct cause_places *places = &search->places;
     size_t others = 0;
     for (size_t host = 0; host < places->hosts.count; host++) {
-        const struct node_host *of = &places->hosts.items[host];
         int has_rank = 0;
         for (int32_t rank = 0; rank < (int32_t)places->job->rank_count; rank++) {
             if (places->host_of[rank] != (int32_t)host)
@@ -208,10 +289,11 @@ static int sum_hosts(struct search *search, struct error *error)
         }
         if (!has_rank || (!cause_host_is_accused(places, host) && others++ >= OTHER_HOSTS))
             continue;
-        search->host = host;
-        if (node_samples_read(of, places->job->store, search->time.whole, sum_up, search, error) ||
-            node_messages_read(of, places->job->store, sum_message, search, error))
+        int is_apart = sum_host(search, host, error);
+        if (is_apart < 0)
             return -1;
+        if (cause_host_is_accused(places, host))
+            finding->has_records_apart |= is_apart;
     }
     return 0;
 }
@@ -249,14 +331,6 @@ static int stands_out(const struct cause_rule *rule, double value, double usual)
     return value >= rule->floor && value >= rule->times * usual;
 }
 
-static int is_number_of(const struct cause_rule *rule, int64_t number)
-{
-    for (int i = 0; rule->numbers && i < CAUSE_NUMBERS && rule->numbers[i]; i++)
-        if (rule->numbers[i] == number)
-            return 1;
-    return !rule->numbers;
-}
-
 static int is_about(const struct cause_rule *rule, const struct series_sum *sum)
 {
     return rule->side == CAUSE_MESSAGE
@@ -287,13 +361,31 @@ static int has_same_values(const struct search *search, const struct cause_rule 
                                cause_host_shares_machine(&search->places, host));
 }
 
+/* How many GPUs of ranks that are not at fault have no such message, on hosts with records. */
+static size_t silent_gpus(const struct search *search, const struct cause_rule *rule)
+{
+    const struct cause_places *places = &search->places;
+    size_t silent = 0;
+    for (int32_t rank = 0; rank < (int32_t)places->job->rank_count; rank++) {
+        int has = places->is_accused[rank] || places->host_of[rank] < 0;
+        for (size_t i = 0; !has && i < search->count; i++)
+            has = is_about(rule, &search->sums[i]) &&
+                  cause_has_rank(places, search->sums[i].host, rule->place, search->sums[i].place,
+                                 search->sums[i].device, rank);
+        silent += !has;
+    }
+    return silent;
+}
+
 /*
  * The median of the places of others that have the series; NaN: there are none. Other hosts that were read
- * and have no such message have none of them.
+ * and have no such message, or other GPUs, have none of them.
  */
 static int usual_of_others(const struct search *search, const struct cause_rule *rule, double *usual)
 {
-    double *values = array_new(search->count + search->places.hosts.count + 1, sizeof *values);
+    int is_of_gpus = rule->side == CAUSE_MESSAGE && rule->place == CAUSE_ON_GPU;
+    size_t silent = is_of_gpus ? silent_gpus(search, rule) : 0;
+    double *values = array_new(search->count + search->places.hosts.count + silent + 1, sizeof *values);
     unsigned char *has = array_new(search->places.hosts.count + 1, 1);
     size_t count = 0;
     for (size_t i = 0; values && has && i < search->count; i++) {
@@ -304,7 +396,10 @@ static int usual_of_others(const struct search *search, const struct cause_rule 
         has[search->sums[i].host] = 1;
         values[count++] = value;
     }
-    for (size_t i = 0; values && has && rule->side == CAUSE_MESSAGE && i < search->places.hosts.count; i++)
+    for (size_t i = 0; values && i < silent; i++)
+        values[count++] = 0;
+    for (size_t i = 0;
+         values && has && !is_of_gpus && rule->side == CAUSE_MESSAGE && i < search->places.hosts.count; i++)
         if (!has[i] && !cause_host_is_accused(&search->places, i) && search->places.host_count > 1 &&
             !has_same_values(search, rule, i))
             values[count++] = 0;
@@ -357,6 +452,7 @@ static int compare(const struct search *search, const struct cause_rule *rule, c
     double before = value_in(search, rule, sum, 0);
     cause->value = value_in(search, rule, sum, 1);
     cause->usual = isnan(before) ? others : before;
+    cause->is_not_compared = isnan(before);
     if (isnan(cause->value) || (isnan(cause->usual) && !rule->is_statement) ||
         (!isnan(before) && !stands_out(rule, cause->value, before)) ||
         (!isnan(others) && !stands_out(rule, cause->value, others)) ||
@@ -383,7 +479,7 @@ static int take_cause(const struct search *search, const struct cause_rule *rule
            copy(sum->device, &cause->device);
 }
 
-/* Whether the GPU was as busy while the fault showed as in the other steps, as far as is known. */
+/* Whether the GPU was as busy while the fault showed as in the other steps; -1: not known. */
 static int was_busy(const struct search *search, const struct series_sum *sum)
 {
     for (size_t i = 0; i < search->count; i++) {
@@ -392,15 +488,19 @@ static int was_busy(const struct search *search, const struct series_sum *sum)
             same_device(used->device, sum->device) && used->faulty_ns > 0 && used->other_ns > 0)
             return used->faulty / used->faulty_ns >= BUSY_PART * used->other / used->other_ns;
     }
-    return 0;
+    return -1;
 }
 
-/* The clocks of a GPU that waits for its host may be lower for that reason. */
+/*
+ * The clocks of a GPU that waits for its host may be lower for that reason; those of one that computes longer
+ * are not lower because it is idle.
+ */
 static int is_effect(const struct search *search, const struct finding *finding,
                      const struct cause_rule *rule, const struct series_sum *sum)
 {
-    return finding->kind == FINDING_HOST && rule->side == CAUSE_LESS && rule->place == CAUSE_ON_GPU &&
-           cause_is_slow_gpu(rule) && !was_busy(search, sum);
+    if (rule->side != CAUSE_LESS || rule->place != CAUSE_ON_GPU || !cause_is_slow_gpu(rule))
+        return 0;
+    return finding->kind == FINDING_HOST ? was_busy(search, sum) != 1 : was_busy(search, sum) == 0;
 }
 
 /* Adds the place where the cause is greatest. */
@@ -453,6 +553,7 @@ static void release_cause(struct cause *cause)
     free(cause->host);
     free(cause->device);
     free(cause->text);
+    free(cause->steps);
 }
 
 /*
@@ -491,6 +592,24 @@ static int find_stack(const struct search *search, const struct cause_rule *rule
     return found < 0 ? -1 : 0;
 }
 
+/* What is known of the rank's own links comes before what is known of the other ends. */
+static void drop_other_ends(const struct search *search, struct finding *finding)
+{
+    size_t kept = 0;
+    int has_own = 0;
+    for (size_t i = 0; i < finding->cause_count; i++)
+        has_own |= finding->causes[i].rule->place == CAUSE_ON_NETWORK &&
+                   cause_host_is_blamed(&search->places, finding->causes[i].at_host);
+    for (size_t i = 0; i < finding->cause_count; i++) {
+        if (has_own && finding->causes[i].rule->place == CAUSE_ON_NETWORK &&
+            !cause_host_is_blamed(&search->places, finding->causes[i].at_host))
+            release_cause(&finding->causes[i]);
+        else
+            finding->causes[kept++] = finding->causes[i];
+    }
+    finding->cause_count = kept;
+}
+
 static int find_causes(const struct search *search, struct finding *finding)
 {
     size_t capacity = 0;
@@ -501,6 +620,7 @@ static int find_causes(const struct search *search, struct finding *finding)
             return -1;
     if (finding->kind == FINDING_HOST)
         drop_slow_gpu(finding);
+    drop_other_ends(search, finding);
     array_sort(finding->causes, finding->cause_count, sizeof *finding->causes, by_strength);
     for (; finding->cause_count > MOST_CAUSES; finding->cause_count--)
         release_cause(&finding->causes[finding->cause_count - 1]);
@@ -537,6 +657,8 @@ static int follow(void *context, const struct node_reading *reading)
     if (rule->is_per_core)
         value /= (double)search->places.hosts.items[cause->at_host].cores;
     int is_beyond = rule->side == CAUSE_LESS ? value <= search->threshold : value >= search->threshold;
+    if (reading->during.end_ns <= search->time.first_ns - search->time.onset_ns)
+        search->was_before = is_beyond && value > 0;
     int is_over = search->begin_ns != TIME_UNKNOWN &&
                   intervals_covered_ns(search->time.faulty, search->time.faulty_count,
                                        (struct interval_ns){search->begin_ns, reading->during.begin_ns}) > 0;
@@ -545,8 +667,13 @@ static int follow(void *context, const struct node_reading *reading)
     if (!is_beyond && !is_over)
         search->begin_ns = TIME_UNKNOWN;
     else if (is_beyond && search->begin_ns == TIME_UNKNOWN && value > 0)
-        search->begin_ns = reading->during.begin_ns;
+        search->begin_ns = reading->moment_ns == TIME_UNKNOWN ? reading->during.begin_ns : reading->moment_ns;
     return 0;
+}
+
+static int has_steps_before(const struct fault_time *time)
+{
+    return time->other_count > 0 && time->others[0].begin_ns < time->first_ns;
 }
 
 static int find_begin(struct search *search, struct cause *cause, struct error *error)
@@ -563,16 +690,35 @@ static int find_begin(struct search *search, struct cause *cause, struct error *
     search->wanted = cause;
     search->threshold = (cause->value + usual) / 2;
     search->begin_ns = TIME_UNKNOWN;
+    search->was_before = 0;
     int failed = node_samples_read(&search->places.hosts.items[cause->at_host], search->places.job->store,
                                    search->time.whole, follow, search, error);
     cause->begin_ns = search->begin_ns != TIME_UNKNOWN ? search->begin_ns : search->time.first_ns;
+    cause->was_before = cause->is_not_compared && search->was_before && has_steps_before(&search->time);
     return failed;
+}
+
+/*
+ * What showed already while the steps were as usual does not cause the fault. Where samples are too rare to
+ * compare the times, the last one before tells.
+ */
+static void drop_earlier(struct finding *finding)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < finding->cause_count; i++) {
+        if (finding->causes[i].was_before)
+            release_cause(&finding->causes[i]);
+        else
+            finding->causes[kept++] = finding->causes[i];
+    }
+    finding->cause_count = kept;
 }
 
 static int word(struct search *search, struct cause *cause)
 {
     struct buffer place = BUFFER_INIT;
-    int failed = cause_place_append(&search->places, cause->at_host, cause->place, cause->device, &place) ||
+    const char *device = cause->rule->place == CAUSE_ON_HOST ? NULL : cause->device;
+    int failed = cause_place_append(&search->places, cause->at_host, cause->place, device, &place) ||
                  cause_word(cause, place.data, search->places.hosts.items[cause->at_host].cores,
                             search->time.first_ns, search->time.is_stop);
     buffer_release(&place);
@@ -586,14 +732,17 @@ static int explain(struct search *search, struct finding *finding, int32_t first
     if (!search->time.faulty_count)
         return 0;
     cause_accuse(&search->places, finding);
-    if (sum_hosts(search, error))
+    if (sum_hosts(search, finding, error))
         return -1;
     if (find_causes(search, finding))
         return error_no_memory(error);
     for (size_t i = 0; i < finding->cause_count; i++)
-        if (find_begin(search, &finding->causes[i], error) ||
-            (word(search, &finding->causes[i]) && error_no_memory(error)))
+        if (find_begin(search, &finding->causes[i], error))
             return -1;
+    drop_earlier(finding);
+    for (size_t i = 0; i < finding->cause_count; i++)
+        if (word(search, &finding->causes[i]))
+            return error_no_memory(error);
     causes_apply(finding, search->places.job);
     return 0;
 }

@@ -54,6 +54,7 @@ struct cause_rule {
     int is_per_core;           /* the value counts tasks: it is divided by the cores of the host */
     int is_shared;      /* the same on other hosts does not refute it: what only some use may be there */
     int is_statement;   /* says by itself that something is wrong: needs nothing to compare with */
+    int is_at_once;     /* of a message: it comes as soon as what it is about stops a job */
     unsigned kinds;     /* bits of the finding kinds that it can explain */
     unsigned settles;   /* bits of the kinds that become `becomes` */
     int becomes;        /* enum finding_kind */
@@ -105,11 +106,16 @@ const struct rank_clock *cause_clock(struct cause_places *places, int32_t rank, 
 /* Marks the ranks that a finding blames, and the other ends of its links. */
 void cause_accuse(struct cause_places *places, const struct finding *finding);
 
-/* Whether the host has a rank that is marked. */
+/* Whether the host has a rank that is marked; one that the finding blames, and not only another end. */
 int cause_host_is_accused(const struct cause_places *places, size_t host);
+int cause_host_is_blamed(const struct cause_places *places, size_t host);
 
 /* Whether the host is on one machine with a host that has a marked rank, and is not that one. */
 int cause_host_shares_machine(const struct cause_places *places, size_t host);
+
+/* Whether a device of a host is that of a rank, for causes in such a place; then as cause_side(). */
+int cause_has_rank(const struct cause_places *places, size_t host, enum cause_place place, enum node_place of,
+                   const char *device, int32_t rank);
 
 /* Whose a device of a host is, for causes in such a place. The pids of its ranks must have been loaded. */
 enum cause_side_of cause_side(const struct cause_places *places, size_t host, enum cause_place place,
@@ -135,6 +141,8 @@ struct fault_time {
     int64_t first_ns; /* begin of the first faulty step, or when the job stopped */
     struct interval_ns whole;
     struct interval_ns *steps; /* owned, [step]: begin_ns is TIME_UNKNOWN where not known; NULL: of a stop */
+    int64_t onset_ns;          /* a cause precedes the fault by this, at most */
+    int64_t longest_ns;        /* of a stop: the longest step before; 0: none */
     int is_stop;
 };
 
@@ -146,8 +154,17 @@ void fault_time_release(struct fault_time *time);
 /* Whether a time that may be off by as much can be compared with that of the fault. */
 int fault_time_is_exact(const struct fault_time *time, int64_t error_ns);
 
-/* A message belongs to the fault if it came while it showed, or shortly before. */
-int fault_time_has_message(const struct fault_time *time, int64_t at_ns);
+/*
+ * When what a message is about happened, as far as its clock tells. A task that hung, or a CPU that was
+ * stuck, had been so for the time that the message names; the kernel looks once in as much time.
+ */
+struct interval_ns cause_moment(const struct node_event *said);
+
+/*
+ * Whether what a message is about belongs to the fault: it came while it showed, or shortly before. What
+ * stopped a job may be noticed later, unless it is noticed at once: within a step then.
+ */
+int fault_time_has_message(const struct fault_time *time, struct interval_ns moment, int is_at_once);
 
 /* -------------------- cause_stack.c -------------------- */
 
@@ -189,6 +206,8 @@ struct cause {
     double usual;         /* NaN: nothing to compare with */
     unsigned char *steps; /* owned, [step of the job]: it shows there; NULL: not known */
     double strength;      /* sorts: how many times its floor */
+    int is_not_compared;  /* samples do not tell what is usual in other steps */
+    int was_before;       /* it showed before the fault could have followed from it */
 };
 
 /*

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#define MINUTE_NS (INT64_C(60) * 1000000000)
 #define HOUR_NS (INT64_C(3600) * 1000000000)
 
 /* Log lines have whole seconds, and jobs are recorded for a while before and after; an hour is far beyond. */
@@ -43,6 +44,11 @@ static int64_t hours_apart(struct interval_ns records, struct interval_ns run)
     return 0;
 }
 
+static const char *host_label(const struct node_host *host)
+{
+    return host->name ? host->name : "of unknown name";
+}
+
 static int note_apart(const struct node_host *host, struct interval_ns run, struct table *table,
                       struct error *error)
 {
@@ -55,23 +61,24 @@ static int note_apart(const struct node_host *host, struct interval_ns run, stru
             table_add_warning(table, error,
                               "the records of host %s cover %s, the run %s: they were not compared. Their "
                               "clock or time zone may be off by %lld hour%s",
-                              host->name ? host->name : "of unknown name", records.data, job.data,
+                              host_label(host), records.data, job.data,
                               (long long)(hours < 0 ? -hours : hours), hours == 1 || hours == -1 ? "" : "s");
     else if (!failed)
         failed =
             table_add_warning(table, error,
                               "the records of host %s cover %s, the run %s: no cause could be looked for "
                               "there",
-                              host->name ? host->name : "of unknown name", records.data, job.data);
+                              host_label(host), records.data, job.data);
     buffer_release(&records);
     buffer_release(&job);
     return failed;
 }
 
+/* Messages may come before and after the run (cause_time.c). */
 static int is_covered(const struct node_host *host, struct interval_ns run)
 {
-    return host->covers.begin_ns != TIME_UNKNOWN && host->covers.begin_ns <= run.end_ns &&
-           host->covers.end_ns >= run.begin_ns;
+    return host->covers.begin_ns != TIME_UNKNOWN && host->covers.begin_ns <= run.end_ns + MINUTE_NS &&
+           host->covers.end_ns >= run.begin_ns - MINUTE_NS;
 }
 
 /* Notes once why a finding has nothing to be compared with. Returns 1 after a note, -1 on error. */
@@ -90,9 +97,21 @@ static int note_finding(struct cause_places *places, const struct finding *findi
                                  "with the findings: no cause could be looked for")
                    ? -1
                    : 1;
+    if (finding->has_records_apart)
+        return table_add_warning(table, error,
+                                 "the records of host %s say that its GPUs were idle during the run: their "
+                                 "clock may be off, so they were not compared",
+                                 host_label(&places->hosts.items[at]))
+                   ? -1
+                   : 1;
+    if (places->hosts.items[at].covers.begin_ns == TIME_UNKNOWN)
+        return table_add_warning(table, error,
+                                 "the records of host %s have no times of day, so they were not compared",
+                                 host_label(&places->hosts.items[at]))
+                   ? -1
+                   : 1;
     struct interval_ns run = time_of(places->job, clock, finding->rank);
-    if (run.begin_ns == TIME_UNKNOWN || is_covered(&places->hosts.items[at], run) ||
-        places->hosts.items[at].covers.begin_ns == TIME_UNKNOWN)
+    if (run.begin_ns == TIME_UNKNOWN || is_covered(&places->hosts.items[at], run))
         return 0;
     return note_apart(&places->hosts.items[at], run, table, error) ? -1 : 1;
 }

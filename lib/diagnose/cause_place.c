@@ -14,9 +14,9 @@
 static int32_t find_host(const struct cause_places *places, const char *name, int is_only)
 {
     const struct node_hosts *hosts = &places->hosts;
-    for (size_t i = 0; i < hosts->count; i++)
-        if (host_names_agree(hosts->items[i].name, name))
-            return (int32_t)i;
+    int32_t found = node_hosts_find(hosts, name);
+    if (found >= 0)
+        return found;
     for (size_t i = 0; is_only && i < hosts->count; i++)
         if (!hosts->items[i].name)
             return (int32_t)i;
@@ -41,6 +41,31 @@ static int place_ranks(struct cause_places *places)
     return 0;
 }
 
+static int by_address(const void *a, const void *b)
+{
+    return strcasecmp(((const struct node_gpu *)a)->bus_id, ((const struct node_gpu *)b)->bus_id);
+}
+
+/*
+ * The driver numbers GPUs by PCI address. Where a host's records have the addresses of as many GPUs as it has
+ * ranks, but no numbers, these follow.
+ */
+static void number_gpus(struct cause_places *places, size_t at)
+{
+    struct node_host *host = &places->hosts.items[at];
+    size_t ranks = 0;
+    for (size_t i = 0; i < places->job->rank_count; i++)
+        ranks += places->host_of[i] == (int32_t)at;
+    for (size_t i = 0; i < host->gpu_count; i++)
+        if (host->gpus[i].index != COUNT_UNKNOWN || !host->gpus[i].bus_id)
+            return;
+    if (!ranks || ranks != host->gpu_count)
+        return;
+    array_sort(host->gpus, host->gpu_count, sizeof *host->gpus, by_address);
+    for (size_t i = 0; i < host->gpu_count; i++)
+        host->gpus[i].index = (int64_t)i;
+}
+
 int cause_places_init(struct cause_places *places, const struct job *job, struct error *error)
 {
     *places = (struct cause_places){.job = job};
@@ -51,9 +76,11 @@ int cause_places_init(struct cause_places *places, const struct job *job, struct
     places->seats = array_new(job->rank_count + 1, sizeof *places->seats);
     places->host_of = array_new(job->rank_count + 1, sizeof *places->host_of);
     places->is_accused = array_new(job->rank_count + 1, 1);
-    return !places->seats || !places->host_of || !places->is_accused || place_ranks(places)
-               ? error_no_memory(error)
-               : 0;
+    if (!places->seats || !places->host_of || !places->is_accused || place_ranks(places))
+        return error_no_memory(error);
+    for (size_t i = 0; i < places->hosts.count; i++)
+        number_gpus(places, i);
+    return 0;
 }
 
 void cause_places_release(struct cause_places *places)
@@ -76,11 +103,22 @@ const struct rank_clock *cause_clock(struct cause_places *places, int32_t rank, 
     return &seat->clock;
 }
 
+/* What is on one of several hosts does not explain why the links to all of them are slow. */
+static int are_on_one_host(const struct cause_places *places, const int32_t *ranks, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (places->host_of[ranks[i]] != places->host_of[ranks[0]])
+            return 0;
+    return 1;
+}
+
 void cause_accuse(struct cause_places *places, const struct finding *finding)
 {
     struct rank_span ranks = finding_accused(finding);
+    int has_end =
+        finding->kind == FINDING_NETWORK && are_on_one_host(places, finding->peers, finding->peer_count);
     memset(places->is_accused, 0, places->job->rank_count);
-    for (size_t i = 0; finding->kind == FINDING_NETWORK && i < finding->peer_count; i++)
+    for (size_t i = 0; has_end && i < finding->peer_count; i++)
         places->is_accused[finding->peers[i]] = 2;
     for (size_t i = 0; i < ranks.count; i++)
         places->is_accused[ranks.items[i]] = 1;
@@ -90,6 +128,14 @@ int cause_host_is_accused(const struct cause_places *places, size_t host)
 {
     for (size_t i = 0; i < places->job->rank_count; i++)
         if (places->host_of[i] == (int32_t)host && places->is_accused[i])
+            return 1;
+    return 0;
+}
+
+int cause_host_is_blamed(const struct cause_places *places, size_t host)
+{
+    for (size_t i = 0; i < places->job->rank_count; i++)
+        if (places->host_of[i] == (int32_t)host && places->is_accused[i] == 1)
             return 1;
     return 0;
 }
@@ -188,6 +234,14 @@ static int is_process_of(const struct cause_places *places, const char *device, 
     return name && (strstr(name, "NCCL") || strstr(name, "Proxy"));
 }
 
+static int is_process_of_any(const struct cause_places *places, size_t host, const char *device)
+{
+    for (int32_t rank = 0; rank < (int32_t)places->job->rank_count; rank++)
+        if (places->host_of[rank] == (int32_t)host && is_process_of(places, device, 0, rank))
+            return 1;
+    return 0;
+}
+
 /* "mlx5_1" of the process is "mlx5_1/1" in the record; whatever follows the name is left out. */
 static int is_nic_of(const char *device, const char *nics)
 {
@@ -203,13 +257,18 @@ static int is_nic_of(const char *device, const char *nics)
     return 0;
 }
 
-/* Where a rank does not say which network card it uses, any that the host uses may be (cause.c). */
+/*
+ * A process on a host, as a message of its kernel names it, is that of a rank or any other; containers have
+ * other numbers. Where a rank does not say which network card it uses, any that the host uses may be
+ * (cause.c). */
 static int is_of(const struct cause_places *places, size_t host, enum cause_place place, enum node_place of,
                  const char *device, int32_t rank)
 {
     const char *nic = places->job->ranks[rank].facts.nic;
     if (place == CAUSE_ON_HOST)
-        return of == NODE_WHOLE || of == NODE_DISK;
+        return of == NODE_WHOLE || of == NODE_DISK ||
+               (of == NODE_PROCESS && (!device || !is_process_of_any(places, host, device) ||
+                                       is_process_of(places, device, 0, rank)));
     if (!device)
         return 0;
     if (place == CAUSE_ON_GPU)
@@ -220,12 +279,18 @@ static int is_of(const struct cause_places *places, size_t host, enum cause_plac
            is_process_of(places, device, place == CAUSE_ON_PROXY, rank);
 }
 
+int cause_has_rank(const struct cause_places *places, size_t host, enum cause_place place, enum node_place of,
+                   const char *device, int32_t rank)
+{
+    return places->host_of[rank] == (int32_t)host && is_of(places, host, place, of, device, rank);
+}
+
 enum cause_side_of cause_side(const struct cause_places *places, size_t host, enum cause_place place,
                               enum node_place of, const char *device)
 {
     enum cause_side_of side = CAUSE_OF_NONE;
     for (int32_t rank = 0; rank < (int32_t)places->job->rank_count; rank++) {
-        if (places->host_of[rank] != (int32_t)host || !is_of(places, host, place, of, device, rank))
+        if (!cause_has_rank(places, host, place, of, device, rank))
             continue;
         int is_accused = places->is_accused[rank];
         if (is_accused == 1 || (is_accused == 2 && place == CAUSE_ON_NETWORK))

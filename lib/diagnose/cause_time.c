@@ -5,9 +5,14 @@
 #include "model/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A message precedes what it causes by this, at most; and what stopped a job may be noticed as much later. */
 #define BEFORE_NS (INT64_C(30) * 1000000000)
+
+/* Where steps without the fault came before, by a quarter of them, and by this at least: logs have seconds.
+ */
+#define ONSET_LEAST_NS (INT64_C(1) * 1000000000)
 
 /* Two wall clocks of one host agree by this. */
 #define CLOCKS_AGREE_NS INT64_C(10000000)
@@ -51,6 +56,14 @@ static int64_t total_ns(const struct interval_ns *items, size_t count)
     return total;
 }
 
+/* By how much a cause may precede a fault that came after so much time without it. */
+static int64_t onset_after(int64_t before_ns)
+{
+    if (before_ns <= 0 || before_ns / 4 > BEFORE_NS)
+        return BEFORE_NS;
+    return before_ns / 4 > ONSET_LEAST_NS ? before_ns / 4 : ONSET_LEAST_NS;
+}
+
 /* A cause may precede what it causes: the last quarter of the time before tells nothing about what is usual.
  */
 static void leave_out_onset(struct fault_time *time)
@@ -88,6 +101,7 @@ static int measure_steps(struct fault_time *time, const struct finding *finding,
     if (!time->faulty_count)
         return 0;
     time->first_ns = time->faulty[0].begin_ns;
+    time->onset_ns = onset_after(time->first_ns - time->whole.begin_ns);
     leave_out_onset(time);
     return 0;
 }
@@ -134,25 +148,33 @@ static int measure_stop(struct fault_time *time, const struct finding *finding, 
                         struct error *error)
 {
     const struct job *job = places->job;
-    int64_t at_ns;
+    int64_t at_ns, first_ns;
     int32_t rank;
     if (find_stop(places, finding, &rank, &at_ns, error))
         return -1;
     if (at_ns == TIME_UNKNOWN)
         return 0;
     time->is_stop = 1;
-    time->first_ns = at_ns;
+    time->first_ns = first_ns = at_ns;
     size_t faulty_capacity = 0, other_capacity = 0;
-    struct interval_ns around = {at_ns - BEFORE_NS, at_ns + BEFORE_NS}, before = around;
+    struct interval_ns around = {at_ns - BEFORE_NS, at_ns + BEFORE_NS}, before = {TIME_UNKNOWN, TIME_UNKNOWN};
     for (int32_t step = 0; step < job->step_count; step++) {
         struct interval_ns found = step_interval(job, &places->seats[rank].clock, rank, step);
-        if (found.begin_ns != TIME_UNKNOWN && found.begin_ns < before.begin_ns)
-            before = (struct interval_ns){found.begin_ns, around.begin_ns};
+        if (found.begin_ns == TIME_UNKNOWN || found.begin_ns >= at_ns)
+            continue;
+        first_ns = found.begin_ns < first_ns ? found.begin_ns : first_ns;
+        if (found.end_ns <= at_ns && found.end_ns - found.begin_ns > time->longest_ns)
+            time->longest_ns = found.end_ns - found.begin_ns;
     }
+    time->onset_ns = onset_after(at_ns - first_ns);
+    around.begin_ns = at_ns - time->onset_ns;
+    if (first_ns < around.begin_ns)
+        before = (struct interval_ns){first_ns, around.begin_ns};
     interval_widen(&time->whole, around);
-    interval_widen(&time->whole, before);
+    if (before.begin_ns != TIME_UNKNOWN)
+        interval_widen(&time->whole, before);
     return add_interval(&time->faulty, &time->faulty_count, &faulty_capacity, around) ||
-                   (before.begin_ns < around.begin_ns &&
+                   (before.begin_ns != TIME_UNKNOWN &&
                     add_interval(&time->others, &time->other_count, &other_capacity, before))
                ? error_no_memory(error)
                : 0;
@@ -201,9 +223,34 @@ int fault_time_is_exact(const struct fault_time *time, int64_t error_ns)
     return error_ns <= time->faulty_ns / 2 + CLOCKS_AGREE_NS;
 }
 
-int fault_time_has_message(const struct fault_time *time, int64_t at_ns)
+/* "blocked for more than 120 seconds", "stuck for 22s!"; 0 of other messages. */
+static int64_t lasted_ns(const struct node_event *said)
 {
-    struct interval_ns before = {at_ns, at_ns + (time->is_stop ? CLOCKS_AGREE_NS : BEFORE_NS)};
-    return intervals_covered_ns(time->faulty, time->faulty_count, before) > 0 ||
-           (at_ns <= time->first_ns && time->first_ns - at_ns <= BEFORE_NS);
+    static const char *const marks[] = {" blocked for more than ", " stuck for ", NULL};
+    static const int64_t SECOND_NS = 1000000000, DAY_SECONDS = 86400;
+    for (const char *const *mark = marks; said->text && *mark; mark++) {
+        const char *behind = strstr(said->text, *mark);
+        long long seconds = behind ? strtoll(behind + strlen(*mark), NULL, 10) : 0;
+        if (seconds > 0 && seconds < DAY_SECONDS)
+            return seconds * SECOND_NS;
+    }
+    return 0;
+}
+
+struct interval_ns cause_moment(const struct node_event *said)
+{
+    int64_t lasted = lasted_ns(said), at_ns = said->at_ns - lasted;
+    return (struct interval_ns){at_ns - lasted - said->error_ns, at_ns + said->error_ns + 1};
+}
+
+int fault_time_has_message(const struct fault_time *time, struct interval_ns moment, int is_at_once)
+{
+    int64_t after_ns = !is_at_once                         ? BEFORE_NS
+                       : time->longest_ns > ONSET_LEAST_NS ? time->longest_ns
+                                                           : ONSET_LEAST_NS;
+    if (time->is_stop)
+        return moment.end_ns >= time->first_ns - time->onset_ns &&
+               moment.begin_ns <= time->first_ns + after_ns;
+    moment.end_ns += time->onset_ns;
+    return intervals_covered_ns(time->faulty, time->faulty_count, moment) > 0;
 }

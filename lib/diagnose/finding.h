@@ -72,9 +72,7 @@ struct finding {
      * are reported
      */
     int64_t *excess_up_to;
-    /*
-     * The part of the time lost that only this finding explains (longer_steps.c); 0 where it is not reported
-     */
+    /* The part of the time lost that only this finding explains (longer_steps.c); 0: it is not reported */
     int64_t account_ns;
     /* Owned, ascending: all ranks at fault, where a group of ranks is; `rank` is one of them */
     int32_t *ranks;
@@ -135,6 +133,7 @@ struct finding {
     struct rule_results rule_results; /* the measures of the rules that applied */
     struct cause *causes;             /* owned, the strongest first (cause.h) */
     size_t cause_count;
+    int has_records_apart; /* what a node at fault says is of another time (cause.c) */
 };
 
 /* A hang in which the trace cannot tell which rank the others wait for. */

@@ -182,9 +182,12 @@ static int is_word_beside(struct text part)
 /* Takes words and dates that stand before or after a hyphen off a part of a name. */
 static struct text without_words(struct text part)
 {
-    static const char exporter[] = "node-exporter-";
+    static const char exporter[] = "node-exporter-", node[] = "node-";
     if (text_begins(part, exporter))
         part = text_skip(part, sizeof exporter - 1);
+    /* "node-17" is a host. */
+    else if (text_begins(part, "node-node"))
+        part = text_skip(part, sizeof node - 1);
     for (;;) {
         struct text rest = part, first;
         const char *last = part.length ? memrchr(part.data, '-', part.length) : NULL;

@@ -100,6 +100,7 @@ void node_hosts_release(struct node_hosts *hosts)
         }
         free(host->gpus);
         free(host->name);
+        free(host->names);
         free(host->boot_id);
     }
     free(hosts->items);
@@ -176,8 +177,7 @@ static struct statement *prepare_for_host(const struct node_host *host, struct s
                                           struct error *error)
 {
     struct statement *row = store_prepare(store, sql, error);
-    if (row &&
-        (host->name ? statement_bind_text(row, 1, host->name, error) : statement_bind_null(row, 1, error))) {
+    if (row && statement_bind_text(row, 1, host->names, error)) {
         statement_free(row);
         return NULL;
     }
@@ -206,6 +206,73 @@ static int take_host(struct node_hosts *hosts, struct statement *row)
     return copy_text(row, 0, &host->name);
 }
 
+static int is_full(const char *name)
+{
+    return name && !isdigit((unsigned char)*name) && strchr(name, '.');
+}
+
+/* Whether all full names that agree with a name are the same, so that they and the short one are one host. */
+static int is_of_one_host(const struct node_hosts *hosts, const char *name)
+{
+    const char *full = NULL;
+    for (size_t i = 0; i < hosts->count; i++) {
+        const char *other = hosts->items[i].name;
+        size_t length = other ? strcspn(other, ".") : 0;
+        if (!is_full(other) || length != strcspn(name, ".") || strncasecmp(other, name, length) != 0)
+            continue;
+        if (full && strcasecmp(full, other) != 0)
+            return 0;
+        full = other;
+    }
+    return 1;
+}
+
+static int add_name(struct buffer *names, const char *name)
+{
+    return buffer_append_text(names, names->length ? "," : "[") ||
+           (name ? text_json_quote(names, name) : buffer_append_text(names, "null"));
+}
+
+/* Unites the hosts whose names agree with that of host `at`, which lists them all. */
+static int unite(struct node_hosts *hosts, size_t at)
+{
+    struct node_host *host = &hosts->items[at];
+    struct buffer names = BUFFER_INIT;
+    size_t kept = at + 1;
+    int failed = add_name(&names, host->name), is_one = host->name && is_of_one_host(hosts, host->name);
+    for (size_t i = at + 1; i < hosts->count; i++) {
+        struct node_host *other = &hosts->items[i];
+        if (failed || !is_one || !host_names_agree(host->name, other->name)) {
+            hosts->items[kept++] = *other;
+            continue;
+        }
+        failed = add_name(&names, other->name);
+        if (other->covers.begin_ns != TIME_UNKNOWN)
+            interval_widen(&host->covers, other->covers);
+        free(other->name);
+    }
+    hosts->count = kept;
+    if (failed || buffer_append_byte(&names, ']')) {
+        buffer_release(&names);
+        return -1;
+    }
+    host->names = names.data;
+    return 0;
+}
+
+int32_t node_hosts_find(const struct node_hosts *hosts, const char *name)
+{
+    int32_t found = -1;
+    for (size_t i = 0; i < hosts->count; i++) {
+        const char *other = hosts->items[i].name;
+        if (other && name && strcasecmp(other, name) == 0)
+            return (int32_t)i;
+        if (host_names_agree(other, name))
+            found = found == -1 ? (int32_t)i : -2;
+    }
+    return found < 0 ? -1 : found;
+}
+
 static int has_any(struct store *store, struct error *error)
 {
     struct statement *row = store_prepare(store, schema_analysis_node_has_any, error);
@@ -228,6 +295,9 @@ int node_hosts_load(struct node_hosts *hosts, struct store *store, struct error 
             more = error_no_memory(error);
     statement_free(row);
     for (size_t i = 0; more == 0 && i < hosts->count; i++)
+        if (unite(hosts, i))
+            more = error_no_memory(error);
+    for (size_t i = 0; more == 0 && i < hosts->count; i++)
         more = load_facts(&hosts->items[i], store, error);
     return more;
 }
@@ -248,7 +318,7 @@ int host_names_agree(const char *one, const char *other)
 /* What is known of the series that is being read. */
 struct series_reader {
     struct block_reader block;
-    char *key;        /* owned: place, metric and device of the last block; NULL before the first */
+    char *key;        /* owned: place, metric, tool and device of the last block; NULL before the first */
     int64_t last_ns;  /* the last sample's time in this series; TIME_UNKNOWN */
     int64_t total_ns; /* the last total's time, and the total; TIME_UNKNOWN */
     double total;
@@ -257,7 +327,7 @@ struct series_reader {
     void *context;
 };
 
-enum { BLOCK_ID, PLACE, DEVICE, METRIC, ERROR_NS, DIVISOR, PACKED, PATH };
+enum { BLOCK_ID, PLACE, DEVICE, METRIC, ERROR_NS, DIVISOR, PACKED, PATH, DIALECT };
 
 /* A gauge of one moment counts for the time since the sample before, up to this. */
 #define MOMENT_HOLDS_NS (INT64_C(60) * 1000000000)
@@ -265,9 +335,10 @@ enum { BLOCK_ID, PLACE, DEVICE, METRIC, ERROR_NS, DIVISOR, PACKED, PATH };
 static int begin_series(struct series_reader *reader, struct statement *row)
 {
     struct buffer key = BUFFER_INIT;
-    const char *device = statement_text(row, DEVICE);
-    if (buffer_printf(&key, "%lld %lld %s", (long long)statement_integer(row, PLACE),
-                      (long long)statement_integer(row, METRIC), device ? device : "")) {
+    const char *device = statement_text(row, DEVICE), *dialect = statement_text(row, DIALECT);
+    if (buffer_printf(&key, "%lld %lld %s %s", (long long)statement_integer(row, PLACE),
+                      (long long)statement_integer(row, METRIC), dialect ? dialect : "",
+                      device ? device : "")) {
         buffer_release(&key);
         return -1;
     }
@@ -300,6 +371,7 @@ static int take_total(struct series_reader *reader, struct node_reading *reading
     int is_known = during.begin_ns != TIME_UNKNOWN && during.begin_ns < at_ns && increase >= 0;
     reader->total_ns = at_ns;
     reader->total = total;
+    reading->moment_ns = TIME_UNKNOWN;
     if (!is_known)
         return 0;
     if (!node_metric_is_counter(reading->metric))
@@ -332,6 +404,7 @@ static int take_sample(struct series_reader *reader, struct node_reading *readin
     advance_total(reader, reading->metric, during, value);
     int64_t before_ns = reader->last_ns;
     reader->last_ns = during.end_ns;
+    reading->moment_ns = during.begin_ns >= during.end_ns ? during.end_ns : TIME_UNKNOWN;
     if (during.begin_ns >= during.end_ns && before_ns != TIME_UNKNOWN && before_ns < during.end_ns)
         during.begin_ns =
             during.end_ns - before_ns < MOMENT_HOLDS_NS ? before_ns : during.end_ns - MOMENT_HOLDS_NS;

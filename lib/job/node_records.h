@@ -35,9 +35,11 @@ int rank_clock_is_known(const struct rank_clock *clock);
 int64_t rank_clock_of(const struct rank_clock *clock, const struct job *job,
                       const struct job_operation *operation, int64_t device_ns);
 
-/* A host of the records: its name there, and what they cover. */
+/* A host of the records: its name there, and what they cover. Some records have its short name, some its full
+ * one. */
 struct node_host {
     char *name;    /* owned; NULL: the records do not say */
+    char *names;   /* owned: all its names, short and full, as a list in JSON; "[null]" */
     char *boot_id; /* owned, of the kernel's start; NULL. The same of two hosts: containers of one machine */
     struct interval_ns covers;
     struct node_gpu {
@@ -58,6 +60,9 @@ struct node_hosts {
 int node_hosts_load(struct node_hosts *hosts, struct store *store, struct error *error);
 void node_hosts_release(struct node_hosts *hosts);
 
+/* The host that a name means: the one with this name, else the only one whose name agrees; -1. */
+int32_t node_hosts_find(const struct node_hosts *hosts, const char *name);
+
 /* Whether two names are of one host: equal, or one is the first label of the other; without case. */
 int host_names_agree(const char *one, const char *other);
 
@@ -67,6 +72,7 @@ struct node_reading {
     const char *device; /* NULL for the whole node */
     enum node_metric metric;
     struct interval_ns during;
+    int64_t moment_ns; /* of a gauge that is known of one moment only; TIME_UNKNOWN */
     int64_t error_ns;
     double value;
     const char *file;
@@ -77,7 +83,7 @@ typedef int (*node_reading_taker)(void *context, const struct node_reading *read
 
 /*
  * Passes the samples of a host within a time, series by series, each in order of time. A gauge that is known
- * of one moment only holds since the sample before, for a minute at most.
+ * of one moment only stands for the time since the sample before, for a minute at most.
  */
 int node_samples_read(const struct node_host *host, struct store *store, struct interval_ns within,
                       node_reading_taker take, void *context, struct error *error);

@@ -58,7 +58,7 @@ class Job:
         if kind != "missing":
             self.first, self.last = min(ends["first"]), max(ends["last"])
         else:  # around the stop
-            self.first, self.last = self.end - 20 * SECOND, self.end + 20 * SECOND
+            self.first, self.last = self.end - SECOND // 2, self.end + 20 * SECOND
 
     def hosts(self):
         return range(self.ranks // self.per_node)
@@ -83,7 +83,7 @@ class Job:
         begin, end = self.begin - SECOND, self.end + SECOND
         if self.kind == "missing":
             begin, end = self.end - 90 * SECOND, self.end + 60 * SECOND
-        step = SAMPLE if self.kind != "missing" else SECOND
+        step = SAMPLE if self.kind != "missing" else SECOND // 2
         while begin < end:
             yield begin, begin + step
             begin += step
@@ -119,7 +119,7 @@ class Job:
 def amounts(row, job):
     """(usual, at fault, too little) of a row's metric in one sample."""
     # As many samples as the fault lasts for share a counter's increase.
-    shared = max(1, (job.last - job.first) // (SECOND if job.kind == "missing" else SAMPLE))
+    shared = max(1, (job.last - job.first) // (SECOND // 2 if job.kind == "missing" else SAMPLE))
     cores = 8 if row["is_per_core"] else 1
     return {"greater": (0, 2 * row["floor"] * cores, 0.8 * row["floor"] * cores),
             "less": (1000, 1000 * (1 - row["floor"]) * 0.9, 1000 * (1 - 0.8 * row["floor"])),
@@ -154,11 +154,13 @@ class Causes(Case):
 
     def check_messages(self, job, row):
         facts, count = list(job.facts()), int(row["floor"])
-        at = job.first if job.kind == "missing" else (job.first + job.last) // 2
+        at = job.end if job.kind == "missing" else (job.first + job.last) // 2
         self.assertIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at, count=count))), job))
         self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at - 3600 * SECOND, count=count))), job))
         self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at, own=False, count=count))), job)
                          if row["place"] != "network card" else set())
+        if job.kind == "missing":  # the steps went on after it
+            self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at - 20 * SECOND, count=count))), job))
         if count > 1:
             self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at, count=count - 1))), job))
         if row["of"] == "xid":
@@ -200,6 +202,72 @@ class Causes(Case):
         text = self.run_program("--store", self.folder / "with.db", "diagnose").whole
         self.assertIn("Because: GPU 3 of node000 throttled", text)
         self.assertIn("Next: check cooling, fans and air flow of that GPU on host node000.", text)
+
+    def test_names_of_a_host(self):
+        job = self.job("compute")
+        lines = self.plant(job, "hw-thermal")
+        facts, samples = [[line for line in lines if line.startswith(kind)] for kind in ("fact", "sample")]
+        full = [line.replace("node000", "node000.cluster.example") for line in samples]
+        message = f"event\tnode000\tgpu\t00000000:13:00.0\txid\t94\t{job.first + SECOND // 20}\tmessage"
+        self.assertEqual(self.named(job.diagnose(facts + full + [message]), job), {"hw-thermal", "xid-memory"})
+        # Two full names: the short one may be either.
+        other = full + [line.replace("cluster", "other") for line in full[:1]]
+        self.assertEqual(self.named(job.diagnose(facts + other), job), set())
+
+    def test_another_time(self):
+        """The GPUs were idle during the run, so the records are of another time."""
+        job = self.job("compute")
+        lines = self.plant(job, "hw-thermal")
+        row = {"place": "GPU", "of": "gpu_utilization_share"}
+        busy = list(job.samples(row, lambda host, gpu, faulty: 0.9))
+        idle = list(job.samples(row, lambda host, gpu, faulty: 0))
+        self.assertEqual(self.named(job.diagnose(lines + busy), job), {"hw-thermal"})
+        diagnosis = job.diagnose(lines + idle)
+        self.assertEqual(self.named(diagnosis, job), set())
+        self.assertIn("the records of host node000 say that its GPUs were idle during the run: their clock may be off, so they were not "
+                      "compared", diagnosis["warnings"])
+
+    def test_showed_before(self):
+        """Samples that are too rare to compare steps, the last of which before the fault shows the same."""
+        job = self.job("compute")
+        sample = lambda begin, end, value: ("sample\tnode000\tgpu\t00000000:13:00.0\tthrottle_hw_thermal_share\t"
+                                            f"{begin}\t{end}\t{value}")
+        facts, during = list(job.facts()), sample(job.first, job.last, 1)
+        before = [sample(job.begin - 3 * SECOND, job.begin - 2 * SECOND, value) for value in (0, 1)]
+        self.assertEqual(self.named(job.diagnose([*facts, before[0], during]), job), {"hw-thermal"})
+        self.assertEqual(self.named(job.diagnose([*facts, before[1], during]), job), set())
+
+    def test_moments(self):
+        """What a gauge was at a moment after the fault says nothing of the fault."""
+        job = self.job("compute")
+        sample = lambda at, value: f"sample\tnode000\tgpu\t00000000:13:00.0\tthrottle_hw_thermal_share\t{at}\t{at}\t{value}"
+        moments = {"during": (job.first + job.last) // 2, "after": job.end + SECOND}
+        for when, named in (("during", {"hw-thermal"}), ("after", set())):
+            lines = [*job.facts(), sample(job.begin - SECOND, 0), sample(moments[when], 1), sample(job.end + 3 * SECOND, 0)]
+            self.assertEqual(self.named(job.diagnose(lines), job), named, when)
+
+    def test_processes_of_messages(self):
+        job = self.job("missing")
+        for pid, named in ((job.pids[job.rank], {"oom-kill"}), (1, {"oom-kill"}), (job.pids[1], set())):
+            line = f"event\tnode000\tprocess\t{pid}\toom_kill\t-1\t{job.end}\tmessage"
+            self.assertEqual(self.named(job.diagnose([*job.facts(), line]), job), named)
+        # It hung for two to four minutes before the kernel said so.
+        hung = lambda at: f"event\tnode000\tprocess\t1\thung_task\t-1\t{at}\ttask a:1 blocked for more than 120 seconds."
+        self.assertEqual(self.named(job.diagnose([*job.facts(), hung(job.end + 130 * SECOND)]), job), {"hung-task"})
+        self.assertEqual(self.named(job.diagnose([*job.facts(), hung(job.end + 30 * SECOND)]), job), set())
+
+    def test_echoes(self):
+        job = self.job("missing")
+        at = {"with the stop": job.end + SECOND // 5, "later": job.end + 15 * SECOND}
+        for when, named in (("with the stop", {"xid-program"}), ("later", set())):
+            line = f"event\tnode000\tgpu\t00000000:12:00.0\txid\t43\t{at[when]}\tmessage"
+            self.assertEqual(self.named(job.diagnose([*job.facts(), line]), job), named, when)
+
+    def test_messages_of_other_gpus(self):
+        """The message of one of seven other GPUs does not make it usual."""
+        job = self.job("missing")
+        lines = [f"event\tnode000\tgpu\t00000000:{bus}:00.0\txid\t79\t{job.end}\tmessage" for bus in ("12", "13")]
+        self.assertEqual(self.named(job.diagnose([*job.facts(), *lines]), job), {"xid-broken"})
 
     def test_other_outputs(self):
         job = self.job("compute")

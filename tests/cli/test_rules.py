@@ -37,6 +37,8 @@ CONSTANTS = [
     ("lib/diagnose/cause.c", "SMALL_OVERLAP = 0.1", "long with at most a tenth of them in these steps"),
     ("lib/diagnose/cause.c", "USED_PART = 0.1", "at least a tenth of the bytes of the busiest one of the host"),
     ("lib/diagnose/cause.c", "BUSY_PART = 0.9", "used for at least 0.9 of the share that is usual"),
+    ("lib/diagnose/cause.c", "IDLE_PART = 0.02", "in use for less than 0.02 of the time of the steps"),
+    ("lib/diagnose/cause_time.c", "ONSET_LEAST_NS (INT64_C(1) * 1000000000)", "a quarter of their time, and at least one second"),
     ("lib/diagnose/cause_time.c", "CLOCKS_AGREE_NS INT64_C(10000000)", "half of the time of the finding and 10 ms"),
     ("lib/diagnose/cause_stack.c", "STILL_HANGS_NS (INT64_C(1800) * 1000000000)", "until 30 minutes after the stop"),
     ("lib/diagnose/cause_note.c", "HOUR_MARGIN_NS (INT64_C(300) * 1000000000)", "but for 5 minutes at each end"),

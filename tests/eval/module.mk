@@ -33,6 +33,16 @@ score: $(OUT)/ncclprof
 	python3 -B tests/eval/corpus/answer.py ncclprof $(OUT)/ncclprof $(OUT)/corpus/ncclprof.json
 	python3 -B tests/eval/corpus/score.py $(OUT)/corpus/ncclprof.json
 
+# `make made-up-logs LOG_RUNS='DIR...' LOG_SEEDS=10`: causes of findings beside made-up records of operators, with decoys. Without
+# LOG_RUNS on simulated jobs. Fails if a decoy is named, or changes a finding.
+LOG_RUNS ?=
+LOG_SEEDS ?= 10
+
+.PHONY: made-up-logs
+made-up-logs: $(OUT)/simulate $(OUT)/ncclprof
+	python3 -B tests/eval/made_up_logs.py --ncclprof $(OUT)/ncclprof --simulate $(OUT)/simulate --seeds $(LOG_SEEDS) \
+	    --work $(OUT)/made-up-logs $(LOG_RUNS)
+
 .PHONY: test-eval
 test-eval:
 	tests/parallel.py eval 'python3 -B tests/eval/corpus/test_corpus.py'
