@@ -281,6 +281,15 @@ static int32_t after_warm_up(const struct job *job)
     return job->first_step + job->step_base > 0 ? job->first_step : job->step_count > 1;
 }
 
+/* What only_own leaves out. Returns -1 when memory runs out. */
+static int make_lateness(struct baseline *baseline, const struct job *job)
+{
+    baseline->late_ns =
+        array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *baseline->late_ns);
+    baseline->hidden = array_new(job->operation_count, sizeof *baseline->hidden);
+    return baseline->late_ns && baseline->hidden ? 0 : -1;
+}
+
 int baseline_init(struct baseline *baseline, const struct job *job, const struct baseline_options *options,
                   struct error *error)
 {
@@ -289,20 +298,17 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
     baseline->rank_in_role = array_new(job->rank_count, sizeof *baseline->rank_in_role);
     baseline->same_work = array_new(job->rank_count, sizeof *baseline->same_work);
     baseline->predecessors = array_new(job->rank_count, sizeof *baseline->predecessors);
-    baseline->late_ns =
-        array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *baseline->late_ns);
     baseline->positions = array_new(job->operation_count, sizeof *baseline->positions);
-    baseline->hidden = array_new(job->operation_count, sizeof *baseline->hidden);
     baseline->stretch_of_step =
         array_new((size_t)baseline->step_count + 1, sizeof *baseline->stretch_of_step);
     baseline->rank_count = job->rank_count;
     if (excess_list_init(&baseline->excess, job->operation_count) || !baseline->positions ||
-        !baseline->hidden || !baseline->late_ns || !baseline->role_of_rank || !baseline->stretch_of_step ||
-        !baseline->rank_in_role || !baseline->same_work || !baseline->predecessors ||
-        warm_up_find(baseline, job) || baseline_find_roles(baseline, job) ||
+        (!options->only_own && make_lateness(baseline, job)) || !baseline->role_of_rank ||
+        !baseline->stretch_of_step || !baseline->rank_in_role || !baseline->same_work ||
+        !baseline->predecessors || warm_up_find(baseline, job) || baseline_find_roles(baseline, job) ||
         baseline_find_same_work(baseline, job) || baseline_fill_cells(baseline, job) ||
         baseline_measure_steps(baseline, job) || warm_up_find_first(baseline) ||
-        baseline_measure_places(baseline, job, options->sigmas)) {
+        baseline_measure_places(baseline, job, options)) {
         baseline_release(baseline);
         return error_no_memory(error);
     }

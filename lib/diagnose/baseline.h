@@ -167,10 +167,11 @@ int each_place(const struct baseline *baseline, size_t threads, place_visit visi
 /* -------------------- excess.c -------------------- */
 
 /*
- * Called by baseline_init: fills in the allocated excess, hidden and late_ns. Returns -1 when memory runs
- * out.
+ * Called by baseline_init: fills in the allocated excess, hidden and late_ns, as far as the options want
+ * them. Returns -1 when memory runs out.
  */
-int baseline_measure_places(struct baseline *baseline, const struct job *job, double sigmas);
+int baseline_measure_places(struct baseline *baseline, const struct job *job,
+                            const struct baseline_options *options);
 
 /* -------------------- roles.c -------------------- */
 

@@ -93,7 +93,8 @@ struct baseline {
     int32_t *positions; /* owned: per operation of the job, its position in the canonical sequence of its
                            step; -1 if it has none */
     struct excess_list excess;      /* owned; per operation */
-    struct hidden_lateness *hidden; /* owned; per operation; NULL after baseline_forget_hidden */
+    struct hidden_lateness *hidden; /* owned; per operation; NULL after baseline_forget_hidden, and with
+                                       only_own */
     int64_t *explained_ns; /* owned; per operation: part of its excess own time that the amount of received
                               data explains; NULL where no rank receives varying amounts */
     struct role *roles;
@@ -122,7 +123,7 @@ struct baseline {
     int32_t **cells;  /* per role: [(position * rank_count + rank) * step_count + step] */
     int64_t *step_ns; /* duration of each step, median over ranks; TIME_UNKNOWN */
     int64_t *late_ns; /* [rank * step_count + step]: how much later than its baseline the host enqueued,
-                         summed over places */
+                         summed over places; NULL with only_own */
     struct replay_move *order; /* owned: per operation, the order in which a replay found that they can run;
                                   NULL: not found */
     int64_t median_step_ns;
@@ -135,6 +136,8 @@ struct baseline {
 
 struct baseline_options {
     double sigmas; /* an excess stands out beyond this many sigma */
+    int only_own;  /* measure only beyond_ns of own times: every excess_ns is 0, and late_ns and hidden are
+                      NULL */
 };
 
 /* Computes the baseline of a loaded job. Returns -1 on error, with nothing left to release. */

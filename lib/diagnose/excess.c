@@ -132,8 +132,9 @@ struct bench {
 struct measuring {
     struct baseline *baseline;
     const struct job *job;
-    double sigmas;
-    int64_t *longest_ns;        /* owned: per instance, the longest stay of a member; TIME_UNKNOWN */
+    const struct baseline_options *options;
+    int64_t *longest_ns;        /* owned: per instance, the longest stay of a member; TIME_UNKNOWN. NULL with
+                                   only_own */
     struct bench *benches;      /* owned */
     struct excess_list *excess; /* owned: the part of each thread */
     size_t bench_count;
@@ -326,7 +327,7 @@ static void judge_own_time(const struct cells *cells, struct place *own, double 
         int32_t operation = judged(cells, own, i);
         if (operation < 0)
             continue;
-        int stands_out = (double)own->value[i] > sigmas * (double)sigma;
+        int stands_out = cells->longest_ns && (double)own->value[i] > sigmas * (double)sigma;
         excess_list_put(
             cells->excess, (size_t)operation,
             (struct excess){.beyond_ns = own->value[i],
@@ -400,24 +401,28 @@ static int has_streams(const struct job *job, const struct role *role)
     return 0;
 }
 
-static void judge_place(const struct cells *cells, struct place *own, struct place *place, double sigmas,
-                        struct place_limits *bounds)
+static void judge_place(const struct cells *cells, struct place *own, struct place *place,
+                        const struct baseline_options *options, struct place_limits *bounds)
 {
+    double sigmas = options->sigmas;
     judge_own_time(cells, own, sigmas, bounds);
+    if (options->only_own)
+        return;
     if (has_streams(cells->job, cells->role))
         judge_idle_time(cells, place, own, sigmas);
     judge_hidden_lateness(cells, place);
     judge_host_lateness(cells, place, sigmas);
 }
 
-static int bench_init(struct bench *bench, const struct baseline *baseline)
+static int bench_init(struct bench *bench, const struct baseline *baseline, int only_own)
 {
     size_t steps = (size_t)baseline->step_count, ranks = each_place_ranks(baseline);
+    if (place_init(&bench->own, ranks, steps) || explained_init(&bench->explained, ranks, steps))
+        return -1;
+    if (only_own)
+        return 0;
     bench->late_ns = array_new(baseline->rank_count * (steps + 1), sizeof *bench->late_ns);
-    return !bench->late_ns || place_init(&bench->place, ranks, steps) ||
-                   place_init(&bench->own, ranks, steps) || explained_init(&bench->explained, ranks, steps)
-               ? -1
-               : 0;
+    return !bench->late_ns || place_init(&bench->place, ranks, steps) ? -1 : 0;
 }
 
 static int make_limits(struct baseline *baseline)
@@ -435,18 +440,20 @@ static int measuring_init(struct measuring *measuring)
 {
     const struct baseline *baseline = measuring->baseline;
     const struct job *job = measuring->job;
+    int only_own = measuring->options->only_own;
     measuring->bench_count = each_place_threads(baseline, job);
-    measuring->longest_ns = array_new(job->instance_count, sizeof *measuring->longest_ns);
+    if (!only_own)
+        measuring->longest_ns = array_new(job->instance_count, sizeof *measuring->longest_ns);
     for (size_t i = 0; measuring->longest_ns && i < job->instance_count; i++)
         measuring->longest_ns[i] = longest_stay(job, &job->instances[i]);
     measuring->benches = array_new(measuring->bench_count, sizeof *measuring->benches);
     measuring->excess = array_new(measuring->bench_count, sizeof *measuring->excess);
-    if (!measuring->longest_ns || !measuring->benches || !measuring->excess ||
+    if ((!only_own && !measuring->longest_ns) || !measuring->benches || !measuring->excess ||
         make_limits(measuring->baseline))
         return -1;
     for (size_t i = 0; i < measuring->bench_count; i++) {
         measuring->excess[i] = excess_list_part(&baseline->excess, i, measuring->bench_count);
-        if (bench_init(&measuring->benches[i], baseline))
+        if (bench_init(&measuring->benches[i], baseline, only_own))
             return -1;
     }
     return 0;
@@ -470,7 +477,7 @@ static void measure_place(void *context, size_t worker, size_t role, int32_t pos
     struct measuring *measuring = context;
     struct bench *bench = &measuring->benches[worker];
     struct cells cells = cells_at(measuring, worker, role, position);
-    judge_place(&cells, &bench->own, &bench->place, measuring->sigmas,
+    judge_place(&cells, &bench->own, &bench->place, measuring->options,
                 &measuring->baseline->roles[role].limits[position]);
 }
 
@@ -479,7 +486,7 @@ static void join_benches(struct measuring *measuring)
     struct baseline *baseline = measuring->baseline;
     excess_list_join(&baseline->excess, measuring->excess, measuring->bench_count,
                      measuring->job->operation_count);
-    for (size_t i = 0; i < measuring->bench_count; i++)
+    for (size_t i = 0; baseline->late_ns && i < measuring->bench_count; i++)
         for (size_t j = 0; j < baseline->rank_count * (size_t)baseline->step_count; j++)
             baseline->late_ns[j] += measuring->benches[i].late_ns[j];
 }
@@ -520,14 +527,15 @@ static int amounts_may_vary(const struct baseline *baseline, const struct job *j
     return 0;
 }
 
-int baseline_measure_places(struct baseline *baseline, const struct job *job, double sigmas)
+int baseline_measure_places(struct baseline *baseline, const struct job *job,
+                            const struct baseline_options *options)
 {
     if (amounts_may_vary(baseline, job)) {
         baseline->explained_ns = array_new(job->operation_count, sizeof *baseline->explained_ns);
         if (!baseline->explained_ns)
             return -1;
     }
-    struct measuring measuring = {.baseline = baseline, .job = job, .sigmas = sigmas};
+    struct measuring measuring = {.baseline = baseline, .job = job, .options = options};
     int failed = measuring_init(&measuring);
     if (!failed) {
         failed = each_place(baseline, measuring.bench_count, measure_place, &measuring);

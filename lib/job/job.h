@@ -460,6 +460,9 @@ void chosen_steps_release(struct chosen_steps *chosen);
 /* Loads a complete run, including timelines. On failure nothing needs to be released. */
 int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error);
 
+/* Sets *fits to whether a run needs no more than `memory_bytes` (0: no limit). `job` needs its names only. */
+int job_fits(const struct job *job, int64_t memory_bytes, int *fits, struct error *error);
+
 /*
  * Loads a run, but if its operations would need more than `memory_bytes` (0: no limit), only one round of it:
  * excerpts with the most informative steps, selected after scanning all steps (step_selection.c). A run
@@ -468,7 +471,7 @@ int job_load(struct job *job, struct store *store, int64_t run_id, struct error 
 int job_load_within(struct job *job, struct store *store, int64_t run_id, int64_t memory_bytes,
                     struct error *error);
 
-/* Sets *is_whole to whether job_load_within would load the run completely. `job` needs its names only. */
+/* The same, but a run without known steps, which cannot be loaded in parts, is loaded whole in any case. */
 int job_is_loaded_whole(const struct job *job, int64_t memory_bytes, int *is_whole, struct error *error);
 
 /*

@@ -367,6 +367,15 @@ static int is_whole(const struct chosen_steps *rounds, const struct job *job)
     return !first->count || (first->count == 1 && first->excerpts[0].end == job->step_count);
 }
 
+int job_fits(const struct job *job, int64_t memory_bytes, int *fits, struct error *error)
+{
+    int64_t operations = 0;
+    if (memory_bytes && count_operations(job, &operations, error))
+        return -1;
+    *fits = !memory_bytes || operations <= memory_bytes / JOB_OPERATION_BYTES;
+    return 0;
+}
+
 int job_is_loaded_whole(const struct job *job, int64_t memory_bytes, int *is_whole, struct error *error)
 {
     int64_t operations = 0, most = memory_bytes / JOB_OPERATION_BYTES;

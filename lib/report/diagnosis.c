@@ -38,23 +38,26 @@ struct search {
     struct error errors[2];  /* one per thread */
 };
 
-/*
- * Finds the slow transfers, and with them what exceeds the baseline. The caller releases the results, also
- * after an error.
- */
+/* Finds the slow transfers. The caller releases the results, also after an error. */
+static int find_transfers(const struct job *job, const struct baseline *baseline, struct edges *edges,
+                          struct transfer_excess **transfers, const struct diagnose_options *options,
+                          struct error *error)
+{
+    *transfers = transfers_new(job);
+    if (!*transfers)
+        return error_no_memory(error);
+    if (edges_init(edges, job, baseline, options->sigmas, error))
+        return -1;
+    return transfers_find(*transfers, job, baseline, edges, options->sigmas) ? error_no_memory(error) : 0;
+}
+
+/* The same, and attributes lateness of hidden origin. */
 static int find_excess(const struct search *search, struct edges *edges, struct error *error)
 {
-    const struct job *job = search->job;
-    struct baseline *baseline = search->baseline;
-    const struct diagnose_options *options = search->options;
-    *search->transfers = transfers_new(job);
-    int failed = !*search->transfers ? error_no_memory(error) : 0;
-    failed = failed || edges_init(edges, job, baseline, options->sigmas, error);
-    if (!failed && (baseline_count_hidden(baseline, job) ||
-                    transfers_find(*search->transfers, job, baseline, edges, options->sigmas)))
-        failed = error_no_memory(error);
-    baseline_forget_hidden(baseline);
-    return failed;
+    int failed = baseline_count_hidden(search->baseline, search->job) ? error_no_memory(error) : 0;
+    baseline_forget_hidden(search->baseline);
+    return failed ||
+           find_transfers(search->job, search->baseline, edges, search->transfers, search->options, error);
 }
 
 static int find_longer(struct search *search, struct error *error)
@@ -158,13 +161,11 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
 int excess_find(const struct job *job, struct baseline *baseline, struct transfer_excess **transfers,
                 const struct diagnose_options *options, struct error *error)
 {
-    const struct search search = {
-        .job = job, .baseline = baseline, .transfers = transfers, .options = options};
-    const struct baseline_options own = {.sigmas = options->sigmas};
+    const struct baseline_options own = {.sigmas = options->sigmas, .only_own = 1};
     struct edges edges = {0};
     if (baseline_init(baseline, job, &own, error))
         return -1;
-    int failed = find_excess(&search, &edges, error);
+    int failed = find_transfers(job, baseline, &edges, transfers, options, error);
     edges_release(&edges);
     return failed ? -1 : 0;
 }

@@ -454,14 +454,22 @@ static struct analysis_request usual_request(const struct analysis *analysis,
         .store = like->store, .shared = like->shared, .colour = like->colour, .values = values};
 }
 
-/* Returns -1 if the result cannot be computed, so that nothing else is tried. */
-static int add_next(const struct analysis *analysis, const struct analysis_request *request)
+/*
+ * Returns -1 if the result cannot be computed, so that nothing else is tried. `anew`: also if one is kept
+ * already.
+ */
+static int add_next(const struct analysis *analysis, const struct analysis_request *request, int anew)
 {
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
     struct kept_result kept;
     int failed = 0, usage = 0;
     table_init(&result.table, analysis->name);
-    if (!kept_result_find(&kept, analysis, request, &result) && kept.state != STATE_UNKNOWN) {
+    int found = kept_result_find(&kept, analysis, request, &result);
+    if (found && anew) {
+        empty(&result);
+        found = 0;
+    }
+    if (!found && kept.state != STATE_UNKNOWN) {
         failed = analysis->run(request, &result, &usage, NULL);
         if (!failed) {
             kept_result_take(&kept, &result);
@@ -475,11 +483,11 @@ static int add_next(const struct analysis *analysis, const struct analysis_reque
     return failed;
 }
 
-static int add_usual(const struct analysis *analysis, const struct analysis_request *like)
+static int add_usual(const struct analysis *analysis, const struct analysis_request *like, int anew)
 {
     const char *values[MOST_OPTIONS];
     const struct analysis_request request = usual_request(analysis, like, values);
-    return add_next(analysis, &request);
+    return add_next(analysis, &request, anew);
 }
 
 /* Sets the option of that name to `value`. Returns whether the analysis, or a filter, has it. */
@@ -525,7 +533,8 @@ static int add_suggested(const struct analysis *analysis, const struct analysis_
     request.filter = &filter;
     int failed = finding_append_words(finding, &like->shared->run.job, &words);
     if (!failed && set_options(analysis, values, words.data))
-        failed = filter_read(&filter, values + analysis->option_count, NULL) || add_next(analysis, &request);
+        failed =
+            filter_read(&filter, values + analysis->option_count, NULL) || add_next(analysis, &request, 0);
     filter_release(&filter);
     buffer_release(&words);
     return failed;
@@ -561,9 +570,10 @@ static int is_usual(const struct analysis_request *request)
 
 void kept_results_add_next(const struct analysis_request *request)
 {
-    if (!is_usual(request) || add_usual(&analysis_stragglers, request))
+    /* Before the diagnosis, stragglers has no verdict on a large run. */
+    if (!is_usual(request) || add_usual(&analysis_stragglers, request, 1))
         return;
-    if (request->shared->run.job.step_count <= MOST_STEPS && add_usual(&analysis_steps, request))
+    if (request->shared->run.job.step_count <= MOST_STEPS && add_usual(&analysis_steps, request, 0))
         return;
     const struct findings *findings = &request->shared->run.findings;
     for (size_t i = 0; i < findings->count && i < MOST_SUGGESTED; i++)

@@ -11,6 +11,7 @@
 #include "report/verdicts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int add_loaded(struct delays *delays, const struct step_rows *rows, size_t row, const struct job *job,
                       const struct diagnose_options *options, struct error *error)
@@ -26,8 +27,17 @@ static int add_loaded(struct delays *delays, const struct step_rows *rows, size_
     return failed ? -1 : 0;
 }
 
+/* Counts the operations of the ranks, and marks ranks that cannot be told apart. */
+static void note_ranks(struct job *names, const struct job *row)
+{
+    for (size_t i = 0; i < names->rank_count; i++) {
+        names->ranks[i].count += row->ranks[i].count;
+        names->ranks[i].is_part |= row->ranks[i].is_part;
+    }
+}
+
 static int waits_by_rows_add_row(struct delays *delays, const struct step_rows *rows, size_t row,
-                                 const struct job *names, const struct diagnose_options *options,
+                                 struct job *names, const struct diagnose_options *options,
                                  struct error *error)
 {
     struct job job;
@@ -38,6 +48,8 @@ static int waits_by_rows_add_row(struct delays *delays, const struct step_rows *
     if (job_load_steps(&job, names->store, names->run_id, excerpts, count, error))
         return -1;
     int failed = add_loaded(delays, rows, row, &job, options, error);
+    if (!failed)
+        note_ranks(names, &job);
     job_release(&job);
     return failed;
 }
@@ -47,10 +59,11 @@ static int waits_by_rows_add_row(struct delays *delays, const struct step_rows *
  * one after the other (struct step_rows). Each block has baselines of its own; a delay from before a block
  * continues in it.
  *
- * `job` has the names of the run (job_load_names) and its steps. `options` limits the memory of a block.
- * *delays, one per rank, is owned by the caller (free); *rows is the number of blocks.
+ * `job` has the names of the run (job_load_names) and its steps; the function fills in the counts of its
+ * ranks. `options` limits the memory of a block. *delays, one per rank, is owned by the caller (free); *rows
+ * is the number of blocks.
  */
-static int waits_by_rows(const struct job *job, const struct diagnose_options *options, struct delay **delays,
+static int waits_by_rows(struct job *job, const struct diagnose_options *options, struct delay **delays,
                          size_t *rows, struct error *error)
 {
     struct step_rows found;
@@ -76,9 +89,9 @@ static const struct analysis_option options[] = {
     MIN_GAIN_OPTION,
     SIGMAS_OPTION,
     {"memory", 0, "MIB",
-     "memory limit for the operations of one run. A larger run is processed in blocks of consecutive steps. "
-     "0: no limit",
-     MEMORY_MIB},
+     "memory limit for the operations of one run. A larger run is processed in blocks of consecutive steps, "
+     "without a verdict. 0: no limit",
+     "320"},
     RUN_OPTION,
 };
 
@@ -298,9 +311,9 @@ static int add_judged(const struct job *job, const struct findings *findings, co
 
 /*
  * Adds the findings of a loaded run and attributes its waits to them. With `waits`, which come from durations
- * alone, adds only what can be said without that.
+ * alone, adds only what can be said without that. Releases the job.
  */
-static int explain(const struct job *job, const struct delay *waits, const struct diagnose_options *diagnose,
+static int explain(struct job *job, const struct delay *waits, const struct diagnose_options *diagnose,
                    struct table *table, struct error *error)
 {
     struct findings findings = {0};
@@ -316,33 +329,26 @@ static int explain(const struct job *job, const struct delay *waits, const struc
     free(transfers);
     baseline_release(&baseline);
     findings_release(&findings);
+    job_release(job);
     return failed ? -1 : 0;
 }
 
-/* Reports which steps the verdicts are based on, if the run does not fit in memory. */
-static int caution_verdicts(const struct job *job, struct table *table, struct error *error)
+/*
+ * Adds the waits of a run that is too large to be loaded for a verdict: that would take much longer than to
+ * measure the waits.
+ */
+static int add_unjudged(const struct job *names, const struct delay *waits, struct table *table,
+                        struct error *error)
 {
-    return job->excerpt_count
-               ? table_add_warning(
-                     table, error,
-                     "run %lld: columns kind to lost are based on %d of %d steps; diagnose analyzes more, in "
-                     "rounds (--memory %lld loads all)",
-                     (long long)job->run_id, (int)job_loaded_steps(job) - job->first_step,
-                     (int)job_run_steps(job) - job->first_step,
-                     (long long)(job->screened.operations * JOB_OPERATION_BYTES >> 20) + 1)
+    static const struct findings none;
+    return table_add_warning(table, error,
+                             "run %lld is larger than --memory allows to diagnose here: columns kind to lost "
+                             "are empty; for the ranks at fault, see",
+                             (long long)names->run_id) ||
+                   warning_add_command(table, names->store, names->run_id, "diagnose", error) ||
+                   add_judged(names, &none, waits, table, error)
+               ? -1
                : 0;
-}
-
-/* The same for a run that is read a second time, with waits that are already measured. */
-static int explain_again(struct store *store, int64_t run_id, const struct delay *waits,
-                         const struct diagnose_options *diagnose, struct table *table, struct error *error)
-{
-    struct job job;
-    if (job_load_within(&job, store, run_id, diagnose->memory_bytes, error))
-        return -1;
-    int failed = caution_verdicts(&job, table, error) || explain(&job, waits, diagnose, table, error);
-    job_release(&job);
-    return failed ? -1 : 0;
 }
 
 /*
@@ -357,24 +363,36 @@ static int caution_untimed(int64_t run_id, struct table *table, struct error *er
                              (long long)run_id);
 }
 
-/* For a run that does not fit in memory: measures waits first, then loads the steps that diagnose loads. */
+/* For a run without timestamps, whose waits are measured. */
+static int explain_untimed(struct job *names, const struct delay *waits,
+                           const struct diagnose_options *diagnose, struct table *table, struct error *error)
+{
+    int fits = 0, failed = caution_untimed(names->run_id, table, error) ||
+                           job_fits(names, diagnose->memory_bytes, &fits, error);
+    struct store *store = names->store;
+    int64_t run_id = names->run_id;
+    failed = failed || (!fits && add_unjudged(names, waits, table, error));
+    job_release(names);
+    return failed || (fits && (job_load(names, store, run_id, error) ||
+                               explain(names, waits, diagnose, table, error)))
+               ? -1
+               : 0;
+}
+
 static int explain_by_rows(struct job *names, const struct diagnose_options *diagnose, struct table *table,
                            struct error *error)
 {
-    struct store *store = names->store;
-    int64_t run_id = names->run_id;
     struct delay *waits = NULL;
     size_t rows;
-    int failed = waits_by_rows(names, diagnose, &waits, &rows, error);
-    job_release(names);
-    failed =
-        failed ||
+    int failed =
+        waits_by_rows(names, diagnose, &waits, &rows, error) ||
         table_add_warning(table, error,
                           "run %lld: wait times cover all steps, in %zu blocks of consecutive steps; own and "
                           "network are relative to the baseline of each block",
-                          (long long)run_id, rows) ||
-        explain_again(store, run_id, waits, diagnose, table, error);
+                          (long long)names->run_id, rows) ||
+        add_unjudged(names, waits, table, error);
     free(waits);
+    job_release(names);
     return failed ? -1 : 0;
 }
 
@@ -388,11 +406,7 @@ static int explain_timed(struct job *names, const struct diagnose_options *diagn
     }
     if (!is_whole)
         return explain_by_rows(names, diagnose, table, error);
-    if (job_load_rest(names, error))
-        return -1;
-    int failed = explain(names, NULL, diagnose, table, error);
-    job_release(names);
-    return failed;
+    return job_load_rest(names, error) || explain(names, NULL, diagnose, table, error) ? -1 : 0;
 }
 
 /* A run that is already loaded and diagnosed. */
@@ -419,12 +433,27 @@ static int show_run(const struct analysis_request *request, int64_t run_id,
     int outcome = waits_measure(&job, &waits, error);
     if (outcome == 0 && !shared)
         return explain_timed(&job, diagnose, table, error);
-    job_release(&job);
-    int failed = outcome < 0 || (outcome && caution_untimed(run_id, table, error)) ||
-                 (shared ? show_judged(shared, waits, table, error)
-                         : explain_again(store, run_id, waits, diagnose, table, error));
+    int failed = outcome < 0;
+    if (!failed && !shared) {
+        failed = explain_untimed(&job, waits, diagnose, table, error);
+    } else {
+        job_release(&job);
+        failed = failed || (outcome && caution_untimed(run_id, table, error)) ||
+                 show_judged(shared, waits, table, error);
+    }
     free(waits);
     return failed ? -1 : 0;
+}
+
+/*
+ * The memory limit. A run that was diagnosed already is in memory, and its waits are of all its steps: the
+ * default is that of diagnose then.
+ */
+static int read_memory(const struct analysis_request *request, int64_t *bytes, struct error *error)
+{
+    const char *value = request->values[OPTION_MEMORY];
+    int is_usual = value && strcmp(value, options[OPTION_MEMORY].fallback) == 0;
+    return option_memory(request->shared && is_usual ? MEMORY_MIB : value, bytes, error);
 }
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
@@ -434,8 +463,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct runs runs;
     if (option_thresholds(request->values[OPTION_MIN_GAIN], request->values[OPTION_SIGMAS], &diagnose,
                           error) ||
-        option_memory(request->values[OPTION_MEMORY], &diagnose.memory_bytes, error) ||
-        option_rules_off(&diagnose.off, error)) {
+        read_memory(request, &diagnose.memory_bytes, error) || option_rules_off(&diagnose.off, error)) {
         *usage = 1;
         return -1;
     }

@@ -171,8 +171,8 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
                   struct error *error);
 
 /*
- * Finds only what exceeds the baseline: baseline->excess and `*transfers`. The caller releases both, as for
- * findings_find.
+ * Finds only by how much own times (beyond_ns of baseline->excess) and transfers exceed the baseline. The
+ * caller releases both, as for findings_find.
  */
 int excess_find(const struct job *job, struct baseline *baseline, struct transfer_excess **transfers,
                 const struct diagnose_options *options, struct error *error);

@@ -104,7 +104,7 @@ def export(bench, duckdb, sql, table):
     database, rows = f"{bench.room}/{table}.duckdb", f"{bench.room}/{table}.csv"
     if os.path.exists(database):
         os.remove(database)
-    run(f"{bench.build}/ncclprof --store {bench.store} query --format csv '{sql}' > {rows}")
+    run(f"{bench.build}/ncclprof --store {bench.store} query --timeout 0 --format csv '{sql}' > {rows}")
     duckdb.sql(database, f"CREATE TABLE {table} AS FROM read_csv('{rows}')")
     os.remove(rows)
     return database
