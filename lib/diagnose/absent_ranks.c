@@ -132,7 +132,7 @@ static int measure_others(struct absent *absent)
 
 static int absent_init(struct absent *absent, const struct job *job, const struct baseline *baseline)
 {
-    size_t steps = (size_t)baseline->step_count, cells = MOST_SAMPLED * steps + 1;
+    size_t steps = (size_t)baseline->step_count, cells = (MOST_SAMPLED + 1) * steps + 1;
     *absent = (struct absent){.job = job,
                               .baseline = baseline,
                               .waits = array_new(job_silent_ranks(job), sizeof *absent->waits),

@@ -273,7 +273,7 @@ static int sample_rows(struct explanation_search *it, enum measure measure)
     if (!it->sampled)
         it->sampled = array_new(MOST_SAMPLED, sizeof *it->sampled);
     if (!it->others)
-        it->others = array_new(MOST_SAMPLED * steps * 2 + 1, sizeof *it->others);
+        it->others = array_new((MOST_SAMPLED * 2 + 1) * steps + 1, sizeof *it->others);
     if (!it->sampled || !it->others || !it->rows[measure])
         return -1;
     it->sampled_count = 0;
@@ -356,11 +356,12 @@ static int relate(struct explanation_search *it, const struct partition *partiti
 {
     size_t count = 0, steps = (size_t)it->source.baseline->step_count;
     const struct partition *ranks = &it->found->partitions.items[0];
-    if (set->score <= 0 || set->period > 1 || !has_peers(it, partition, unit))
+    int has_others = has_peers(it, partition, unit);
+    if (set->score <= 0 || set->period > 1)
         return 0;
     if (sample_rows(it, measure) || fill_row(it, (size_t)(partition - ranks), unit, measure) < 0)
         return -1;
-    for (size_t i = 0; i < it->sampled_count; i++)
+    for (size_t i = 0; has_others && i < it->sampled_count; i++)
         if (partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)unit)
             memcpy(it->others + count++ * steps, it->rows[measure] + i * steps, steps * sizeof **it->rows);
     if (count > 1)
@@ -396,6 +397,65 @@ static int scan_units(struct explanation_search *it, size_t number, enum measure
             explanation_search_note_peaks(it, number, unit);
     }
     return 0;
+}
+
+/* What makes launches late lies in one process or in one host. */
+static int may_be_late(const struct partition *partition)
+{
+    return partition->kind == UNIT_RANK || partition->is_host;
+}
+
+/* Whether most of what a unit took longer in the steps of a fault lies before operations enqueued late. */
+static int is_mostly_host(const struct explanation_search *it, const struct explanation *fault)
+{
+    size_t number = (size_t)(fault->partition - it->found->partitions.items);
+    size_t steps = (size_t)it->source.baseline->step_count;
+    int64_t more_ns = 0, host_ns = 0;
+    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
+        int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, fault->unit) : -1;
+        for (size_t step = 0; at >= 0 && step < steps; step++)
+            if (step_set_has(&fault->steps, (int32_t)step)) {
+                more_ns += residuals->more[(size_t)at * steps + step];
+                host_ns += residuals->host[(size_t)at * steps + step];
+            }
+    }
+    return host_ns * 2 > more_ns;
+}
+
+/*
+ * By how much the best scores of the ranks outside a unit (the median) exceed what they should be: hosts of
+ * some jobs are late in turn. (Genomic control: Devlin and Roeder, 1999.) The sets have been scanned.
+ */
+static double inflation_of_others(struct explanation_search *it, const struct explanation *fault,
+                                  enum measure measure)
+{
+    const struct partition *ranks = &it->found->partitions.items[0];
+    size_t count = 0;
+    for (size_t rank = 0; rank < ranks->count; rank++)
+        if (fault->partition->unit_of[ranks->ranks[ranks->first[rank]]] != (int32_t)fault->unit)
+            it->scores[count++] = it->sets[measure][0][rank].score;
+    sort_reals(it->scores, count);
+    int32_t steps = it->source.baseline->step_count - it->source.baseline->first_step;
+    return fmax(count ? it->scores[(count - 1) / 2] / scan_expected(steps) : 0, 1);
+}
+
+/* The same, or that of the unit in other steps if that is more. -1: no memory */
+static double deflation_of(struct explanation_search *it, const struct explanation *fault)
+{
+    const struct partition *ranks = &it->found->partitions.items[0];
+    int32_t steps = it->source.baseline->step_count;
+    struct step_set rest;
+    if (scan_units(it, 0, MEASURE_LATE) ||
+        fill_row(it, (size_t)(fault->partition - ranks), fault->unit, MEASURE_LATE) < 0)
+        return -1;
+    for (int32_t step = 0; step < steps; step++)
+        if (step_set_has(&fault->steps, step))
+            it->row[step] = NAN;
+    if (scan_row(it->row, it->source.job->step_numbers, steps, SCAN_TAIL_OWN, &rest))
+        return -1;
+    return fmax(inflation_of_others(it, fault, MEASURE_LATE),
+                rest.score / scan_expected(steps - it->source.baseline->first_step));
 }
 
 /*
@@ -457,8 +517,10 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
     if (explanation_search_is_usually_last(it, number, unit, greatest))
         return 0;
     next->certainty =
-        scan_peaks(it->row, (int32_t)steps, greatest, partition->count, SCAN_TAIL_OWN, marks, &next->steps) -
-        log(partitions_with_peaks(it));
+        scan_peaks(it->row, (int32_t)steps, greatest, partition->count, SCAN_TAIL_OWN, marks, &next->steps);
+    if (is_mostly_host(it, next))
+        next->certainty /= inflation_of_others(it, next, MEASURE_OWN);
+    next->certainty -= log(partitions_with_peaks(it));
     return 0;
 }
 
@@ -467,7 +529,7 @@ static int propose_peaks(struct explanation_search *it, size_t number, struct ex
     struct explanation next = {.partition = NULL};
     if (!has_peaks(&it->found->partitions.items[number]))
         return 0;
-    if (scan_units(it, number, MEASURE_OWN))
+    if (scan_units(it, 0, MEASURE_OWN) || scan_units(it, number, MEASURE_OWN))
         return -1;
     int32_t unit = explanation_search_unit_of_peak(it, number);
     if (unit < 0)
@@ -476,33 +538,6 @@ static int propose_peaks(struct explanation_search *it, size_t number, struct ex
         return -1;
     explanation_search_propose(it, &next, proposal);
     return 0;
-}
-
-/*
- * By how much the best scores of the other ranks (the median), or that of the unit in other steps, exceed
- * what they should be: hosts of some jobs are late in turn. (Genomic control: Devlin and Roeder, 1999.) -1:
- * no memory
- */
-static double deflation_of(struct explanation_search *it, const struct explanation *fault)
-{
-    const struct partition *partition = fault->partition, *ranks = &it->found->partitions.items[0];
-    int32_t steps = it->source.baseline->step_count;
-    struct step_set rest;
-    size_t count = 0;
-    if (scan_units(it, 0, MEASURE_LATE) ||
-        fill_row(it, (size_t)(partition - ranks), fault->unit, MEASURE_LATE) < 0)
-        return -1;
-    for (size_t rank = 0; rank < ranks->count; rank++)
-        if (partition->unit_of[ranks->ranks[ranks->first[rank]]] != (int32_t)fault->unit)
-            it->scores[count++] = it->sets[MEASURE_LATE][0][rank].score;
-    sort_reals(it->scores, count);
-    for (int32_t step = 0; step < steps; step++)
-        if (step_set_has(&fault->steps, step))
-            it->row[step] = NAN;
-    if (scan_row(it->row, it->source.job->step_numbers, steps, SCAN_TAIL_OWN, &rest))
-        return -1;
-    double of_others = count ? it->scores[(count - 1) / 2] : 0;
-    return fmax(fmax(of_others, rest.score) / scan_expected(steps - it->source.baseline->first_step), 1);
 }
 
 /* The mean of a row, and the part of its steps that are beyond 0 by more than their spread. */
@@ -557,7 +592,10 @@ static int rate_set(struct explanation_search *it, struct explanation *fault)
         return -1;
     if (fault->measure == MEASURE_ALWAYS_LATE && !is_always_late(it, fault))
         fault->steps.score = 0;
-    double deflation = fault->measure == MEASURE_LATE ? deflation_of(it, fault) : 1;
+    int is_late =
+        fault->measure == MEASURE_LATE || (fault->measure == MEASURE_OWN && fault->steps.score > 0 &&
+                                           may_be_late(fault->partition) && is_mostly_host(it, fault));
+    double deflation = is_late ? deflation_of(it, fault) : 1;
     if (deflation < 0)
         return -1;
     fault->steps.score /= deflation;
@@ -585,12 +623,6 @@ static int propose_sets(struct explanation_search *it, size_t number, enum measu
         explanation_search_propose(it, &next, proposal);
     }
     return 0;
-}
-
-/* What makes launches late lies in one process or in one host. */
-static int may_be_late(const struct partition *partition)
-{
-    return partition->kind == UNIT_RANK || partition->is_host;
 }
 
 /* Whether enough other units have a role of the unit, to compare it with them in all steps. */

@@ -253,7 +253,10 @@ static void compare_lateness(struct place_matrix *matrix, size_t step, const str
 
 int place_matrix_is_compared(const struct place_matrix *matrix, const struct place_matrix_source *source)
 {
-    return matrix->units > 1 || (matrix->units == 1 && matrix->partition->is_host && source->growth);
+    int is_alone = matrix->units == 1 && source->growth &&
+                   (matrix->partition->is_host ||
+                    (matrix->partition->kind == UNIT_RANK && !job_lacks_stage_p2p(source->job)));
+    return matrix->units > 1 || is_alone;
 }
 
 /* The quiet level of a single unit's `values`; TIME_UNKNOWN. */
@@ -268,8 +271,9 @@ static int64_t find_past(struct place_matrix *matrix, const struct place_matrix_
 }
 
 /*
- * A host that has all ranks of a role, such as a stage, has no peers. Its past is the reference, as long as
- * other roles compute no longer than usual, either: otherwise the work has grown.
+ * A host that has all ranks of a role, such as a stage, has no peers, nor has the only rank of a role. Its
+ * past is the reference, as long as other roles compute no longer than usual, either: otherwise the work has
+ * grown.
  */
 static void compare_with_past(struct place_matrix *matrix, const struct place_matrix_source *source,
                               size_t role, struct middles *middles, struct middles *late_middles)

@@ -41,28 +41,44 @@ double scan_sets(int32_t steps)
     return log(sets);
 }
 
-/* Of a longer set than this part of the row, too few means exist to tell how they spread. */
-enum { LONGEST_PART = 2 };
-/* With fewer rows, one that is at fault decides how means spread. */
-enum { LEAST_ROWS = 2 };
+/* Whether a step of a row is known and outside the interval of a set (NULL: of no set). */
+static int is_known_beside(const double *row, const struct step_set *set, int32_t step)
+{
+    return !isnan(row[step]) && !(set && step >= set->first && step <= set->last);
+}
 
-/* Lists the means of all `length` consecutive steps of a row of which at least half are known. */
-static size_t list_means(const double *row, int32_t steps, int32_t length, double *means)
+/*
+ * Of a longer set than half of the row, or of one row, too few means exist that do not overlap to tell how
+ * they spread. Then means of a third do.
+ */
+enum { LONGEST_PART = 2, SHORTER_PART = 3 };
+/*
+ * One other row may be the mirror image of the row, and tells nothing; two are mirror images of each other
+ * without what they have in common, and tell as much as one.
+ */
+enum { LEAST_ROWS = 2, ENOUGH_ROWS = 3 };
+
+/*
+ * Lists the means of all `length` consecutive steps of a row of which at least half are known, without the
+ * interval of a set (NULL: with all steps).
+ */
+static size_t list_means(const double *row, const struct step_set *without, int32_t steps, int32_t length,
+                         double *means)
 {
     double sum = 0;
     int32_t known = 0;
     size_t count = 0;
     for (int32_t step = 0; step < steps; step++) {
-        if (!isnan(row[step])) {
+        int32_t left = step - length;
+        if (is_known_beside(row, without, step)) {
             sum += row[step];
             known++;
         }
-        int32_t left = step - length;
-        if (left >= 0 && !isnan(row[left])) {
+        if (left >= 0 && is_known_beside(row, without, left)) {
             sum -= row[left];
             known--;
         }
-        if (left >= -1 && known * 2 >= length)
+        if (left >= -1 && known * 2 >= length && known > 0)
             means[count++] = sum / known;
     }
     return count;
@@ -79,22 +95,33 @@ static double robust_spread(double *values, size_t count)
     return SIGMA_OF_DISTANCE * select_real(values, count, count / 2);
 }
 
-static double spread_of_means(const double *rows, size_t count, int32_t steps, int32_t length, double *list)
+/*
+ * How the means of `length` steps spread in the rows and, if these are few, in the other steps of the row
+ * itself; NAN: there are none.
+ */
+static double spread_of_means(const double *row, const struct step_set *set, const double *rows, size_t count,
+                              int32_t steps, int32_t length, double *list)
 {
-    size_t means = 0;
-    for (size_t row = 0; row < count; row++)
-        means += list_means(rows + row * (size_t)steps, steps, length, list + means);
-    return robust_spread(list, means);
+    size_t means = count < ENOUGH_ROWS ? list_means(row, set, steps, length, list) : 0;
+    for (size_t i = 0; i < count; i++)
+        means += list_means(rows + i * (size_t)steps, NULL, steps, length, list + means);
+    return means ? robust_spread(list, means) : (double)NAN;
 }
 
 /*
- * The greatest mean of as many known steps of a row, outside a set and the steps beside it; NAN: there are
- * less than twice as many, which are no other time.
+ * How far a mean of a row is from 0 outside a set and the steps beside it: late or early, of as many steps,
+ * or of half of the steps outside, whose means differ more. NAN: there are fewer than in the set, which are
+ * no other time.
  */
 static double greatest_beside(const double *row, const struct step_set *set, int32_t steps)
 {
     int32_t length = set->last - set->first + 1, known = 0, outside = 0;
     double sum = 0, greatest = NAN;
+    for (int32_t step = 0; step < steps; step++)
+        outside += is_known_beside(row, set, step);
+    if (outside < length)
+        return NAN;
+    length = outside / 2 < length ? outside / 2 : length;
     for (int32_t step = 0; step < steps; step++) {
         int32_t left = step - length;
         if (!isnan(row[step])) {
@@ -105,11 +132,10 @@ static double greatest_beside(const double *row, const struct step_set *set, int
             sum -= row[left];
             known--;
         }
-        outside += !isnan(row[step]) && (step < set->first || step > set->last);
         if (known == length && (step < set->first - 1 || left > set->last))
-            greatest = fmax(greatest, sum / length);
+            greatest = fmax(greatest, fabs(sum / length));
     }
-    return outside >= 2 * length ? greatest : NAN;
+    return greatest;
 }
 
 static double mean_of_set(const double *row, const struct step_set *set)
@@ -125,8 +151,8 @@ static double mean_of_set(const double *row, const struct step_set *set)
 }
 
 /*
- * Whether no row was nearly as late at another time: then related noise is no explanation. Rows that leave no
- * room for another time do not tell.
+ * Whether no row was nearly as late at another time: then related noise is no explanation. Other rows that
+ * leave no room for another time do not tell; the row itself has to tell if there are no others.
  */
 static int is_far_ahead(const double *row, const struct step_set *set, const double *rows, size_t count,
                         int32_t steps)
@@ -136,18 +162,27 @@ static int is_far_ahead(const double *row, const struct step_set *set, const dou
         if (mean < 0 || !(mean >= least * greatest_beside(rows + i * (size_t)steps, set, steps)))
             return 0;
     double beside = greatest_beside(row, set, steps);
-    return isnan(beside) || mean >= least * beside;
+    return mean >= least * beside || (count && isnan(beside));
+}
+
+/* The length of the means that tell how those of a set of `length` steps spread. */
+static int32_t measured_length(int32_t length, size_t count, int32_t steps)
+{
+    int is_too_long = length * LONGEST_PART > steps || count < ENOUGH_ROWS;
+    return is_too_long && length * SHORTER_PART > steps ? steps / SHORTER_PART : length;
 }
 
 double scan_related_score(const double *row, const struct step_set *set, const double *rows, size_t count,
                           int32_t steps, double tail, double *list)
 {
     int32_t length = step_set_count(set);
-    if (set->period > 1 || count < LEAST_ROWS || set->score <= 0 || length < 2 ||
-        is_far_ahead(row, set, rows, count, steps))
+    count = count < LEAST_ROWS ? 0 : count;
+    if (set->period > 1 || set->score <= 0 || length < 2 || is_far_ahead(row, set, rows, count, steps))
         return set->score;
-    int32_t measured = length * LONGEST_PART > steps ? steps / LONGEST_PART : length;
-    double spread = spread_of_means(rows, count, steps, measured, list);
+    int32_t measured = measured_length(length, count, steps);
+    double spread = spread_of_means(row, set, rows, count, steps, measured, list);
+    if (isnan(spread))
+        return 0;
     double independent = spread > 0 ? 1 / (spread * spread) : length;
     if (independent >= length)
         return set->score;

@@ -77,13 +77,14 @@ void scan_set(const double *row, double tail, struct step_set *set);
 
 /*
  * What a set of `row` is worth when the noise of consecutive steps is related: the speed of a host wanders,
- * so its steps are late or early for a while. `rows` are those of units that are not at fault. The mean of n
- * steps of them spreads by s instead of by 1 / sqrt(n), so the n steps say as much as n / (n s^2) independent
- * ones (the variance ratio: Lo and MacKinlay, 1988). Returns the score of `set` for that many steps or, if
- * that is more, the score of its mean as a single value with the spread s. Not changed are sets that recur,
- * and those whose mean is ahead-many times the greatest mean of as many steps of any row at another time
- * (where there are twice as many other steps); nor any set if there are fewer than two rows. `list` has room
- * for `count` * `steps` values.
+ * so its steps are late or early for a while. `rows` are those of units that are not at fault; if there are
+ * fewer than three, the other steps of `row` count as well, and alone if there are fewer than two. The mean
+ * of n steps of them spreads by s instead of by 1 / sqrt(n), so the n steps say as much as n / (n s^2)
+ * independent ones (the variance ratio: Lo and MacKinlay, 1988). Returns the score of `set` for that many
+ * steps or, if that is more, the score of its mean as a single value with the spread s; 0 if nothing tells s.
+ * Not changed are sets that recur, and those whose mean is ahead-many times the greatest mean of as many
+ * steps of any row at another time (where there are as many other steps). `list` has room for (`count` + 1) *
+ * `steps` values.
  */
 double scan_related_score(const double *row, const struct step_set *set, const double *rows, size_t count,
                           int32_t steps, double tail, double *list);
