@@ -247,6 +247,41 @@ static void a_host_that_is_a_stage(void **state)
     release(&played, &found);
 }
 
+/* The only rank of a role is compared with its past, too, as long as the others compute no longer. */
+static void a_rank_without_peers(void **state)
+{
+    for (int others = 0; others < 2; others++) {
+        struct slow_ranks slow = {.has_one_alone = 1};
+        struct slow_job played;
+        struct explanations found;
+        slow_ranks_add(&slow, others ? 0 : RANKS - 1, others ? RANKS : 1, 9, 16, 1, 1500);
+        explain(&slow, &played, &found, !others);
+        if (!others) {
+            assert_true(explanation_has_rank(&found.items[0], RANKS - 1) && found.items[0].has_no_peers);
+            assert_int_equal(unit_size(found.items[0].partition, found.items[0].unit), 1);
+            assert_set(&found.items[0], 9, 16, 1);
+            assert_gains(&found.items[0], 8 * 1400, 8 * 1550);
+        }
+        release(&played, &found);
+    }
+}
+
+/* Hosts that are late in turn, each by less than the one before: none stands out. GPUs do. */
+static void hosts_late_in_turn(void **state)
+{
+    for (int is_hosts = 0; is_hosts < 2; is_hosts++) {
+        struct slow_ranks slow = {.is_hosts = is_hosts};
+        struct slow_job played;
+        struct explanations found;
+        for (int rank = 0; rank < RANKS - 1; rank++)
+            slow_ranks_add(&slow, rank, 1, 2 + 3 * rank, 4 + 3 * rank, 1, 900 - 50 * rank);
+        slow_job_init(&played, &slow);
+        slow_job_explain(&played, &found);
+        assert_true(is_hosts ? found.count == 0 : found.count > 0);
+        release(&played, &found);
+    }
+}
+
 /* Its past is too short to tell whether it was slow before. */
 static void a_stage_without_a_past(void **state)
 {
@@ -326,6 +361,8 @@ int main(void)
                                        cmocka_unit_test(last_in_all_steps),
                                        cmocka_unit_test(last_by_turns),
                                        cmocka_unit_test(a_host_that_is_a_stage),
+                                       cmocka_unit_test(a_rank_without_peers),
+                                       cmocka_unit_test(hosts_late_in_turn),
                                        cmocka_unit_test(stages_with_more_work),
                                        cmocka_unit_test(a_stage_without_a_past)};
     return cmocka_run_group_tests(tests, NULL, NULL);

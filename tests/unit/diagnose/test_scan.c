@@ -241,13 +241,44 @@ static void what_is_far_ahead_of_noise(void **state)
     assert_true(related_score_of(20, &set, LENGTH, ROWS) == 80);
 }
 
-/* A third of the steps leaves twice as many for another time; more does not. */
+/* Half of the steps leaves as many for another time; more does not. */
 static void steps_that_leave_room(void **state)
 {
-    struct step_set set = {.score = 80, .size = 12, .first = 10, .last = 22, .period = 1};
+    struct step_set set = {.score = 80, .size = 12, .first = 4, .last = 3 + STEPS / 2, .period = 1};
     assert_true(related_score_of(30, &set, LENGTH, ROWS) == 80);
-    set.last = 23;
+    set.last++;
     assert_true(related_score_of(30, &set, LENGTH, ROWS) < 80);
+}
+
+/* The score of a set of `row` with a mean of 10, without other rows. */
+static double score_alone(double row[STEPS], const struct step_set *set)
+{
+    double list[STEPS];
+    for (int step = set->first; step <= set->last; step++)
+        row[step] = 10;
+    return scan_related_score(row, set, NULL, 0, STEPS, TAIL, list);
+}
+
+/* Without others, the other steps of the row tell how its noise is related: late or early for a while. */
+static void other_steps_of_the_row(void **state)
+{
+    const struct step_set set = {.score = 80, .size = 12, .first = 10, .last = 17, .period = 1};
+    double quiet_row[STEPS] = {0}, early[STEPS] = {0}, late[STEPS] = {0};
+    for (int step = 18; step < STEPS; step++) {
+        early[step] = step < 29 ? -5 : 0;
+        late[step] = step < 29 ? 5 : 0;
+    }
+    assert_true(score_alone(quiet_row, &set) == 80);
+    assert_true(score_alone(early, &set) < 20);
+    assert_true(score_alone(late, &set) < 20);
+}
+
+/* Where hardly any other steps are known, nothing is certain. */
+static void no_other_steps(void **state)
+{
+    const struct step_set set = {.score = 80, .size = 12, .first = 3, .last = STEPS - 3, .period = 1};
+    double row[STEPS] = {0};
+    assert_true(score_alone(row, &set) == 0);
 }
 
 /* Steps that recur lie apart; one other row may be the mirror image of the fault. */
@@ -354,6 +385,8 @@ int main(void)
                                        cmocka_unit_test(noise_beside_sizes_that_differ),
                                        cmocka_unit_test(noise_that_lasts),
                                        cmocka_unit_test(what_is_far_ahead_of_noise),
+                                       cmocka_unit_test(other_steps_of_the_row),
+                                       cmocka_unit_test(no_other_steps),
                                        cmocka_unit_test(steps_that_leave_room),
                                        cmocka_unit_test(noise_that_is_not_related)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,8 @@ static int64_t own_ns(const struct slow_ranks *slow, int rank, int number)
 
 static int is_other_role(const struct slow_ranks *slow, int rank)
 {
+    if (slow->has_one_alone)
+        return rank == RANKS - 1;
     return slow->in_two_stages ? rank >= RANKS / 2 : slow->in_two_roles && rank % 2;
 }
 

@@ -26,6 +26,7 @@ struct slow_ranks {
     int is_hosts;
     int in_two_roles;  /* odd ranks have their own role, with other sizes */
     int in_two_stages; /* the upper half of the ranks have their own role and host */
+    int has_one_alone; /* the last rank has its own role */
 };
 
 struct slow_job {
