@@ -261,8 +261,7 @@ int place_matrix_lateness_is(const struct place_matrix *matrix, int64_t late_ns,
  */
 struct residual_matrix {
     size_t units;    /* with ranks in the role */
-    int is_compared; /* with other units of the role; or a host that has all ranks of the role, with its past
-                      */
+    int is_compared; /* with other units of the role; or what has all ranks of the role, with its past */
     int32_t *unit;   /* owned: their numbers in the partition */
     /* Owned: [unit of the role * steps + step]. */
     int64_t *beyond; /* beyond the others and beyond its quiet steps, about 0 where nothing is wrong;
