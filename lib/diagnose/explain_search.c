@@ -361,6 +361,11 @@ static int relate(struct explanation_search *it, const struct partition *partiti
         return 0;
     if (sample_rows(it, measure) || fill_row(it, (size_t)(partition - ranks), unit, measure) < 0)
         return -1;
+    /* What happens once happens to all, or to one whose host is silent (silent_hosts.c). */
+    if (!has_others && !scan_is_lasting(it->row, set, it->others)) {
+        set->score = 0;
+        return 0;
+    }
     for (size_t i = 0; has_others && i < it->sampled_count; i++)
         if (partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)unit)
             memcpy(it->others + count++ * steps, it->rows[measure] + i * steps, steps * sizeof **it->rows);

@@ -203,6 +203,21 @@ double scan_expected(int32_t steps)
     return expected > 1 ? expected : 1;
 }
 
+/* The median of the known steps of an interval, the lower of two. `list` is scratch: one value per step. */
+static double middle_of(const double *row, const struct step_set *set, double *list)
+{
+    size_t count = 0;
+    for (int32_t step = set->first; step <= set->last; step++)
+        if (!isnan(row[step]))
+            list[count++] = row[step];
+    return select_real(list, count, (count - 1) / 2);
+}
+
+int scan_is_lasting(const double *row, const struct step_set *set, double *list)
+{
+    return 2 * middle_of(row, set, list) >= mean_of_set(row, set);
+}
+
 /* A row and its strongest steps: a recurring fault shows in at least two of them. */
 enum { STRONGEST = 12 };
 
@@ -427,16 +442,6 @@ static double most_size(const struct scan *scan)
  * exponentially, 1 in 12 is smaller.
  */
 static const double LEAST_AT_ENDS = 0.125;
-
-/* The median of the known steps of an interval, the lower of two. `list` is scratch: one value per step. */
-static double middle_of(const double *row, const struct step_set *set, double *list)
-{
-    size_t count = 0;
-    for (int32_t step = set->first; step <= set->last; step++)
-        if (!isnan(row[step]))
-            list[count++] = row[step];
-    return select_real(list, count, (count - 1) / 2);
-}
 
 /*
  * Leaves out what is small at both ends of an interval whose size differs from step to step: noise beside the

@@ -72,6 +72,12 @@ int scan_row(const double *row, const int32_t *numbers, int32_t steps, double ta
 double scan_peaks(const double *row, int32_t steps, double greatest, size_t rows, double tail,
                   unsigned char *marks, struct step_set *set);
 
+/*
+ * Whether most steps of an interval are late by half of its mean: otherwise single steps decide it. `list` is
+ * scratch: a value per step.
+ */
+int scan_is_lasting(const double *row, const struct step_set *set, double *list);
+
 /* Scores the steps of `set` in another row, with the best size. Fills in set->score and set->size. */
 void scan_set(const double *row, double tail, struct step_set *set);
 
