@@ -13,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    OTHER_HOSTS = 8, /* hosts without a rank at fault that are read for comparison */
-    MOST_CAUSES = 4  /* of a finding */
-};
+/* Hosts without a rank at fault that are read for comparison. */
+enum { OTHER_HOSTS = 8 };
 
 /* The other steps tell what is usual if they last for this part of the time of the fault. */
 static const double LEAST_OTHER_TIME = 0.05;
@@ -289,6 +287,9 @@ static int sum_hosts(struct search *search, struct finding *finding, struct erro
         }
         if (!has_rank || (!cause_host_is_accused(places, host) && others++ >= OTHER_HOSTS))
             continue;
+        search->host = host;
+        if (cause_place_uses(places, host, error))
+            return -1;
         int is_apart = sum_host(search, host, error);
         if (is_apart < 0)
             return -1;
@@ -453,7 +454,8 @@ static int compare(const struct search *search, const struct cause_rule *rule, c
     cause->value = value_in(search, rule, sum, 1);
     cause->usual = isnan(before) ? others : before;
     cause->is_not_compared = isnan(before);
-    if (isnan(cause->value) || (isnan(cause->usual) && !rule->is_statement) ||
+    if (isnan(cause->value) || (isnan(before) && rule->needs_before) ||
+        (isnan(cause->usual) && !rule->is_statement) ||
         (!isnan(before) && !stands_out(rule, cause->value, before)) ||
         (!isnan(others) && !stands_out(rule, cause->value, others)) ||
         (isnan(cause->usual) && !stands_out(rule, cause->value, 0)))
@@ -479,16 +481,26 @@ static int take_cause(const struct search *search, const struct cause_rule *rule
            copy(sum->device, &cause->device);
 }
 
+/* Another metric of the same device; NULL: it is not known. */
+static const struct series_sum *beside(const struct search *search, const struct series_sum *sum,
+                                       enum node_metric metric)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        const struct series_sum *other = &search->sums[i];
+        if (!other->is_message && other->metric == metric && other->host == sum->host &&
+            same_device(other->device, sum->device))
+            return other;
+    }
+    return NULL;
+}
+
 /* Whether the GPU was as busy while the fault showed as in the other steps; -1: not known. */
 static int was_busy(const struct search *search, const struct series_sum *sum)
 {
-    for (size_t i = 0; i < search->count; i++) {
-        const struct series_sum *used = &search->sums[i];
-        if (!used->is_message && used->metric == NODE_GPU_UTILIZATION && used->host == sum->host &&
-            same_device(used->device, sum->device) && used->faulty_ns > 0 && used->other_ns > 0)
-            return used->faulty / used->faulty_ns >= BUSY_PART * used->other / used->other_ns;
-    }
-    return -1;
+    const struct series_sum *used = beside(search, sum, NODE_GPU_UTILIZATION);
+    if (!used || used->faulty_ns <= 0 || used->other_ns <= 0)
+        return -1;
+    return used->faulty / used->faulty_ns >= BUSY_PART * used->other / used->other_ns;
 }
 
 /*
@@ -501,6 +513,41 @@ static int is_effect(const struct search *search, const struct finding *finding,
     if (rule->side != CAUSE_LESS || rule->place != CAUSE_ON_GPU || !cause_is_slow_gpu(rule))
         return 0;
     return finding->kind == FINDING_HOST ? was_busy(search, sum) != 1 : was_busy(search, sum) == 0;
+}
+
+/* Whether another row tells more about this device, for most of the time. */
+static int is_told_better(const struct search *search, const struct cause_rule *rule,
+                          const struct series_sum *sum)
+{
+    const struct series_sum *better = rule->unless ? beside(search, sum, rule->unless) : NULL;
+    return better && better->faulty_ns >= sum->faulty_ns / 2;
+}
+
+static int explains(const struct cause_rule *rule, const struct cause_rule *effect)
+{
+    for (size_t i = 0; i < CAUSE_EXPLAINS && rule->explains[i]; i++)
+        if (strcmp(rule->explains[i], effect->name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Whether this may follow from something else that shows on the device, even if that was there before. */
+static int is_explained(const struct search *search, const struct cause_rule *effect,
+                        const struct series_sum *sum)
+{
+    for (size_t i = 0; i < cause_rule_count; i++) {
+        const struct cause_rule *rule = &cause_rules[i];
+        for (size_t k = 0; explains(rule, effect) && k < search->count; k++) {
+            const struct series_sum *other = &search->sums[k];
+            struct cause cause;
+            if (is_about(rule, other) && other->host == sum->host &&
+                same_device(other->device, sum->device) && !is_told_better(search, rule, other) &&
+                (rule->is_statement ? stands_out(rule, value_in(search, rule, other, 1), 0)
+                                    : compare(search, rule, other, (double)NAN, &cause)))
+                return 1;
+        }
+    }
+    return 0;
 }
 
 /* Adds the place where the cause is greatest. */
@@ -517,7 +564,8 @@ static int find_cause(const struct search *search, const struct cause_rule *rule
         const struct series_sum *sum = &search->sums[i];
         if (side_of(search, rule, sum) != CAUSE_OF_ACCUSED ||
             (rule->place == CAUSE_ON_NETWORK && !is_used(search, sum)) ||
-            is_effect(search, finding, rule, sum) || !compare(search, rule, sum, others, &cause) ||
+            is_effect(search, finding, rule, sum) || is_told_better(search, rule, sum) ||
+            is_explained(search, rule, sum) || !compare(search, rule, sum, others, &cause) ||
             cause.strength <= greatest.strength)
             continue;
         greatest = cause;
@@ -531,52 +579,6 @@ static int find_cause(const struct search *search, const struct cause_rule *rule
     return take_cause(search, rule, best, &finding->causes[finding->cause_count++]);
 }
 
-/*
- * What says by itself that something is wrong comes first; then what is known of the rank's own process, GPU
- * or links, because what its host shows may be due to other ranks; then what stands out most.
- */
-static int by_strength(const void *a, const void *b)
-{
-    const struct cause *left = a, *right = b;
-    if (left->rule->is_statement != right->rule->is_statement)
-        return right->rule->is_statement - left->rule->is_statement;
-    if ((left->rule->place == CAUSE_ON_HOST) != (right->rule->place == CAUSE_ON_HOST))
-        return left->rule->place == CAUSE_ON_HOST ? 1 : -1;
-    if (left->strength != right->strength)
-        return left->strength < right->strength ? 1 : -1;
-    return (left->rule > right->rule) - (left->rule < right->rule);
-}
-
-static void release_cause(struct cause *cause)
-{
-    free(cause->source);
-    free(cause->host);
-    free(cause->device);
-    free(cause->text);
-    free(cause->steps);
-}
-
-/*
- * A host that waits for its slow GPU is late. Where something else is known to hold it up, or where its proxy
- * threads are late, what slows the GPU explains nothing. A stack shows one moment, which refutes nothing.
- */
-static void drop_slow_gpu(struct finding *finding)
-{
-    size_t kept = 0;
-    int is_other = finding->notice_ns != 0;
-    for (size_t i = 0; i < finding->cause_count; i++)
-        is_other |= finding->causes[i].rule->side != CAUSE_STACK &&
-                    finding->causes[i].rule->place != CAUSE_ON_GPU &&
-                    finding->causes[i].rule->place != CAUSE_ON_NETWORK;
-    for (size_t i = 0; i < finding->cause_count; i++) {
-        if (is_other && cause_is_slow_gpu(finding->causes[i].rule))
-            release_cause(&finding->causes[i]);
-        else
-            finding->causes[kept++] = finding->causes[i];
-    }
-    finding->cause_count = kept;
-}
-
 static int find_stack(const struct search *search, const struct cause_rule *rule, struct finding *finding,
                       size_t *capacity)
 {
@@ -584,30 +586,12 @@ static int find_stack(const struct search *search, const struct cause_rule *rule
     int found = cause_stacks_find(&search->stacks, &search->places, &search->time, &cause);
     if (found && array_reserve((void **)&finding->causes, capacity, finding->cause_count + 1,
                                sizeof *finding->causes)) {
-        release_cause(&cause);
+        cause_release(&cause);
         return -1;
     }
     if (found)
         finding->causes[finding->cause_count++] = cause;
     return found < 0 ? -1 : 0;
-}
-
-/* What is known of the rank's own links comes before what is known of the other ends. */
-static void drop_other_ends(const struct search *search, struct finding *finding)
-{
-    size_t kept = 0;
-    int has_own = 0;
-    for (size_t i = 0; i < finding->cause_count; i++)
-        has_own |= finding->causes[i].rule->place == CAUSE_ON_NETWORK &&
-                   cause_host_is_blamed(&search->places, finding->causes[i].at_host);
-    for (size_t i = 0; i < finding->cause_count; i++) {
-        if (has_own && finding->causes[i].rule->place == CAUSE_ON_NETWORK &&
-            !cause_host_is_blamed(&search->places, finding->causes[i].at_host))
-            release_cause(&finding->causes[i]);
-        else
-            finding->causes[kept++] = finding->causes[i];
-    }
-    finding->cause_count = kept;
 }
 
 static int find_causes(const struct search *search, struct finding *finding)
@@ -618,12 +602,7 @@ static int find_causes(const struct search *search, struct finding *finding)
             (cause_rules[i].side == CAUSE_STACK ? find_stack : find_cause)(search, &cause_rules[i], finding,
                                                                            &capacity))
             return -1;
-    if (finding->kind == FINDING_HOST)
-        drop_slow_gpu(finding);
-    drop_other_ends(search, finding);
-    array_sort(finding->causes, finding->cause_count, sizeof *finding->causes, by_strength);
-    for (; finding->cause_count > MOST_CAUSES; finding->cause_count--)
-        release_cause(&finding->causes[finding->cause_count - 1]);
+    causes_choose(finding, &search->places);
     return 0;
 }
 
@@ -698,22 +677,6 @@ static int find_begin(struct search *search, struct cause *cause, struct error *
     return failed;
 }
 
-/*
- * What showed already while the steps were as usual does not cause the fault. Where samples are too rare to
- * compare the times, the last one before tells.
- */
-static void drop_earlier(struct finding *finding)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < finding->cause_count; i++) {
-        if (finding->causes[i].was_before)
-            release_cause(&finding->causes[i]);
-        else
-            finding->causes[kept++] = finding->causes[i];
-    }
-    finding->cause_count = kept;
-}
-
 static int word(struct search *search, struct cause *cause)
 {
     struct buffer place = BUFFER_INIT;
@@ -737,9 +700,11 @@ static int explain(struct search *search, struct finding *finding, int32_t first
     if (find_causes(search, finding))
         return error_no_memory(error);
     for (size_t i = 0; i < finding->cause_count; i++)
-        if (find_begin(search, &finding->causes[i], error))
+        if (find_begin(search, &finding->causes[i], error) ||
+            cause_find_who(&finding->causes[i], &search->places.hosts.items[finding->causes[i].at_host],
+                           search->places.job->store, search->time.whole, error))
             return -1;
-    drop_earlier(finding);
+    causes_drop_earlier(finding);
     for (size_t i = 0; i < finding->cause_count; i++)
         if (word(search, &finding->causes[i]))
             return error_no_memory(error);

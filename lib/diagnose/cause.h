@@ -39,7 +39,7 @@ enum cause_side {
     CAUSE_STACK    /* where the main thread stands, compared with those of other ranks (cause_stack.c) */
 };
 
-enum { CAUSE_NUMBERS = 8 };
+enum { CAUSE_NUMBERS = 8, CAUSE_EXPLAINS = 4 };
 
 /* One kind of cause. The limits are those of this row; lib/diagnose/cause_rule.c says how to add one. */
 struct cause_rule {
@@ -52,14 +52,17 @@ struct cause_rule {
     double floor;              /* see enum cause_side; of messages how many */
     double times;              /* greater than usual by this factor; of CAUSE_LESS unused */
     int is_per_core;           /* the value counts tasks: it is divided by the cores of the host */
-    int is_shared;      /* the same on other hosts does not refute it: what only some use may be there */
-    int is_statement;   /* says by itself that something is wrong: needs nothing to compare with */
-    int is_at_once;     /* of a message: it comes as soon as what it is about stops a job */
-    unsigned kinds;     /* bits of the finding kinds that it can explain */
-    unsigned settles;   /* bits of the kinds that become `becomes` */
-    int becomes;        /* enum finding_kind */
-    const char *unit;   /* of the floor */
-    const char *found;  /* why the floor has this value */
+    int is_shared;           /* the same on other hosts does not refute it: what only some use may be there */
+    int is_statement;        /* says by itself that something is wrong: needs nothing to compare with */
+    int is_at_once;          /* of a message: it comes as soon as what it is about stops a job */
+    int needs_before;        /* other places do not tell what is usual, only the other steps do */
+    enum node_metric unless; /* a metric that tells more: where it is known, this row is not used */
+    const char *explains[CAUSE_EXPLAINS]; /* causes that follow from this one at the same place */
+    unsigned kinds;                       /* bits of the finding kinds that it can explain */
+    unsigned settles;                     /* bits of the kinds that become `becomes` */
+    int becomes;                          /* enum finding_kind */
+    const char *unit;                     /* of the floor */
+    const char *found;                    /* why the floor has this value */
     const char *says;   /* "@ throttled (HW thermal) #": @ the place, # the value, $ the time, ~ the text */
     const char *many;   /* the same of a sum of shares of threads that is above 1; NULL: it is no such sum */
     const char *advice; /* what to do, before the host; NULL: as for the kind of finding */
@@ -73,6 +76,7 @@ struct cause;
 /* Whether it slows a GPU, and so its host, too, if that waits for it. */
 int cause_is_slow_gpu(const struct cause_rule *rule);
 
+void cause_release(struct cause *cause);
 void causes_release(struct cause *causes, size_t count);
 
 /* -------------------- cause_place.c -------------------- */
@@ -86,6 +90,13 @@ struct cause_seat {
     struct rank_clock clock;
 };
 
+/* A process of the job on a GPU, as the record of its host says. */
+struct cause_use {
+    size_t host;
+    int64_t pid;
+    char *device; /* owned */
+};
+
 /* What is known of places. Release it even after an error. */
 struct cause_places {
     const struct job *job;
@@ -93,8 +104,11 @@ struct cause_places {
     struct cause_seat *seats; /* owned, by rank */
     int32_t *host_of;         /* owned, by rank: index in hosts; -1: it has no records, or is not known */
     unsigned char
-        *is_accused;   /* owned, by rank, of the present finding; 2: at the other end of a slow link */
-    size_t host_count; /* hosts of the job that have records */
+        *is_accused;        /* owned, by rank, of the present finding; 2: at the other end of a slow link */
+    size_t host_count;      /* hosts of the job that have records */
+    struct cause_use *uses; /* owned, of the hosts that were asked for */
+    size_t use_count, use_capacity;
+    unsigned char *has_uses; /* owned, by host */
 };
 
 int cause_places_init(struct cause_places *places, const struct job *job, struct error *error);
@@ -102,6 +116,9 @@ void cause_places_release(struct cause_places *places);
 
 /* The wall clock of a rank; NULL on error. */
 const struct rank_clock *cause_clock(struct cause_places *places, int32_t rank, struct error *error);
+
+/* Reads which processes use which GPUs of a host, once. */
+int cause_place_uses(struct cause_places *places, size_t host, struct error *error);
 
 /* Marks the ranks that a finding blames, and the other ends of its links. */
 void cause_accuse(struct cause_places *places, const struct finding *finding);
@@ -216,6 +233,23 @@ struct cause {
  */
 int findings_take_causes(struct findings *findings, const struct job *job, int32_t first_step,
                          struct error *error);
+
+/* -------------------- cause_order.c -------------------- */
+
+/* Keeps the causes of a finding that count, at most a few, and sorts them. */
+void causes_choose(struct finding *finding, const struct cause_places *places);
+
+/* Drops those that were there before the fault, as the search for their begin shows. */
+void causes_drop_earlier(struct finding *finding);
+
+/* -------------------- cause_who.c -------------------- */
+
+/*
+ * Fills in `text` of a cause that is about processes on a GPU which are not the job's, as their host names
+ * them, within a time.
+ */
+int cause_find_who(struct cause *cause, const struct node_host *host, struct store *store,
+                   struct interval_ns within, struct error *error);
 
 /* -------------------- cause_effect.c -------------------- */
 

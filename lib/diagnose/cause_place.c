@@ -76,7 +76,8 @@ int cause_places_init(struct cause_places *places, const struct job *job, struct
     places->seats = array_new(job->rank_count + 1, sizeof *places->seats);
     places->host_of = array_new(job->rank_count + 1, sizeof *places->host_of);
     places->is_accused = array_new(job->rank_count + 1, 1);
-    if (!places->seats || !places->host_of || !places->is_accused || place_ranks(places))
+    places->has_uses = array_new(places->hosts.count + 1, 1);
+    if (!places->seats || !places->host_of || !places->is_accused || !places->has_uses || place_ranks(places))
         return error_no_memory(error);
     for (size_t i = 0; i < places->hosts.count; i++)
         number_gpus(places, i);
@@ -90,6 +91,10 @@ void cause_places_release(struct cause_places *places)
     free(places->seats);
     free(places->host_of);
     free(places->is_accused);
+    for (size_t i = 0; i < places->use_count; i++)
+        free(places->uses[i].device);
+    free(places->uses);
+    free(places->has_uses);
     node_hosts_release(&places->hosts);
     *places = (struct cause_places){.job = NULL};
 }
@@ -110,6 +115,37 @@ static int are_on_one_host(const struct cause_places *places, const int32_t *ran
         if (places->host_of[ranks[i]] != places->host_of[ranks[0]])
             return 0;
     return 1;
+}
+
+struct use_reading {
+    struct cause_places *places;
+    size_t host;
+};
+
+static int take_use(void *context, const struct node_message *message)
+{
+    struct use_reading *reading = context;
+    struct cause_places *places = reading->places;
+    const struct node_event *said = &message->said;
+    if (said->code != NODE_EVENT_JOB_PROCESS || !said->device || said->pid == COUNT_UNKNOWN)
+        return 0;
+    char *device = strdup(said->device);
+    if (!device || array_reserve((void **)&places->uses, &places->use_capacity, places->use_count + 1,
+                                 sizeof *places->uses)) {
+        free(device);
+        return -1;
+    }
+    places->uses[places->use_count++] = (struct cause_use){reading->host, said->pid, device};
+    return 0;
+}
+
+int cause_place_uses(struct cause_places *places, size_t host, struct error *error)
+{
+    struct use_reading reading = {places, host};
+    if (places->has_uses[host])
+        return 0;
+    places->has_uses[host] = 1;
+    return node_messages_read(&places->hosts.items[host], places->job->store, take_use, &reading, error);
 }
 
 void cause_accuse(struct cause_places *places, const struct finding *finding)
@@ -205,7 +241,26 @@ static int64_t number_of_gpu(const struct cause_places *places, size_t host, int
     return ranks == places->hosts.items[host].gpu_count ? before : COUNT_UNKNOWN;
 }
 
-/* Whether a GPU is that of a rank: by address, else by UUID, else by its number on the host. */
+/* The GPU that the process of a rank used; NULL: not recorded, or several. */
+static const char *gpu_used_by(const struct cause_places *places, size_t host, int32_t rank)
+{
+    const struct cause_seat *seat = &places->seats[rank];
+    const char *found = NULL;
+    for (size_t i = 0; seat->is_loaded && i < places->use_count; i++) {
+        const struct cause_use *use = &places->uses[i];
+        if (use->host != host || use->pid != seat->clock.pid)
+            continue;
+        if (found && !bus_ids_agree(found, use->device))
+            return NULL;
+        found = use->device;
+    }
+    return found;
+}
+
+/*
+ * Whether a GPU is that of a rank: by address, else by UUID, as the trace has them; else as the record of the
+ * host says which process uses which GPU; else by its number on the host.
+ */
 static int is_gpu_of(const struct cause_places *places, size_t host, const char *device, int32_t rank)
 {
     const struct roster_facts *facts = &places->job->ranks[rank].facts;
@@ -216,6 +271,9 @@ static int is_gpu_of(const struct cause_places *places, size_t host, const char 
         return bus_ids_agree(bus_id, facts->gpu_bus_id);
     if (facts->gpu_serial && strncmp(facts->gpu_serial, "GPU-", 4) == 0 && strncmp(uuid, "GPU-", 4) == 0)
         return strcmp(uuid, facts->gpu_serial) == 0;
+    const char *used = bus_id ? gpu_used_by(places, host, rank) : NULL;
+    if (used)
+        return bus_ids_agree(bus_id, used);
     int64_t number = number_of_gpu(places, host, rank);
     return number != COUNT_UNKNOWN && gpu.index == number;
 }

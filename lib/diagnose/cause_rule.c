@@ -89,8 +89,25 @@ const struct cause_rule cause_rules[] = {
               .found =
                   "busy GPUs are held at their cap most of the time, all of them; no measurement behind it",
               .advice = "compare the power limits (nvidia-smi -q -d POWER) of the GPUs of "),
-    GPU_SHARE("other-process", NODE_OTHER_GPU_SHARE, 0.1, "another process used # of @", .is_statement = 1,
-              .found = A_TENTH, .advice = "find the other processes (nvidia-smi) on "),
+    GPU_SHARE("other-process", NODE_OTHER_GPU_SHARE, 0.1, "another process~ used # of @", .is_statement = 1,
+              .explains = {"power-cap", "sm-clock"}, .found = A_TENTH,
+              .advice = "find the other processes (nvidia-smi) on "),
+    {.name = "other-memory",
+     .place = CAUSE_ON_GPU,
+     .side = CAUSE_GREATER,
+     .metric = NODE_OTHER_GPU_MEMORY,
+     .floor = 256e6,
+     .times = 2,
+     .needs_before = 1,
+     .unless = NODE_OTHER_GPU_SHARE,
+     .explains = {"power-cap", "sm-clock"},
+     .kinds = OF_SLOW_GPU,
+     .settles = OF_LATE | OF_HOST,
+     .becomes = FINDING_COMPUTE,
+     .unit = "bytes",
+     .found = "a process that only opens a GPU has more; no measurement behind it",
+     .says = "processes that are not the job's~ had # of the memory of @",
+     .advice = "find the other processes (nvidia-smi) on "},
     {.name = "sm-clock",
      .place = CAUSE_ON_GPU,
      .side = CAUSE_LESS,
@@ -383,15 +400,19 @@ int cause_is_slow_gpu(const struct cause_rule *rule)
     return rule->place == CAUSE_ON_GPU && (rule->settles & OF_HOST) != 0;
 }
 
+void cause_release(struct cause *cause)
+{
+    free(cause->source);
+    free(cause->host);
+    free(cause->device);
+    free(cause->what);
+    free(cause->text);
+    free(cause->steps);
+}
+
 void causes_release(struct cause *causes, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        free(causes[i].source);
-        free(causes[i].host);
-        free(causes[i].device);
-        free(causes[i].what);
-        free(causes[i].text);
-        free(causes[i].steps);
-    }
+    for (size_t i = 0; i < count; i++)
+        cause_release(&causes[i]);
     free(causes);
 }

@@ -52,6 +52,8 @@ static int append_value(struct buffer *text, const struct cause_rule *rule, doub
     const char *unit = unit_of(rule);
     if (unit && strcmp(unit, "share") == 0)
         return buffer_printf(text, "%.*f %%", value > 0 && value < 0.0995, 100 * value);
+    if (unit && strcmp(unit, "bytes") == 0)
+        return buffer_printf(text, "%.1f GB", value / 1e9);
     return append_count(text, value) || (unit && buffer_printf(text, " %s", unit));
 }
 

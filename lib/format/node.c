@@ -390,7 +390,8 @@ static int take_messages(struct node_reader *reader, const struct value *root, i
         {"answers_again", NODE_EVENT_OTHER, "the driver answers the sampler again"},
         {"crashed", NODE_EVENT_OTHER, "the process that samples these devices crashed"},
         {"gpu_lost", NODE_EVENT_GPU_FELL_OFF_BUS, "NVML says that the GPU is lost"},
-        {"other_process", NODE_EVENT_OTHER, "another process on this GPU"},
+        {"job_process", NODE_EVENT_JOB_PROCESS, "a process of the job on this GPU"},
+        {"other_process", NODE_EVENT_OTHER_PROCESS, "another process on this GPU"},
     };
     if (lose_series(reader, member_object(&reader->json, root, "no_answer"), at_ns, error) ||
         lose_series(reader, member_object(&reader->json, root, "crashed"), at_ns, error))
@@ -552,7 +553,7 @@ static int node_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_node = {
     .name = "node",
-    .version = 1,
+    .version = 2,
     .description = "samples of a node that ncclprof record takes while a job runs",
     .unknown = "unknown metric",
     .sniff = node_sniff,

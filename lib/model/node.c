@@ -111,6 +111,8 @@ static const char *const events[NODE_EVENT_COUNT] = {
     [NODE_EVENT_THERMAL] = "thermal",
     [NODE_EVENT_STACK] = "stack",
     [NODE_EVENT_DISK_FULL] = "disk_full",
+    [NODE_EVENT_JOB_PROCESS] = "job_process",
+    [NODE_EVENT_OTHER_PROCESS] = "other_process",
 };
 
 const char *node_place_name(enum node_place place)

@@ -111,10 +111,12 @@ enum node_event_code {
     NODE_EVENT_MACHINE_CHECK,
     NODE_EVENT_MEMORY_ERROR, /* of the host's memory */
     NODE_EVENT_DISK_ERROR,
-    NODE_EVENT_FILE_SERVER, /* a file server does not answer */
-    NODE_EVENT_THERMAL,     /* a CPU was throttled */
-    NODE_EVENT_STACK,       /* not a message: the innermost frames of a thread when it was dumped */
-    NODE_EVENT_DISK_FULL,   /* or nearly */
+    NODE_EVENT_FILE_SERVER,   /* a file server does not answer */
+    NODE_EVENT_THERMAL,       /* a CPU was throttled */
+    NODE_EVENT_STACK,         /* not a message: the innermost frames of a thread when it was dumped */
+    NODE_EVENT_DISK_FULL,     /* or nearly */
+    NODE_EVENT_JOB_PROCESS,   /* not a message: a process of the job uses this GPU */
+    NODE_EVENT_OTHER_PROCESS, /* not a message: a process that is not the job's does */
     NODE_EVENT_COUNT
 };
 

@@ -393,6 +393,18 @@ struct node_shared {
     struct node_root roots[NODE_ROOTS];
 };
 
+/* One call of a worker. */
+struct node_round {
+    const struct node_files *files;
+    struct node_writer *writer;
+    struct node_shared *shared;
+    int64_t since_ns; /* the last call of the same function, on CLOCK_MONOTONIC */
+    int64_t now_ns;
+    int64_t interval_ns;
+    int is_fixed;        /* the user chose the interval */
+    int64_t budgeted_ns; /* in, out: CPU time of what has a budget of its own and does not change the pace */
+};
+
 struct node_work {
     const char *name;
     const char *prefix;
@@ -400,8 +412,10 @@ struct node_work {
     /* Returns 1, or 0 if there is nothing to sample, with a line about it. */
     int (*open)(void *state, const struct node_files *files, struct node_writer *writer,
                 struct node_shared *shared);
-    void (*sample)(void *state, const struct node_files *files, struct node_writer *writer,
-                   struct node_shared *shared, int64_t since_ns, int64_t now_ns, int is_slow);
+    /* At every interval; at every tenth; some times within an interval. NULL: nothing to do. */
+    void (*sample)(void *state, struct node_round *round);
+    void (*sample_slow)(void *state, struct node_round *round);
+    void (*glance)(void *state, struct node_round *round);
     size_t state_bytes;
 };
 
@@ -428,9 +442,27 @@ struct node_pace {
     int64_t checked_ns, checked_cpu_ns;
 };
 
-/* Call it after each round. Returns 1 if the stretch changed. */
-int node_pace_check(struct node_pace *pace);
+/*
+ * Call it after each round, with the CPU time so far that is not the pace's concern. Returns 1 if the stretch
+ * changed.
+ */
+int node_pace_check(struct node_pace *pace, int64_t budgeted_ns);
 int64_t node_pace_interval(const struct node_pace *pace);
+
+/*
+ * CPU time for calls that are too dear for every sample: they wait until it has come together. What was not
+ * used is kept up to a limit, so that a short job gets its share at once.
+ */
+struct node_budget {
+    int64_t share_ppm; /* of a core */
+    int64_t most_ns;   /* that is kept */
+    int64_t credit_ns; /* less than 0 after a call that took more than there was */
+    int64_t at_ns;     /* when this was the credit; 0: the budget is new, and full */
+};
+
+/* Whether there is CPU time for another call. */
+int node_budget_allows(struct node_budget *budget, int64_t now_ns);
+void node_budget_spend(struct node_budget *budget, int64_t cpu_ns);
 
 /* Every so many rounds are slow ones. */
 enum { NODE_SLOW_ROUNDS = 10 };

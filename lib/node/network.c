@@ -209,17 +209,16 @@ static void sample_state(struct port *port, const struct node_files *files, stru
         node_put(writer, &port->speed, KIND_PORT, port->name, SERIES_LINK_SPEED, strtod(text, NULL) * 1000);
 }
 
-static void infiniband_sample(void *state, const struct node_files *files, struct node_writer *writer,
-                              struct node_shared *shared, int64_t since_ns, int64_t now_ns, int is_slow)
+static void infiniband_sample(void *state, struct node_round *round)
 {
     struct infiniband *all = state;
+    const struct node_files *files = round->files;
+    struct node_writer *writer = round->writer;
     char path[128];
-    if (!is_slow)
-        return;
-    node_line_begin(writer, since_ns, now_ns);
+    node_line_begin(writer, round->since_ns, round->now_ns);
     for (size_t i = 0; i < all->count; i++) {
         struct port *port = &all->ports[i];
-        snprintf(shared->device, sizeof shared->device, "%s", port->name);
+        snprintf(round->shared->device, sizeof round->shared->device, "%s", port->name);
         for (size_t k = 0; k < PORT_COUNTERS; k++) {
             snprintf(path, sizeof path, "%s/%s", port->folder, port_counters[k].path);
             int64_t value = node_read_number(files->sys, path);
@@ -237,6 +236,6 @@ const struct node_work node_work_infiniband = {
     .prefix = "i",
     .patience_ns = 5000000000,
     .open = infiniband_open,
-    .sample = infiniband_sample,
+    .sample_slow = infiniband_sample,
     .state_bytes = sizeof(struct infiniband),
 };

@@ -15,8 +15,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Shares of a core, in millionths, that the sampler and its workers may use: 0.5 % together. */
-enum { MAIN_CPU_PPM = 1200, GPU_CPU_PPM = 3000, INFINIBAND_CPU_PPM = 800 };
+/*
+ * Shares of a core, in millionths, that the sampler and its workers may use: 0.5 % together with the budgets
+ * of the dear calls about GPUs (gpu.c).
+ */
+enum { MAIN_CPU_PPM = 1200, GPU_CPU_PPM = 1200, INFINIBAND_CPU_PPM = 400 };
 
 /* Processes are searched for in each of the first rounds, then every so often. */
 enum { SCAN_ALWAYS_ROUNDS = 30, SCAN_ROUNDS = 5 };
@@ -260,7 +263,7 @@ static void sample(struct sampler *sampler)
     sampler->late_ns = 0;
     node_tasks_sample(&sampler->tasks, &sampler->files, writer, elapsed_ns);
     compare_clocks(sampler);
-    if (node_pace_check(&sampler->pace)) {
+    if (node_pace_check(&sampler->pace, 0)) {
         char number[32];
         snprintf(number, sizeof number, "%lld", (long long)(node_pace_interval(&sampler->pace) / 1000000));
         node_line_add(writer, "interval_ms", number);

@@ -22,17 +22,22 @@ enum { LINE_MOST = 1 << 20 };
 /* The CPU time is checked after so many rounds: as many slow ones are in each of them. */
 enum { PACE_ROUNDS = NODE_SLOW_ROUNDS, STRETCH_MOST = 16 };
 
+/* Within an interval there are so many glances at most, and not more often than this. */
+enum { GLANCES = 10 };
+static const int64_t GLANCE_NS = 50000000;
+
 int64_t node_pace_interval(const struct node_pace *pace)
 {
     return pace->interval_ns * (pace->stretch > 0 ? pace->stretch : 1);
 }
 
-int node_pace_check(struct node_pace *pace)
+int node_pace_check(struct node_pace *pace, int64_t budgeted_ns)
 {
     int is_first = ++pace->rounds == 1; /* what the start cost does not count */
     if ((!is_first && pace->rounds % PACE_ROUNDS != 0) || pace->most_cpu_share_ppm == 0)
         return 0;
-    int64_t now_ns = node_monotonic_ns(), cpu_ns = node_own_cpu_ns(), elapsed_ns = now_ns - pace->checked_ns;
+    int64_t now_ns = node_monotonic_ns(), cpu_ns = node_own_cpu_ns() - budgeted_ns;
+    int64_t elapsed_ns = now_ns - pace->checked_ns;
     int before = pace->stretch;
     if (pace->checked_ns && elapsed_ns > 0) {
         int64_t share_ppm = (cpu_ns - pace->checked_cpu_ns) * 1000 / (elapsed_ns / 1000 + 1);
@@ -44,6 +49,22 @@ int node_pace_check(struct node_pace *pace)
     pace->checked_ns = now_ns;
     pace->checked_cpu_ns = cpu_ns;
     return pace->stretch != before;
+}
+
+int node_budget_allows(struct node_budget *budget, int64_t now_ns)
+{
+    int64_t elapsed_ns = now_ns - budget->at_ns;
+    int64_t earned_ns =
+        elapsed_ns / 1000000 * budget->share_ppm + elapsed_ns % 1000000 * budget->share_ppm / 1000000;
+    int is_full = !budget->at_ns || earned_ns >= budget->most_ns - budget->credit_ns;
+    budget->credit_ns = is_full ? budget->most_ns : budget->credit_ns + earned_ns;
+    budget->at_ns = now_ns;
+    return budget->credit_ns > 0;
+}
+
+void node_budget_spend(struct node_budget *budget, int64_t cpu_ns)
+{
+    budget->credit_ns -= cpu_ns;
 }
 
 static int write_all(int file, const char *bytes, size_t length)
@@ -65,35 +86,80 @@ static int send_line(void *context, const char *line, size_t length)
     return write_all(*(const int *)context, line, length);
 }
 
-/* Samples until the sampler, which reads the pipe, has ended. */
-static void work_on(const struct node_work *work, const struct node_files *files, struct node_writer *writer,
-                    struct node_shared *shared, struct node_pace pace, int pipe)
+/* A worker at work. */
+struct worker_loop {
+    const struct node_work *work;
+    void *state;
+    struct node_round round;
+    struct node_pace pace;
+    int64_t before_ns, slow_before_ns;
+    int pipe;
+};
+
+static void call(struct worker_loop *loop, void (*function)(void *state, struct node_round *round),
+                 int64_t since_ns, int64_t now_ns)
 {
-    void *state = calloc(1, work->state_bytes);
-    struct pollfd end = {.fd = pipe, .events = 0};
-    int64_t before_ns = node_monotonic_ns(), slow_before_ns = before_ns;
-    if (!state)
+    if (!function)
         return;
-    int is_open = work->open(state, files, writer, shared);
-    for (int round = 0; is_open && !writer->has_failed; round++) {
+    loop->round.since_ns = since_ns;
+    loop->round.now_ns = now_ns;
+    loop->round.interval_ns = node_pace_interval(&loop->pace);
+    function(loop->state, &loop->round);
+    loop->round.shared->device[0] = '\0';
+}
+
+/* Returns -1 if the reader of the pipe is gone: then the pipe has an error. */
+static int wait_until(struct worker_loop *loop, int64_t due_ns)
+{
+    struct pollfd end = {.fd = loop->pipe, .events = 0};
+    int64_t rest_ns = due_ns - node_monotonic_ns();
+    loop->round.shared->due_ns = due_ns;
+    return poll(&end, 1, rest_ns > 0 ? (int)(rest_ns / 1000000) : 0) > 0 ? -1 : 0;
+}
+
+/* Waits for the end of an interval, and glances meanwhile. */
+static int wait_and_glance(struct worker_loop *loop, int64_t begin_ns)
+{
+    int64_t interval_ns = node_pace_interval(&loop->pace), before_ns = begin_ns;
+    int64_t glances = interval_ns / GLANCE_NS < GLANCES ? interval_ns / GLANCE_NS : GLANCES;
+    for (int64_t i = 1; loop->work->glance && i < glances; i++) {
+        int64_t due_ns = begin_ns + interval_ns * i / glances;
+        if (due_ns <= node_monotonic_ns())
+            continue;
+        if (wait_until(loop, due_ns) || loop->round.writer->has_failed)
+            return -1;
         int64_t now_ns = node_monotonic_ns();
-        work->sample(state, files, writer, shared, before_ns, now_ns, 0);
-        if (round % NODE_SLOW_ROUNDS == 0) {
-            work->sample(state, files, writer, shared, slow_before_ns, now_ns, 1);
-            slow_before_ns = now_ns;
-        }
+        call(loop, loop->work->glance, before_ns, now_ns);
         before_ns = now_ns;
-        shared->device[0] = '\0';
-        if (write_all(pipe, "\n", 1))
+    }
+    return wait_until(loop, begin_ns + interval_ns);
+}
+
+/* Samples until the sampler, which reads the pipe, has ended. */
+static void work_on(struct worker_loop *loop)
+{
+    const struct node_work *work = loop->work;
+    struct node_round *round = &loop->round;
+    loop->state = calloc(1, work->state_bytes);
+    loop->before_ns = loop->slow_before_ns = node_monotonic_ns();
+    if (!loop->state)
+        return;
+    int is_open = work->open(loop->state, round->files, round->writer, round->shared);
+    for (int number = 0; is_open && !round->writer->has_failed; number++) {
+        int64_t now_ns = node_monotonic_ns();
+        call(loop, work->sample, loop->before_ns, now_ns);
+        if (number % NODE_SLOW_ROUNDS == 0) {
+            call(loop, work->sample_slow, loop->slow_before_ns, now_ns);
+            loop->slow_before_ns = now_ns;
+        }
+        loop->before_ns = now_ns;
+        if (write_all(loop->pipe, "\n", 1))
             break;
-        node_pace_check(&pace);
-        shared->due_ns = now_ns + node_pace_interval(&pace);
-        int64_t rest_ns = shared->due_ns - node_monotonic_ns();
-        /* A pipe whose reader is gone has an error. */
-        if (poll(&end, 1, rest_ns > 0 ? (int)(rest_ns / 1000000) : 0) > 0)
+        node_pace_check(&loop->pace, round->budgeted_ns);
+        if (wait_and_glance(loop, now_ns))
             break;
     }
-    free(state);
+    free(loop->state);
 }
 
 /* What a worker gets at its start. */
@@ -114,7 +180,11 @@ static void run_worker(void *context)
     prctl(PR_SET_NAME, "ncclprof-dev");
     node_writer_init(&own, start->work->prefix, send_line, &start->pipe);
     own.zero_ns = start->writer->zero_ns;
-    work_on(start->work, start->files, &own, start->shared, *start->pace, start->pipe);
+    struct worker_loop loop = {.work = start->work,
+                               .round = {.files = start->files, .writer = &own, .shared = start->shared},
+                               .pace = *start->pace,
+                               .pipe = start->pipe};
+    work_on(&loop);
 }
 
 int node_worker_start(struct node_worker *worker, const struct node_work *work,

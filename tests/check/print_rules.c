@@ -52,6 +52,14 @@ static int add_compared(struct buffer *json, const struct compare_rule_text *rul
            buffer_append_byte(json, '}');
 }
 
+static int add_names(struct buffer *json, const char *const names[CAUSE_EXPLAINS])
+{
+    int failed = buffer_append_byte(json, '[');
+    for (int i = 0; !failed && i < CAUSE_EXPLAINS && names[i]; i++)
+        failed = (i && buffer_append_byte(json, ',')) || text_json_quote(json, names[i]);
+    return failed || buffer_append_byte(json, ']');
+}
+
 static int add_cause(struct buffer *json, const struct cause_rule *cause)
 {
     static const char *const places[] = {[CAUSE_ON_GPU] = "GPU",
@@ -81,6 +89,9 @@ static int add_cause(struct buffer *json, const struct cause_rule *cause)
                             cause->settles ? finding_kind_name((enum finding_kind)cause->becomes) : NULL) ||
            text_json_integer(json, "is_statement", cause->is_statement) ||
            text_json_integer(json, "is_per_core", cause->is_per_core) ||
+           text_json_integer(json, "needs_before", cause->needs_before) ||
+           text_json_string(json, "unless", cause->unless ? node_metric_name(cause->unless) : NULL) ||
+           text_json_key(json, "explains") || add_names(json, cause->explains) ||
            text_json_string(json, "unit", cause->unit) || text_json_string(json, "found", cause->found) ||
            text_json_string(json, "says", cause->says) || buffer_append_byte(json, '}');
 }

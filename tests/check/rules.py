@@ -47,7 +47,7 @@ def paragraph(rule, limits):
 
 def cause(row):
     """The paragraph for a cause."""
-    of, floor = row["of"], f"{row['floor']:g}{unit_of(row)}"
+    of, floor = row["of"], f"{row['floor']:{',.0f' if row['floor'] >= 1e6 else 'g'}}{unit_of(row)}"
     what = {"greater": f"{of} is at least {floor} and at least {row['times']:g} times the usual value",
             "less": f"{of} is less than usual by {floor}",
             "more": f"{of} increases by at least {floor} and at least {row['times']:g} times as fast as usual",
@@ -58,6 +58,10 @@ def cause(row):
     return (f".It Li {row['name']} Pq {row['place']}; {', '.join(row['kinds'])}\n" + prose(what)
             + (prose("it needs no other steps and places to compare with, but must stand out from those that are known")
                if row["is_statement"] else "")
+            + (prose("the other steps must be known; other places alone do not show what is usual") if row["needs_before"] else "")
+            + (prose(f"it is not used where {row['unless']} is known") if row["unless"] else "")
+            + (prose(f"while it shows, {' and '.join(row['explains'])} of the same GPU count as its effects, and are not named")
+               if row["explains"] else "")
             + prose(f"the limit: {row['found']}")
             + (prose(f"a finding that does not say whether host or GPU is at fault becomes {row['becomes']}")
                if row["becomes"] else ""))

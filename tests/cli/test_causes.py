@@ -356,6 +356,60 @@ class Causes(Case):
             finding = self.finding(job.diagnose(self.plant(job, "sm-clock") + more), job)
             self.assertEqual((finding["kind"], len(finding["because"])), (kind, kind == "compute"))
 
+    def causes(self, job, lines):
+        return [cause["cause"] for cause in self.finding(job.diagnose([*job.facts(), *lines]), job)["because"]]
+
+    def on_gpu(self, job, name, value):
+        """Samples of a row's metric on the GPU at fault; `value` is a function of whether the fault shows."""
+        row = next(row for row in table() if row["name"] == name)
+        return [line for line in job.samples(row, lambda host, gpu, faulty: value(faulty) if job.is_own("GPU", host, gpu) else 0)]
+
+    def test_a_cause_comes_before_its_effects(self):
+        """Another process raises the power and lowers clocks; also where it was there all along, these are no causes."""
+        job = self.job("compute")
+        effects = self.plant(job, "power-cap") + self.plant(job, "sm-clock")
+        self.assertEqual(set(self.causes(job, effects)), {"power-cap", "sm-clock"})
+        for share, causes in ((lambda faulty: 0.4 * faulty, ["other-process"]), (lambda faulty: 0.4, []),
+                              (lambda faulty: 0.05, ["power-cap", "sm-clock"])):
+            self.assertEqual(set(self.causes(job, effects + self.on_gpu(job, "other-process", share))), set(causes))
+        # Heat is not an effect that a GPU in order shows.
+        both = self.on_gpu(job, "other-process", lambda faulty: 0.4 * faulty) + self.plant(job, "hw-thermal")
+        self.assertEqual(set(self.causes(job, both)), {"other-process", "hw-thermal"})
+
+    def test_memory_of_other_processes(self):
+        """It is named if it came with the fault, and if nothing says how much they computed."""
+        job = self.job("compute")
+        came = self.on_gpu(job, "other-memory", lambda faulty: 3e9 * faulty)
+        self.assertEqual(self.causes(job, came), ["other-memory"])
+        self.assertEqual(self.causes(job, came + self.plant(job, "power-cap")), ["other-memory"])
+        self.assertEqual(self.causes(job, came + self.on_gpu(job, "other-process", lambda faulty: 0.0)), [])
+        self.assertEqual(self.causes(job, self.on_gpu(job, "other-memory", lambda faulty: 3e9)), [])
+        # Only the other steps say whether it came.
+        during = [line for line in came if job.is_faulty(*map(int, line.split("\t")[5:7]))]
+        self.assertEqual(self.causes(job, during), [])
+
+    def test_other_processes_have_names(self):
+        job = self.job("compute")
+        at, device = job.first, f"gpu\t00000000:{job.gpu + 16:02x}:00.0"
+        event = lambda pid, name, on=device: f"event\tnode000\t{on}\tother_process\t-1\t{at}\tx\t{pid}\t{name}"
+        share = self.on_gpu(job, "other-process", lambda faulty: 0.4 * faulty)
+        memory = self.on_gpu(job, "other-memory", lambda faulty: 3e9)
+        for lines, who in (([event(77, "python3")], " (python3, process 77; 3.0 GB)"), ([event(77, "other", "gpu\t00000000:10:00.0")], ""),
+                           ([event(77, "python3"), event(78, "a.out")], " (one of python3, process 77; a.out, process 78; 3.0 GB)")):
+            finding = self.finding(job.diagnose([*job.facts(), *share, *memory, *lines]), job)
+            self.assertRegex(finding["because"][0]["what"], rf"^another process{re.escape(who)} used 40 % of GPU 3 of node000 \(usually 0")
+
+    def test_which_process_uses_which_gpu(self):
+        """The record of the host says it where the trace does not; a process on two GPUs says nothing."""
+        job = self.job("compute")
+        use = lambda gpu: (f"event\tnode000\tgpu\t00000000:{gpu + 16:02x}:00.0\tjob_process\t-1\t{job.begin}\tx\t"
+                           f"{job.pids[job.rank]}\tpython3")
+        hot = lambda number: list(job.samples(next(row for row in table() if row["name"] == "hw-thermal"), lambda host, gpu, faulty:
+                                              0.5 * (faulty and (host, gpu) == (job.host, number))))
+        for uses, number, causes in (((), job.gpu, ["hw-thermal"]), ((6,), job.gpu, []), ((6,), 6, ["hw-thermal"]),
+                                     ((6, 5), job.gpu, ["hw-thermal"])):
+            self.assertEqual(self.causes(job, [*map(use, uses), *hot(number)]), causes, (uses, number))
+
     def test_the_process_comes_before_its_host(self):
         job = self.job("host")
         finding = self.finding(job.diagnose([line for name in ("cpu-pressure", "process-blocked") for line in self.plant(job, name)]), job)

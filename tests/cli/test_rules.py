@@ -31,7 +31,7 @@ CONSTANTS = [
      "it ended at least 0.1 ms and at most a tenth of the silence after the call"),
     ("lib/diagnose/silent_hosts.c", "STEPS_OF_PAST = 3", "It is not examined in the warm-up and three steps after it"),
     ("lib/diagnose/cause.c", "OTHER_HOSTS = 8", "on the hosts at fault and on up to 8 others"),
-    ("lib/diagnose/cause.c", "MOST_CAUSES = 4", "A finding has at most 4 causes"),
+    ("lib/diagnose/cause_order.c", "MOST_CAUSES = 4", "A finding has at most 4 causes"),
     ("lib/diagnose/cause_time.c", "BEFORE_NS (INT64_C(30) * 1000000000)", "A message may come up to 30 seconds before the first step"),
     ("lib/diagnose/cause.c", "LEAST_OTHER_TIME = 0.05", "at least a twentieth of the time of the finding"),
     ("lib/diagnose/cause.c", "SMALL_OVERLAP = 0.1", "long with at most a tenth of them in these steps"),

@@ -3,7 +3,7 @@
  * format in between. Reads lines with tabs between the fields; "-" is an unknown text:
  *
  *     sample HOST PLACE DEVICE METRIC BEGIN_NS AT_NS VALUE     (BEGIN_NS "-": VALUE is a total)
- *     event HOST PLACE DEVICE CODE NUMBER AT_NS TEXT
+ *     event HOST PLACE DEVICE CODE NUMBER AT_NS TEXT [PID PROCESS]
  *     fact HOST CORES GPU_INDEX GPU_BUS_ID GPU_UUID [BOOT_ID]
  */
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS = 8 };
+enum { FIELDS = 10 };
 
 static struct {
     struct writer *writer;
@@ -79,7 +79,8 @@ static struct event read_event(char *fields[FIELDS])
                                                .number = number_of(fields[5]),
                                                .at_ns = number_of(fields[6]),
                                                .since_boot_ns = TIME_UNKNOWN,
-                                               .pid = COUNT_UNKNOWN,
+                                               .pid = *fields[8] ? number_of(fields[8]) : COUNT_UNKNOWN,
+                                               .process = *fields[9] ? fields[9] : NULL,
                                                .text = text_of(fields[7])};
     } else {
         event.kind = EVENT_NODE_FACT;

@@ -174,11 +174,13 @@ static void messages(void **state)
         "{\"ms\":6000,\"kernel\":{\"level\":3,\"boot_us\":11000001,\"text\":\"NVRM: Xid (PCI:0000:3b:00): "
         "79, "
         "pid=77, name=python, GPU has fallen off the bus.\"}}\n"
-        "{\"ms\":6100,\"kernel\":{\"level\":5,\"boot_us\":11100000,\"text\":\"nothing that is known\"}}\n");
+        "{\"ms\":6100,\"kernel\":{\"level\":5,\"boot_us\":11100000,\"text\":\"nothing that is known\"}}\n"
+        "{\"ms\":7000,\"job_process\":{\"device\":\"00000000:3b:00.0\",\"pid\":8000,\"name\":\"python3\"}}"
+        "\n");
     static const enum node_event_code codes[] = {
         NODE_EVENT_MACHINE_CHECK, NODE_EVENT_GPU_NO_ANSWER, NODE_EVENT_GPU_FELL_OFF_BUS,
-        NODE_EVENT_OTHER,         NODE_EVENT_OOM_KILL,      NODE_EVENT_XID,
-        NODE_EVENT_OTHER};
+        NODE_EVENT_OTHER_PROCESS, NODE_EVENT_OOM_KILL,      NODE_EVENT_XID,
+        NODE_EVENT_OTHER,         NODE_EVENT_JOB_PROCESS};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         assert_int_equal(recording_event(&recording, EVENT_NODE_EVENT, i)->node_event.code, codes[i]);
     const struct node_event *kernel = &recording_event(&recording, EVENT_NODE_EVENT, 0)->node_event;

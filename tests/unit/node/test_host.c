@@ -166,8 +166,12 @@ static void ports_of_infiniband(void **state)
         node_lines_file(&lines, "sys/class/infiniband/mlx5_1/ports/2/rate", "400 Gb/sec (4X NDR)\n");
         if (i == 0)
             assert_int_equal(node_work_infiniband.open(ports, &lines.files, &lines.writer, &shared), 1);
-        node_work_infiniband.sample(ports, &lines.files, &lines.writer, &shared, lines.writer.zero_ns,
-                                    lines.writer.zero_ns + SECOND_NS, 1);
+        struct node_round round = {.files = &lines.files,
+                                   .writer = &lines.writer,
+                                   .shared = &shared,
+                                   .since_ns = lines.writer.zero_ns,
+                                   .now_ns = lines.writer.zero_ns + SECOND_NS};
+        node_work_infiniband.sample_slow(ports, &round);
     }
     assert_int_equal(node_count_ports(&lines.files), 1);
     assert_true(node_lines_value(&lines, "[\"port\",\"mlx5_1/2\",\"symbol_errors\"]") == 18233);
