@@ -287,7 +287,6 @@ static int sum_hosts(struct search *search, struct finding *finding, struct erro
         }
         if (!has_rank || (!cause_host_is_accused(places, host) && others++ >= OTHER_HOSTS))
             continue;
-        search->host = host;
         if (cause_place_uses(places, host, error))
             return -1;
         int is_apart = sum_host(search, host, error);
