@@ -10,6 +10,7 @@
 #include "schemas.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Inspector's times are on the wall clock of the host, which steps when it is set. If the numbers of a series
@@ -252,11 +253,6 @@ static int by_operation(const void *a, const void *b)
     return (left->operation_id > right->operation_id) - (left->operation_id < right->operation_id);
 }
 
-static int is_of_same_series(const struct log_step *a, const struct log_step *b)
-{
-    return a->member == b->member && a->series == b->series;
-}
-
 /*
  * Keeps only what series show of the first step. Each series shows it once at most, so its second one is the
  * next step.
@@ -268,31 +264,23 @@ static void keep_first_step(struct finder *finder)
     array_sort(seen, finder->seen_count, sizeof *seen, by_operation);
     for (; count < finder->seen_count; count++)
         for (size_t before = 0; before < count; before++)
-            if (is_of_same_series(&seen[before], &seen[count])) {
+            if (log_step_is_of_same_series(&seen[before], &seen[count])) {
                 seen[before].number_end = seen[count].number_after;
                 finder->seen_count = count;
                 return;
             }
 }
 
-static int measure_seen(struct finder *finder, struct logs *other, struct error *error)
-{
-    for (size_t i = 0; i < finder->seen_count; i++)
-        if (log_step_measure(finder->logs, other, &finder->seen[i], error))
-            return -1;
-    return 0;
-}
-
 static int confirm(struct finder *finder, struct logs *other, const struct doubtful *doubtful,
                    struct error *error)
 {
-    for (size_t i = 0; i < doubtful->count; i++) {
-        struct log_step *step = &finder->seen[finder->seen_count];
-        *step = doubtful->steps[i];
-        if (log_step_measure(finder->logs, other, step, error))
-            return -1;
-        finder->seen_count += is_confirmed(step) != 0;
-    }
+    struct log_step *steps = &finder->seen[finder->seen_count];
+    memcpy(steps, doubtful->steps, doubtful->count * sizeof *steps);
+    if (log_steps_measure(finder->logs, other, steps, doubtful->count, error))
+        return -1;
+    for (size_t i = 0; i < doubtful->count; i++)
+        if (is_confirmed(&steps[i]))
+            finder->seen[finder->seen_count++] = steps[i];
     return 0;
 }
 
@@ -306,7 +294,7 @@ static int find_step(struct finder *finder, struct logs *other, struct error *er
         return -1;
     if (finder->seen_count) {
         keep_first_step(finder);
-        return measure_seen(finder, other, error);
+        return log_steps_measure(finder->logs, other, finder->seen, finder->seen_count, error);
     }
     if (confirm(finder, other, &finder->pauses, error) || confirm(finder, other, &finder->inversions, error))
         return -1;

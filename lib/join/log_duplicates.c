@@ -300,10 +300,32 @@ int logs_drop_duplicates(struct logs *logs, struct error *error)
 
 enum { WINDOW = 8, MOST_OTHER_RANKS = 8 };
 
+/* At most this many steps of a series are measured in one pass over the blocks. */
+enum { STEPS_AT_ONCE = 32 };
+
 /* Ends of operations near a step, by distance from it: [0] before, [1] after. TIME_UNKNOWN: none. */
 struct window {
     int64_t end_ns[2][WINDOW];
 };
+
+/* Steps that the same series shows. */
+struct step_group {
+    struct log_step *steps[STEPS_AT_ONCE];
+    size_t count;
+    int64_t series;
+    struct window own[STEPS_AT_ONCE];
+    struct window other[STEPS_AT_ONCE]; /* on the rank that is compared */
+};
+
+/* The blocks of one rank; each is unpacked once as long as it is the one that was opened last. */
+struct rank_blocks {
+    struct logs *logs;
+    int64_t series;
+    size_t open;    /* index of the block that was opened last; SIZE_MAX: none */
+    int64_t *least; /* owned: smallest number of the series in each block; NOT_READ, or -1: none */
+};
+
+enum { NOT_READ = -2 };
 
 static int64_t end_of(const struct block_reader *rows, size_t row)
 {
@@ -329,10 +351,14 @@ static void take_row(const struct block_reader *rows, size_t row, const struct l
     window->end_ns[is_after][distance] = end_of(rows, row);
 }
 
-static int open_block(struct logs *logs, size_t at, struct error *error)
+static int open_block(struct rank_blocks *blocks, size_t at, struct error *error)
 {
     static const int columns[] = {LOG_COLUMNS, OPERATION_DURATION};
-    return logs_open(logs, logs->blocks[at].id, columns, sizeof columns / sizeof *columns, error);
+    if (blocks->open == at)
+        return 0;
+    blocks->open = at;
+    return logs_open(blocks->logs, blocks->logs->blocks[at].id, columns, sizeof columns / sizeof *columns,
+                     error);
 }
 
 /* The smallest number of a series in the open block; -1: none. */
@@ -347,21 +373,31 @@ static int64_t least_number(const struct block_reader *rows, int64_t series)
     return least;
 }
 
+static int find_least(struct rank_blocks *blocks, size_t at, struct error *error)
+{
+    if (blocks->least[at] != NOT_READ)
+        return 0;
+    if (open_block(blocks, at, error))
+        return -1;
+    blocks->least[at] = least_number(&blocks->logs->reader, blocks->series);
+    return 0;
+}
+
 /*
  * The last block whose smallest number is not above `number`, since numbers rise from block to block; 0:
  * none.
  */
-static int find_block(struct logs *logs, int64_t series, int64_t number, size_t *found, struct error *error)
+static int find_block(struct rank_blocks *blocks, int64_t number, size_t *found, struct error *error)
 {
-    size_t low = 0, high = logs->block_count;
+    size_t low = 0, high = blocks->logs->block_count;
     *found = 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2, at = middle;
         int64_t least = -1;
         for (; at < high && least < 0; at++) {
-            if (open_block(logs, at, error))
+            if (find_least(blocks, at, error))
                 return -1;
-            least = least_number(&logs->reader, series);
+            least = blocks->least[at];
         }
         if (least >= 0 && least <= number) {
             *found = at - 1;
@@ -373,32 +409,50 @@ static int find_block(struct logs *logs, int64_t series, int64_t number, size_t 
     return 0;
 }
 
-static int read_window(struct logs *logs, const struct log_step *step, struct window *window,
+static int read_window(struct rank_blocks *blocks, const struct log_step *step, struct window *window,
                        struct error *error)
 {
+    const struct logs *logs = blocks->logs;
     size_t at;
     for (size_t i = 0; i < WINDOW; i++)
         window->end_ns[0][i] = window->end_ns[1][i] = TIME_UNKNOWN;
-    if (find_block(logs, step->series, step->number_before - WINDOW, &at, error))
+    if (find_block(blocks, step->number_before - WINDOW, &at, error))
         return -1;
     for (int64_t least = -1; at < logs->block_count && least < step->number_after + WINDOW; at++) {
-        if (open_block(logs, at, error))
+        if (open_block(blocks, at, error) || find_least(blocks, at, error))
             return -1;
-        least = least_number(&logs->reader, step->series);
+        least = blocks->least[at];
         for (size_t row = 0; row < logs->reader.count; row++)
             take_row(&logs->reader, row, step, window);
     }
     return 0;
 }
 
-static int read_member(struct logs *logs, int64_t member_id, const struct log_step *step,
-                       struct window *window, struct error *error)
+static int list_blocks(struct rank_blocks *blocks, int64_t member_id, struct error *error)
 {
+    struct logs *logs = blocks->logs;
     logs->block_count = logs->member_count = 0;
     if (array_reserve((void **)&logs->members, &logs->member_capacity, 1, sizeof *logs->members))
         return error_no_memory(error);
     logs->members[logs->member_count++] = (struct log_member){.id = member_id};
-    return logs_add_blocks(logs, 0, error) || read_window(logs, step, window, error) ? -1 : 0;
+    if (logs_add_blocks(logs, 0, error))
+        return -1;
+    blocks->least = array_new(logs->block_count, sizeof *blocks->least);
+    for (size_t i = 0; blocks->least && i < logs->block_count; i++)
+        blocks->least[i] = NOT_READ;
+    return blocks->least ? 0 : error_no_memory(error);
+}
+
+/* Reads the windows of all steps of a group on one rank. */
+static int read_windows(struct logs *logs, int64_t member_id, const struct step_group *group,
+                        struct window *windows, struct error *error)
+{
+    struct rank_blocks blocks = {.logs = logs, .series = group->series, .open = SIZE_MAX};
+    int failed = list_blocks(&blocks, member_id, error);
+    for (size_t i = 0; !failed && i < group->count; i++)
+        failed = read_window(&blocks, group->steps[i], &windows[i], error);
+    free(blocks.least);
+    return failed;
 }
 
 /* Ends on the other rank minus ends on this rank. */
@@ -464,48 +518,87 @@ static int list_other_ranks(const struct logs *logs, int64_t member_id, int64_t 
                             struct error *error)
 {
     int found = 0;
+    struct statement *list = logs->list_other_ranks;
     logs_enter(logs);
-    struct statement *list = store_prepare(logs->store, schema_join_logs_witnesses, error);
-    int row = list && !statement_bind_integer(list, 1, member_id, error) ? 1 : -1;
+    int row = statement_bind_integer(list, 1, member_id, error) ? -1 : 1;
     while (row == 1 && found < MOST_OTHER_RANKS && (row = statement_step(list, error)) == 1)
         members[found++] = statement_integer(list, 0);
-    statement_free(list);
+    statement_reset(list);
     logs_leave(logs);
     return row < 0 ? -1 : found;
 }
 
-static int measure_with_other_ranks(const struct logs *logs, struct logs *other, const struct log_step *step,
-                                    const struct window *own, struct clock_corrections *corrections,
-                                    struct error *error)
+static void conclude(struct log_step *step, struct clock_corrections *corrections)
 {
-    int64_t members[MOST_OTHER_RANKS];
-    int members_found = list_other_ranks(logs, logs->members[step->member].id, members, error);
-    if (members_found < 0)
+    if (!corrections->count)
+        return;
+    step->add_ns = select_integer(corrections->said, corrections->count, corrections->count / 2);
+    step->is_measured = 1;
+    step->is_clear = corrections->clear * 2 > corrections->count;
+}
+
+/* Measures the steps of a group, which is empty afterwards. */
+static int measure_group(const struct logs *logs, struct logs *other, struct step_group *group,
+                         struct error *error)
+{
+    struct clock_corrections corrections[STEPS_AT_ONCE] = {{.count = 0}};
+    int64_t ranks[MOST_OTHER_RANKS], own_id;
+    if (!group->count)
+        return 0;
+    own_id = logs->members[group->steps[0]->member].id;
+    int found = list_other_ranks(logs, own_id, ranks, error);
+    if (found < 0 || read_windows(other, own_id, group, group->own, error))
         return -1;
-    for (int i = 0; i < members_found; i++) {
-        struct window window;
-        if (read_member(other, members[i], step, &window, error))
+    for (int rank = 0; rank < found; rank++) {
+        if (read_windows(other, ranks[rank], group, group->other, error))
             return -1;
-        hear(step, own, &window, corrections);
+        for (size_t i = 0; i < group->count; i++)
+            hear(group->steps[i], &group->own[i], &group->other[i], &corrections[i]);
     }
+    for (size_t i = 0; i < group->count; i++)
+        conclude(group->steps[i], &corrections[i]);
+    group->count = 0;
     return 0;
 }
 
-int log_step_measure(const struct logs *logs, struct logs *other, struct log_step *step, struct error *error)
+int log_step_is_of_same_series(const struct log_step *a, const struct log_step *b)
 {
-    struct window own;
-    struct clock_corrections corrections = {.count = 0};
-    step->is_measured = step->is_clear = 0;
-    step->add_ns = step->floor_ns;
-    if (step->series == LOG_SERIES_OF_PAIRS)
-        return 0;
-    if (read_member(other, logs->members[step->member].id, step, &own, error) ||
-        measure_with_other_ranks(logs, other, step, &own, &corrections, error))
-        return -1;
-    if (!corrections.count)
-        return 0;
-    step->add_ns = select_integer(corrections.said, corrections.count, corrections.count / 2);
-    step->is_measured = 1;
-    step->is_clear = corrections.clear * 2 > corrections.count;
+    return a->member == b->member && a->series == b->series;
+}
+
+static int is_first_of_series(const struct log_step *steps, size_t at)
+{
+    for (size_t before = 0; before < at; before++)
+        if (log_step_is_of_same_series(&steps[before], &steps[at]))
+            return 0;
+    return 1;
+}
+
+/* Measures all steps of the series that step `first` shows. */
+static int measure_series(const struct logs *logs, struct logs *other, struct log_step *steps, size_t first,
+                          size_t count, struct error *error)
+{
+    struct step_group group = {.series = steps[first].series};
+    for (size_t i = first; i < count; i++) {
+        if (!log_step_is_of_same_series(&steps[first], &steps[i]))
+            continue;
+        group.steps[group.count++] = &steps[i];
+        if (group.count == STEPS_AT_ONCE && measure_group(logs, other, &group, error))
+            return -1;
+    }
+    return measure_group(logs, other, &group, error);
+}
+
+int log_steps_measure(const struct logs *logs, struct logs *other, struct log_step *steps, size_t count,
+                      struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        steps[i].is_measured = steps[i].is_clear = 0;
+        steps[i].add_ns = steps[i].floor_ns;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (steps[i].series != LOG_SERIES_OF_PAIRS && is_first_of_series(steps, i) &&
+            measure_series(logs, other, steps, i, count, error))
+            return -1;
     return 0;
 }

@@ -20,9 +20,12 @@ int logs_init(struct logs *logs, struct store *store, pthread_mutex_t *inside, s
         struct statement **statement;
         const char *sql;
     } statements[] = {
-        {&logs->list_blocks, schema_join_logs_blocks},        {&logs->read_block, schema_join_logs_block},
-        {&logs->list_members, schema_join_logs_members},      {&logs->list_files, schema_join_logs_files},
+        {&logs->list_blocks, schema_join_logs_blocks},
+        {&logs->read_block, schema_join_logs_block},
+        {&logs->list_members, schema_join_logs_members},
+        {&logs->list_files, schema_join_logs_files},
         {&logs->is_corrected, schema_join_logs_is_corrected},
+        {&logs->list_other_ranks, schema_join_logs_witnesses},
     };
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
         if (!(*statements[i].statement = store_prepare(store, statements[i].sql, error)))
@@ -37,6 +40,7 @@ void logs_release(struct logs *logs)
     statement_free(logs->list_members);
     statement_free(logs->list_files);
     statement_free(logs->is_corrected);
+    statement_free(logs->list_other_ranks);
     block_reader_release(&logs->reader);
     free(logs->members);
     free(logs->blocks);

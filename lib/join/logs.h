@@ -50,11 +50,12 @@ struct log_block {
 struct logs {
     struct store *store;           /* borrowed */
     pthread_mutex_t *inside;       /* borrowed; held while the store is read. NULL: by one thread only */
-    struct statement *list_blocks; /* owned, like the next four */
+    struct statement *list_blocks; /* owned, like the next five */
     struct statement *read_block;
     struct statement *list_members;
     struct statement *list_files;
     struct statement *is_corrected;
+    struct statement *list_other_ranks;
     int64_t process_id;
     struct log_member *members; /* owned */
     size_t member_count;
@@ -106,7 +107,7 @@ int logs_run(struct store *store, const char *sql, int64_t value, struct error *
 
 /*
  * Finds the steps of the clock of the process and corrects the times after each. `other` is for reading other
- * processes, as for log_step_measure.
+ * processes, as for log_steps_measure.
  */
 int logs_correct_clock(struct logs *logs, struct logs *other, struct error *error);
 
@@ -144,11 +145,16 @@ struct log_step {
     int64_t number_end; /* number with which the series shows the next step of the clock */
 };
 
+/* Whether the same operations show both. */
+int log_step_is_of_same_series(const struct log_step *a, const struct log_step *b);
+
 /*
- * Sets add_ns, is_measured and is_clear. `other` is an initialised struct logs for reading other members; its
- * contents afterwards are unspecified.
+ * Sets add_ns, is_measured and is_clear of each. `other` is an initialised struct logs for reading other
+ * members; its contents afterwards are unspecified. Steps of one series are measured together, so that the
+ * blocks of the other ranks are read once.
  */
-int log_step_measure(const struct logs *logs, struct logs *other, struct log_step *step, struct error *error);
+int log_steps_measure(const struct logs *logs, struct logs *other, struct log_step *steps, size_t count,
+                      struct error *error);
 
 /* -------------------- log_repack.c -------------------- */
 
