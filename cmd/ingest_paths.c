@@ -130,7 +130,7 @@ static int drop_entry(struct context *context, const struct ingest_request *wish
     struct input_limits limits = wishes->limits;
     limits.stopped = interrupt_wanted;
     return drop_second_formats(walk, known, twins, &context->error) ||
-                   drop_prefix_files(walk, &limits, copies, &context->error)
+                   drop_prefix_files(walk, &limits, (size_t)wishes->jobs, copies, &context->error)
                ? -1
                : 0;
 }

@@ -37,6 +37,7 @@ struct candidate {
     size_t file;   /* index in the walk */
     size_t depth;  /* number of directories in its path */
     size_t length; /* length of its path */
+    int is_found;  /* it is a regular file with enough content */
 };
 
 static int is_regular(const char *path)
@@ -239,20 +240,33 @@ static int settle_all(struct search *search, struct error *error)
     return 0;
 }
 
-static int find_candidates(struct search *search, struct error *error)
+/* Looks at files `first` to `end` - 1. */
+static int look_piece(void *context, size_t worker, size_t first, size_t end)
 {
-    for (size_t i = 0; search->walk->count > 1 && i < search->walk->count; i++) {
+    struct search *search = context;
+    for (size_t i = first; i < end && !is_stopped(search->limits); i++) {
+        struct error error = ERROR_INIT;
         const char *path = search->walk->files[i].realpath;
-        struct candidate candidate = {.file = i, .depth = count_folders(path), .length = strlen(path)};
-        int found = look_at(path, search->limits, &candidate, error);
+        search->candidates[i] =
+            (struct candidate){.file = i, .depth = count_folders(path), .length = strlen(path)};
+        int found = look_at(path, search->limits, &search->candidates[i], &error);
         if (found < 0)
             return -1;
-        if (is_stopped(search->limits))
-            return error_set(error, "interrupted");
-        error_clear(error);
-        if (found)
-            search->candidates[search->count++] = candidate;
+        search->candidates[i].is_found = found;
     }
+    return 0;
+}
+
+static int find_candidates(struct search *search, size_t threads, struct error *error)
+{
+    size_t files = search->walk->count;
+    if (files > 1 && parallel_for(files, 1, threads, look_piece, search))
+        return error_no_memory(error);
+    if (files > 1 && is_stopped(search->limits))
+        return error_set(error, "interrupted");
+    for (size_t i = 0; files > 1 && i < files; i++)
+        if (search->candidates[i].is_found)
+            search->candidates[search->count++] = search->candidates[i];
     array_sort(search->candidates, search->count, sizeof *search->candidates, by_head);
     return 0;
 }
@@ -389,7 +403,7 @@ static void sort_out(struct search *search, struct walk_file *sorted)
     walk->count = kept;
 }
 
-int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size_t *count,
+int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size_t threads, size_t *count,
                       struct error *error)
 {
     size_t all = walk->count;
@@ -401,7 +415,7 @@ int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size
     struct walk_file *sorted = array_new(all, sizeof *sorted);
     int failed =
         search.candidates && search.is_left_out && search.original && sorted ? 0 : error_no_memory(error);
-    failed = failed || find_candidates(&search, error) || settle_all(&search, error);
+    failed = failed || find_candidates(&search, threads, error) || settle_all(&search, error);
     for (size_t i = 0; !failed && i < all; i++)
         failed = note_original(&search, i) ? error_no_memory(error) : 0;
     if (!failed && all && settle_folders(&search))

@@ -104,9 +104,9 @@ struct ingest {
  * the other last, when the store already has its content. A file that is used lists its copies (struct
  * walk_file). Inspector logs are kept: they may overlap in other ways, and their records are joined one by
  * one (lib/join/logs.h). If there are several files, the beginning of each is read, and all of those that
- * begin alike, up to `limits`. -1 if memory is out or `limits` asks to stop.
+ * begin alike, up to `limits`, by `threads` threads. -1 if memory is out or `limits` asks to stop.
  */
-int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size_t *count,
+int drop_prefix_files(struct walk *walk, const struct input_limits *limits, size_t threads, size_t *count,
                       struct error *error);
 
 /*
