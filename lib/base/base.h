@@ -336,6 +336,10 @@ int text_json_key(struct buffer *json, const char *name);
 int text_json_string(struct buffer *json, const char *name, const char *value);
 int text_json_integer(struct buffer *json, const char *name, int64_t value);
 
+/* Writes a number in decimal, and a NUL. Returns its end. */
+enum { INTEGER_TEXT_BYTES = 24 };
+char *integer_text(uint64_t value, char text[INTEGER_TEXT_BYTES]);
+
 /* The shortest decimal number that reads back as the same double. */
 enum { REAL_TEXT_BYTES = 40 };
 void real_text(double value, char text[REAL_TEXT_BYTES]);

@@ -226,6 +226,19 @@ int text_json_integer(struct buffer *json, const char *name, int64_t value)
     return text_json_key(json, name) || buffer_printf(json, "%lld", (long long)value) ? -1 : 0;
 }
 
+char *integer_text(uint64_t value, char text[INTEGER_TEXT_BYTES])
+{
+    char digits[INTEGER_TEXT_BYTES];
+    size_t count = 0;
+    do
+        digits[count++] = (char)('0' + value % 10);
+    while (value /= 10);
+    while (count)
+        *text++ = digits[--count];
+    *text = '\0';
+    return text;
+}
+
 /*
  * Most numbers are microseconds with up to three decimals, which integer arithmetic prints faster. Outside
  * this range the text has an exponent.
@@ -238,18 +251,45 @@ static int is_thousandths(double value, char text[REAL_TEXT_BYTES])
     int64_t thousandths = size < MOST ? llrint(size * 1e3) : 0;
     if (size < FEWEST || size >= MOST || (double)thousandths / 1e3 != size)
         return 0;
-    int length = snprintf(text, REAL_TEXT_BYTES, "%s%" PRId64 ".%03d", value < 0 ? "-" : "",
-                          thousandths / 1000, (int)(thousandths % 1000));
-    while (text[length - 1] == '0')
-        text[--length] = '\0';
-    if (text[length - 1] == '.')
-        text[length - 1] = '\0';
+    if (value < 0)
+        *text++ = '-';
+    text = integer_text((uint64_t)thousandths / 1000, text);
+    int decimals = (int)(thousandths % 1000);
+    if (!decimals)
+        return 1;
+    *text++ = '.';
+    for (int unit = 100; decimals; decimals %= unit, unit /= 10)
+        *text++ = (char)('0' + decimals / unit);
+    *text = '\0';
+    return 1;
+}
+
+/*
+ * A time from 2001 to 2096, in microseconds since 1970, is a multiple of an eighth as a double, and one
+ * decimal tells which. An integer that ends in 0 may be shorter with an exponent.
+ */
+static const double LEAST_TIME = 1e15, MOST_TIME = 4e15;
+
+static int is_time(double value, char text[REAL_TEXT_BYTES])
+{
+    if (!(value >= LEAST_TIME && value < MOST_TIME))
+        return 0;
+    uint64_t whole = (uint64_t)value;
+    double part = value - (double)whole;
+    if (part == 0 && whole % 10 == 0)
+        return 0;
+    text = integer_text(whole, text);
+    if (part == 0)
+        return 1;
+    *text++ = '.';
+    *text++ = (char)('0' + lrint(part * 10));
+    *text = '\0';
     return 1;
 }
 
 void real_text(double value, char text[REAL_TEXT_BYTES])
 {
-    if (is_thousandths(value, text))
+    if (is_thousandths(value, text) || is_time(value, text))
         return;
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, REAL_TEXT_BYTES, "%.*g", digits, value);

@@ -12,7 +12,6 @@
 #include "store/store.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@
 static int is_plain(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        if (strchr("\",\r\n", text[i]))
+        if (text[i] == '"' || text[i] == ',' || text[i] == '\r' || text[i] == '\n' || !text[i])
             return 0;
     return length > 0;
 }
@@ -51,6 +50,15 @@ static int append_real(struct buffer *line, double value)
     return buffer_append_text(line, text);
 }
 
+static int append_integer(struct buffer *line, int64_t value)
+{
+    char text[INTEGER_TEXT_BYTES], *end = text;
+    if (value < 0)
+        *end++ = '-';
+    end = integer_text(value < 0 ? -(uint64_t)value : (uint64_t)value, end);
+    return buffer_append(line, text, (size_t)(end - text));
+}
+
 /* Returns -1 when memory is out. */
 static int append_cell(struct buffer *line, struct statement *rows, int column)
 {
@@ -60,7 +68,7 @@ static int append_cell(struct buffer *line, struct statement *rows, int column)
     case CELL_NULL:
         return 0;
     case CELL_INTEGER:
-        return buffer_printf(line, "%" PRId64, statement_integer(rows, column));
+        return append_integer(line, statement_integer(rows, column));
     case CELL_REAL:
         return append_real(line, statement_real(rows, column));
     default:

@@ -152,6 +152,32 @@ static void test_real_reads_back(void **state)
     }
 }
 
+/* The definition: the first of 15, 16 and 17 digits that reads back. */
+static void shortest(double value, char text[REAL_TEXT_BYTES])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, REAL_TEXT_BYTES, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
+/* Times since 1970 in microseconds, around the limits of the fast ways and where the spacing changes. */
+static void test_real_is_shortest(void **state)
+{
+    static const double begins[] = {
+        -3,        0,      999.9,   999999999990.0,     1e15 - 20, 1125899906842620.0,
+        1.7639e15, 1.8e15, 2.25e15, 2251799813685240.0, 4e15 - 20};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        for (int eighth = 0; eighth < 400; eighth++) {
+            char text[REAL_TEXT_BYTES], expected[REAL_TEXT_BYTES];
+            double value = begins[i] + eighth / 8.0;
+            real_text(value, text);
+            shortest(value, expected);
+            assert_string_equal(text, expected);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_invalid_utf8),     cmocka_unit_test(test_json),
         cmocka_unit_test(test_markup),           cmocka_unit_test(test_width_counts_characters),
         cmocka_unit_test(test_utf8_alone),       cmocka_unit_test(test_real_reads_back),
+        cmocka_unit_test(test_real_is_shortest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
