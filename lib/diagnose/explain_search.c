@@ -184,16 +184,14 @@ static void measure_step_leads(struct explanation_search *it, size_t role)
 static int measure_residual_matrices(struct explanation_search *it)
 {
     const struct partitions *partitions = &it->found->partitions;
+    size_t roles = it->source.baseline->role_count;
     for (size_t i = 0; i < partitions->count; i++)
         mark_mostly_explained(it, i);
-    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
+    if (residual_matrices_measure(it->residual_matrices, &it->source, partitions, it->dirty))
+        return -1;
+    for (size_t role = 0; role < roles; role++) {
         if (!it->dirty[role])
             continue;
-        for (size_t i = 0; i < partitions->count; i++)
-            residual_matrix_release(explanation_search_residual_matrix(it, role, i));
-        if (residual_matrices_init(explanation_search_residual_matrix(it, role, 0), &it->source, partitions,
-                                   role))
-            return -1;
         for (size_t i = 0; i < partitions->count * MEASURES; i++) {
             size_t number = i / MEASURES;
             enum measure measure = (enum measure)(i % MEASURES);

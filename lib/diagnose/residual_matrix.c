@@ -484,6 +484,40 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
     return failed;
 }
 
+/* The matrices of all roles that are made again. */
+struct measuring {
+    struct residual_matrix *residual_matrices;
+    const struct place_matrix_source *source;
+    const struct partitions *partitions;
+    const unsigned char *dirty;
+};
+
+static int measure_roles(void *context, size_t worker, size_t first, size_t end)
+{
+    const struct measuring *measuring = context;
+    size_t count = measuring->partitions->count;
+    for (size_t role = first; role < end; role++) {
+        struct residual_matrix *of_role = measuring->residual_matrices + role * count;
+        if (!measuring->dirty[role])
+            continue;
+        for (size_t i = 0; i < count; i++)
+            residual_matrix_release(&of_role[i]);
+        if (residual_matrices_init(of_role, measuring->source, measuring->partitions, role))
+            return -1;
+    }
+    return 0;
+}
+
+int residual_matrices_measure(struct residual_matrix *residual_matrices,
+                              const struct place_matrix_source *source, const struct partitions *partitions,
+                              const unsigned char *dirty)
+{
+    struct measuring measuring = {residual_matrices, source, partitions, dirty};
+    size_t roles = source->baseline->role_count;
+    return parallel_for(roles, 1, parallel_threads(job_threads(source->job), roles, 1), measure_roles,
+                        &measuring);
+}
+
 /* Adds up the own time of a rank by step. */
 static void sum_own(const struct job *job, const struct job_rank *rank, int64_t *by_step, size_t steps)
 {

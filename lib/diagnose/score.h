@@ -324,6 +324,14 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
 void residual_matrix_release(struct residual_matrix *residuals);
 
 /*
+ * Makes the matrices of the roles that `dirty` marks again, with several threads. Those of a role follow each
+ * other, one per partition. Returns -1 when memory runs out.
+ */
+int residual_matrices_measure(struct residual_matrix *residual_matrices,
+                              const struct place_matrix_source *source, const struct partitions *partitions,
+                              const unsigned char *dirty);
+
+/*
  * The time that an explanation removes: by how much the ranks of a unit took longer than the others in the
  * marked steps, and longer than in their other steps unless they are slow in all steps. For several ranks, at
  * most what three of four show. It is negative where they took less, so that noise cancels.

@@ -223,10 +223,21 @@ static double *scaled_row(const struct transfer_groups *groups, size_t group, in
     return row;
 }
 
-/* Finds the best set of steps of each group whose score is above `least`. */
-static int find_sets(struct transfer_groups *groups, double least)
+/* A thread is worth it for this many groups. */
+enum { GROUPS_A_THREAD = 8 };
+
+/* The groups whose sets of steps are searched, and the least score. */
+struct set_search {
+    struct transfer_groups *groups;
+    double least;
+};
+
+static int find_sets_of(void *context, size_t worker, size_t first, size_t end)
 {
-    for (size_t group = 0; group < groups->count; group++) {
+    const struct set_search *search = context;
+    const struct transfer_groups *groups = search->groups;
+    double least = search->least;
+    for (size_t group = first; group < end; group++) {
         struct step_set *best = &groups->items[group].best;
         double *row = best->score > least ? scaled_row(groups, group, 0) : NULL;
         if (best->score <= least)
@@ -239,6 +250,14 @@ static int find_sets(struct transfer_groups *groups, double least)
             return -1;
     }
     return 0;
+}
+
+/* Finds the best set of steps of each group whose score is above `least`. */
+static int find_sets(struct transfer_groups *groups, double least)
+{
+    struct set_search search = {groups, least};
+    size_t threads = parallel_threads(job_threads(groups->job), groups->count, GROUPS_A_THREAD);
+    return parallel_for(groups->count, 1, threads, find_sets_of, &search);
 }
 
 /* A family with fewer groups than this is controlled by the others: some of its groups may be at fault. */
