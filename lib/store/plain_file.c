@@ -306,26 +306,45 @@ static int copy_text(struct statement *rows, struct statement *insert, int colum
     return failed;
 }
 
-static int is_odd_text(struct statement *rows, int column)
+/* Binds a text as long as the row is not left. */
+static int lend_text(struct statement *rows, struct statement *insert, int column, struct error *error)
 {
     size_t length;
-    if (sqlite3_column_type(rows->handle, column) != SQLITE_TEXT)
-        return 0;
     const char *bytes = statement_bytes(rows, column, &length);
-    return !bytes || !escape_is_utf8(bytes, length);
+    if (!bytes || !escape_is_utf8(bytes, length))
+        return copy_text(rows, insert, column, error);
+    return sqlite3_bind_text64(insert->handle, column + 1, bytes, length, SQLITE_STATIC, SQLITE_UTF8) ==
+                   SQLITE_OK
+               ? 0
+               : store_error(insert->store, error, "cannot bind a value");
 }
 
-static int copy_row(struct statement *rows, struct statement *insert, int columns, struct error *error)
+/* `is_null` says whether NULL is bound already: values stay bound from row to row, and many columns are
+ * empty. */
+static int copy_cell(struct statement *rows, struct statement *insert, int column, unsigned char *is_null,
+                     struct error *error)
 {
-    for (int i = 0; i < columns; i++) {
-        if (is_odd_text(rows, i)) {
-            if (copy_text(rows, insert, i, error))
-                return -1;
-        } else if (sqlite3_bind_value(insert->handle, i + 1, sqlite3_column_value(rows->handle, i)) !=
-                   SQLITE_OK) {
-            return store_error(insert->store, error, "cannot bind a value");
-        }
-    }
+    int type = sqlite3_column_type(rows->handle, column), was_null = *is_null, code;
+    *is_null = type == SQLITE_NULL;
+    if (type == SQLITE_TEXT)
+        return lend_text(rows, insert, column, error);
+    if (type == SQLITE_NULL)
+        code = was_null ? SQLITE_OK : sqlite3_bind_null(insert->handle, column + 1);
+    else if (type == SQLITE_INTEGER)
+        code = sqlite3_bind_int64(insert->handle, column + 1, sqlite3_column_int64(rows->handle, column));
+    else if (type == SQLITE_FLOAT)
+        code = sqlite3_bind_double(insert->handle, column + 1, sqlite3_column_double(rows->handle, column));
+    else
+        code = sqlite3_bind_value(insert->handle, column + 1, sqlite3_column_value(rows->handle, column));
+    return code == SQLITE_OK ? 0 : store_error(insert->store, error, "cannot bind a value");
+}
+
+static int copy_row(struct statement *rows, struct statement *insert, int columns, unsigned char *is_null,
+                    struct error *error)
+{
+    for (int i = 0; i < columns; i++)
+        if (copy_cell(rows, insert, i, &is_null[i], error))
+            return -1;
     return statement_step(insert, error) < 0 ? -1 : 0;
 }
 
@@ -333,13 +352,15 @@ static int copy_rows(struct plain_file *file, const struct view *view, struct st
                      struct error *error)
 {
     struct statement *insert = prepare_insert(file, view, error);
-    int more = insert ? 1 : -1;
+    unsigned char *is_null = array_new(view->column_count, 1);
+    int more = !insert ? -1 : !is_null ? error_no_memory(error) : 1;
     while (more == 1 && (more = statement_step(rows, error)) == 1)
-        if (copy_row(rows, insert, (int)view->column_count, error))
+        if (copy_row(rows, insert, (int)view->column_count, is_null, error))
             more = -1;
         else
             ++*count;
     statement_free(insert);
+    free(is_null);
     return more;
 }
 
