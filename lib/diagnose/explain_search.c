@@ -513,6 +513,7 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
             explanation_search_is_late_with_others(it, partition, unit, step))
             it->row[step] = NAN;
     }
+    double most_of_others = greatest;
     if (partition->count <= OTHERS_TO_COMPARE)
         greatest *= FAR_AHEAD;
     next->partition = partition;
@@ -521,7 +522,7 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
         return 0;
     next->certainty =
         scan_peaks(it->row, (int32_t)steps, greatest, partition->count, SCAN_TAIL_OWN, marks, &next->steps);
-    if (is_mostly_host(it, next))
+    if (!scan_is_far_ahead(it->row, &next->steps, most_of_others) && is_mostly_host(it, next))
         next->certainty /= inflation_of_others(it, next, MEASURE_OWN);
     next->certainty -= log(partitions_with_peaks(it));
     return 0;

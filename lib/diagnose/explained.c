@@ -43,18 +43,28 @@ static double measure_worth(const struct explanation *explanation, const struct 
     return options->min_gain > 0 ? worth / options->min_gain : worth > 0 ? 2 : 0;
 }
 
+/* The part of its steps from which on the record of a rank is incomplete. */
+static double part_after_tail(const struct explanation *explanation, const struct job_rank *rank)
+{
+    int32_t after = 0;
+    for (int32_t step = explanation->steps.first; step <= explanation->steps.last; step++)
+        after += step >= rank->tail_step && step_set_has(&explanation->steps, step);
+    return explanation->counted > 0 ? (double)after / explanation->counted : after > 0;
+}
+
 /*
- * Where each rank has one file, a rank with a trace has recorded all of its own operations, whichever other
- * traces are lost.
+ * The part of it that operations in lost records may explain. Where each rank has one file, a rank with a
+ * trace has recorded all of its own operations, whichever other traces are lost.
  */
-static int lacks_records(const struct explanation *explanation, const struct job *job)
+static double lost_part(const struct explanation *explanation, const struct job *job)
 {
     const struct partition *partition = explanation->partition;
-    for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++)
-        if (job->ranks[partition->ranks[i]].may_lack_file ||
-            job->ranks[partition->ranks[i]].tail_step <= explanation->steps.last)
-            return 1;
-    return 0;
+    double most = 0;
+    for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++) {
+        const struct job_rank *rank = &job->ranks[partition->ranks[i]];
+        most = fmax(most, rank->may_lack_file ? 1 : part_after_tail(explanation, rank));
+    }
+    return most;
 }
 
 static int is_part(const struct explanation *explanation, const struct job *job)
@@ -149,7 +159,7 @@ static void ask(const struct findings *findings, struct finding *finding,
                           explanation->on_estimates ? explanation->doubted_part : NOT_ASKED),
                      finding->kind == FINDING_HOST ? explanation->late_doubted_part : NOT_ASKED));
     finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));
-    finding_ask(findings, finding, RULE_LOST_RECORDS, lacks_records(explanation, job));
+    finding_ask(findings, finding, RULE_LOST_RECORDS, lost_part(explanation, job));
     finding_ask(findings, finding, RULE_ESTIMATED,
                 explanation->on_estimates || !job_records_calls(job, finding->rank));
     finding_ask_record(findings, finding, job, baseline);

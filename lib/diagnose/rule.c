@@ -121,10 +121,12 @@ const struct rule rules[RULE_COUNT] = {
          "1 if the rank is one of several ranks of a process that cannot be distinguished (several GPUs; one "
          "process ID in several containers; GPU clocks that do not differ), else 0",
          "the rank shares a process with ranks that cannot be distinguished from it"},
-    [RULE_LOST_RECORDS] = {"lost-records", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, NULL,
-                           "1 if one of its ranks has a file that may be lost or a record that ends in its "
-                           "steps, or if its cost is below that of waits for a rank without a trace, else 0",
-                           "the excess may be operations in the lost records"},
+    [RULE_LOST_RECORDS] =
+        {"lost-records", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, NULL,
+         "the share of its steps in which or after which the record of one of its ranks ends; "
+         "1 if such a rank has a file that may be lost, or if its cost is below that of "
+         "waits for a rank without a trace",
+         "the excess may be operations in the lost records"},
     [RULE_LATE_RECEIVERS] = {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
                              "findings by the score of the network",
                              "the share of its slowness in sends to ranks that are believed to be late in "

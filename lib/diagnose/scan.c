@@ -213,6 +213,14 @@ static double middle_of(const double *row, const struct step_set *set, double *l
     return select_real(list, count, (count - 1) / 2);
 }
 
+int scan_is_far_ahead(const double *row, const struct step_set *set, double most_of_others)
+{
+    for (int32_t step = set->first; step <= set->last; step++)
+        if (step_set_has(set, step) && row[step] < limit_of(LIMIT_AHEAD_MANY) * most_of_others)
+            return 0;
+    return 1;
+}
+
 int scan_is_lasting(const double *row, const struct step_set *set, double *list)
 {
     return 2 * middle_of(row, set, list) >= mean_of_set(row, set);

@@ -363,10 +363,7 @@ static void gpu_glance(void *state, struct node_round *round)
             continue;
         snprintf(round->shared->device, sizeof round->shared->device, "%s", gpu->bus);
         glance_at(&all->nvml, gpu);
-        if (i == all->next)
-            gpu_glance_at_processes(all, gpu, round);
     }
-    all->next = all->next + 1 < all->count ? all->next + 1 : 0;
     ask_dear(all, round);
 }
 

@@ -163,7 +163,6 @@ struct gpu {
     int job_count, other_count; /* processes */
     int root_count;             /* of the job, when the sides were determined */
     int64_t sides_ns;           /* when that was */
-    int64_t listed_ns;
     uint64_t least_unknown;     /* bytes in use for which no process accounts; UINT64_MAX: not known yet */
     uint64_t hidden_bytes;      /* beyond the least such memory */
     unsigned long long seen_us; /* the latest note about a process; 0: none */
@@ -173,7 +172,6 @@ struct gpus {
     struct nvml nvml;
     struct gpu gpus[GPUS];
     unsigned count;
-    unsigned next; /* GPU whose processes the next glance looks at */
     struct node_budget budgets[BUDGETS];
     char mark[NODE_MARK_BYTES];
     int sees_job; /* process numbers are those of the host, or some of the job's were seen */
@@ -187,10 +185,9 @@ struct gpus {
 
 /*
  * Processes on a GPU: which of them are the job's, what the others have of its memory, and names of those
- * that are new. In a glance only if there are others than before.
+ * that are new. The list costs 150 us on an H200, so glances do without it.
  */
 void gpu_list_processes(struct gpus *all, struct gpu *gpu, const struct node_round *round);
-void gpu_glance_at_processes(struct gpus *all, struct gpu *gpu, const struct node_round *round);
 
 /* Whether processes of the job and others share the GPU, so that it matters how much these compute. */
 int gpu_is_shared(const struct gpu *gpu);

@@ -166,7 +166,6 @@ static void take_list(struct gpus *all, struct gpu *gpu, const struct node_round
         gpu->processes[i].pid = list[i].pid;
     gpu->process_count = count;
     gpu->has_processes = 1;
-    gpu->listed_ns = round->now_ns;
     if (!is_same || gpu->root_count != round->shared->root_count ||
         round->now_ns - gpu->sides_ns >= SIDES_HOLD_NS) {
         determine_sides(all, gpu, round);
@@ -184,19 +183,6 @@ void gpu_list_processes(struct gpus *all, struct gpu *gpu, const struct node_rou
         gpu->has_processes = gpu->job_count = gpu->other_count = (int)(gpu->process_count = 0);
     put_memory(all, gpu, round->writer, list);
     put_no_share(all, gpu, round->writer);
-}
-
-void gpu_glance_at_processes(struct gpus *all, struct gpu *gpu, const struct node_round *round)
-{
-    struct nvml_process list[PROCESSES];
-    unsigned count = 0;
-    if (read_list(all, gpu, round, list, &count) || is_same_list(gpu, list, count))
-        return;
-    node_line_begin(round->writer, gpu->listed_ns ? gpu->listed_ns : round->since_ns, round->now_ns);
-    take_list(all, gpu, round, list, count);
-    put_memory(all, gpu, round->writer, list);
-    put_no_share(all, gpu, round->writer);
-    node_line_finish(round->writer, 0);
 }
 
 /* The part of the GPU that the others used, as entries later than `before_us` say. */

@@ -43,7 +43,7 @@ class Excerpts(Bench):
         self.assertIn("--step 100-200", answer["findings"][0]["next"])
 
     def test_one_step_is_found_among_all(self):
-        self.play(JOB + "--fault host:3:277:277:60%")
+        self.play(JOB + "--fault host:3:277:277:100%")
         found, answer = self.told("--memory", "1")
         self.assertEqual([(kind, rank, first) for kind, rank, first, _ in found], [("host", 3, 277)])
         self.check_excerpts(answer)

@@ -84,8 +84,8 @@ static int note_reading(void *context, const struct node_reading *reading)
 
 static void check_readings(struct store *store, int64_t from, int64_t to, const char *expected)
 {
-    char name[] = "node1";
-    const struct node_host host = {.name = name, .cores = COUNT_UNKNOWN};
+    char name[] = "node1", names[] = "[\"node1\"]";
+    const struct node_host host = {.name = name, .names = names, .cores = COUNT_UNKNOWN};
     struct buffer text = BUFFER_INIT;
     assert_int_equal(node_samples_read(&host, store, (struct interval_ns){from * SECOND_NS, to * SECOND_NS},
                                        note_reading, &text, NULL),

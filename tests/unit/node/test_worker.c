@@ -16,7 +16,8 @@ static int rounds(struct node_pace *pace, int count)
     return changed;
 }
 
-/* One millionth of a core is used up by 3 ms at once, so the interval becomes as long as it can. */
+/* One millionth of a core is used up by 3 ms at once, so the interval becomes longer, and then shorter again.
+ */
 static void it_samples_less_often(void **state)
 {
     struct node_pace pace = {.interval_ns = 1000, .most_cpu_share_ppm = 1, .stretch = 1};
@@ -24,7 +25,15 @@ static void it_samples_less_often(void **state)
     assert_int_equal(rounds(&pace, NODE_SLOW_ROUNDS - 1), 0); /* the start does not count */
     use_cpu(3000000);
     assert_int_equal(rounds(&pace, 1), 1);
-    assert_int_equal(node_pace_interval(&pace), 16000);
+    assert_int_equal(node_pace_interval(&pace), 2000);
+    for (int interval = 4000; interval <= 32000; interval *= 2) {
+        use_cpu(3000000);
+        rounds(&pace, NODE_SLOW_ROUNDS);
+        assert_int_equal(node_pace_interval(&pace), interval < 16000 ? interval : 16000);
+    }
+    pace.most_cpu_share_ppm = 100000000;
+    assert_int_equal(rounds(&pace, NODE_SLOW_ROUNDS), 1);
+    assert_int_equal(node_pace_interval(&pace), 8000);
 }
 
 static void a_fixed_interval_stays(void **state)
