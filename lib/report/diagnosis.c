@@ -159,13 +159,16 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
 }
 
 int excess_find(const struct job *job, struct baseline *baseline, struct transfer_excess **transfers,
-                const struct diagnose_options *options, struct error *error)
+                const struct diagnose_options *options, int only_own, struct error *error)
 {
-    const struct baseline_options own = {.sigmas = options->sigmas, .only_own = 1};
+    const struct search search = {
+        .job = job, .baseline = baseline, .transfers = transfers, .options = options};
+    const struct baseline_options sought = {.sigmas = options->sigmas, .only_own = only_own};
     struct edges edges = {0};
-    if (baseline_init(baseline, job, &own, error))
+    if (baseline_init(baseline, job, &sought, error))
         return -1;
-    int failed = find_transfers(job, baseline, &edges, transfers, options, error);
+    int failed = only_own ? find_transfers(job, baseline, &edges, transfers, options, error)
+                          : find_excess(&search, &edges, error);
     edges_release(&edges);
     return failed ? -1 : 0;
 }

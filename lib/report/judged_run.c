@@ -421,7 +421,7 @@ int judged_run_show(struct judged_run *run, struct job_excerpt *excerpts, size_t
     if (job_load_steps(&run->job, store, run_id, excerpts, count, error))
         return -1;
     run->job.screened = run->all.screened;
-    return excess_find(&run->job, &run->baseline, &run->transfers, options, error);
+    return excess_find(&run->job, &run->baseline, &run->transfers, options, 0, error);
 }
 
 int32_t job_first_shown(const struct job *job)

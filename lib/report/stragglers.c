@@ -20,7 +20,7 @@ static int add_loaded(struct delays *delays, const struct step_rows *rows, size_
     struct transfer_excess *transfers = NULL;
     struct delay_steps steps;
     step_row_steps(rows, row, job, &steps.first, &steps.end);
-    int failed = excess_find(job, &baseline, &transfers, options, error) ||
+    int failed = excess_find(job, &baseline, &transfers, options, 1, error) ||
                  delays_add(delays, job, &baseline, transfers, steps, error);
     free(transfers);
     baseline_release(&baseline);

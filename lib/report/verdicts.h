@@ -171,11 +171,11 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
                   struct error *error);
 
 /*
- * Finds only by how much own times (beyond_ns of baseline->excess) and transfers exceed the baseline. The
- * caller releases both, as for findings_find.
+ * Finds only what exceeds the baseline: baseline->excess and `*transfers`. With only_own, of the former only
+ * beyond_ns of own times, which takes less. The caller releases both, as for findings_find.
  */
 int excess_find(const struct job *job, struct baseline *baseline, struct transfer_excess **transfers,
-                const struct diagnose_options *options, struct error *error);
+                const struct diagnose_options *options, int only_own, struct error *error);
 
 /*
  * The options that diagnose uses by default, for other analyses that show its verdicts. They include the
