@@ -118,6 +118,19 @@ class Diagnose(Case):
         said = self.run_program("diagnose", "--exit-code", status=4).verdict
         self.assertTrue(said.startswith("the rank at fault cannot be determined: "), said)
 
+    def test_a_record_that_ends_during_a_fault(self):
+        """The file of the rank at fault is cut off in the last of 25 slow steps: that step may be due to what is lost, 24 are not."""
+        files, truth = self.simulate("--shape ddp --ranks 8 --layers 5 --steps 40 --dialect chrome-v5 --fault host:1:15:39:40%:forward "
+                                     "--seed 5")
+        pid = f'"pid": {truth["processes"][1]["pid"]},'
+        file, = (file for file in files if pid in file.read_text())
+        text = file.read_text()
+        file.write_text(text[:text.rfind("\n", 0, len(text) * 99 // 100) + 1])
+        self.run_program("ingest", "-q", *files, status=1)
+        finding, = self.json("diagnose", "--explain")["findings"]
+        self.assertEqual([finding[key] for key in ("kind", "rank", "first_step", "last_step", "confidence")], ["host", 1, 15, 39, "high"])
+        self.assertEqual([rule["reading"] for rule in finding["rules"] if rule["name"] == "lost-records"], [1 / 25])
+
     def test_candidates_are_one_finding(self):
         """Ranks 2 and 3 share the unfinished operation, and only finished operations are listed."""
         files, _ = self.simulate("--shape 3d --tp 2 --dp 4 --pp 1 --ranks 8 --per-node 4 --layers 3 --steps 10 "
