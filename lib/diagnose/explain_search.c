@@ -522,7 +522,9 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
         return 0;
     next->certainty =
         scan_peaks(it->row, (int32_t)steps, greatest, partition->count, SCAN_TAIL_OWN, marks, &next->steps);
-    if (!scan_is_far_ahead(it->row, &next->steps, most_of_others) && is_mostly_host(it, next))
+    int is_certain =
+        has_peers(it, partition, unit) && scan_is_far_ahead(it->row, &next->steps, most_of_others);
+    if (!is_certain && is_mostly_host(it, next))
         next->certainty /= inflation_of_others(it, next, MEASURE_OWN);
     next->certainty -= log(partitions_with_peaks(it));
     return 0;
