@@ -215,6 +215,8 @@ static double middle_of(const double *row, const struct step_set *set, double *l
 
 int scan_is_far_ahead(const double *row, const struct step_set *set, double most_of_others)
 {
+    if (set->first < 0)
+        return 0;
     for (int32_t step = set->first; step <= set->last; step++)
         if (step_set_has(set, step) && row[step] < limit_of(LIMIT_AHEAD_MANY) * most_of_others)
             return 0;
