@@ -4,6 +4,7 @@
 #include "base/internal.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 static void check_terminal(const char *bytes, size_t length, const char *expected)
