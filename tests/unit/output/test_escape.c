@@ -3,8 +3,8 @@
 #include "base/base.h"
 #include "base/internal.h"
 
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void check_terminal(const char *bytes, size_t length, const char *expected)
