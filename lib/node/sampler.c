@@ -55,6 +55,7 @@ struct sampler {
     struct node_network network;
     struct node_kernel kernel;
     struct node_worker workers[WORKERS];
+    int has_news; /* of the peers, since the last sample */
     int64_t round;
     int64_t before_ns, slow_before_ns;
     int64_t late_ns;   /* how much longer it has slept than it wanted to, since the last sample */
@@ -255,9 +256,9 @@ static void sample(struct sampler *sampler)
     struct node_writer *writer = &sampler->writer;
     int64_t now_ns = node_monotonic_ns(), elapsed_ns = now_ns - sampler->before_ns;
     node_line_begin(writer, sampler->before_ns, now_ns);
-    if (node_peers_hear(&sampler->peers) || sampler->round < SCAN_ALWAYS_ROUNDS ||
-        sampler->round % SCAN_ROUNDS == 0)
+    if (sampler->has_news || sampler->round < SCAN_ALWAYS_ROUNDS || sampler->round % SCAN_ROUNDS == 0)
         tell_roots(sampler);
+    sampler->has_news = 0;
     node_host_sample(&sampler->host, &sampler->files, writer, elapsed_ns);
     node_tasks_wake(&sampler->tasks, &sampler->files, sampler->late_ns);
     sampler->late_ns = 0;
@@ -294,15 +295,22 @@ static int begin(struct sampler *sampler)
     return 0;
 }
 
-/* Waits for the next sample, and takes the lines of workers meanwhile. Returns 0 when the job has ended. */
+/*
+ * Waits for the next sample, and takes the lines of workers meanwhile. Returns 0 when the job has ended.
+ * Peers are heard here alone: one that came after the end was found would wait for this sampler, and this one
+ * for it.
+ */
 static int wait_until(struct sampler *sampler, int64_t due_ns)
 {
     struct pollfd files[WORKERS + 1];
     for (;;) {
+        int is_root_alive = is_alive(sampler);
+        sampler->has_news |= node_peers_hear(&sampler->peers);
+        if (!is_root_alive && sampler->peers.count == 0)
+            return 0;
         int64_t rest_ns = due_ns - node_monotonic_ns();
         if (rest_ns <= 0)
-            return is_alive(sampler) || sampler->peers.count > 0;
-        int is_root_alive = is_alive(sampler);
+            return 1;
         files[0] = (struct pollfd){.fd = is_root_alive ? sampler->root_file : -1, .events = POLLIN};
         for (size_t i = 0; i < WORKERS; i++)
             files[i + 1] = (struct pollfd){.fd = sampler->workers[i].pid > 0 ? sampler->workers[i].pipe : -1,
@@ -317,9 +325,6 @@ static int wait_until(struct sampler *sampler, int64_t due_ns)
         for (size_t i = 0; i < WORKERS; i++)
             if (node_worker_hear(&sampler->workers[i], &sampler->writer))
                 return 0;
-        node_peers_hear(&sampler->peers);
-        if (!is_alive(sampler) && sampler->peers.count == 0)
-            return 0;
     }
 }
 

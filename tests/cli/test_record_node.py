@@ -54,6 +54,19 @@ class RecordNode(Case):
             time.sleep(0.02)
         self.fail(f"not within {PATIENCE_S} s")
 
+    def path_of(self, job):
+        """The only record, when there is one. If there is none, what is running tells why."""
+        def look():
+            if job.poll() is not None:
+                self.fail(f"the job ended: {job.communicate()}")
+            return self.files()
+        try:
+            path, = self.until(look)
+        except self.failureException as failure:
+            running = subprocess.run(["ps", "-eo", "pid,ppid,stat,wchan,etimes,args"], stdout=subprocess.PIPE, text=True)
+            self.fail(f"{failure}; the job is {job.pid}\n{running.stdout}")
+        return path
+
     def files(self, folder="traces"):
         return sorted((self.folder / folder).glob("node-*.jsonl"))
 
@@ -83,7 +96,7 @@ class RecordNode(Case):
     def record(self, code, enough=lambda lines: len(lines) > 5, **more):
         """Records a job until there are enough lines; returns its only record."""
         job = self.start(code, **more)
-        path, = self.until(self.files)
+        path = self.path_of(job)
         self.until(lambda: enough(self.lines(path)))
         self.finish(job)
         self.assertEqual(self.files(), [path])
@@ -122,7 +135,7 @@ class RecordNode(Case):
 
     def test_a_process_that_is_stopped(self):
         job = self.start(BUSY)
-        path, = self.until(self.files)
+        path = self.path_of(job)
         shares = lambda: {key[1]: values for key, values in self.series(self.lines(path)).items() if key[-1] == "stopped_share"}
         self.until(lambda: len(shares()) == 2)
         os.kill(job.pid, signal.SIGSTOP)
@@ -139,7 +152,7 @@ class RecordNode(Case):
     def test_a_job_that_is_frozen_with_its_sampler(self):
         """As where the container of both is paused: the sampler stands still, too, and sees the job resume with it."""
         job = self.start(BUSY)
-        path, = self.until(self.files)
+        path = self.path_of(job)
         shares = lambda: [value for key, values in self.series(self.lines(path)).items() for value in values
                           if key[1:] == (str(job.pid), "frozen_share")]
         self.until(shares)
