@@ -1,7 +1,8 @@
 /*
  * The format "node": what `record` writes down of the node while a job runs (ncclprof-formats(5), NODE
  * RECORD). The first line is the head; each other line has the values that changed. A gauge holds until its
- * next value; a counter has increases, and none where nothing is said.
+ * next value, as long as the process that samples it is seen to be alive; a counter has increases, and none
+ * where nothing is said.
  */
 #include "base/base.h"
 #include "format/format.h"
@@ -15,8 +16,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The processes that write: the sampler, and those that ask GPUs and ports. */
+enum node_speaker_id { SPEAKER_SAMPLER, SPEAKER_GPUS, SPEAKER_PORTS, SPEAKERS };
+
+static const struct {
+    const char *name; /* in the member `from` */
+    char letter;      /* of its series */
+} speakers[SPEAKERS] = {[SPEAKER_GPUS] = {"nvml", 'g'}, [SPEAKER_PORTS] = {"infiniband", 'i'}};
+
+struct node_speaker {
+    int has_rounds; /* it writes a line in each round, so that silence says that it did not look */
+    int64_t interval_ms;
+    int64_t alive_ms, alive_ns; /* its last line: in the record, and in UNIX time */
+};
+
 /* One metric of one device. */
 struct node_line_series {
+    enum node_speaker_id speaker;
     int32_t device; /* number in `texts`; -1: none */
     enum node_place place;
     enum node_metric metric;
@@ -37,6 +53,8 @@ struct node_reader {
     int64_t realtime_ns; /* of the moment `anchor_ms` */
     int64_t anchor_ms;
     int64_t last_ns; /* of the latest line */
+    struct node_speaker speakers[SPEAKERS];
+    int64_t since_ns; /* after a silence: what is known of a moment only does not hold before; TIME_UNKNOWN */
     int has_head;
     int has_end;
     char bus_before[64]; /* PCI address in the last message of the driver; a message may have several lines */
@@ -88,12 +106,107 @@ static int close_series(const struct node_reader *reader, struct node_line_serie
     return is_open ? emit_sample(reader, series, value, series->begin_ns, until_ns, error) : 0;
 }
 
-/* All values held until the last line. */
+/* Until when the values of a series are known: the last line of what samples it. */
+static int64_t known_until_ns(const struct node_reader *reader, const struct node_line_series *series)
+{
+    const struct node_speaker *speaker = &reader->speakers[series->speaker];
+    return speaker->has_rounds ? speaker->alive_ns : reader->last_ns;
+}
+
 static int close_all(struct node_reader *reader, struct error *error)
 {
     for (size_t i = 0; i < reader->names.count; i++)
-        if (close_series(reader, &reader->series[i], reader->last_ns, error))
+        if (close_series(reader, &reader->series[i], known_until_ns(reader, &reader->series[i]), error))
             return -1;
+    return 0;
+}
+
+/* -------------------- silence -------------------- */
+
+/*
+ * A process that has to wait for a core is late, but not by as much: it was stopped or frozen, or its driver
+ * did not answer.
+ */
+enum { LATE_MS = 2000, DAY_MS = 24 * 3600 * 1000 };
+
+/* Whether a gauge is the average since the round before; others are known of the moment of a round. */
+static int is_average(enum node_metric metric)
+{
+    static const enum node_metric averages[] = {
+        NODE_CPU_BUSY,       NODE_CPU_STOLEN, NODE_CPU_PRESSURE, NODE_IO_PRESSURE, NODE_MEMORY_PRESSURE,
+        NODE_CPU_QUOTA_WAIT, NODE_CPU_SHARE,  NODE_RUN_WAIT,     NODE_FROZEN,      NODE_DISK_BUSY};
+    for (size_t i = 0; i < sizeof averages / sizeof *averages; i++)
+        if (averages[i] == metric)
+            return 1;
+    return node_metric_is_counter(metric);
+}
+
+/* A gauge that was not written after a silence has its value again, but what it was meanwhile is not known.
+ */
+static int leave_out_silence(struct node_reader *reader, enum node_speaker_id speaker, struct error *error)
+{
+    for (size_t i = 0; i < reader->names.count; i++) {
+        struct node_line_series *series = &reader->series[i];
+        if (series->speaker != speaker || !series->is_open || is_average(series->metric))
+            continue;
+        if (close_series(reader, series, known_until_ns(reader, series), error))
+            return -1;
+        series->is_open = 1;
+        series->begin_ns = series->at_ns = reader->since_ns;
+    }
+    return 0;
+}
+
+static enum node_speaker_id speaker_of_series(const char *name)
+{
+    for (int i = 0; i < SPEAKERS; i++)
+        if (speakers[i].name && name[0] == speakers[i].letter)
+            return (enum node_speaker_id)i;
+    return SPEAKER_SAMPLER;
+}
+
+/* Which process a line is from. */
+static enum node_speaker_id speaker_of(struct json *json, const struct value *root)
+{
+    static const char *const lists[] = {"new", "v", "gone"};
+    static const char *const of_gpus[] = {"gpu", "gpu_lost", "job_process", "other_process"};
+    const char *from = json_member(root, "from") ? member_text(json, root, "from") : NULL;
+    for (int i = 0; from && i < SPEAKERS; i++)
+        if (speakers[i].name && strcmp(from, speakers[i].name) == 0)
+            return (enum node_speaker_id)i;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const struct value *list = json_member(root, lists[i]), *first = list ? value_begin(list) : NULL;
+        const char *name = first && first < value_end(list) ? json_text(first) : NULL;
+        if (name)
+            return speaker_of_series(name);
+    }
+    for (size_t i = 0; i < sizeof of_gpus / sizeof *of_gpus; i++)
+        if (json_member(root, of_gpus[i]))
+            return SPEAKER_GPUS;
+    return SPEAKER_SAMPLER;
+}
+
+static void take_interval(struct node_reader *reader, struct node_speaker *speaker, const struct value *root)
+{
+    int64_t interval_ms = member_natural(&reader->json, root, "interval_ms", speaker->interval_ms);
+    if (interval_ms <= DAY_MS)
+        speaker->interval_ms = interval_ms;
+}
+
+/* Takes the sign of life that a line is, before its values. */
+static int hear(struct node_reader *reader, const struct value *root, enum node_speaker_id id, int64_t ms,
+                int64_t at_ns, struct error *error)
+{
+    struct node_speaker *speaker = &reader->speakers[id];
+    int64_t silent_ms = ms - speaker->alive_ms;
+    reader->since_ns = TIME_UNKNOWN;
+    if (speaker->has_rounds && silent_ms > LATE_MS && silent_ms - LATE_MS > speaker->interval_ms) {
+        reader->since_ns = at_ns - speaker->interval_ms * 1000000;
+        if (leave_out_silence(reader, id, error))
+            return -1;
+    }
+    speaker->has_rounds |= json_member(root, "from") != NULL;
+    take_interval(reader, speaker, root);
     return 0;
 }
 
@@ -150,6 +263,10 @@ static int take_head(struct node_reader *reader, const struct value *root, struc
     reader->realtime_ns = event.node_fact.realtime_ns;
     reader->last_ns = reader->realtime_ns;
     reader->anchor_ms = 0;
+    memset(reader->speakers, 0, sizeof reader->speakers);
+    reader->speakers[SPEAKER_SAMPLER] =
+        (struct node_speaker){.has_rounds = 1, .alive_ns = reader->realtime_ns};
+    take_interval(reader, &reader->speakers[SPEAKER_SAMPLER], root);
     reader->has_head = reader->realtime_ns != TIME_UNKNOWN;
     if (emit(reader, &event, error) || take_absent(reader, member_object(json, root, "absent"), error))
         return -1;
@@ -171,6 +288,8 @@ static int take_gpu(struct node_reader *reader, const struct value *gpu, struct 
 static int take_value(const struct node_reader *reader, struct node_line_series *series, double value,
                       int64_t begin_ns, int64_t at_ns, struct error *error)
 {
+    if (begin_ns < reader->since_ns && !is_average(series->metric))
+        begin_ns = reader->since_ns;
     /* What is known already is not said again for an earlier time. */
     if (series->is_open && begin_ns < series->at_ns)
         begin_ns = series->at_ns;
@@ -227,10 +346,12 @@ static int take_new(struct node_reader *reader, const struct value *fresh, struc
                           sizeof *reader->series))
             return error_no_memory(error);
         struct node_line_series *series = &reader->series[index];
-        if ((size_t)index < before && close_series(reader, series, reader->last_ns, error))
+        if ((size_t)index < before && close_series(reader, series, known_until_ns(reader, series), error))
             return -1;
-        *series = (struct node_line_series){
-            .device = device ? (int32_t)text : -1, .place = (enum node_place)place, .metric = metric};
+        *series = (struct node_line_series){.speaker = speaker_of_series(key),
+                                            .device = device ? (int32_t)text : -1,
+                                            .place = (enum node_place)place,
+                                            .metric = metric};
     }
     return 0;
 }
@@ -336,19 +457,34 @@ static int take_kernel(struct node_reader *reader, const struct value *said, int
     return emit(reader, &event, error);
 }
 
-/* The series of a process that stopped sampling are unknown from then on. Their names begin with its letter.
- */
+/* The values of a process that stopped sampling are unknown from then on, if it does not tell its rounds. */
 static int lose_series(struct node_reader *reader, const struct value *said, int64_t at_ns,
                        struct error *error)
 {
     const char *from = member_text(&reader->json, said, "from");
     int64_t seconds = member_natural(&reader->json, said, "seconds", 0);
-    char letter = from && strcmp(from, "nvml") == 0 ? 'g' : 'i';
     at_ns = seconds <= at_ns / 1000000000 ? at_ns - seconds * 1000000000 : 0;
-    for (size_t i = 0; said && i < reader->names.count; i++) {
+    for (size_t i = 0; said && from && i < reader->names.count; i++) {
         struct node_line_series *series = &reader->series[i];
         int64_t until_ns = at_ns > series->at_ns ? at_ns : series->at_ns;
-        if (intern_text(&reader->names, (int64_t)i)[0] == letter &&
+        int is_its = speakers[series->speaker].name && strcmp(from, speakers[series->speaker].name) == 0;
+        if (is_its && !reader->speakers[series->speaker].has_rounds &&
+            close_series(reader, series, until_ns, error))
+            return -1;
+    }
+    return 0;
+}
+
+/* A GPU that is lost tells nothing: its values end with the round before. */
+static int lose_gpu(struct node_reader *reader, const struct value *said, struct error *error)
+{
+    const char *lost = member_text(&reader->json, said, "device");
+    for (size_t i = 0; said && lost && i < reader->names.count; i++) {
+        struct node_line_series *series = &reader->series[i];
+        const struct node_speaker *speaker = &reader->speakers[SPEAKER_GPUS];
+        const char *device = series->device < 0 ? "" : intern_text(&reader->texts, series->device);
+        int64_t until_ns = speaker->alive_ns > series->at_ns ? speaker->alive_ns : series->at_ns;
+        if (series->speaker == SPEAKER_GPUS && strcmp(device, lost) == 0 &&
             close_series(reader, series, until_ns, error))
             return -1;
     }
@@ -394,7 +530,8 @@ static int take_messages(struct node_reader *reader, const struct value *root, i
         {"other_process", NODE_EVENT_OTHER_PROCESS, "another process on this GPU"},
     };
     if (lose_series(reader, member_object(&reader->json, root, "no_answer"), at_ns, error) ||
-        lose_series(reader, member_object(&reader->json, root, "crashed"), at_ns, error))
+        lose_series(reader, member_object(&reader->json, root, "crashed"), at_ns, error) ||
+        lose_gpu(reader, member_object(&reader->json, root, "gpu_lost"), error))
         return -1;
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
         if (take_report(reader, member_object(&reader->json, root, reports[i].key), reports[i].code,
@@ -466,13 +603,18 @@ static int take_line(struct node_reader *reader, const struct value *root, struc
     if (at_ns > reader->last_ns)
         reader->last_ns = at_ns;
     const struct value *gpu = member_object(json, root, "gpu");
-    return take_new(reader, member_object(json, root, "new"), error) ||
-                   take_values(reader, member_object(json, root, "v"), begin_ns, at_ns, error) ||
-                   take_gone(reader, member_array(json, root, "gone"), at_ns, error) ||
-                   take_messages(reader, root, at_ns, error) || take_notes(reader, root, error) ||
-                   (gpu && take_gpu(reader, gpu, error))
-               ? -1
-               : 0;
+    enum node_speaker_id speaker = speaker_of(json, root);
+    int failed = hear(reader, root, speaker, ms, at_ns, error) ||
+                 take_new(reader, member_object(json, root, "new"), error) ||
+                 take_values(reader, member_object(json, root, "v"), begin_ns, at_ns, error) ||
+                 take_gone(reader, member_array(json, root, "gone"), at_ns, error) ||
+                 take_messages(reader, root, at_ns, error) || take_notes(reader, root, error) ||
+                 (gpu && take_gpu(reader, gpu, error));
+    if (ms > reader->speakers[speaker].alive_ms) {
+        reader->speakers[speaker].alive_ms = ms;
+        reader->speakers[speaker].alive_ns = at_ns;
+    }
+    return failed ? -1 : 0;
 }
 
 /* Returns 1; 0 if the text is no object; -1 to stop. */
@@ -520,7 +662,7 @@ static const char *const other_keys[] = {"\"ncclprof_node\"", "\"end\"", NULL};
 static int node_read(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
                      struct error *error)
 {
-    struct node_reader reader = {.sink = sink, .last_ns = TIME_UNKNOWN};
+    struct node_reader reader = {.sink = sink, .last_ns = TIME_UNKNOWN, .since_ns = TIME_UNKNOWN};
     struct objects_end end = {.offset = 0};
     struct objects objects = {.first_key = first_key,
                               .other_keys = other_keys,
@@ -553,7 +695,7 @@ static int node_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_node = {
     .name = "node",
-    .version = 2,
+    .version = 3,
     .description = "samples of a node that ncclprof record takes while a job runs",
     .unknown = "unknown metric",
     .sniff = node_sniff,

@@ -83,9 +83,17 @@ static int write_all(int file, const char *bytes, size_t length)
     return 0;
 }
 
+/* Where a worker's lines go, and how many went there. */
+struct line_pipe {
+    int file;
+    int64_t lines;
+};
+
 static int send_line(void *context, const char *line, size_t length)
 {
-    return write_all(*(const int *)context, line, length);
+    struct line_pipe *pipe = context;
+    pipe->lines++;
+    return write_all(pipe->file, line, length);
 }
 
 /* A worker at work. */
@@ -95,7 +103,7 @@ struct worker_loop {
     struct node_round round;
     struct node_pace pace;
     int64_t before_ns, slow_before_ns;
-    int pipe;
+    struct line_pipe *pipe;
 };
 
 static void call(struct worker_loop *loop, void (*function)(void *state, struct node_round *round),
@@ -113,7 +121,7 @@ static void call(struct worker_loop *loop, void (*function)(void *state, struct 
 /* Returns -1 if the reader of the pipe is gone: then the pipe has an error. */
 static int wait_until(struct worker_loop *loop, int64_t due_ns)
 {
-    struct pollfd end = {.fd = loop->pipe, .events = 0};
+    struct pollfd end = {.fd = loop->pipe->file, .events = 0};
     int64_t rest_ns = due_ns - node_monotonic_ns();
     loop->round.shared->due_ns = due_ns;
     return poll(&end, 1, rest_ns > 0 ? (int)(rest_ns / 1000000) : 0) > 0 ? -1 : 0;
@@ -137,6 +145,37 @@ static int wait_and_glance(struct worker_loop *loop, int64_t begin_ns)
     return wait_until(loop, begin_ns + interval_ns);
 }
 
+/* Writes that the devices were asked, so that it is known how long their values hold; and how often they are.
+ */
+static void tell_round(struct worker_loop *loop, int64_t now_ns, int has_interval)
+{
+    struct node_writer *writer = loop->round.writer;
+    int64_t interval_ns = node_pace_interval(&loop->pace) * (loop->work->sample ? 1 : NODE_SLOW_ROUNDS);
+    char text[32];
+    node_line_begin(writer, now_ns, now_ns);
+    snprintf(text, sizeof text, "\"%s\"", loop->work->name);
+    node_line_add(writer, "from", text);
+    snprintf(text, sizeof text, "%lld", (long long)(interval_ns / 1000000));
+    if (has_interval)
+        node_line_add(writer, "interval_ms", text);
+    node_line_finish(writer, 1);
+}
+
+/* Asks the devices. A round in which they had no news has a line, too. */
+static void make_round(struct worker_loop *loop, int number, int64_t now_ns)
+{
+    int64_t lines = loop->pipe->lines;
+    int is_slow = number % NODE_SLOW_ROUNDS == 0;
+    call(loop, loop->work->sample, loop->before_ns, now_ns);
+    if (is_slow) {
+        call(loop, loop->work->sample_slow, loop->slow_before_ns, now_ns);
+        loop->slow_before_ns = now_ns;
+    }
+    if (number == 0 || (lines == loop->pipe->lines && (loop->work->sample || is_slow)))
+        tell_round(loop, now_ns, number == 0);
+    loop->before_ns = now_ns;
+}
+
 /* Samples until the sampler, which reads the pipe, has ended. */
 static void work_on(struct worker_loop *loop)
 {
@@ -149,15 +188,11 @@ static void work_on(struct worker_loop *loop)
     int is_open = work->open(loop->state, round->files, round->writer, round->shared);
     for (int number = 0; is_open && !round->writer->has_failed; number++) {
         int64_t now_ns = node_monotonic_ns();
-        call(loop, work->sample, loop->before_ns, now_ns);
-        if (number % NODE_SLOW_ROUNDS == 0) {
-            call(loop, work->sample_slow, loop->slow_before_ns, now_ns);
-            loop->slow_before_ns = now_ns;
-        }
-        loop->before_ns = now_ns;
-        if (write_all(loop->pipe, "\n", 1))
+        make_round(loop, number, now_ns);
+        if (write_all(loop->pipe->file, "\n", 1))
             break;
-        node_pace_check(&loop->pace, round->budgeted_ns);
+        if (node_pace_check(&loop->pace, round->budgeted_ns))
+            tell_round(loop, now_ns, 1);
         if (wait_and_glance(loop, now_ns))
             break;
     }
@@ -180,12 +215,13 @@ static void run_worker(void *context)
     struct node_writer own;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "ncclprof-dev");
-    node_writer_init(&own, start->work->prefix, send_line, &start->pipe);
+    struct line_pipe pipe = {.file = start->pipe};
+    node_writer_init(&own, start->work->prefix, send_line, &pipe);
     own.zero_ns = start->writer->zero_ns;
     struct worker_loop loop = {.work = start->work,
                                .round = {.files = start->files, .writer = &own, .shared = start->shared},
                                .pace = *start->pace,
-                               .pipe = start->pipe};
+                               .pipe = &pipe};
     work_on(&loop);
 }
 

@@ -220,6 +220,136 @@ static void values_end_where_nothing_answers(void **state)
     recording_release(&recording);
 }
 
+/* A gauge of the node and one of a GPU from the first second on; then other lines. */
+#define NODE_AND_GPU                                                                                    \
+    "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"node\",\"runnable_tasks\"]},\"v\":{\"1\":5}}\n"         \
+    "{\"ms\":1000,\"of\":1000,\"new\":{\"g1\":[\"gpu\",\"00000000:4b:00.0\",\"sm_clock_mhz\"]},\"v\":{" \
+    "\"g1\":"                                                                                           \
+    "1200}}\n"
+#define GPU_ROUNDS(interval) "{\"ms\":1000,\"from\":\"nvml\",\"interval_ms\":" #interval "}\n"
+
+/* The sampler was killed after 3 s: what its process for GPUs still wrote says nothing about the node. */
+static void the_sampler_is_killed(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, NODE_AND_GPU GPU_ROUNDS(1000) "{\"ms\":2000}\n{\"ms\":3000}\n"
+                                                         "{\"ms\":3500,\"from\":\"nvml\"}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 2);
+    check_sample(&recording, 0, 0, 3000, 5);
+    check_sample(&recording, 1, 0, 3500, 1200);
+    assert_int_equal(recording_notes(&recording, FORMAT_NOTE_OPEN), 1);
+    recording_release(&recording);
+}
+
+/*
+ * The sampler was frozen from 2 to 60 s. What it measures as an average since the round before is known of
+ * that time; how many tasks could run is not, whether or not the value after it is another one.
+ */
+static void the_sampler_is_frozen(void **state)
+{
+    struct recording recording;
+    read_lines(
+        &recording,
+        "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"node\",\"runnable_tasks\"],\"2\":[\"process\",\"7\","
+        "\"blocked_share\"],\"3\":[\"node\",\"cpu_busy_share\"]},\"v\":{\"1\":5,\"2\":1,\"3\":0.5}}\n"
+        "{\"ms\":2000}\n{\"ms\":60000,\"of\":58000,\"v\":{\"1\":40}}\n"
+        "{\"ms\":61000}\n{\"ms\":61100,\"end\":\"job\"}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 5);
+    check_sample(&recording, 0, 0, 2000, 5);
+    check_sample(&recording, 1, 0, 2000, 1);
+    check_sample(&recording, 2, 59000, 61100, 40);
+    check_sample(&recording, 3, 59000, 61100, 1);
+    check_sample(&recording, 4, 0, 61100, 0.5);
+    recording_release(&recording);
+}
+
+/* One that had to wait for a core was late by a second. */
+static void a_sampler_that_is_late_was_not_frozen(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":1000,\"of\":1000,\"new\":{\"1\":[\"node\",\"runnable_tasks\"]},\"v\":{\"1\":5}}\n"
+               "{\"ms\":3000,\"of\":2000,\"v\":{\"1\":40}}\n{\"ms\":4000}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 2);
+    check_sample(&recording, 0, 0, 1000, 5);
+    check_sample(&recording, 1, 1000, 4000, 40);
+    recording_release(&recording);
+}
+
+/* At the limit only the end is written, without a time. */
+static void the_record_reaches_its_limit(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, NODE_AND_GPU GPU_ROUNDS(1000) "{\"ms\":2000,\"from\":\"nvml\"}\n{\"ms\":2500}\n"
+                                                         "{\"end\":\"limit\"}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 2);
+    check_sample(&recording, 0, 0, 2500, 5);
+    check_sample(&recording, 1, 0, 2000, 1200);
+    assert_int_equal(recording_notes(&recording, "record of the node stopped at its limit"), 1);
+    recording_release(&recording);
+}
+
+/* The process that asks the GPUs was killed after 2 s, the sampler noticed it after 4 s and went on. */
+static void the_process_for_gpus_is_gone(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, NODE_AND_GPU GPU_ROUNDS(1000) "{\"ms\":2000,\"from\":\"nvml\"}\n"
+                                                         "{\"ms\":2000}\n{\"ms\":3000}\n"
+                                                         "{\"ms\":4000,\"crashed\":{\"from\":\"nvml\",\"seconds\":0}}\n"
+                                                         "{\"ms\":5000}\n{\"ms\":5100,\"end\":\"job\"}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 2);
+    check_sample(&recording, 0, 0, 5100, 5);
+    check_sample(&recording, 1, 0, 2000, 1200);
+    recording_release(&recording);
+}
+
+/* The driver did not answer from 3 to 20 s; after that the clock is as before, and is not written again. */
+static void the_driver_answers_again(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, NODE_AND_GPU GPU_ROUNDS(1000) "{\"ms\":3000,\"from\":\"nvml\"}\n{\"ms\":3000}\n"
+                                                         "{\"ms\":8000,\"no_answer\":{\"from\":\"nvml\",\"seconds\":4}}\n"
+                                                         "{\"ms\":20000,\"from\":\"nvml\"}\n"
+                                                         "{\"ms\":21000,\"from\":\"nvml\"}\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 4);
+    check_sample(&recording, 0, 0, 3000, 5);
+    check_sample(&recording, 1, 0, 3000, 1200);
+    check_sample(&recording, 2, 7000, 8000, 5);
+    check_sample(&recording, 3, 19000, 21000, 1200);
+    recording_release(&recording);
+}
+
+/* To save CPU time the GPUs are asked every 16 s: that is no silence, and the last time was at 33 s. */
+static void gpus_are_asked_less_often(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, NODE_AND_GPU GPU_ROUNDS(16000) "{\"ms\":17000,\"from\":\"nvml\"}\n"
+                                                          "{\"ms\":33000,\"from\":\"nvml\"}\n"
+                                                          "{\"ms\":34000}\n{\"ms\":46000,\"end\":\"job\"}\n");
+    const struct node_sample *clock = NULL;
+    for (size_t i = 0; i < recording_count(&recording, EVENT_NODE_SAMPLE); i++) {
+        const struct node_sample *sample = &recording_event(&recording, EVENT_NODE_SAMPLE, i)->node_sample;
+        if (sample->metric == NODE_SM_CLOCK) {
+            assert_null(clock);
+            clock = sample;
+        }
+    }
+    assert_int_equal((clock->at_ns - START_NS) / MS_NS, 33000);
+    recording_release(&recording);
+}
+
+/* What a GPU said before it was lost ends with the round before. */
+static void a_lost_gpu_tells_nothing(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, NODE_AND_GPU GPU_ROUNDS(1000) "{\"ms\":2000,\"from\":\"nvml\"}\n"
+                                                         "{\"ms\":3000,\"gpu_lost\":{\"device\":\"00000000:4b:00.0\"}}\n"
+                                                         "{\"ms\":4000,\"from\":\"nvml\"}\n{\"ms\":4000}\n");
+    check_sample(&recording, 0, 0, 2000, 1200);
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 2);
+    recording_release(&recording);
+}
+
 /* Damage is noted, and the other lines are read. */
 static void damaged_lines(void **state)
 {
@@ -300,6 +430,14 @@ int main(void)
         cmocka_unit_test(the_time_of_day_may_be_set),
         cmocka_unit_test(messages),
         cmocka_unit_test(values_end_where_nothing_answers),
+        cmocka_unit_test(the_sampler_is_killed),
+        cmocka_unit_test(the_sampler_is_frozen),
+        cmocka_unit_test(a_sampler_that_is_late_was_not_frozen),
+        cmocka_unit_test(the_record_reaches_its_limit),
+        cmocka_unit_test(the_process_for_gpus_is_gone),
+        cmocka_unit_test(the_driver_answers_again),
+        cmocka_unit_test(gpus_are_asked_less_often),
+        cmocka_unit_test(a_lost_gpu_tells_nothing),
         cmocka_unit_test(damaged_lines),
         cmocka_unit_test(unknown_metrics),
         cmocka_unit_test(joined_records),
