@@ -46,6 +46,7 @@ struct series_sum {
     double other_ns;
     double within;    /* messages while the fault showed, without those shortly before */
     int64_t begin_ns; /* when it began, for accused places; TIME_UNKNOWN */
+    int64_t end_ns;   /* of the last sample; TIME_UNKNOWN */
 };
 
 struct search {
@@ -97,7 +98,8 @@ static struct series_sum *add_sum(struct search *search, enum node_place place, 
     if (array_reserve((void **)&search->sums, &search->capacity, search->count + 1, sizeof *search->sums))
         return NULL;
     struct series_sum *sum = &search->sums[search->count];
-    *sum = (struct series_sum){.host = search->host, .place = place, .begin_ns = TIME_UNKNOWN};
+    *sum = (struct series_sum){
+        .host = search->host, .place = place, .begin_ns = TIME_UNKNOWN, .end_ns = TIME_UNKNOWN};
     if (copy(device, &sum->device) || copy(file, &sum->file)) {
         free(sum->device);
         return NULL;
@@ -146,6 +148,8 @@ static int sum_up(void *context, const struct node_reading *reading)
     struct series_sum *sum = sum_of(search, reading);
     if (!sum)
         return -1;
+    if (during.end_ns > sum->end_ns)
+        sum->end_ns = during.end_ns;
     double faulty_ns = part_in(time->faulty, time->faulty_count, reading), other_ns = 0;
     /* A sample that overlaps the fault may show it, unless it is mostly of, or the same in, other steps. */
     if (faulty_ns <= 0 || length_ns >= 2 * (double)time->faulty_ns ||
@@ -687,6 +691,27 @@ static int word(struct search *search, struct cause *cause)
     return failed ? -1 : 0;
 }
 
+/*
+ * Says that the samples of the places at fault end before the fault begins: those of its GPU if the GPU is
+ * what is slow, else all of its host.
+ */
+static int note_end(const struct search *search, struct finding *finding)
+{
+    int is_gpu = finding->kind == FINDING_COMPUTE;
+    const struct series_sum *last = NULL;
+    for (size_t i = 0; i < search->count && !finding->cause_count; i++) {
+        const struct series_sum *sum = &search->sums[i];
+        if (sum->end_ns != TIME_UNKNOWN && (!last || sum->end_ns > last->end_ns) &&
+            (is_gpu ? cause_side(&search->places, sum->host, CAUSE_ON_GPU, sum->place, sum->device) ==
+                          CAUSE_OF_ACCUSED
+                    : cause_host_is_blamed(&search->places, sum->host)))
+            last = sum;
+    }
+    return last ? cause_word_end(finding, &search->places, last->host, is_gpu ? last->device : NULL,
+                                 search->time.first_ns - last->end_ns, search->time.is_stop)
+                : 0;
+}
+
 static int explain(struct search *search, struct finding *finding, int32_t first_step, struct error *error)
 {
     if (fault_time_measure(&search->time, &search->places, finding, first_step, error))
@@ -708,7 +733,7 @@ static int explain(struct search *search, struct finding *finding, int32_t first
         if (word(search, &finding->causes[i]))
             return error_no_memory(error);
     causes_apply(finding, search->places.job);
-    return 0;
+    return note_end(search, finding) ? error_no_memory(error) : 0;
 }
 
 int findings_take_causes(struct findings *findings, const struct job *job, int32_t first_step,

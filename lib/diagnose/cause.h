@@ -273,6 +273,10 @@ int caution_node_records(const struct job *job, const struct findings *findings,
  */
 int cause_word(struct cause *cause, const char *place, int64_t cores, int64_t first_ns, int is_stop);
 
+/* Fills in `records_end` if the records of a GPU (`device`), or of a host, end that long before the fault. */
+int cause_word_end(struct finding *finding, const struct cause_places *places, size_t host,
+                   const char *device, int64_t ahead_ns, int is_stop);
+
 /* Appends "because": [...]. */
 int causes_add_json(const struct finding *finding, struct buffer *json);
 

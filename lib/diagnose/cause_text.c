@@ -107,6 +107,11 @@ static int append_clock(struct buffer *text, int64_t at_ns)
 /* A shorter time is not worth a word: records of nodes are hardly more exact. */
 #define AT_ONCE_NS INT64_C(100000000)
 
+static const char *fault_begin(int is_stop)
+{
+    return is_stop ? "the job stopped" : "the first slow step";
+}
+
 static int append_when(const struct cause *cause, int64_t first_ns, int is_stop, struct buffer *text)
 {
     const char *said = is_moment(cause->rule) ? " at " : " from ";
@@ -119,7 +124,24 @@ static int append_when(const struct cause *cause, int64_t first_ns, int is_stop,
         return 0;
     return buffer_append_text(text, ", ") || text_time(text, ahead_ns < 0 ? -ahead_ns : ahead_ns) ||
            buffer_append_text(text, ahead_ns < 0 ? " after " : " before ") ||
-           buffer_append_text(text, is_stop ? "the job stopped" : "the first slow step");
+           buffer_append_text(text, fault_begin(is_stop));
+}
+
+int cause_word_end(struct finding *finding, const struct cause_places *places, size_t host,
+                   const char *device, int64_t ahead_ns, int is_stop)
+{
+    struct buffer text = BUFFER_INIT;
+    if (ahead_ns < AT_ONCE_NS)
+        return 0;
+    if (buffer_append_text(&text, "the records of ") ||
+        cause_place_append(places, host, device ? NODE_GPU : NODE_WHOLE, device, &text) ||
+        buffer_append_text(&text, " end ") || text_time(&text, ahead_ns) ||
+        buffer_printf(&text, " before %s, so they cannot show its cause", fault_begin(is_stop))) {
+        buffer_release(&text);
+        return -1;
+    }
+    finding->records_end = text.data;
+    return 0;
 }
 
 int cause_word(struct cause *cause, const char *place, int64_t cores, int64_t first_ns, int is_stop)

@@ -21,6 +21,7 @@ static void release(struct finding *finding)
     free(finding->phases);
     free(finding->waiting);
     causes_release(finding->causes, finding->cause_count);
+    free(finding->records_end);
     buffer_release(&finding->evidence);
 }
 

@@ -134,6 +134,7 @@ struct finding {
     struct cause *causes;             /* owned, the strongest first (cause.h) */
     size_t cause_count;
     int has_records_apart; /* what a node at fault says is of another time (cause.c) */
+    char *records_end;     /* owned: the records of its node end before the fault: a sentence; NULL */
 };
 
 /* A hang in which the trace cannot tell which rank the others wait for. */

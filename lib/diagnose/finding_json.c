@@ -224,7 +224,7 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
            text_json_string(json, "text", text) ||
            text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
            figures_add_json(&finding->figures, json) || causes_add_json(finding, json) ||
-           add_action(finding, job, json) || add_advice(finding, job, json) ||
-           rule_results_add_json(&finding->rule_results, json) ||
+           text_json_string(json, "records_end", finding->records_end) || add_action(finding, job, json) ||
+           add_advice(finding, job, json) || rule_results_add_json(&finding->rule_results, json) ||
            text_json_integer(json, "run", job->run_id) || buffer_append_byte(json, '}');
 }

@@ -373,6 +373,12 @@ static int add_made(const struct finding *finding, const struct job *job, const 
     return failed;
 }
 
+static int append_records_end(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    (void)job;
+    return finding->records_end ? buffer_append_text(text, finding->records_end) : 0;
+}
+
 static int add_first(const struct finding *finding, const struct job *job, const struct job_record *record,
                      struct buffer *out)
 {
@@ -423,7 +429,9 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
                    add_made(finding, job, "Action", finding_append_action, out) ||
                    add_made(finding, job, "Cost", append_cost, out) ||
                    add_line("Evidence", &finding->evidence, ".\n", out) ||
-                   add_made(finding, job, "Because", causes_append, out) || add_place(finding, record, out) ||
+                   add_made(finding, job, "Because", causes_append, out) ||
+                   add_made(finding, job, "Not recorded", append_records_end, out) ||
+                   add_place(finding, record, out) ||
                    add_made(finding, job, has_tags(finding) ? "Excess by phase" : "Excess", append_breakdown,
                             out) ||
                    add_first(finding, job, record, out) ||
