@@ -1,6 +1,6 @@
 /*
- * Finds the causes of findings in the records of nodes: sums up each series of samples, and the messages,
- * over the time in which the fault showed and over the other steps, and compares (cause_rule.c).
+ * Finds the causes of findings in the records of nodes: compares each series of samples, and the messages, in
+ * the time in which the fault showed (cause_sum.c) with the other steps and other places (cause_rule.c).
  */
 #include "base/base.h"
 #include "diagnose/finding.h"
@@ -13,13 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hosts without a rank at fault that are read for comparison. */
-enum { OTHER_HOSTS = 8 };
-
 /* The other steps tell what is usual if they last for this part of the time of the fault. */
 static const double LEAST_OTHER_TIME = 0.05;
-/* So do long samples of which this part is in the time of the fault. */
-static const double SMALL_OVERLAP = 0.1;
 
 /* An interface is used if it moves this part of the bytes of the busiest one of its host. */
 static const double USED_PART = 0.1;
@@ -27,286 +22,17 @@ static const double USED_PART = 0.1;
 /* A GPU is busy if it is in use for this part of what is usual. */
 static const double BUSY_PART = 0.9;
 
-/* A GPU that is in use for less of the time than this is idle. */
-static const double IDLE_PART = 0.02;
-
-/* The sums of one series, or of messages of one kind, in the time of the fault and in the other steps. */
-struct series_sum {
-    size_t host;
-    enum node_place place;
-    char *device; /* owned; NULL */
-    int is_message;
-    enum node_metric metric;
-    enum node_event_code code;
-    int64_t number; /* of the message */
-    char *file;     /* owned */
-    double faulty;  /* of a gauge times nanoseconds; else how many */
-    double other;
-    double faulty_ns; /* time with samples */
-    double other_ns;
-    double within;    /* messages while the fault showed, without those shortly before */
-    int64_t begin_ns; /* when it began, for accused places; TIME_UNKNOWN */
-    int64_t end_ns;   /* of the last sample; TIME_UNKNOWN */
-};
-
-struct search {
-    struct cause_places places;
-    struct fault_time time;
-    struct cause_stacks stacks;
-    size_t host;             /* that is being read */
-    struct series_sum *sums; /* owned */
-    size_t count, capacity;
-    struct cause *wanted; /* whose begin and steps are looked for; NULL */
-    double threshold;
-    int was_before; /* it showed already before the fault could have followed from it */
-    int64_t begin_ns;
-    int32_t step; /* the first that may overlap the next time */
-};
-
-static void forget_sums_from(struct search *search, size_t from)
-{
-    for (size_t i = from; i < search->count; i++) {
-        free(search->sums[i].device);
-        free(search->sums[i].file);
-    }
-    search->count = from;
-}
-
-static void forget_sums(struct search *search)
-{
-    forget_sums_from(search, 0);
-    fault_time_release(&search->time);
-    cause_stacks_release(&search->stacks);
-}
-
-/* ---- sums ---- */
-
 static int copy(const char *text, char **copied)
 {
     *copied = text ? strdup(text) : NULL;
     return text && !*copied ? -1 : 0;
 }
 
-static int same_device(const char *one, const char *other)
-{
-    return one && other ? strcmp(one, other) == 0 : one == other;
-}
-
-static struct series_sum *add_sum(struct search *search, enum node_place place, const char *device,
-                                  const char *file)
-{
-    if (array_reserve((void **)&search->sums, &search->capacity, search->count + 1, sizeof *search->sums))
-        return NULL;
-    struct series_sum *sum = &search->sums[search->count];
-    *sum = (struct series_sum){
-        .host = search->host, .place = place, .begin_ns = TIME_UNKNOWN, .end_ns = TIME_UNKNOWN};
-    if (copy(device, &sum->device) || copy(file, &sum->file)) {
-        free(sum->device);
-        return NULL;
-    }
-    search->count++;
-    return sum;
-}
-
-static struct series_sum *sum_of(struct search *search, const struct node_reading *reading)
-{
-    /* A series in the records of several files counts as one. */
-    for (size_t i = search->count; i > 0; i--) {
-        struct series_sum *sum = &search->sums[i - 1];
-        if (sum->host != search->host || sum->place != reading->place || sum->metric != reading->metric ||
-            sum->is_message)
-            break;
-        if (same_device(sum->device, reading->device))
-            return sum;
-    }
-    struct series_sum *sum = add_sum(search, reading->place, reading->device, reading->file);
-    if (sum)
-        sum->metric = reading->metric;
-    return sum;
-}
-
-/* How long a sample is of steps, those of the fault or others; one of a moment stands for its time. */
-static double part_in(const struct interval_ns *steps, size_t count, const struct node_reading *reading)
-{
-    struct interval_ns moment = {reading->moment_ns, reading->moment_ns + 1};
-    if (reading->moment_ns == TIME_UNKNOWN)
-        return (double)intervals_covered_ns(steps, count, reading->during);
-    return intervals_covered_ns(steps, count, moment) > 0
-               ? (double)(reading->during.end_ns - reading->during.begin_ns)
-               : 0;
-}
-
-static int sum_up(void *context, const struct node_reading *reading)
-{
-    struct search *search = context;
-    const struct fault_time *time = &search->time;
-    struct interval_ns during = reading->during;
-    int is_counter = node_metric_is_counter(reading->metric);
-    double length_ns = (double)(during.end_ns - during.begin_ns);
-    if (!fault_time_is_exact(time, reading->error_ns))
-        return 0;
-    struct series_sum *sum = sum_of(search, reading);
-    if (!sum)
-        return -1;
-    if (during.end_ns > sum->end_ns)
-        sum->end_ns = during.end_ns;
-    double faulty_ns = part_in(time->faulty, time->faulty_count, reading), other_ns = 0;
-    /* A sample that overlaps the fault may show it, unless it is mostly of, or the same in, other steps. */
-    if (faulty_ns <= 0 || length_ns >= 2 * (double)time->faulty_ns ||
-        (faulty_ns <= SMALL_OVERLAP * length_ns && 2 * length_ns >= (double)time->faulty_ns))
-        other_ns = part_in(time->others, time->other_count, reading);
-    if (length_ns <= 0)
-        return 0;
-    /* The source is a file that shows it while the fault did. */
-    if (faulty_ns > 0 && sum->faulty_ns <= 0 && !same_device(reading->file, sum->file)) {
-        free(sum->file);
-        if (copy(reading->file, &sum->file))
-            return -1;
-    }
-    sum->faulty += reading->value * (is_counter ? faulty_ns / length_ns : faulty_ns);
-    sum->other += reading->value * (is_counter ? other_ns / length_ns : other_ns);
-    sum->faulty_ns += faulty_ns;
-    sum->other_ns += other_ns;
-    return 0;
-}
-
-/* Xid 45 and 145 follow from the end of a process, whatever ended it. */
-static int is_echo(const struct node_event *said)
-{
-    return said->code == NODE_EVENT_XID && (said->number == 45 || said->number == 145);
-}
-
-static struct series_sum *sum_of_messages(struct search *search, const struct node_message *message)
-{
-    const struct node_event *said = &message->said;
-    for (size_t i = 0; i < search->count; i++) {
-        struct series_sum *sum = &search->sums[i];
-        if (sum->is_message && sum->host == search->host && sum->code == said->code &&
-            sum->number == said->number && sum->place == said->place &&
-            same_device(sum->device, said->device))
-            return sum;
-    }
-    struct series_sum *sum = add_sum(search, said->place, said->device, message->file);
-    if (!sum)
-        return NULL;
-    sum->is_message = 1;
-    sum->code = said->code;
-    sum->number = said->number;
-    return sum;
-}
-
-static int is_number_of(const struct cause_rule *rule, int64_t number)
-{
-    for (int i = 0; rule->numbers && i < CAUSE_NUMBERS && rule->numbers[i]; i++)
-        if (rule->numbers[i] == number)
-            return 1;
-    return !rule->numbers;
-}
-
-/* Whether the message comes as soon as what it is about stops a job. */
-static int is_at_once(const struct node_event *said)
-{
-    for (size_t i = 0; i < cause_rule_count; i++)
-        if (cause_rules[i].side == CAUSE_MESSAGE && cause_rules[i].code == said->code &&
-            is_number_of(&cause_rules[i], said->number))
-            return cause_rules[i].is_at_once;
-    return 0;
-}
-
-static int sum_message(void *context, const struct node_message *message)
-{
-    struct search *search = context;
-    const struct fault_time *time = &search->time;
-    const struct node_event *said = &message->said;
-    if (said->code == NODE_EVENT_STACK)
-        return cause_stacks_add(&search->stacks, &search->places, time, search->host, message);
-    if (said->at_ns == TIME_UNKNOWN || is_echo(said))
-        return 0;
-    struct interval_ns moment = cause_moment(said);
-    if (said->error_ns > time->onset_ns + time->faulty_ns / 2 || moment.end_ns < time->whole.begin_ns ||
-        moment.begin_ns > time->whole.end_ns)
-        return 0;
-    struct series_sum *sum = sum_of_messages(search, message);
-    if (!sum)
-        return -1;
-    sum->faulty_ns = (double)time->faulty_ns;
-    sum->other_ns = (double)time->other_ns;
-    sum->within += intervals_covered_ns(time->faulty, time->faulty_count, moment) > 0;
-    if (!fault_time_has_message(time, moment, is_at_once(said)))
-        sum->other += intervals_covered_ns(time->others, time->other_count, moment) > 0;
-    else if (sum->faulty++ == 0)
-        sum->begin_ns = moment.end_ns - said->error_ns - 1;
-    return 0;
-}
-
-/*
- * Whether the GPUs of a host's ranks were idle in all steps, as its records say: then these are of another
- * time, because their clock is off, and tell nothing.
- */
-static int are_gpus_idle(const struct search *search, size_t host, size_t from)
-{
-    size_t idle = 0;
-    for (size_t i = from; i < search->count && !search->time.is_stop; i++) {
-        const struct series_sum *sum = &search->sums[i];
-        double time_ns = sum->faulty_ns + sum->other_ns;
-        if (sum->metric != NODE_GPU_UTILIZATION || time_ns <= 0 ||
-            cause_side(&search->places, host, CAUSE_ON_GPU, sum->place, sum->device) == CAUSE_OF_NONE)
-            continue;
-        if ((sum->faulty + sum->other) / time_ns >= IDLE_PART)
-            return 0;
-        idle++;
-    }
-    return idle > 0;
-}
-
-/* Reads what a host says; 1: its records are of another time. */
-static int sum_host(struct search *search, size_t host, struct error *error)
-{
-    struct store *store = search->places.job->store;
-    const struct node_host *of = &search->places.hosts.items[host];
-    size_t from = search->count;
-    search->host = host;
-    if (node_samples_read(of, store, search->time.whole, sum_up, search, error))
-        return -1;
-    if (are_gpus_idle(search, host, from)) {
-        forget_sums_from(search, from);
-        return 1;
-    }
-    return node_messages_read(of, store, sum_message, search, error);
-}
-
-/* Reads the hosts of the ranks at fault, and some others for comparison. */
-static int sum_hosts(struct search *search, struct finding *finding, struct error *error)
-{
-    struct cause_places *places = &search->places;
-    size_t others = 0;
-    for (size_t host = 0; host < places->hosts.count; host++) {
-        int has_rank = 0;
-        for (int32_t rank = 0; rank < (int32_t)places->job->rank_count; rank++) {
-            if (places->host_of[rank] != (int32_t)host)
-                continue;
-            has_rank = 1;
-            if (!cause_clock(places, rank, error))
-                return -1;
-        }
-        if (!has_rank || (!cause_host_is_accused(places, host) && others++ >= OTHER_HOSTS))
-            continue;
-        if (cause_place_uses(places, host, error))
-            return -1;
-        int is_apart = sum_host(search, host, error);
-        if (is_apart < 0)
-            return -1;
-        if (cause_host_is_accused(places, host))
-            finding->has_records_apart |= is_apart;
-    }
-    return 0;
-}
-
 /* ---- comparison ---- */
 
 /* The value of a series in the time of the fault, or in the other steps; NaN where it is not known. */
-static double value_in(const struct search *search, const struct cause_rule *rule,
-                       const struct series_sum *sum, int is_faulty)
+static double value_in(const struct cause_search *search, const struct cause_rule *rule,
+                       const struct cause_sum *sum, int is_faulty)
 {
     double value = is_faulty ? sum->faulty : sum->other, time_ns = is_faulty ? sum->faulty_ns : sum->other_ns;
     /* What counts messages compares how often they come; what takes one looks shortly before, too. */
@@ -335,15 +61,15 @@ static int stands_out(const struct cause_rule *rule, double value, double usual)
     return value >= rule->floor && value >= rule->times * usual;
 }
 
-static int is_about(const struct cause_rule *rule, const struct series_sum *sum)
+static int is_about(const struct cause_rule *rule, const struct cause_sum *sum)
 {
     return rule->side == CAUSE_MESSAGE
-               ? sum->is_message && sum->code == rule->code && is_number_of(rule, sum->number)
+               ? sum->is_message && sum->code == rule->code && cause_rule_has_number(rule, sum->number)
                : !sum->is_message && sum->metric == rule->metric;
 }
 
-static enum cause_side_of side_of(const struct search *search, const struct cause_rule *rule,
-                                  const struct series_sum *sum)
+static enum cause_side_of side_of(const struct cause_search *search, const struct cause_rule *rule,
+                                  const struct cause_sum *sum)
 {
     return is_about(rule, sum) ? cause_side(&search->places, sum->host, rule->place, sum->place, sum->device)
                                : CAUSE_OF_NONE;
@@ -359,14 +85,14 @@ static int ascending(const void *a, const void *b)
  * Whether others tell nothing about what is usual: containers of one machine see its pressure, tasks and
  * disks alike, but a quota is that of each; hosts may share a disk that only the rank at fault writes to.
  */
-static int has_same_values(const struct search *search, const struct cause_rule *rule, size_t host)
+static int has_same_values(const struct cause_search *search, const struct cause_rule *rule, size_t host)
 {
     return rule->is_shared || (rule->place == CAUSE_ON_HOST && rule->metric != NODE_CPU_QUOTA_WAIT &&
                                cause_host_shares_machine(&search->places, host));
 }
 
 /* How many GPUs of ranks that are not at fault have no such message, on hosts with records. */
-static size_t silent_gpus(const struct search *search, const struct cause_rule *rule)
+static size_t silent_gpus(const struct cause_search *search, const struct cause_rule *rule)
 {
     const struct cause_places *places = &search->places;
     size_t silent = 0;
@@ -385,7 +111,7 @@ static size_t silent_gpus(const struct search *search, const struct cause_rule *
  * The median of the places of others that have the series; NaN: there are none. Other hosts that were read
  * and have no such message, or other GPUs, have none of them.
  */
-static int usual_of_others(const struct search *search, const struct cause_rule *rule, double *usual)
+static int usual_of_others(const struct cause_search *search, const struct cause_rule *rule, double *usual)
 {
     int is_of_gpus = rule->side == CAUSE_MESSAGE && rule->place == CAUSE_ON_GPU;
     size_t silent = is_of_gpus ? silent_gpus(search, rule) : 0;
@@ -416,12 +142,12 @@ static int usual_of_others(const struct search *search, const struct cause_rule 
 }
 
 /* The bytes that an interface moved; NaN: not recorded. */
-static double moved_bytes(const struct search *search, size_t host, const char *device)
+static double moved_bytes(const struct cause_search *search, size_t host, const char *device)
 {
     double moved = (double)NAN;
     for (size_t i = 0; i < search->count; i++) {
-        const struct series_sum *sum = &search->sums[i];
-        if (sum->is_message || sum->host != host || !same_device(sum->device, device) ||
+        const struct cause_sum *sum = &search->sums[i];
+        if (sum->is_message || sum->host != host || !cause_same_device(sum->device, device) ||
             (sum->metric != NODE_SENT_BYTES && sum->metric != NODE_RECEIVED_BYTES))
             continue;
         moved = (isnan(moved) ? 0 : moved) + sum->faulty + sum->other;
@@ -430,18 +156,18 @@ static double moved_bytes(const struct search *search, size_t host, const char *
 }
 
 /* Whether the job uses an interface, as far as is known: an unused one cannot be the cause. */
-static int is_used(const struct search *search, const struct series_sum *sum)
+static int is_used(const struct cause_search *search, const struct cause_sum *sum)
 {
     double most = 0, moved = sum->device ? moved_bytes(search, sum->host, sum->device) : 0;
     if (sum->place != NODE_INTERFACE && sum->place != NODE_PORT)
         return 1;
     size_t interfaces = 1;
     for (size_t i = 0; i < search->count; i++) {
-        const struct series_sum *other = &search->sums[i];
+        const struct cause_sum *other = &search->sums[i];
         if (other->host != sum->host || (other->place != NODE_INTERFACE && other->place != NODE_PORT))
             continue;
         double bytes = moved_bytes(search, other->host, other->device);
-        interfaces += !same_device(other->device, sum->device);
+        interfaces += !cause_same_device(other->device, sum->device);
         most = bytes > most ? bytes : most;
     }
     if (isnan(moved))
@@ -450,13 +176,14 @@ static int is_used(const struct search *search, const struct series_sum *sum)
 }
 
 /* Sets what is usual: in the other steps, else in other places. Returns whether the cause stands out. */
-static int compare(const struct search *search, const struct cause_rule *rule, const struct series_sum *sum,
-                   double others, struct cause *cause)
+static int compare(const struct cause_search *search, const struct cause_rule *rule,
+                   const struct cause_sum *sum, double others, struct cause *cause)
 {
     double before = value_in(search, rule, sum, 0);
     cause->value = value_in(search, rule, sum, 1);
     cause->usual = isnan(before) ? others : before;
     cause->is_not_compared = isnan(before);
+    cause->has_others = !isnan(others);
     if (isnan(cause->value) || (isnan(before) && rule->needs_before) ||
         (isnan(cause->usual) && !rule->is_statement) ||
         (!isnan(before) && !stands_out(rule, cause->value, before)) ||
@@ -468,9 +195,16 @@ static int compare(const struct search *search, const struct cause_rule *rule, c
     return 1;
 }
 
+int cause_search_shows(const struct cause_search *search, const struct cause_rule *rule,
+                       const struct cause_sum *sum)
+{
+    struct cause cause = {.rule = rule};
+    return is_about(rule, sum) && compare(search, rule, sum, (double)NAN, &cause);
+}
+
 /* Fills in a cause, apart from its words and when it began. */
-static int take_cause(const struct search *search, const struct cause_rule *rule,
-                      const struct series_sum *sum, struct cause *cause)
+static int take_cause(const struct cause_search *search, const struct cause_rule *rule,
+                      const struct cause_sum *sum, struct cause *cause)
 {
     const struct node_host *host = &search->places.hosts.items[sum->host];
     cause->rule = rule;
@@ -485,22 +219,22 @@ static int take_cause(const struct search *search, const struct cause_rule *rule
 }
 
 /* Another metric of the same device; NULL: it is not known. */
-static const struct series_sum *beside(const struct search *search, const struct series_sum *sum,
-                                       enum node_metric metric)
+static const struct cause_sum *beside(const struct cause_search *search, const struct cause_sum *sum,
+                                      enum node_metric metric)
 {
     for (size_t i = 0; i < search->count; i++) {
-        const struct series_sum *other = &search->sums[i];
+        const struct cause_sum *other = &search->sums[i];
         if (!other->is_message && other->metric == metric && other->host == sum->host &&
-            same_device(other->device, sum->device))
+            cause_same_device(other->device, sum->device))
             return other;
     }
     return NULL;
 }
 
 /* Whether the GPU was as busy while the fault showed as in the other steps; -1: not known. */
-static int was_busy(const struct search *search, const struct series_sum *sum)
+static int was_busy(const struct cause_search *search, const struct cause_sum *sum)
 {
-    const struct series_sum *used = beside(search, sum, NODE_GPU_UTILIZATION);
+    const struct cause_sum *used = beside(search, sum, NODE_GPU_UTILIZATION);
     if (!used || used->faulty_ns <= 0 || used->other_ns <= 0)
         return -1;
     return used->faulty / used->faulty_ns >= BUSY_PART * used->other / used->other_ns;
@@ -510,8 +244,8 @@ static int was_busy(const struct search *search, const struct series_sum *sum)
  * The clocks of a GPU that waits for its host may be lower for that reason; those of one that computes longer
  * are not lower because it is idle.
  */
-static int is_effect(const struct search *search, const struct finding *finding,
-                     const struct cause_rule *rule, const struct series_sum *sum)
+static int is_effect(const struct cause_search *search, const struct finding *finding,
+                     const struct cause_rule *rule, const struct cause_sum *sum)
 {
     if (rule->side != CAUSE_LESS || rule->place != CAUSE_ON_GPU || !cause_is_slow_gpu(rule))
         return 0;
@@ -519,10 +253,10 @@ static int is_effect(const struct search *search, const struct finding *finding,
 }
 
 /* Whether another row tells more about this device, for most of the time. */
-static int is_told_better(const struct search *search, const struct cause_rule *rule,
-                          const struct series_sum *sum)
+static int is_told_better(const struct cause_search *search, const struct cause_rule *rule,
+                          const struct cause_sum *sum)
 {
-    const struct series_sum *better = rule->unless ? beside(search, sum, rule->unless) : NULL;
+    const struct cause_sum *better = rule->unless ? beside(search, sum, rule->unless) : NULL;
     return better && better->faulty_ns >= sum->faulty_ns / 2;
 }
 
@@ -535,16 +269,16 @@ static int explains(const struct cause_rule *rule, const struct cause_rule *effe
 }
 
 /* Whether this may follow from something else that shows on the device, even if that was there before. */
-static int is_explained(const struct search *search, const struct cause_rule *effect,
-                        const struct series_sum *sum)
+static int is_explained(const struct cause_search *search, const struct cause_rule *effect,
+                        const struct cause_sum *sum)
 {
     for (size_t i = 0; i < cause_rule_count; i++) {
         const struct cause_rule *rule = &cause_rules[i];
         for (size_t k = 0; explains(rule, effect) && k < search->count; k++) {
-            const struct series_sum *other = &search->sums[k];
+            const struct cause_sum *other = &search->sums[k];
             struct cause cause;
             if (is_about(rule, other) && other->host == sum->host &&
-                same_device(other->device, sum->device) && !is_told_better(search, rule, other) &&
+                cause_same_device(other->device, sum->device) && !is_told_better(search, rule, other) &&
                 (rule->is_statement ? stands_out(rule, value_in(search, rule, other, 1), 0)
                                     : compare(search, rule, other, (double)NAN, &cause)))
                 return 1;
@@ -554,17 +288,17 @@ static int is_explained(const struct search *search, const struct cause_rule *ef
 }
 
 /* Adds the place where the cause is greatest. */
-static int find_cause(const struct search *search, const struct cause_rule *rule, struct finding *finding,
-                      size_t *capacity)
+static int find_cause(const struct cause_search *search, const struct cause_rule *rule,
+                      struct finding *finding, size_t *capacity)
 {
-    const struct series_sum *best = NULL;
+    const struct cause_sum *best = NULL;
     struct cause greatest = {.strength = 0};
     double others;
     if (usual_of_others(search, rule, &others))
         return -1;
     for (size_t i = 0; i < search->count; i++) {
         struct cause cause = {.rule = rule};
-        const struct series_sum *sum = &search->sums[i];
+        const struct cause_sum *sum = &search->sums[i];
         if (side_of(search, rule, sum) != CAUSE_OF_ACCUSED ||
             (rule->place == CAUSE_ON_NETWORK && !is_used(search, sum)) ||
             is_effect(search, finding, rule, sum) || is_told_better(search, rule, sum) ||
@@ -582,8 +316,8 @@ static int find_cause(const struct search *search, const struct cause_rule *rule
     return take_cause(search, rule, best, &finding->causes[finding->cause_count++]);
 }
 
-static int find_stack(const struct search *search, const struct cause_rule *rule, struct finding *finding,
-                      size_t *capacity)
+static int find_stack(const struct cause_search *search, const struct cause_rule *rule,
+                      struct finding *finding, size_t *capacity)
 {
     struct cause cause = {.rule = rule};
     int found = cause_stacks_find(&search->stacks, &search->places, &search->time, &cause);
@@ -597,7 +331,7 @@ static int find_stack(const struct search *search, const struct cause_rule *rule
     return found < 0 ? -1 : 0;
 }
 
-static int find_causes(const struct search *search, struct finding *finding)
+static int find_causes(const struct cause_search *search, struct finding *finding)
 {
     size_t capacity = 0;
     for (size_t i = 0; i < cause_rule_count; i++)
@@ -612,7 +346,7 @@ static int find_causes(const struct search *search, struct finding *finding)
 /* ---- when it began ---- */
 
 /* Marks the steps that overlap a time in which the cause shows. Times come in ascending order. */
-static void mark_steps(struct search *search, struct cause *cause, struct interval_ns during)
+static void mark_steps(struct cause_search *search, struct cause *cause, struct interval_ns during)
 {
     const struct interval_ns *steps = search->time.steps;
     int32_t count = steps && cause->steps ? search->places.job->step_count : 0;
@@ -626,12 +360,12 @@ static void mark_steps(struct search *search, struct cause *cause, struct interv
  */
 static int follow(void *context, const struct node_reading *reading)
 {
-    struct search *search = context;
+    struct cause_search *search = context;
     struct cause *cause = search->wanted;
     const struct cause_rule *rule = cause->rule;
     double value = reading->value, length_ns = (double)(reading->during.end_ns - reading->during.begin_ns);
     if (reading->metric != rule->metric || reading->place != cause->place ||
-        !same_device(reading->device, cause->device) ||
+        !cause_same_device(reading->device, cause->device) ||
         !fault_time_is_exact(&search->time, reading->error_ns))
         return 0;
     if (rule->side == CAUSE_MORE)
@@ -658,7 +392,7 @@ static int has_steps_before(const struct fault_time *time)
     return time->other_count > 0 && time->others[0].begin_ns < time->first_ns;
 }
 
-static int find_begin(struct search *search, struct cause *cause, struct error *error)
+static int find_begin(struct cause_search *search, struct cause *cause, struct error *error)
 {
     if (search->time.steps &&
         !(cause->steps = array_new((size_t)search->places.job->step_count + 1, sizeof *cause->steps)))
@@ -680,7 +414,7 @@ static int find_begin(struct search *search, struct cause *cause, struct error *
     return failed;
 }
 
-static int word(struct search *search, struct cause *cause)
+static int word(struct cause_search *search, struct cause *cause)
 {
     struct buffer place = BUFFER_INIT;
     const char *device = cause->rule->place == CAUSE_ON_HOST ? NULL : cause->device;
@@ -695,12 +429,12 @@ static int word(struct search *search, struct cause *cause)
  * Says that the samples of the places at fault end before the fault begins: those of its GPU if the GPU is
  * what is slow, else all of its host.
  */
-static int note_end(const struct search *search, struct finding *finding)
+static int note_end(const struct cause_search *search, struct finding *finding)
 {
     int is_gpu = finding->kind == FINDING_COMPUTE;
-    const struct series_sum *last = NULL;
+    const struct cause_sum *last = NULL;
     for (size_t i = 0; i < search->count && !finding->cause_count; i++) {
-        const struct series_sum *sum = &search->sums[i];
+        const struct cause_sum *sum = &search->sums[i];
         if (sum->end_ns != TIME_UNKNOWN && (!last || sum->end_ns > last->end_ns) &&
             (is_gpu ? cause_side(&search->places, sum->host, CAUSE_ON_GPU, sum->place, sum->device) ==
                           CAUSE_OF_ACCUSED
@@ -712,15 +446,8 @@ static int note_end(const struct search *search, struct finding *finding)
                 : 0;
 }
 
-static int explain(struct search *search, struct finding *finding, int32_t first_step, struct error *error)
+int cause_search_take(struct cause_search *search, struct finding *finding, struct error *error)
 {
-    if (fault_time_measure(&search->time, &search->places, finding, first_step, error))
-        return -1;
-    if (!search->time.faulty_count)
-        return 0;
-    cause_accuse(&search->places, finding);
-    if (sum_hosts(search, finding, error))
-        return -1;
     if (find_causes(search, finding))
         return error_no_memory(error);
     for (size_t i = 0; i < finding->cause_count; i++)
@@ -732,6 +459,19 @@ static int explain(struct search *search, struct finding *finding, int32_t first
     for (size_t i = 0; i < finding->cause_count; i++)
         if (word(search, &finding->causes[i]))
             return error_no_memory(error);
+    return 0;
+}
+
+static int explain(struct cause_search *search, struct finding *finding, int32_t first_step,
+                   struct error *error)
+{
+    if (fault_time_measure(&search->time, &search->places, finding, first_step, error))
+        return -1;
+    if (!search->time.faulty_count)
+        return 0;
+    cause_accuse(&search->places, finding);
+    if (cause_search_sum(search, finding, error) || cause_search_take(search, finding, error))
+        return -1;
     causes_apply(finding, search->places.job);
     return note_end(search, finding) ? error_no_memory(error) : 0;
 }
@@ -739,11 +479,11 @@ static int explain(struct search *search, struct finding *finding, int32_t first
 int findings_take_causes(struct findings *findings, const struct job *job, int32_t first_step,
                          struct error *error)
 {
-    struct search search = {.time = {.first_ns = TIME_UNKNOWN}};
+    struct cause_search search = {.time = {.first_ns = TIME_UNKNOWN}};
     int failed = findings->count ? cause_places_init(&search.places, job, error) : 0;
     for (size_t i = 0; !failed && search.places.host_count && i < findings->count; i++) {
         failed = explain(&search, &findings->items[i], first_step, error);
-        forget_sums(&search);
+        cause_search_forget(&search);
     }
     free(search.sums);
     cause_places_release(&search.places);

@@ -17,6 +17,7 @@
 struct finding;
 struct findings;
 struct job;
+struct longer_steps;
 struct table;
 
 /* -------------------- cause_rule.c -------------------- */
@@ -75,6 +76,9 @@ struct cause;
 
 /* Whether it slows a GPU, and so its host, too, if that waits for it. */
 int cause_is_slow_gpu(const struct cause_rule *rule);
+
+/* Whether a message with this number is of the rule. */
+int cause_rule_has_number(const struct cause_rule *rule, int64_t number);
 
 void cause_release(struct cause *cause);
 void causes_release(struct cause *causes, size_t count);
@@ -205,6 +209,52 @@ void cause_stacks_release(struct cause_stacks *stacks);
 int cause_stacks_find(const struct cause_stacks *stacks, const struct cause_places *places,
                       const struct fault_time *time, struct cause *cause);
 
+/* -------------------- cause_sum.c -------------------- */
+
+/* The sums of one series, or of messages of one kind, in the time of the fault and in the other steps. */
+struct cause_sum {
+    size_t host;
+    enum node_place place;
+    char *device; /* owned; NULL */
+    int is_message;
+    enum node_metric metric;
+    enum node_event_code code;
+    int64_t number; /* of the message */
+    char *file;     /* owned */
+    double faulty;  /* of a gauge times nanoseconds; else how many */
+    double other;
+    double faulty_ns; /* time with samples */
+    double other_ns;
+    double within;    /* messages while the fault showed, without those shortly before */
+    int64_t begin_ns; /* when it began, for accused places; TIME_UNKNOWN */
+    int64_t end_ns;   /* of the last sample; TIME_UNKNOWN */
+};
+
+struct cause_search {
+    struct cause_places places;
+    struct fault_time time;
+    struct cause_stacks stacks;
+    size_t host;            /* that is being read */
+    struct cause_sum *sums; /* owned */
+    size_t count, capacity;
+    struct cause *wanted; /* whose begin and steps are looked for; NULL */
+    double threshold;
+    int was_before; /* it showed already before the fault could have followed from it */
+    int64_t begin_ns;
+    int32_t step;  /* the first that may overlap the next time */
+    int is_of_all; /* all hosts are read, whether or not their ranks are marked */
+    size_t apart;  /* hosts whose records are of another time */
+};
+
+/* Reads the hosts of the ranks that are marked, and some others for comparison, and sums up what they say. */
+int cause_search_sum(struct cause_search *search, struct finding *finding, struct error *error);
+
+/* Forgets what belongs to one finding. */
+void cause_search_forget(struct cause_search *search);
+
+/* Whether both are the same device; NULL is the host as a whole. */
+int cause_same_device(const char *one, const char *other);
+
 /* -------------------- cause.c -------------------- */
 
 /* What the node says about a finding. */
@@ -223,6 +273,7 @@ struct cause {
     double usual;         /* NaN: nothing to compare with */
     unsigned char *steps; /* owned, [step of the job]: it shows there; NULL: not known */
     double strength;      /* sorts: how many times its floor */
+    int has_others;       /* the same is known of other places, at the same time */
     int is_not_compared;  /* samples do not tell what is usual in other steps */
     int was_before;       /* it showed before the fault could have followed from it */
 };
@@ -233,6 +284,32 @@ struct cause {
  */
 int findings_take_causes(struct findings *findings, const struct job *job, int32_t first_step,
                          struct error *error);
+
+/* Fills in the causes of a finding, given the sums, whose ranks are marked. Returns -1 with an error. */
+int cause_search_take(struct cause_search *search, struct finding *finding, struct error *error);
+
+/* Whether a sum is one of the rule's, and stands out from the other steps. */
+int cause_search_shows(const struct cause_search *search, const struct cause_rule *rule,
+                       const struct cause_sum *sum);
+
+/* -------------------- cause_observed.c -------------------- */
+
+/* What the only place of a job that shows anything showed in slow steps without a finding. */
+struct observed_causes {
+    int32_t run_first;   /* the first of the steps, numbered in the run */
+    struct cause *items; /* owned, the most convincing first */
+    size_t count;
+};
+
+/* Fills in `observed` of the steps that no finding explains. Returns -1 with an error. */
+int longer_steps_observe(struct longer_steps *longer, const struct job *job, int32_t first_step,
+                         struct error *error);
+
+/* Appends ". At that time, ...; .... No other place of the job shows this; it may be the reason". */
+int observed_append(const struct observed_causes *observed, struct buffer *text);
+
+/* Appends "NAME": [...]. */
+int causes_list_json(const char *name, const struct cause *causes, size_t count, struct buffer *json);
 
 /* -------------------- cause_order.c -------------------- */
 

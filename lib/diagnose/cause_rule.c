@@ -400,6 +400,14 @@ int cause_is_slow_gpu(const struct cause_rule *rule)
     return rule->place == CAUSE_ON_GPU && (rule->settles & OF_HOST) != 0;
 }
 
+int cause_rule_has_number(const struct cause_rule *rule, int64_t number)
+{
+    for (int i = 0; rule->numbers && i < CAUSE_NUMBERS && rule->numbers[i]; i++)
+        if (rule->numbers[i] == number)
+            return 1;
+    return !rule->numbers;
+}
+
 void cause_release(struct cause *cause)
 {
     free(cause->source);

@@ -186,13 +186,18 @@ static int add_cause(const struct cause *cause, struct buffer *json)
            add_number(json, "usual", cause->usual) || text_json_string(json, "unit", unit_of(cause->rule));
 }
 
-int causes_add_json(const struct finding *finding, struct buffer *json)
+int causes_list_json(const char *name, const struct cause *causes, size_t count, struct buffer *json)
 {
-    int failed = text_json_key(json, "because") || buffer_append_byte(json, '[');
-    for (size_t i = 0; !failed && i < finding->cause_count; i++)
-        failed = buffer_append_text(json, i ? ",{" : "{") || add_cause(&finding->causes[i], json) ||
+    int failed = text_json_key(json, name) || buffer_append_byte(json, '[');
+    for (size_t i = 0; !failed && i < count; i++)
+        failed = buffer_append_text(json, i ? ",{" : "{") || add_cause(&causes[i], json) ||
                  buffer_append_byte(json, '}');
     return failed || buffer_append_byte(json, ']') ? -1 : 0;
+}
+
+int causes_add_json(const struct finding *finding, struct buffer *json)
+{
+    return causes_list_json("because", finding->causes, finding->cause_count, json);
 }
 
 int causes_append(const struct finding *finding, const struct job *job, struct buffer *text)

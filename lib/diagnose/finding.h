@@ -81,9 +81,7 @@ struct finding {
     int receives;      /* network: traffic to the rank is slow, not traffic from it */
     /* Nothing moved (network), or the host made no call, for this long, and that is most of the cost */
     int64_t pause_ns;
-    /*
-     * Host: how late its proxy threads noticed on average what the GPU did (struct job_service), because they
-     * got too little CPU time; 0: that is not the reason
+    /* Host: how late its proxy threads, with too little CPU time, noticed what the GPU did; 0: they did not
      */
     int64_t notice_ns;
     int waits_for_cores; /* host: a cause says that its proxy threads waited for a core (cause.c) */
@@ -544,6 +542,7 @@ struct longer_steps {
     int64_t explained_ns;
     int64_t hidden_ns; /* what several findings explain at the same time: each is hidden behind the others */
     struct loss_part undetermined[LOSS_REASONS];
+    struct observed_causes observed; /* in the block of longer_steps_unexplained (cause_observed.c) */
 };
 
 /* Needs job_index_steps and baseline_measure_steps. -1 when memory runs out: release it anyway. */

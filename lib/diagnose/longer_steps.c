@@ -486,6 +486,7 @@ int longer_steps_find(struct longer_steps *longer, const struct job *job, const 
 void longer_steps_release(struct longer_steps *longer)
 {
     usual_steps_release(&longer->usual);
+    causes_release(longer->observed.items, longer->observed.count);
     free(longer->rows);
     *longer = (struct longer_steps){0};
 }

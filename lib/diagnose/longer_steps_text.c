@@ -334,10 +334,12 @@ static int warn_of_row(const struct job *job, const struct baseline *baseline,
                        const struct longer_row *row, struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;
-    int failed = append_steps(longer, row, &text) ||
-                         (row->first >= 0 && append_cause(job, baseline, transfers, longer, row, &text))
-                     ? error_no_memory(error)
-                     : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
+    int failed =
+        append_steps(longer, row, &text) ||
+                (row->first >= 0 && append_cause(job, baseline, transfers, longer, row, &text)) ||
+                (row->run_first == longer->observed.run_first && observed_append(&longer->observed, &text))
+            ? error_no_memory(error)
+            : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
     buffer_release(&text);
     return failed;
 }
@@ -413,7 +415,11 @@ int longer_steps_add_json(const struct longer_steps *longer, const struct job *j
             text_json_integer(json, "first_step", row->run_first) ||
             text_json_integer(json, "last_step", row->run_last) ||
             text_json_us(json, "usual_us", row->usual_ns) || text_json_us(json, "took_us", row->took_ns) ||
-            text_json_key(json, "explained") || buffer_append_text(json, row->explained ? "true}" : "false}"))
+            text_json_key(json, "explained") || buffer_append_text(json, row->explained ? "true" : "false") ||
+            causes_list_json("observed", longer->observed.items,
+                             row->run_first == longer->observed.run_first ? longer->observed.count : 0,
+                             json) ||
+            buffer_append_byte(json, '}'))
             return -1;
     }
     return 0;

@@ -242,9 +242,11 @@ static int judge(struct judged_run *run, const struct diagnose_options *options,
         keep_faults_of_round(&run->findings, &run->job);
     run->operations = run->job.operation_count;
     run->timed_operations = run->job.timed_operations;
-    return judgement_init(&run->judgement, &run->job, &run->baseline, &run->findings, options)
-               ? error_no_memory(error)
-               : 0;
+    if (judgement_init(&run->judgement, &run->job, &run->baseline, &run->findings, options))
+        return error_no_memory(error);
+    return run->job.is_later_round
+               ? 0
+               : longer_steps_observe(&run->judgement.longer, &run->job, run->baseline.first_step, error);
 }
 
 static int judge_later(struct rounds *rounds, const struct chosen_steps *chosen, size_t number,
