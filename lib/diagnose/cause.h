@@ -14,9 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct baseline;
 struct finding;
 struct findings;
 struct job;
+struct longer_row;
 struct longer_steps;
 struct table;
 
@@ -302,8 +304,15 @@ struct observed_causes {
 };
 
 /* Fills in `observed` of the steps that no finding explains. Returns -1 with an error. */
-int longer_steps_observe(struct longer_steps *longer, const struct job *job, int32_t first_step,
+int longer_steps_observe(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                          struct error *error);
+
+/*
+ * On how many ranks the time before an operation grew, where the time of ranks grew most in a block of steps;
+ * 0: it grew inside operations. In longer_steps_text.c.
+ */
+int longer_row_ranks(const struct job *job, const struct baseline *baseline,
+                     const struct longer_steps *longer, const struct longer_row *row, int32_t *ranks);
 
 /* Appends ". At that time, ...; .... No other place of the job shows this; it may be the reason". */
 int observed_append(const struct observed_causes *observed, struct buffer *text);

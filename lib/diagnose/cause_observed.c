@@ -3,6 +3,7 @@
  * cause, that is an observation: nothing in the trace says that the place is at fault, so it is not blamed.
  */
 #include "base/base.h"
+#include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
 #include "job/job.h"
 #include "model/model.h"
@@ -172,7 +173,40 @@ static int observe(struct cause_search *search, const struct finding *steps, str
     return failed ? -1 : 0;
 }
 
-int longer_steps_observe(struct longer_steps *longer, const struct job *job, int32_t first_step,
+static void forget(struct observed_causes *observed)
+{
+    causes_release(observed->items, observed->count);
+    observed->items = NULL;
+    observed->count = 0;
+}
+
+/* How many ranks are at the place: one, or all of its host. */
+static int32_t ranks_at(const struct cause_places *places, const struct observed_causes *observed)
+{
+    int32_t count = 0;
+    for (size_t i = 0; i < observed->count; i++)
+        if (is_of_rank(&observed->items[i]))
+            return 1;
+    for (size_t i = 0; i < places->job->rank_count; i++)
+        count += places->host_of[i] == (int32_t)observed->items[0].at_host;
+    return count;
+}
+
+/* What lengthens the own time of other ranks, too, is not of this place. */
+static int drop_if_elsewhere(struct longer_steps *longer, const struct cause_places *places,
+                             const struct baseline *baseline, const struct longer_row *row)
+{
+    int32_t ranks;
+    if (!longer->observed.count)
+        return 0;
+    if (longer_row_ranks(places->job, baseline, longer, row, &ranks))
+        return -1;
+    if (ranks > ranks_at(places, &longer->observed))
+        forget(&longer->observed);
+    return 0;
+}
+
+int longer_steps_observe(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
                          struct error *error)
 {
     struct cause_search search = {.time = {.first_ns = TIME_UNKNOWN}, .is_of_all = 1};
@@ -184,8 +218,9 @@ int longer_steps_observe(struct longer_steps *longer, const struct job *job, int
     longer->observed.run_first = row->run_first;
     int failed = cause_places_init(&search.places, job, error);
     if (!failed && search.places.host_count) {
-        failed = fault_time_measure(&search.time, &search.places, &steps, first_step, error) ||
-                 (search.time.faulty_count && observe(&search, &steps, &longer->observed, error));
+        failed = fault_time_measure(&search.time, &search.places, &steps, baseline->first_step, error) ||
+                 (search.time.faulty_count && observe(&search, &steps, &longer->observed, error)) ||
+                 (drop_if_elsewhere(longer, &search.places, baseline, row) && error_no_memory(error));
         cause_search_forget(&search);
     }
     free(search.sums);

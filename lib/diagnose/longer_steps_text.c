@@ -214,6 +214,21 @@ static int32_t count_ranks(const struct sides *sides, const struct job *job, con
 /* A growth below one part in PART_EXPLAINED of that of the step is not named. */
 enum { PART_EXPLAINED = 10 };
 
+int longer_row_ranks(const struct job *job, const struct baseline *baseline,
+                     const struct longer_steps *longer, const struct longer_row *row, int32_t *ranks)
+{
+    struct sides sides;
+    int failed = sides_init(&sides, job, baseline, longer, row);
+    *ranks = 0;
+    if (!failed) {
+        struct growth growth = greatest_growth(&sides, job, baseline, row);
+        if (growth.position >= 0 && growth.part == PART_BEFORE)
+            *ranks = count_ranks(&sides, job, baseline, &growth);
+    }
+    sides_release(&sides);
+    return failed;
+}
+
 /* The cautions about steps that became longer. */
 
 /*

@@ -246,7 +246,7 @@ static int judge(struct judged_run *run, const struct diagnose_options *options,
         return error_no_memory(error);
     return run->job.is_later_round
                ? 0
-               : longer_steps_observe(&run->judgement.longer, &run->job, run->baseline.first_step, error);
+               : longer_steps_observe(&run->judgement.longer, &run->job, &run->baseline, error);
 }
 
 static int judge_later(struct rounds *rounds, const struct chosen_steps *chosen, size_t number,
