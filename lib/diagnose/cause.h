@@ -314,12 +314,6 @@ int longer_steps_observe(struct longer_steps *longer, const struct job *job, con
 int longer_row_ranks(const struct job *job, const struct baseline *baseline,
                      const struct longer_steps *longer, const struct longer_row *row, int32_t *ranks);
 
-/* Appends ". At that time, ...; .... No other place of the job shows this; it may be the reason". */
-int observed_append(const struct observed_causes *observed, struct buffer *text);
-
-/* Appends "NAME": [...]. */
-int causes_list_json(const char *name, const struct cause *causes, size_t count, struct buffer *json);
-
 /* -------------------- cause_order.c -------------------- */
 
 /* Keeps the causes of a finding that count, at most a few, and sorts them. */
@@ -368,5 +362,11 @@ int causes_add_json(const struct finding *finding, struct buffer *json);
 
 /* Appends the causes as one text: "...; ...". */
 int causes_append(const struct finding *finding, const struct job *job, struct buffer *text);
+
+/* Appends "NAME": [...]. */
+int causes_list_json(const char *name, const struct cause *causes, size_t count, struct buffer *json);
+
+/* Appends ". At that time, ...; .... No other place of the job shows this; it may be the reason". */
+int observed_append(const struct observed_causes *observed, struct buffer *text);
 
 #endif

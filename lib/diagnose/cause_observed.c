@@ -227,14 +227,3 @@ int longer_steps_observe(struct longer_steps *longer, const struct job *job, con
     cause_places_release(&search.places);
     return failed ? -1 : 0;
 }
-
-int observed_append(const struct observed_causes *observed, struct buffer *text)
-{
-    for (size_t i = 0; i < observed->count; i++)
-        if (buffer_append_text(text, i ? "; " : ". At that time, ") ||
-            buffer_append_text(text, observed->items[i].what))
-            return -1;
-    return observed->count
-               ? buffer_append_text(text, ". No other place of the job shows this; it may be the reason")
-               : 0;
-}

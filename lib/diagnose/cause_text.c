@@ -208,3 +208,14 @@ int causes_append(const struct finding *finding, const struct job *job, struct b
             return -1;
     return 0;
 }
+
+int observed_append(const struct observed_causes *observed, struct buffer *text)
+{
+    for (size_t i = 0; i < observed->count; i++)
+        if (buffer_append_text(text, i ? "; " : ". At that time, ") ||
+            buffer_append_text(text, observed->items[i].what))
+            return -1;
+    return observed->count
+               ? buffer_append_text(text, ". No other place of the job shows this; it may be the reason")
+               : 0;
+}
