@@ -5,6 +5,7 @@
 #include "model/model.h"
 
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 static const int64_t SECOND_NS = 1000000000, DAY_NS = INT64_C(86400) * 1000000000;
@@ -68,11 +69,62 @@ static int take_name(struct text *text, const char *names)
     return -1;
 }
 
+/*
+ * dmesg -T and journalctl write the names of the months in the language of the locale. A name is told by how
+ * it begins; a longer one comes before one that it begins with.
+ */
+static const struct {
+    const char *begins;
+    int month;
+} months[] = {{"gen", 1},      {"ene", 1},       {"fev", 2},  {"f\u00e9v", 2}, {"mrz", 3},  {"m\u00e4r", 3},
+              {"mrt", 3},      {"avr", 4},       {"abr", 4},  {"mai", 5},      {"mei", 5},  {"mag", 5},
+              {"maj", 5},      {"juin", 6},      {"giu", 6},  {"juil", 7},     {"lug", 7},  {"ago", 8},
+              {"ao\u00fb", 8}, {"set", 9},       {"okt", 10}, {"ott", 10},     {"out", 10}, {"dez", 12},
+              {"dic", 12},     {"d\u00e9c", 12}, {"jan", 1},  {"feb", 2},      {"mar", 3},  {"apr", 4},
+              {"may", 5},      {"jun", 6},       {"jul", 7},  {"aug", 8},      {"sep", 9},  {"oct", 10},
+              {"nov", 11},     {"dec", 12}};
+
+static int is_of_word(char byte)
+{
+    return byte == '.' || (byte & 0x80) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+}
+
+/* Takes a word, "mars" or "janv."; returns its length in bytes. */
+static size_t take_word(struct text *text)
+{
+    size_t length = 0;
+    while (length < text->length && is_of_word(text->data[length]))
+        length++;
+    *text = skip(*text, length);
+    return length;
+}
+
+/* "11\u6708", in Chinese, Japanese and Korean */
+static int take_numbered_month(struct date *date)
+{
+    struct text rest = date->rest;
+    return take_number(&rest, 1, 2, &date->month) &&
+           (text_begins(rest, "\u6708") || text_begins(rest, "\uc6d4")) && ((date->rest = skip(rest, 3)), 1);
+}
+
 static int take_month(struct date *date)
 {
     int month = take_name(&date->rest, "JanFebMarAprMayJunJulAugSepOctNovDec");
     date->month = month + 1;
-    return month >= 0;
+    if (month >= 0 && date->rest.length && date->rest.data[0] == ' ')
+        return 1;
+    if (month >= 0) {
+        take_word(&date->rest);
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof months / sizeof *months; i++) {
+        size_t length = strlen(months[i].begins);
+        if (date->rest.length < length || strncasecmp(date->rest.data, months[i].begins, length) != 0)
+            continue;
+        date->month = months[i].month;
+        return take_word(&date->rest) > 0;
+    }
+    return take_numbered_month(date);
 }
 
 /* Digits below a nanosecond are dropped. */
@@ -205,6 +257,16 @@ static int take_day_first(struct date *date)
     return 1;
 }
 
+/* After a weekday in another language. */
+static int take_foreign(struct date *date, struct text begin)
+{
+    *date = (struct date){.rest = begin};
+    if (!take_word(&date->rest) || !take_byte(&date->rest, " "))
+        return 0;
+    take_spaces(&date->rest);
+    return take_syslog(date, 1);
+}
+
 static int take_dated(struct date *date)
 {
     struct text begin = date->rest;
@@ -216,13 +278,17 @@ static int take_dated(struct date *date)
         *date = (struct date){.rest = begin};
         return take_digits(date);
     }
-    int has_weekday = take_name(&date->rest, "MonTueWedThuFriSatSun") >= 0;
-    if (!has_weekday)
-        return take_syslog(date, 0);
+    int has_weekday = take_name(&date->rest, "MonTueWedThuFriSatSun") >= 0 &&
+                      !(date->rest.length && is_of_word(date->rest.data[0]));
+    if (!has_weekday) {
+        date->rest = begin;
+        return take_syslog(date, 0) || take_foreign(date, begin);
+    }
     take_spaces(&date->rest);
     if (!date->rest.length || !is_digit(date->rest.data[0]))
         return take_syslog(date, 1);
-    return date->rest.length > 4 && date->rest.data[4] == '-' ? take_iso(date) : take_day_first(date);
+    return (date->rest.length > 4 && date->rest.data[4] == '-' ? take_iso(date) : take_day_first(date)) ||
+           take_foreign(date, begin);
 }
 
 /* As UNIX time, -1 for a date that does not exist. */

@@ -201,7 +201,8 @@ static int hear(struct node_reader *reader, const struct value *root, enum node_
     int64_t silent_ms = ms - speaker->alive_ms;
     reader->since_ns = TIME_UNKNOWN;
     if (speaker->has_rounds && silent_ms > LATE_MS && silent_ms - LATE_MS > speaker->interval_ms) {
-        reader->since_ns = at_ns - speaker->interval_ms * 1000000;
+        int64_t interval_ns = speaker->interval_ms * 1000000;
+        reader->since_ns = at_ns > interval_ns ? at_ns - interval_ns : 0;
         if (leave_out_silence(reader, id, error))
             return -1;
     }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -459,6 +460,42 @@ class RecordNode(Case):
         self.assertGreater(lines[-1]["ms"], silent["ms"])
         self.ingest("traces")
         self.assertEqual(self.rows("SELECT place, device, code FROM v_node_event"), [("gpu", "00000000:4b:00.0", "gpu_no_answer")])
+
+    def worker_of(self, path):
+        """The process of a sampler that asks GPUs: the only one that it has."""
+        children = [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if self.parent_of(folder) == self.sampler_of(path)]
+        self.assertEqual(len(children), 1)
+        return children[0]
+
+    def parent_of(self, folder):
+        try:
+            return int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            return 0
+
+    def test_a_process_for_gpus_that_stops(self):
+        """What it said holds until its last round."""
+        for sign in (signal.SIGSTOP, signal.SIGKILL):
+            shutil.rmtree(self.folder / "traces", ignore_errors=True)
+            self.store.unlink(missing_ok=True)
+            (self.folder / "stop").unlink(missing_ok=True)
+            job = self.start(WAIT, LD_LIBRARY_PATH=str(FAKENVML))
+            path = self.path_of(job)
+            rounds = lambda: [line for line in self.lines(path) if line.get("from") == "nvml"]
+            self.until(lambda: rounds() and len(self.lines(path)) > 20)
+            self.assertEqual([line["interval_ms"] for line in rounds() if "interval_ms" in line], [self.interval_ms])
+            os.kill(self.worker_of(path), sign)
+            time.sleep(0.2)
+            last_ms = max(line["ms"] for line in self.lines(path) if "from" in line or any(name[0] == "g" for name in line.get("v", ())))
+            self.until(lambda: self.lines(path)[-1]["ms"] > last_ms + 800)
+            self.finish(job)
+            self.assertEqual(any("crashed" in line for line in self.lines(path)), sign == signal.SIGKILL)
+            head = self.lines(path)[0]["realtime_ns"]
+            self.ingest("traces")
+            ends = dict(self.rows("SELECT place, max(at_ns) FROM v_node_sample WHERE metric IN ('sm_clock_mhz', 'runnable_tasks') "
+                                  "GROUP BY place"))
+            self.assertLess(abs(ends["gpu"] - head - last_ms * 1e6), 2e6)
+            self.assertGreater(ends["node"] - ends["gpu"], 0.7e9)
 
     def test_a_gpu_that_is_lost(self):
         lines = self.gpus(enough=lambda lines: any("gpu_lost" in line for line in lines), FAKENVML_LOST="7")

@@ -46,6 +46,30 @@ static void forms(void **state)
                      MOMENT + 12 * 3600 * SECOND);
 }
 
+/* As `dmesg -T` and journalctl write it with LC_TIME of de_DE, fr_FR, es_ES, it_IT, pt_BR, nl_NL, sv_SE and
+ * ja_JP. */
+static void other_languages(void **state)
+{
+    static const char *const of_moment[] = {"Do Nov 26 10:11:12 2026",   "jeu. nov. 26 10:11:12 2026",
+                                            "jue nov 26 10:11:12 2026",  "gio nov 26 10:11:12 2026",
+                                            "qui nov 26 10:11:12 2026",  "do nov 26 10:11:12 2026",
+                                            "tors nov 26 10:11:12 2026", "\u6728 11\u6708 26 10:11:12 2026"};
+    static const struct {
+        const char *text;
+        int64_t days; /* from the moment on */
+    } others[] = {{"Mo M\u00e4r  2 10:11:12 2026", -269}, {"mar. f\u00e9vr. 24 10:11:12 2026", -275},
+                  {"Mo Okt 26 10:11:12 2026", -31},       {"Sa Dez 26 10:11:12 2026", 30},
+                  {"ven. juin 26 10:11:12 2026", -153},   {"dim. juil. 26 10:11:12 2026", -123},
+                  {"mi\u00e9 ago 26 10:11:12 2026", -92}, {"lun gen 26 10:11:12 2026", -304},
+                  {"sam. d\u00e9c. 26 10:11:12 2026", 30}};
+    for (size_t i = 0; i < sizeof of_moment / sizeof *of_moment; i++)
+        assert_int_equal(whole(of_moment[i], TIME_UNKNOWN).at_ns, MOMENT);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(whole(others[i].text, TIME_UNKNOWN).at_ns, MOMENT + others[i].days * 86400 * SECOND);
+    assert_int_equal(whole("Okt 26 10:11:12", MOMENT).at_ns, MOMENT - INT64_C(31) * 86400 * SECOND);
+    assert_int_equal(whole("juil. 26 10:11:12", MOMENT).at_ns, MOMENT - INT64_C(123) * 86400 * SECOND);
+}
+
 /* Only a time without a zone is doubtful. */
 static void zones(void **state)
 {
@@ -88,7 +112,7 @@ static void no_dates(void **state)
                                          "Thu",
                                          "Thu Nov 26",
                                          "2026-11-26T10:11",
-                                         "Mai 26 10:11:12"};
+                                         "Xyz 26 10:11:12"};
     struct log_time time;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_int_equal(log_time_read((struct text){others[i], strlen(others[i])}, MOMENT, &time), 0);
@@ -114,8 +138,8 @@ static void names_of_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms),    cmocka_unit_test(zones),          cmocka_unit_test(years),
-        cmocka_unit_test(no_dates), cmocka_unit_test(names_of_files),
+        cmocka_unit_test(forms), cmocka_unit_test(other_languages), cmocka_unit_test(zones),
+        cmocka_unit_test(years), cmocka_unit_test(no_dates),        cmocka_unit_test(names_of_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
