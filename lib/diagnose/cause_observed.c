@@ -101,7 +101,6 @@ struct common_place {
     int32_t host;  /* -1: they are of several, or there is none */
     int32_t rank;  /* of those that are of ranks; -1: none; -2: several */
     int is_of_cpu; /* those of ranks are of their processes: what holds up a host holds them up */
-    int has_host;  /* some are of the host as a whole */
 };
 
 static struct common_place place_of(const struct findings *found)
@@ -116,7 +115,6 @@ static struct common_place place_of(const struct findings *found)
             is_first = 0;
             if (place.host < 0)
                 return place;
-            place.has_host |= !is_of_rank(cause);
             if (!is_of_rank(cause))
                 continue;
             place.rank = place.rank == -1 || place.rank == rank ? rank : -2;
@@ -138,7 +136,7 @@ static int keep_only_place(struct findings *found, struct observed_causes *obser
 {
     struct common_place place = place_of(found);
     size_t capacity = 0;
-    if (place.host < 0 || (place.rank == -2 && !(place.has_host && place.is_of_cpu)))
+    if (place.host < 0 || (place.rank == -2 && !place.is_of_cpu))
         return 0;
     for (size_t i = 0; i < found->count; i++) {
         struct finding *of = &found->items[i];

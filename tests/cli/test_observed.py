@@ -81,6 +81,8 @@ class Observed(Case):
         observed, _ = self.diagnose(job, (WAIT, self.at((0, 3))), (PRESSURE, busy))
         self.assertEqual([cause["cause"] for cause in observed], ["process-wait", "cpu-pressure"])
         self.assertEqual(self.diagnose(job, (WAIT, self.at((0, 3), (0, 4))))[0], [])
+        # A busy host does not heat its GPUs: these are places of their own.
+        self.assertEqual(self.diagnose(job, (THERMAL, self.at((0, 3), (0, 4))), (PRESSURE, busy))[0], [])
 
     def test_a_host_without_records(self):
         """What its ranks do is not known, so no other place is the only one."""
