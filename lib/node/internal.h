@@ -491,8 +491,9 @@ void node_worker_tell(struct node_worker *worker, const struct node_root *roots,
  * file, is gone when its process is killed, and works on file systems without locks.
  */
 struct node_peers {
-    int listener; /* -1: this sampler does not write */
-    int leader;   /* -1, or the connection to the one that writes */
+    int directory; /* kept open: otherwise a later directory could get its number, and with it the name */
+    int listener;  /* -1: this sampler does not write */
+    int leader;    /* -1, or the connection to the one that writes */
     struct node_peer {
         int connection;
         struct node_root root; /* pid 0 until it is told */

@@ -2,6 +2,7 @@
 #include "node/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,10 +13,10 @@
 
 /* The name begins with a NUL, so it is in no file system. Users do not meet: the number of the user is in it.
  */
-static int make_address(struct sockaddr_un *address, socklen_t *length, const char *directory)
+static int make_address(struct sockaddr_un *address, socklen_t *length, int directory)
 {
     struct stat status;
-    if (stat(directory, &status))
+    if (fstat(directory, &status))
         return -1;
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     int name =
@@ -45,8 +46,9 @@ int node_peers_join(struct node_peers *peers, const char *directory, struct node
 {
     struct sockaddr_un address;
     socklen_t length;
-    *peers = (struct node_peers){.listener = -1, .leader = -1};
-    if (make_address(&address, &length, directory))
+    *peers = (struct node_peers){
+        .directory = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), .listener = -1, .leader = -1};
+    if (make_address(&address, &length, peers->directory))
         return 1;
     for (int attempt = 0; attempt < 5; attempt++) {
         int file = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -78,7 +80,9 @@ void node_peers_leave(struct node_peers *peers)
         close(peers->listener);
     if (peers->leader >= 0)
         close(peers->leader);
-    *peers = (struct node_peers){.listener = -1, .leader = -1};
+    if (peers->directory >= 0)
+        close(peers->directory);
+    *peers = (struct node_peers){.directory = -1, .listener = -1, .leader = -1};
 }
 
 /* Returns 1 if a message came, 0 if there is none, -1 if the other one has ended. */

@@ -90,9 +90,9 @@ static void tell_roots(struct sampler *sampler)
 
 /* -------------------- the file -------------------- */
 
-static int open_file(const char *directory)
+static int open_file(int directory)
 {
-    char path[PATH_MAX], host[HOST_NAME_MAX + 1];
+    char name[NAME_MAX + 1], host[HOST_NAME_MAX + 1];
     int file = -1;
     if (gethostname(host, sizeof host) || !host[0])
         snprintf(host, sizeof host, "host");
@@ -104,11 +104,8 @@ static int open_file(const char *directory)
         char more[16] = "";
         if (number)
             snprintf(more, sizeof more, "-%d", number);
-        int length =
-            snprintf(path, sizeof path, "%s/node-%s-%ld%s.jsonl", directory, host, (long)getpid(), more);
-        if (length < 0 || (size_t)length >= sizeof path)
-            return -1;
-        file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0600);
+        snprintf(name, sizeof name, "node-%s-%ld%s.jsonl", host, (long)getpid(), more);
+        file = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0600);
         if (file < 0 && errno != EEXIST)
             return -1;
     }
@@ -283,7 +280,7 @@ static int begin(struct sampler *sampler)
     static const struct node_work *const works[WORKERS] = {&node_work_gpu, &node_work_infiniband};
     static const int64_t most_ppm[WORKERS] = {GPU_CPU_PPM, INFINIBAND_CPU_PPM};
     struct node_pace pace = sampler->pace;
-    sampler->file.file = open_file(sampler->options->directory);
+    sampler->file.file = open_file(sampler->peers.directory);
     if (sampler->file.file < 0)
         return -1;
     write_head(sampler);

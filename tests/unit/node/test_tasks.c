@@ -1,9 +1,11 @@
 #include "support/cmocka_all.h"
 #include "support/node_lines.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
@@ -304,6 +306,27 @@ static void one_of_several_samplers_writes(void **state)
     node_lines_end(&lines);
 }
 
+/* A file system gives the number of a directory that was removed to the next one. */
+static void a_new_directory_is_another_one(void **state)
+{
+    struct node_lines lines;
+    struct node_peers first, second;
+    char path[PATH_MAX];
+    node_lines_begin(&lines);
+    snprintf(path, sizeof path, "%s/traces", lines.root);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(node_peers_join(&first, path, (struct node_root){10, 1}), 1);
+        assert_int_equal(rmdir(path), 0);
+        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(node_peers_join(&second, path, (struct node_root){20, 2}), 1);
+        node_peers_leave(&second);
+        node_peers_leave(&first);
+        assert_int_equal(rmdir(path), 0);
+    }
+    node_lines_end(&lines);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_number_that_is_used_again),
         cmocka_unit_test(what_is_of_the_job),
         cmocka_unit_test(one_of_several_samplers_writes),
+        cmocka_unit_test(a_new_directory_is_another_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
