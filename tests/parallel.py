@@ -3,7 +3,8 @@
 
 A command is a line for the shell that ends in one report of unittest. As many run as there are processors, those
 named first begin first. What failed tells all it printed; the last line is `NAME: N passed, N failed`, where a skipped
-test counts as failed, and so does a command that stopped without a report.
+test counts as failed, and so does a command that stopped without a report. Exit status 77 says that the command cannot run
+here: this is reported and not counted.
 """
 
 import concurrent.futures
@@ -16,10 +17,15 @@ import textwrap
 RAN = re.compile(r"^Ran (\d+) tests? in", re.MULTILINE)
 BAD = re.compile(r"(?:failures|errors|skipped)=(\d+)")
 
+CANNOT_RUN = 77
+
 
 def run(command):
     """(passed, failed) of one command."""
     done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if done.returncode == CANNOT_RUN:
+        print("not tried:", done.stdout.rstrip().rpartition("\n")[2], flush=True)
+        return 0, 0
     ran = RAN.search(done.stdout)
     verdict = done.stdout.rstrip().rpartition("\n")[2]
     bad = sum(map(int, BAD.findall(verdict)))

@@ -52,6 +52,21 @@ class Failures(unittest.TestCase):
             self.assertIn(line, found)
         self.assertNotIn("test_good", found)
 
+    def test_what_cannot_run_here(self):
+        test = self.program("test_it.py", """\
+            import unittest
+            class Things(unittest.TestCase):
+                def test_good(self): pass
+            unittest.main()
+            """)
+        run = lambda *commands: subprocess.run(["tests/parallel.py", "odd", *commands], stdout=subprocess.PIPE, text=True, check=False)
+        good, absent, wrong = f"'{sys.executable}' '{test}'", "echo no room; echo the moon; exit 77", "exit 1"
+        for commands, status, said in (((absent, good), 0, ["not tried: the moon", "odd: 1 passed, 0 failed"]),
+                                       ((absent,), 1, ["not tried: the moon", "odd: 0 passed, 0 failed"]),
+                                       ((good, wrong), 1, ["$ exit 1", "exit status 1", "odd: 1 passed, 1 failed"])):
+            done = run(*commands)
+            self.assertEqual((done.returncode, done.stdout.splitlines()), (status, said))
+
     def test_targets_of_make(self):
         make = self.program("make", """\
             #!/bin/sh

@@ -27,11 +27,15 @@ SMALL_PARTS = os.path.join(os.path.dirname(PROGRAM), "torture", "ncclprof")
 # Only a hang takes longer, on any slow and busy machine: under the thread sanitizer some ingests take a minute.
 PATIENCE_S = 3600 if SANITIZED else 600
 
+# The leak checker does not work in a traced process, and programs that load a library of ours may leak.
+WITHOUT_LEAKS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
 def environment_for(library):
     """The environment of a program that loads the library: those of sanitizers must be loaded before all others."""
     linked = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
     sanitizers = re.findall(r"=> (/\S*/lib\w+san\.so\S*)", linked)
-    return {**os.environ, "LD_PRELOAD": ":".join(sanitizers), "ASAN_OPTIONS": "detect_leaks=0"} if sanitizers else os.environ
+    return {**os.environ, "LD_PRELOAD": ":".join(sanitizers), **WITHOUT_LEAKS} if sanitizers else os.environ
 
 
 @functools.cache

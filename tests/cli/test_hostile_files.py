@@ -12,7 +12,8 @@ import threading
 import time
 import zlib
 
-from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, event, inspector_trace, interrupt, tag, trace
+from tests.cli.support import (PATIENCE_S, PROGRAM, SANITIZED, TOP, WITHOUT_LEAKS, Case, all_reduce, event, inspector_trace, interrupt,
+                               tag, trace)
 
 ENOUGH_MEMORY = 256 << 20
 
@@ -340,8 +341,7 @@ class HostileStores(Case):
         for words in (["ingest", "a.json"], ["report"], ["diagnose"], ["query", "--timeout", str(PATIENCE_S), self.large_sort()]):
             subprocess.run(["strace", "-f", "-o", log, "-e", "trace=openat,open,creat", PROGRAM, "--store", "store.db", *words],
                            cwd=self.folder, capture_output=True, check=True, timeout=PATIENCE_S,
-                           # The leak checker does not work in a traced process.
-                           env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+                           env={**os.environ, **WITHOUT_LEAKS})
             made = [line for line in log.read_text().splitlines()
                     if "O_CREAT" in line and " = -1" not in line and "/tsan.rodata." not in line]
             for line in made:

@@ -31,7 +31,8 @@ class Archive(Case):
     def test_it_builds_without_git(self):
         run("tar", "-xf", self.archive(), "-C", self.folder)
         tree, = self.folder.iterdir()
-        make = ["make", "-s", f"-j{os.cpu_count()}", "OPTIMISE=-O1"]
+        # Only the time counts; without optimisation `make check` would miss _FORTIFY_SOURCE.
+        make = ["make", "-s", f"-j{os.cpu_count()}", "OPTIMISE=-O1", "CFLAGS=-g0"]
         run(*make, cwd=tree, env=WITHOUT_GIT)
         commit = run("git", "rev-parse", "HEAD").strip()[:12]
         self.assertEqual(run(tree / "build/ncclprof", "--version"), f"{tree.name.replace('-', ' ')} (commit {commit})\n")
