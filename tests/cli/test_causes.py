@@ -140,45 +140,66 @@ class Causes(Case):
     def kind_for(self, row):
         return next(kind for kind in ("compute", "host", "network", "missing") if kind in row["kinds"])
 
-    def check_samples(self, job, row):
-        usual, much, little = amounts(row, job)
-        facts = list(job.facts())
-        own = lambda amount: lambda host, gpu, faulty: amount if faulty and job.is_own(row["place"], host, gpu) else usual
-        self.assertIn(row["name"], self.named(job.diagnose(facts + list(job.samples(row, own(much)))), job))
-        self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.samples(row, own(little)))), job))
-        everywhere = job.samples(row, lambda host, gpu, faulty: much)
-        self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(everywhere)), job))
-        others = job.samples(row, lambda host, gpu, faulty: usual if not faulty or job.is_own(row["place"], host, gpu) else much)
-        if row["place"] != "host" or len(job.hosts()) > 1:
-            self.assertEqual(self.named(job.diagnose(facts + list(others)), job), set())
+    def all_named(self, job, rows, lines_of):
+        """What is named of the rank when the lines of all rows are in the store at once."""
+        lines = [line for row in rows for line in lines_of(row)]
+        return self.named(job.diagnose([*job.facts(), *lines]), job) if lines else set()
 
-    def check_messages(self, job, row):
-        facts, count = list(job.facts()), int(row["floor"])
+    def check_samples(self, job, rows):
+        def with_own(row, amount):
+            usual = amounts(row, job)[0]
+            return job.samples(row, lambda host, gpu, faulty: amount if faulty and job.is_own(row["place"], host, gpu) else usual)
+
+        def of_others(row):
+            usual, much, _ = amounts(row, job)
+            is_other = lambda host, gpu: not job.is_own(row["place"], host, gpu)
+            return job.samples(row, lambda host, gpu, faulty: much if faulty and is_other(host, gpu) else usual)
+
+        much = {row["name"]: amounts(row, job)[1] for row in rows}
+        for row in rows:
+            with self.subTest(row=row["name"]):
+                self.assertIn(row["name"], self.all_named(job, [row], lambda row: with_own(row, much[row["name"]])))
+        # What is said of none of several at once is said of none of them. Memory of others says nothing where their share is known.
+        self.assertEqual(len({(row["place"], row["of"]) for row in rows}), len(rows))
+        for rows in ([row for row in rows if row["name"] != "other-memory"], [row for row in rows if row["name"] == "other-memory"]):
+            if not rows:
+                continue
+            self.assertLess(set(), self.all_named(job, rows, lambda row: with_own(row, much[row["name"]])))
+            self.assertEqual(self.all_named(job, rows, lambda row: with_own(row, amounts(row, job)[2])), set())
+            self.assertEqual(self.all_named(job, rows, lambda row: job.samples(row, lambda host, gpu, faulty: much[row["name"]])), set())
+            rows = [row for row in rows if row["place"] != "host" or len(job.hosts()) > 1]
+            self.assertEqual(self.all_named(job, rows, of_others), set())
+
+    def check_messages(self, job, rows):
         at = job.end if job.kind == "missing" else (job.first + job.last) // 2
-        self.assertIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at, count=count))), job))
-        self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at - 3600 * SECOND, count=count))), job))
-        self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at, own=False, count=count))), job)
-                         if row["place"] != "network card" else set())
-        if job.kind == "missing":  # the steps went on after it
-            self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at - 20 * SECOND, count=count))), job))
-        if count > 1:
-            self.assertNotIn(row["name"], self.named(job.diagnose(facts + list(job.messages(row, at, count=count - 1))), job))
-        if row["of"] == "xid":
-            for echo in (45, 145, 999):
-                self.assertEqual(self.named(job.diagnose(facts + list(job.messages(row, at, number=echo))), job), set())
+        messages = lambda row, at=at, **more: job.messages(row, at, **{"count": int(row["floor"]), **more})
+        for row in rows:
+            with self.subTest(row=row["name"]):
+                self.assertIn(row["name"], self.all_named(job, [row], messages))
+        self.assertLess(set(), self.all_named(job, rows, messages))
+        quiet = {"of another time": lambda row: messages(row, at - 3600 * SECOND),
+                 "of others": lambda row: messages(row, own=False) if row["place"] != "network card" else (),
+                 "too few": lambda row: messages(row, count=int(row["floor"]) - 1),
+                 "echoes": lambda row: (line for echo in (45, 145, 999) for line in messages(row, number=echo)) if row["of"] == "xid" else ()}
+        if job.kind == "missing":
+            quiet["before further steps"] = lambda row: messages(row, at - 20 * SECOND)
+        for name, lines_of in quiet.items():
+            with self.subTest(name):
+                self.assertEqual(self.all_named(job, rows, lines_of), set())
 
     def test_each_row_speaks_and_is_quiet(self):
-        jobs = {kind: self.job(kind) for kind in JOBS}
         rows = table()
         self.assertGreater(len(rows), 40)
         if SANITIZED:  # one row of each kind that takes a path of its own through the program
             rows = {(self.kind_for(row), row["side"], row["place"], row["is_per_core"]): row for row in rows}.values()
-        for row in rows:
-            if row["side"] == "stack":  # test_where_main_threads_stand
-                continue
-            with self.subTest(row=row["name"]):
-                job = jobs[self.kind_for(row)]
-                (self.check_messages if row["side"] == "message" else self.check_samples)(job, row)
+        for kind in JOBS:
+            job = self.job(kind)
+            mine = [row for row in rows if self.kind_for(row) == kind]
+            messages = [row for row in mine if row["side"] == "message"]
+            samples = [row for row in mine if row["side"] not in ("message", "stack")]  # test_where_main_threads_stand: stacks
+            for check, checked in ((self.check_messages, messages), (self.check_samples, samples)):
+                if checked:
+                    check(job, checked)
 
     def plant(self, job, name):
         """Facts, and samples of the row's metric that show the fault of the job."""
