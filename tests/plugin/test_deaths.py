@@ -49,7 +49,8 @@ def last_seen_ns(trace):
 class Deaths(PluginTest):
     def check_killed(self, seconds, gzip):
         path = os.path.join(self.directory, "journal")
-        with self.start("--threads", "--ranks", 2, "--steps", 100000, "--op-us", 300, "--net-steps", 2,
+        # As many operations as without a sanitizer, with which more time passes.
+        with self.start("--threads", "--ranks", 2, "--steps", 100000, "--op-us", 300 * LATEST_S, "--net-steps", 2,
                         "--journal", path, **({"NCCLPROF_GZIP": "1"} if gzip else {})) as process:
             wait_until(lambda: any(map(os.path.getsize, glob.glob(os.path.join(self.directory, "*.json*")))))
             time.sleep(seconds)
