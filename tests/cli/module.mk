@@ -5,7 +5,7 @@ test-cli: all $(OUT)/fakecore $(OUT)/fakenvml/libnvidia-ml.so.1 $(OUT)/print_rul
 	  $(CLI_TESTS:%='python3 -B -m unittest -b tests.cli.test_%')
 
 # The longest tests start first, then the largest files, so that the tests that start last are short.
-CLI_LONGEST := kept causes diagnose hostile_files usage logs_in_parts suggestions excerpts absent_ranks merge jobs compare inspector
+CLI_LONGEST := excerpts kept causes hostile_files diagnose logs_in_parts usage suggestions merge compare jobs absent_ranks inspector
 CLI_ALL := $(CLI_LONGEST) $(filter-out $(CLI_LONGEST),$(patsubst tests/cli/test_%.py,%,$(shell ls -S tests/cli/test_*.py)))
 CLI_TESTS := $(CLI_ALL)
 
