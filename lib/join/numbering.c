@@ -3,61 +3,13 @@
  * rank, before instances.c joins the operations. Steps come from the program if it numbers them, else from
  * tags, else from the period of the operations.
  */
+#include "join/numbering.h"
 #include "base/base.h"
 #include "join/internal.h"
 #include "join/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* How the steps of a run without tags are determined. */
-struct period {
-    struct own_steps own; /* of one rank; the count is corrected if all ranks together show more or fewer */
-    struct step_end *ends;
-    size_t end_count;
-    struct shared_communicators shared; /* the communicators of the ends */
-};
-
-/* The sequence numbers that are missing between the collectives of a member. */
-struct missing {
-    int64_t count; /* NUMBERS_REPEAT: unknown */
-    uint64_t hash; /* of the numbers */
-    int64_t seen;  /* how many collectives there are */
-};
-
-enum { NUMBERS_REPEAT = -1 };
-
-/* State for numbering the ranks of a run. */
-struct ranks {
-    struct worker_pool *worker_pool;
-    const int32_t *items; /* the ranks to number */
-    struct series_table *series;
-    struct period period;
-    const char *begin;              /* first tag on most ranks; NULL: none. Text of the first worker */
-    struct missing *missing;        /* for each member */
-    struct step_votes *votes;       /* of each worker; only while ranks are asked for steps */
-    const struct step_table *table; /* what they answered */
-    struct pair_plans plans;
-};
-
-/* A rank that is being numbered. */
-struct numbering {
-    struct work *work; /* the worker's, like `blocks` */
-    struct blocks *blocks;
-    const struct ranks *ranks;
-    int32_t rank;
-    struct series_table *series;
-};
-
-static struct numbering numbering_of(const struct ranks *ranks, struct pool_worker *worker, size_t number)
-{
-    int32_t rank = ranks->items[number];
-    return (struct numbering){.work = &worker->work,
-                              .blocks = &worker->blocks,
-                              .ranks = ranks,
-                              .rank = rank,
-                              .series = &ranks->series[rank]};
-}
 
 static size_t count_operations(const struct work *work, int32_t rank)
 {
@@ -96,132 +48,6 @@ static int moments_of_operations(struct numbering *numbering, struct moments *mo
     return more;
 }
 
-/* The tags set on each member of a rank. */
-static struct tag_state *tag_states(const struct work *work, int32_t rank)
-{
-    size_t first = work->by_rank.first[rank], count = work->by_rank.first[rank + 1] - first;
-    struct tag_state *states = array_new(count, sizeof *states);
-    for (size_t i = 0; states && i < count; i++)
-        states[i] = tag_state_at_start(work, work->by_rank.items[first + i]);
-    return states;
-}
-
-static int32_t told_step(const struct work_run *run, const struct issued_operation *issued)
-{
-    int64_t step = issued->told_step < 0 ? -1 : issued->told_step - run->step_base;
-    return step < run->first_step || step >= run->step_count ? -1 : (int32_t)step;
-}
-
-/* The sequence numbers of one function on a member: how many there are, and how many there should be. */
-struct span {
-    int64_t last;
-    int64_t seen;
-    int64_t expected;
-    uint64_t missing; /* hash of the numbers that are missing */
-    int repeats;
-};
-
-static void span_take(struct span *spans, const struct issued_operation *issued)
-{
-    if (issued->sequence < 0 || issued->function >= FUNCTION_COUNT ||
-        function_is_point_to_point(issued->function))
-        return;
-    struct span *span = &spans[(size_t)issued->source * FUNCTION_COUNT + issued->function];
-    span->repeats |= span->seen && issued->sequence <= span->last;
-    int64_t distance = span->seen && !span->repeats ? issued->sequence - span->last : 1;
-    span->expected += distance;
-    if (distance > 1)
-        span->missing +=
-            hash_mix(hash_mix((uint64_t)span->last, (uint64_t)issued->sequence), issued->function);
-    span->last = issued->sequence;
-    span->seen++;
-}
-
-static void note_missing(const struct numbering *numbering, const struct span *spans)
-{
-    const struct grouping *members = &numbering->work->by_rank;
-    size_t first = members->first[numbering->rank], count = members->first[numbering->rank + 1] - first;
-    for (size_t i = 0; i < count; i++) {
-        struct missing *missing = &numbering->ranks->missing[members->items[first + i]];
-        *missing = (struct missing){.count = 0};
-        for (size_t j = i * FUNCTION_COUNT; j < (i + 1) * FUNCTION_COUNT && missing->count >= 0; j++) {
-            missing->hash += spans[j].missing;
-            missing->seen += spans[j].seen;
-            missing->count =
-                spans[j].repeats ? NUMBERS_REPEAT : missing->count + spans[j].expected - spans[j].seen;
-        }
-    }
-}
-
-static void settle(struct numbering *numbering, struct tag_state *states, struct step_locator *locator,
-                   const struct issued_operation *issued)
-{
-    struct work *work = numbering->work;
-    int32_t *step_count = &work->ranks[numbering->rank].step_count;
-    struct joined_row *joined = issued->joined;
-    joined->tag = tag_carried(work, issued);
-    if (joined->tag < 0)
-        joined->tag = tag_at(&states[issued->source], issued->issued_ns);
-    const struct work_run *run = &work->runs[work->ranks[numbering->rank].run];
-    joined->step = run->step_source == STEPS_TOLD ? told_step(run, issued) : step_next(locator, work, issued);
-    joined->number = series_number(numbering->series, issued);
-    if (joined->step >= *step_count)
-        *step_count = joined->step + 1;
-}
-
-static int load_marks(const struct numbering *numbering, struct error *error)
-{
-    blocks_enter(numbering->blocks);
-    int failed = work_load_marks(numbering->work, numbering->ranks->worker_pool->store,
-                                 numbering->work->ranks[numbering->rank].process, error);
-    blocks_leave(numbering->blocks);
-    return failed;
-}
-
-/* Everything is final here and is written to the store block by block. */
-static int number_once(struct numbering *numbering, struct step_locator locator, struct error *error)
-{
-    struct cursor cursor;
-    struct issued_operation issued;
-    const size_t *first = &numbering->work->by_rank.first[numbering->rank];
-    if (load_marks(numbering, error))
-        return -1;
-    struct tag_state *states = tag_states(numbering->work, numbering->rank);
-    struct span *spans = array_new((first[1] - first[0]) * FUNCTION_COUNT, sizeof *spans);
-    if (!states || !spans) {
-        free(states);
-        free(spans);
-        return error_no_memory(error);
-    }
-    int more =
-        cursor_begin_rank(&cursor, numbering->blocks, numbering->work, numbering->rank, error) ? -1 : 1;
-    cursor.writes = 1;
-    while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1) {
-        span_take(spans, &issued);
-        settle(numbering, states, &locator, &issued);
-        if (issued.joined->number < 0)
-            more = error_no_memory(error);
-    }
-    cursor_end(&cursor);
-    note_missing(numbering, spans);
-    free(spans);
-    free(states);
-    return more;
-}
-
-static int number_rank(struct numbering *numbering, struct step_locator locator, struct error *error)
-{
-    int failed, again;
-    numbering->work->ranks[numbering->rank].step_count = 0;
-    do {
-        failed = number_once(numbering, locator, error);
-        again = numbering->series->has_found;
-        series_forget_counts(numbering->series);
-    } while (!failed && again);
-    numbering->work->ranks[numbering->rank].is_numbered = 1;
-    return failed;
-}
-
 /* Each worker has its own numbers of texts. 0: no text. */
 static int find_symbol(struct numbering *numbering, const char *text, uint64_t *symbol, struct error *error)
 {
@@ -233,7 +59,7 @@ static int find_symbol(struct numbering *numbering, const char *text, uint64_t *
 /* Finds the tags that show the steps, if there are any. */
 static int find_moments(struct numbering *numbering, struct moments *moments, struct error *error)
 {
-    if (load_marks(numbering, error))
+    if (numbering_load_marks(numbering, error))
         return -1;
     if (moments_of_marks(moments, numbering->work, numbering->rank))
         return error_no_memory(error);
@@ -350,11 +176,6 @@ static int find_ends(struct pool_worker *worker, int32_t rank, struct period *pe
                            &period->end_count, error);
 }
 
-static int has_steps(const struct period *period)
-{
-    return period->own.count >= 2 && period->end_count + 1 == period->own.count;
-}
-
 /*
  * The communicator with as many ranks as the world that comes next by hash, so that the order of files does
  * not matter; `after` -1: the first. -1: none. The world itself may have only sends and receives, which have
@@ -407,7 +228,7 @@ static int find_period(struct pool_worker *worker, int32_t run, struct period *p
     if (world < 0)
         return find_without_world(worker, run, rank, period, error);
     int32_t shared = next_alike(work, world, -1);
-    for (int i = 0; i < MOST_ALIKE && shared >= 0 && !has_steps(period); i++) {
+    for (int i = 0; i < MOST_ALIKE && shared >= 0 && !period_has_steps(period); i++) {
         if (shared_list(&period->shared, work, rank, period->own.lives, shared))
             return error_no_memory(error);
         if (find_ends(worker, rank, period, error))
@@ -427,7 +248,7 @@ static int number_by_period(void *context, struct pool_worker *worker, size_t nu
     int has_world = worker->work.runs[worker->work.ranks[numbering.rank].run].world >= 0;
     if (has_world && period->own.count < 2)
         return number_rank(&numbering, locator, error);
-    if (!has_steps(period))
+    if (!period_has_steps(period))
         return number_alone(&numbering, error);
     locator.ends = period->ends;
     locator.end_count = period->end_count;
@@ -538,191 +359,6 @@ static int number_untold(struct work *work, int32_t run, struct ranks *ranks, in
     return 0;
 }
 
-/* -------------------- ranks that lost operations -------------------- */
-
-/*
- * Whether a member lacks operations that others of its communicator have. What a recorder leaves out is
- * missing on all of them. Where numbers repeat, they cannot tell.
- */
-static int has_lost(const struct work *work, const struct missing *missing, int32_t member)
-{
-    const struct grouping *of = &work->by_communicator;
-    int32_t communicator = work->members[member].communicator;
-    int lost = 0;
-    for (size_t i = of->first[communicator]; i < of->first[communicator + 1]; i++) {
-        const struct missing *other = &missing[of->items[i]];
-        if (!work->members[of->items[i]].operations)
-            continue;
-        if (other->count == NUMBERS_REPEAT)
-            return 0;
-        lost |= missing[member].count > other->count ||
-                (missing[member].count == other->count && missing[member].hash != other->hash);
-    }
-    return lost;
-}
-
-static int has_losses(const struct work *work, const struct missing *missing, int32_t rank)
-{
-    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
-        if (missing[work->by_rank.items[i]].count > 0 && has_lost(work, missing, work->by_rank.items[i]))
-            return 1;
-    return 0;
-}
-
-/* Sets for each rank whether it lost operations. Returns how many did. */
-static size_t list_lossy(const struct work *work, const struct ranks *ranks, const int32_t *all, size_t count,
-                         unsigned char *is_lossy)
-{
-    size_t lossy = 0;
-    for (size_t i = 0; i < count; i++) {
-        is_lossy[i] = has_losses(work, ranks->missing, all[i]) != 0;
-        lossy += is_lossy[i];
-    }
-    return lossy;
-}
-
-static int ask(void *context, struct pool_worker *worker, size_t number, struct error *error)
-{
-    struct ranks *ranks = context;
-    return step_votes_of_rank(&ranks->votes[worker - ranks->worker_pool->items], &worker->blocks,
-                              &worker->work, ranks->items[number], error);
-}
-
-static int tell(void *context, struct pool_worker *worker, size_t number, struct error *error)
-{
-    const struct ranks *ranks = context;
-    const struct period *period = &ranks->period;
-    struct numbering numbering = numbering_of(ranks, worker, number);
-    struct step_locator locator = {.shared = &period->shared, .table = ranks->table};
-    if (has_steps(period)) {
-        locator.ends = period->ends;
-        locator.end_count = period->end_count;
-    }
-    return number_rank(&numbering, locator, error);
-}
-
-/* Asks the ranks in ranks->items. */
-static int ask_ranks(struct ranks *ranks, size_t count, struct step_table *table, struct error *error)
-{
-    size_t workers = ranks->worker_pool->count;
-    ranks->votes = array_new(workers, sizeof *ranks->votes);
-    if (!ranks->votes)
-        return error_no_memory(error);
-    for (size_t i = 0; i < workers; i++)
-        step_votes_init(&ranks->votes[i]);
-    int failed = worker_pool_run(ranks->worker_pool, ask, ranks, count, error);
-    for (size_t i = 1; !failed && i < workers; i++)
-        if (step_votes_merge(&ranks->votes[0], &ranks->votes[i]))
-            failed = error_no_memory(error);
-    if (!failed && step_table_init(table, &ranks->votes[0]))
-        failed = error_no_memory(error);
-    for (size_t i = 0; i < workers; i++)
-        step_votes_release(&ranks->votes[i]);
-    free(ranks->votes);
-    return failed;
-}
-
-/* Whether the table has steps of all communicators of the rank on which it has collectives. */
-static int can_be_told(const struct work *work, const struct missing *missing, const struct step_table *table,
-                       int32_t rank)
-{
-    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++) {
-        int32_t member = work->by_rank.items[i];
-        if (missing[member].seen && !step_table_has(table, work->members[member].communicator))
-            return 0;
-    }
-    return 1;
-}
-
-/* The number of steps of most ranks that lost nothing; of two that are equally frequent, the greater one. */
-static int32_t usual_count(const struct work *work, const int32_t *all, const unsigned char *is_lossy,
-                           size_t count, int64_t *counts)
-{
-    size_t known = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!is_lossy[i])
-            counts[known++] = -(int64_t)work->ranks[all[i]].step_count;
-    sort_integers(counts, known);
-    return known ? (int32_t)-most_frequent_integer(counts, known) : 0;
-}
-
-/*
- * Ranks that lost operations take their steps from the others. If all ranks share a communicator, its
- * operations show most steps even to a rank that lost some, so all are asked. Else ranks that lost nothing
- * know the steps, and a rank is told if it has such a partner in each of its communicators.
- */
-static int tell_steps(struct work *work, struct ranks *ranks, const int32_t *all,
-                      const unsigned char *is_lossy, size_t count, int32_t *items, struct error *error)
-{
-    int shares = has_steps(&ranks->period);
-    int64_t *counts = array_new(count, sizeof *counts);
-    struct step_table table = {.items = NULL};
-    size_t asked = 0, told = 0;
-    if (!counts)
-        return error_no_memory(error);
-    int32_t usual = usual_count(work, all, is_lossy, count, counts);
-    free(counts);
-    for (size_t i = 0; i < count; i++)
-        if (shares || (usual >= 2 && !is_lossy[i] && work->ranks[all[i]].step_count == usual))
-            items[asked++] = all[i];
-    int failed = ask_ranks(ranks, asked, &table, error);
-    ranks->table = &table;
-    for (size_t i = 0; !failed && i < count; i++)
-        if (is_lossy[i] && (shares || can_be_told(work, ranks->missing, &table, all[i])))
-            items[told++] = all[i];
-    failed = failed || worker_pool_run(ranks->worker_pool, tell, ranks, told, error);
-    ranks->table = NULL;
-    step_table_release(&table);
-    return failed ? -1 : 0;
-}
-
-static int make_plans(void *context, struct pool_worker *worker, size_t number, struct error *error)
-{
-    struct ranks *ranks = context;
-    return pair_plans_make(&ranks->plans, &worker->blocks, &worker->work, ranks->items[number], error);
-}
-
-static int apply_plans(void *context, struct pool_worker *worker, size_t number, struct error *error)
-{
-    struct ranks *ranks = context;
-    return pair_plans_apply(&ranks->plans, &worker->blocks, &worker->work, ranks->items[number], error);
-}
-
-/* Numbers the sends and receives again, so that those that were lost do not shift the others. */
-static int number_pairs(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
-                        struct error *error)
-{
-    const struct grouping *communicators = &work->communicators_of_run;
-    size_t first = work->ranks_of_run.first[run], count = work->ranks_of_run.first[run + 1] - first;
-    memcpy(items, work->ranks_of_run.items + first, count * sizeof *items);
-    if (pair_plans_init(&ranks->plans, work->member_count)) {
-        pair_plans_release(&ranks->plans);
-        return error_no_memory(error);
-    }
-    int failed = worker_pool_run(ranks->worker_pool, make_plans, ranks, count, error);
-    for (size_t i = communicators->first[run]; !failed && i < communicators->first[run + 1]; i++)
-        if (pair_plans_agree(&ranks->plans, work, communicators->items[i]))
-            failed = error_no_memory(error);
-    failed = failed || worker_pool_run(ranks->worker_pool, apply_plans, ranks, count, error);
-    pair_plans_release(&ranks->plans);
-    return failed ? -1 : 0;
-}
-
-static int mend_losses(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
-                       struct error *error)
-{
-    size_t count = work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run];
-    const int32_t *all = work->ranks_of_run.items + work->ranks_of_run.first[run];
-    unsigned char *is_lossy = array_new(count, 1);
-    if (!is_lossy)
-        return error_no_memory(error);
-    int failed = list_lossy(work, ranks, all, count, is_lossy) &&
-                 (tell_steps(work, ranks, all, is_lossy, count, items, error) ||
-                  number_pairs(work, run, ranks, items, error));
-    free(is_lossy);
-    return failed ? -1 : 0;
-}
-
 static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
                       struct error *error)
 {
@@ -731,7 +367,7 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
         return worker_pool_run(ranks->worker_pool, number_as_told, ranks, list_ranks(work, run, items),
                                error);
     if (number_untold(work, run, ranks, items, error) ||
-        (of->step_source != STEPS_BY_TAGS && mend_losses(work, run, ranks, items, error)))
+        lossy_ranks_mend(work, run, ranks, items, error))
         return -1;
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++)
         if (work->ranks[work->ranks_of_run.items[i]].step_count > of->step_count)

@@ -1,6 +1,7 @@
 /*
- * Steps of ranks that lost operations, from the ranks that have them. All members of a communicator make the
- * same collectives, so a collective belongs to the same step on all of them. Called by numbering.c.
+ * Steps of ranks that lost operations or tags, from the ranks that have them. All members of a communicator
+ * make the same collectives, and a receive has its send, so each belongs to the same step on all ranks.
+ * Called by lossy_ranks.c.
  */
 #include "base/base.h"
 #include "join/internal.h"
@@ -10,18 +11,17 @@
 #include <string.h>
 
 /*
- * Where a step begins in a series (the collectives of one communicator and function). Each rank that has the
+ * Where a step begins in a series. Each rank that has the
  * step gives the number of its first operation there. Of these the two lowest are kept, which does not depend
  * on the order of the ranks.
  */
 struct boundary {
-    int32_t communicator;
+    uint64_t series;
     int32_t step;
     int64_t lowest;
     int64_t second; /* INT64_MAX: none */
     int32_t lowest_votes;
     int32_t second_votes;
-    uint8_t function;
 };
 
 void step_votes_init(struct step_votes *votes)
@@ -41,21 +41,40 @@ static uint64_t series_of(int32_t communicator, uint8_t function)
     return (uint64_t)communicator << 8 | function;
 }
 
-static struct boundary *find(struct step_votes *votes, int32_t communicator, uint8_t function, int32_t step)
+/* Above all series of collectives. */
+static uint64_t pairs_of(int32_t communicator, uint32_t sender, uint32_t receiver)
+{
+    return hash_mix(hash_mix((uint64_t)communicator, sender), receiver) | UINT64_C(1) << 63;
+}
+
+uint64_t step_series(const struct work *work, const struct issued_operation *issued)
+{
+    const struct work_member *member = &work->members[issued->member];
+    uint32_t own = (uint32_t)member->rank, peer = (uint32_t)issued->peer;
+    if (!function_is_point_to_point(issued->function))
+        return series_of(member->communicator, (uint8_t)issued->function);
+    return issued->function == FUNCTION_SEND ? pairs_of(member->communicator, own, peer)
+                                             : pairs_of(member->communicator, peer, own);
+}
+
+int64_t step_number(const struct issued_operation *issued)
+{
+    if (function_is_point_to_point(issued->function))
+        return issued->peer >= 0 ? issued->joined->number : COUNT_UNKNOWN;
+    return issued->function < FUNCTION_COUNT ? issued->sequence : COUNT_UNKNOWN;
+}
+
+static struct boundary *find(struct step_votes *votes, uint64_t series, int32_t step)
 {
     int added;
-    int64_t *place =
-        map_put(&votes->places, (struct map_key){{series_of(communicator, function), (uint64_t)step}},
-                (int64_t)votes->count, &added);
+    int64_t *place = map_put(&votes->places, (struct map_key){{series, (uint64_t)step}},
+                             (int64_t)votes->count, &added);
     if (!place ||
         array_reserve((void **)&votes->items, &votes->capacity, votes->count + 1, sizeof *votes->items))
         return NULL;
     if (added)
-        votes->items[votes->count++] = (struct boundary){.communicator = communicator,
-                                                         .function = function,
-                                                         .step = step,
-                                                         .lowest = INT64_MAX,
-                                                         .second = INT64_MAX};
+        votes->items[votes->count++] =
+            (struct boundary){.series = series, .step = step, .lowest = INT64_MAX, .second = INT64_MAX};
     return &votes->items[*place];
 }
 
@@ -76,48 +95,51 @@ static void count_votes(struct boundary *boundary, int64_t sequence, int32_t mor
     }
 }
 
-int step_votes_add(struct step_votes *votes, int32_t communicator, uint8_t function, int32_t step,
-                   int64_t sequence)
+int step_votes_add(struct step_votes *votes, uint64_t series, int32_t step, int64_t number)
 {
-    struct boundary *boundary = find(votes, communicator, function, step);
+    struct boundary *boundary = find(votes, series, step);
     if (boundary)
-        count_votes(boundary, sequence, 1);
+        count_votes(boundary, number, 1);
     return boundary ? 0 : -1;
+}
+
+/* The votes of one rank. */
+struct voter {
+    struct step_votes *votes;
+    struct map reached; /* series -> the latest step so far, plus 1 */
+};
+
+static int take_vote(void *context, const struct work *work, const struct issued_operation *issued)
+{
+    struct voter *voter = context;
+    int64_t number = step_number(issued);
+    if (number < 0)
+        return 0;
+    uint64_t series = step_series(work, issued);
+    int64_t *reached = map_put(&voter->reached, (struct map_key){{series}}, 0, NULL);
+    if (!reached)
+        return -1;
+    if (issued->joined->step < *reached)
+        return 0;
+    *reached = issued->joined->step + 1;
+    return step_votes_add(voter->votes, series, issued->joined->step, number);
 }
 
 int step_votes_of_rank(struct step_votes *votes, struct blocks *blocks, const struct work *work, int32_t rank,
                        struct error *error)
 {
-    size_t count = work->by_rank.first[rank + 1] - work->by_rank.first[rank];
-    struct issued_operation issued;
-    struct cursor cursor;
-    int32_t *reached = array_new(count * FUNCTION_COUNT, sizeof *reached);
-    if (!reached)
-        return error_no_memory(error);
-    int more = cursor_begin_rank(&cursor, blocks, work, rank, error) ? -1 : 1;
-    cursor.joined = 1;
-    while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1) {
-        if (issued.sequence < 0 || issued.function >= FUNCTION_COUNT ||
-            function_is_point_to_point(issued.function))
-            continue;
-        int32_t *of = &reached[(size_t)issued.source * FUNCTION_COUNT + issued.function];
-        if (issued.joined->step < *of)
-            continue;
-        *of = issued.joined->step + 1;
-        if (step_votes_add(votes, work->members[issued.member].communicator, issued.function,
-                           issued.joined->step, issued.sequence))
-            more = error_no_memory(error);
-    }
-    cursor_end(&cursor);
-    free(reached);
-    return more;
+    struct voter voter = {.votes = votes};
+    map_init(&voter.reached);
+    int failed = rank_pass(blocks, work, rank, PASS_READS_RESULTS, take_vote, &voter, error);
+    map_release(&voter.reached);
+    return failed;
 }
 
 int step_votes_merge(struct step_votes *votes, const struct step_votes *more)
 {
     for (size_t i = 0; i < more->count; i++) {
         const struct boundary *other = &more->items[i];
-        struct boundary *boundary = find(votes, other->communicator, other->function, other->step);
+        struct boundary *boundary = find(votes, other->series, other->step);
         if (!boundary)
             return -1;
         count_votes(boundary, other->lowest, other->lowest_votes);
@@ -237,10 +259,9 @@ int step_table_init(struct step_table *table, const struct step_votes *votes)
     if (!table->items)
         return -1;
     for (size_t i = 0; i < votes->count; i++)
-        table->items[i] =
-            (struct series_step){.series = series_of(votes->items[i].communicator, votes->items[i].function),
-                                 .sequence = first_of(&votes->items[i]),
-                                 .step = votes->items[i].step};
+        table->items[i] = (struct series_step){.series = votes->items[i].series,
+                                               .sequence = first_of(&votes->items[i]),
+                                               .step = votes->items[i].step};
     array_sort(table->items, votes->count, sizeof *table->items, by_step);
     table->count = keep_ascending(table->items, votes->count);
     return settle_table(table);
@@ -252,26 +273,26 @@ void step_table_release(struct step_table *table)
     *table = (struct step_table){.items = NULL};
 }
 
-int32_t step_table_find(const struct step_table *table, int32_t communicator, uint8_t function,
-                        int64_t sequence)
+int32_t step_table_find(const struct step_table *table, uint64_t series, int64_t number, int *is_last)
 {
-    uint64_t series = series_of(communicator, function);
     size_t first = 0, end = table->count;
     while (first < end) {
         size_t middle = first + (end - first) / 2;
         const struct series_step *item = &table->items[middle];
-        if (item->series < series || (item->series == series && item->sequence <= sequence))
+        if (item->series < series || (item->series == series && item->sequence <= number))
             first = middle + 1;
         else
             end = middle;
     }
+    *is_last = first == table->count || table->items[first].series != series;
     return first && table->items[first - 1].series == series ? table->items[first - 1].step : -1;
 }
 
 int step_table_has(const struct step_table *table, int32_t communicator)
 {
+    int is_last;
     for (int function = 0; function < FUNCTION_COUNT; function++)
-        if (step_table_find(table, communicator, (uint8_t)function, INT64_MAX) >= 0)
+        if (step_table_find(table, series_of(communicator, (uint8_t)function), INT64_MAX, &is_last) >= 0)
             return 1;
     return 0;
 }

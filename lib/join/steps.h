@@ -63,6 +63,7 @@ int step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
 struct step_locator {
     const struct step_table *table; /* the steps of collectives of other ranks, which come first; or NULL */
     int32_t latest;                 /* greatest step in the table so far */
+    int has_collectives;            /* the table has steps of collectives of the rank */
     int64_t *times;                 /* times at which steps begin */
     size_t time_count;
     const struct step_end *ends; /* operations with which steps end, on the communicators in `shared` */
@@ -110,16 +111,23 @@ int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank
 /* -------------------- step_votes.c -------------------- */
 
 /*
- * Steps of ranks that lost operations, from the ranks that have them. All members of a communicator make the
- * same collectives, so a collective belongs to the same step on all of them.
+ * Steps of ranks that lost operations or tags, from the ranks that have them. All members of a communicator
+ * make the same collectives, and a receive has its send, so each belongs to the same step on all ranks.
  */
 
 struct boundary;
 struct series_step;
 
-/* Where steps begin in the collectives of a communicator, according to several ranks. */
+/*
+ * The series of an operation: the collectives of one communicator and function, or the transfers from one
+ * rank to another on it. step_number is its number there. The operation must have its occurrence number.
+ */
+uint64_t step_series(const struct work *work, const struct issued_operation *issued);
+int64_t step_number(const struct issued_operation *issued); /* COUNT_UNKNOWN: none */
+
+/* Where steps begin in each series, according to several ranks. */
 struct step_votes {
-    struct map places;      /* (communicator and function, step) -> index in `items` */
+    struct map places;      /* (series, step) -> index in `items` */
     struct boundary *items; /* owned */
     size_t count;
     size_t capacity;
@@ -128,9 +136,8 @@ struct step_votes {
 void step_votes_init(struct step_votes *votes);
 void step_votes_release(struct step_votes *votes);
 
-/* A rank's first operation of a step, of a communicator and function. -1: out of memory. */
-int step_votes_add(struct step_votes *votes, int32_t communicator, uint8_t function, int32_t step,
-                   int64_t sequence);
+/* A rank's first operation of a step in a series. -1: out of memory. */
+int step_votes_add(struct step_votes *votes, uint64_t series, int32_t step, int64_t number);
 
 /* Those of a rank whose operations have their steps already. */
 int step_votes_of_rank(struct step_votes *votes, struct blocks *blocks, const struct work *work, int32_t rank,
@@ -138,18 +145,17 @@ int step_votes_of_rank(struct step_votes *votes, struct blocks *blocks, const st
 int step_votes_merge(struct step_votes *votes, const struct step_votes *more); /* -1: out of memory */
 
 struct step_table {
-    struct series_step *items; /* owned; sorted by communicator, function and step */
+    struct series_step *items; /* owned; sorted by series and step */
     size_t count;
 };
 
 int step_table_init(struct step_table *table, const struct step_votes *votes); /* -1: out of memory */
 void step_table_release(struct step_table *table);
 
-/* The step of a collective; -1: unknown. */
-int32_t step_table_find(const struct step_table *table, int32_t communicator, uint8_t function,
-                        int64_t sequence);
+/* The step of a number of a series; -1: unknown. Sets *is_last: whether it is the last one of the series. */
+int32_t step_table_find(const struct step_table *table, uint64_t series, int64_t number, int *is_last);
 
-/* Whether the table has steps of a communicator. */
+/* Whether the table has steps of a communicator's collectives. */
 int step_table_has(const struct step_table *table, int32_t communicator);
 
 /* -------------------- lost_pairs.c -------------------- */

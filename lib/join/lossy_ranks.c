@@ -1,0 +1,335 @@
+/*
+ * Ranks that lost operations or tags take their steps from the other ranks. Called by numbering.c.
+ */
+#include "join/numbering.h"
+#include "base/base.h"
+#include "join/internal.h"
+#include "join/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Whether a member lacks operations that others of its communicator have. What a recorder leaves out is
+ * missing on all of them. Where numbers repeat, they cannot tell.
+ */
+static int has_lost(const struct work *work, const struct missing *missing, int32_t member)
+{
+    const struct grouping *of = &work->by_communicator;
+    int32_t communicator = work->members[member].communicator;
+    int lost = 0;
+    for (size_t i = of->first[communicator]; i < of->first[communicator + 1]; i++) {
+        const struct missing *other = &missing[of->items[i]];
+        if (!work->members[of->items[i]].operations)
+            continue;
+        if (other->count == NUMBERS_REPEAT)
+            return 0;
+        lost |= missing[member].count > other->count ||
+                (missing[member].count == other->count && missing[member].hash != other->hash);
+    }
+    return lost;
+}
+
+static int has_losses(const struct work *work, const struct missing *missing, int32_t rank)
+{
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
+        if (missing[work->by_rank.items[i]].count > 0 && has_lost(work, missing, work->by_rank.items[i]))
+            return 1;
+    return 0;
+}
+
+/* Whether members have other collectives at the beginnings of steps. Where numbers repeat, it is unknown. */
+static int disagrees(const struct work *work, const struct missing *missing, int32_t communicator)
+{
+    const struct grouping *of = &work->by_communicator;
+    const struct missing *known = NULL;
+    int differ = 0;
+    for (size_t i = of->first[communicator]; i < of->first[communicator + 1]; i++) {
+        const struct missing *here = &missing[of->items[i]];
+        if (here->count == NUMBERS_REPEAT)
+            return 0;
+        if (!here->seen)
+            continue;
+        differ |= known && known->begins != here->begins;
+        known = here;
+    }
+    return differ;
+}
+
+/* What is known of a rank. */
+enum {
+    LOST = 1,    /* it lost operations */
+    SUSPECT = 2, /* its steps may be others than those of its peers */
+    REPEATS = 4  /* its numbers repeat, so they do not show steps */
+};
+
+/* The ranks of a run. */
+struct crowd {
+    const int32_t *all;
+    size_t count;
+    unsigned char *known; /* owned; what is known of each */
+    int any;              /* what is known of any of them */
+};
+
+static void suspect_members(struct crowd *crowd, const struct work *work, const struct missing *missing,
+                            const unsigned char *apart)
+{
+    for (size_t i = 0; i < crowd->count; i++) {
+        const struct grouping *of = &work->by_rank;
+        for (size_t j = of->first[crowd->all[i]]; j < of->first[crowd->all[i] + 1]; j++) {
+            int32_t member = of->items[j];
+            if (apart[work->members[member].communicator])
+                crowd->known[i] |= SUSPECT;
+            if (missing[member].count == NUMBERS_REPEAT)
+                crowd->known[i] |= REPEATS;
+        }
+        if (has_losses(work, missing, crowd->all[i]))
+            crowd->known[i] |= LOST;
+        crowd->any |= crowd->known[i];
+    }
+}
+
+static int crowd_init(struct crowd *crowd, const struct work *work, int32_t run, const struct missing *missing)
+{
+    const struct grouping *communicators = &work->communicators_of_run;
+    size_t first = work->ranks_of_run.first[run];
+    unsigned char *apart = array_new(work->communicator_count, 1);
+    *crowd = (struct crowd){.all = work->ranks_of_run.items + first,
+                            .count = work->ranks_of_run.first[run + 1] - first};
+    crowd->known = array_new(crowd->count, 1);
+    int failed = !apart || !crowd->known;
+    for (size_t i = communicators->first[run]; !failed && i < communicators->first[run + 1]; i++)
+        apart[communicators->items[i]] =
+            (unsigned char)disagrees(work, missing, communicators->items[i]);
+    if (!failed)
+        suspect_members(crowd, work, missing, apart);
+    free(apart);
+    return failed ? -1 : 0;
+}
+
+static int ask(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    struct ranks *ranks = context;
+    return step_votes_of_rank(&ranks->votes[worker - ranks->worker_pool->items], &worker->blocks,
+                              &worker->work, ranks->items[number], error);
+}
+
+/* Asks the ranks in ranks->items. */
+static int ask_ranks(struct ranks *ranks, size_t count, struct step_table *table, struct error *error)
+{
+    size_t workers = ranks->worker_pool->count;
+    ranks->votes = array_new(workers, sizeof *ranks->votes);
+    if (!ranks->votes)
+        return error_no_memory(error);
+    for (size_t i = 0; i < workers; i++)
+        step_votes_init(&ranks->votes[i]);
+    int failed = worker_pool_run(ranks->worker_pool, ask, ranks, count, error);
+    for (size_t i = 1; !failed && i < workers; i++)
+        if (step_votes_merge(&ranks->votes[0], &ranks->votes[i]))
+            failed = error_no_memory(error);
+    if (!failed && step_table_init(table, &ranks->votes[0]))
+        failed = error_no_memory(error);
+    for (size_t i = 0; i < workers; i++)
+        step_votes_release(&ranks->votes[i]);
+    free(ranks->votes);
+    return failed;
+}
+
+/* A rank whose steps are compared with the table. */
+struct comparison {
+    const struct step_table *table;
+    struct own_answer *answer;
+};
+
+static int take_answer(void *context, const struct work *work, const struct issued_operation *issued)
+{
+    struct comparison *comparison = context;
+    struct own_answer *answer = comparison->answer;
+    if (function_is_point_to_point(issued->function))
+        return 0;
+    int is_last = 0;
+    int32_t told = step_table_find(comparison->table, step_series(work, issued), issued->sequence, &is_last);
+    if (told < 0)
+        return 0;
+    answer->first = answer->first < 0 ? told : answer->first;
+    /* The others may have fewer steps. */
+    if (issued->joined->step != told && (!is_last || issued->joined->step < told))
+        answer->contradicts = 1;
+    return 0;
+}
+
+static int compare(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    struct ranks *ranks = context;
+    struct comparison comparison = {.table = ranks->table, .answer = &ranks->answers[ranks->items[number]]};
+    *comparison.answer = (struct own_answer){.first = -1};
+    return rank_pass(&worker->blocks, &worker->work, ranks->items[number], PASS_READS_RESULTS, take_answer,
+                     &comparison, error);
+}
+
+static int tell(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    const struct ranks *ranks = context;
+    const struct period *period = &ranks->period;
+    struct numbering numbering = numbering_of(ranks, worker, number);
+    struct step_locator locator = {
+        .shared = &period->shared, .table = ranks->table, .latest = ranks->answers[ranks->items[number]].first};
+    locator.has_collectives = locator.latest >= 0;
+    if (!locator.has_collectives)
+        locator.latest = 0;
+    if (period_has_steps(period)) {
+        locator.ends = period->ends;
+        locator.end_count = period->end_count;
+    }
+    return number_rank(&numbering, locator, error);
+}
+
+/* Whether the table has steps of all communicators of the rank on which it has collectives. */
+static int can_be_told(const struct work *work, const struct missing *missing, const struct step_table *table,
+                       int32_t rank)
+{
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++) {
+        int32_t member = work->by_rank.items[i];
+        if (missing[member].seen && !step_table_has(table, work->members[member].communicator))
+            return 0;
+    }
+    return 1;
+}
+
+/*
+ * The number of steps of most ranks that have any and lost nothing; of two that are equally frequent, the
+ * greater one.
+ */
+static int32_t usual_count(const struct work *work, const struct crowd *crowd, int64_t *counts)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < crowd->count; i++)
+        if (!(crowd->known[i] & LOST) && work->ranks[crowd->all[i]].step_count >= 2)
+            counts[known++] = -(int64_t)work->ranks[crowd->all[i]].step_count;
+    sort_integers(counts, known);
+    return known ? (int32_t)-most_frequent_integer(counts, known) : 0;
+}
+
+/*
+ * Lists the ranks to ask. If all ranks share a communicator, its operations show most steps even to a rank
+ * that lost some, so all are asked. Else ranks that lost nothing know the steps.
+ */
+static size_t list_asked(const struct work *work, const struct crowd *crowd, int32_t usual, int shares,
+                         int32_t *items)
+{
+    size_t asked = 0;
+    for (size_t i = 0; i < crowd->count; i++)
+        if (!(crowd->known[i] & REPEATS) &&
+            (shares || (usual >= 2 && !(crowd->known[i] & LOST) &&
+                        work->ranks[crowd->all[i]].step_count == usual)))
+            items[asked++] = crowd->all[i];
+    return asked;
+}
+
+/*
+ * Compares the ranks that may have other steps than their peers, and lists those to tell. If most ranks
+ * contradict the table, it is not known who is right, and only those without any steps are told.
+ */
+static int list_told(const struct work *work, struct ranks *ranks, const struct crowd *crowd, int shares,
+                     int32_t *items, size_t *told, struct error *error)
+{
+    size_t compared = 0, wrong = 0, with_steps = 0;
+    for (size_t i = 0; i < crowd->count; i++)
+        if (crowd->known[i] & (SUSPECT | LOST) && !(crowd->known[i] & REPEATS))
+            items[compared++] = crowd->all[i];
+    if (worker_pool_run(ranks->worker_pool, compare, ranks, compared, error))
+        return -1;
+    for (size_t i = 0; i < crowd->count; i++) {
+        int has_steps = work->ranks[crowd->all[i]].step_count >= 2;
+        with_steps += has_steps;
+        wrong += has_steps && ranks->answers[crowd->all[i]].contradicts;
+    }
+    *told = 0;
+    for (size_t i = 0; i < crowd->count; i++) {
+        int32_t rank = crowd->all[i];
+        int is_wrong = ranks->answers[rank].contradicts &&
+                       (wrong * 2 <= with_steps || work->ranks[rank].step_count < 2);
+        if ((is_wrong || crowd->known[i] & LOST) && !(crowd->known[i] & REPEATS) &&
+            (shares || can_be_told(work, ranks->missing, ranks->table, rank)))
+            items[(*told)++] = rank;
+    }
+    return 0;
+}
+
+/*
+ * Ranks whose steps are not known or wrong take them from the others. A rank is told if it has a partner that
+ * was asked in each of its communicators.
+ */
+static int tell_steps(struct work *work, struct ranks *ranks, const struct crowd *crowd, int32_t *items,
+                      struct error *error)
+{
+    int shares = period_has_steps(&ranks->period);
+    int64_t *counts = array_new(crowd->count, sizeof *counts);
+    struct step_table table = {.items = NULL};
+    size_t told;
+    ranks->answers = array_new(work->rank_count, sizeof *ranks->answers);
+    int failed = counts && ranks->answers ? 0 : error_no_memory(error);
+    if (!failed) {
+        int32_t usual = usual_count(work, crowd, counts);
+        failed = ask_ranks(ranks, list_asked(work, crowd, usual, shares, items), &table, error);
+    }
+    ranks->table = &table;
+    failed = failed || list_told(work, ranks, crowd, shares, items, &told, error) ||
+             worker_pool_run(ranks->worker_pool, tell, ranks, told, error);
+    ranks->table = NULL;
+    step_table_release(&table);
+    free(ranks->answers);
+    free(counts);
+    return failed ? -1 : 0;
+}
+
+static int make_plans(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    struct ranks *ranks = context;
+    return pair_plans_make(&ranks->plans, &worker->blocks, &worker->work, ranks->items[number], error);
+}
+
+static int apply_plans(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    struct ranks *ranks = context;
+    return pair_plans_apply(&ranks->plans, &worker->blocks, &worker->work, ranks->items[number], error);
+}
+
+/* Numbers the sends and receives again, so that those that were lost do not shift the others. */
+static int number_pairs(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
+                        struct error *error)
+{
+    const struct grouping *communicators = &work->communicators_of_run;
+    size_t first = work->ranks_of_run.first[run], count = work->ranks_of_run.first[run + 1] - first;
+    memcpy(items, work->ranks_of_run.items + first, count * sizeof *items);
+    if (pair_plans_init(&ranks->plans, work->member_count)) {
+        pair_plans_release(&ranks->plans);
+        return error_no_memory(error);
+    }
+    int failed = worker_pool_run(ranks->worker_pool, make_plans, ranks, count, error);
+    for (size_t i = communicators->first[run]; !failed && i < communicators->first[run + 1]; i++)
+        if (pair_plans_agree(&ranks->plans, work, communicators->items[i]))
+            failed = error_no_memory(error);
+    failed = failed || worker_pool_run(ranks->worker_pool, apply_plans, ranks, count, error);
+    pair_plans_release(&ranks->plans);
+    return failed ? -1 : 0;
+}
+
+int period_has_steps(const struct period *period)
+{
+    return period->own.count >= 2 && period->end_count + 1 == period->own.count;
+}
+
+int lossy_ranks_mend(struct work *work, int32_t run, struct ranks *ranks, int32_t *items, struct error *error)
+{
+    struct crowd crowd;
+    int failed = crowd_init(&crowd, work, run, ranks->missing) ? error_no_memory(error) : 0;
+    /* Tags show steps even if operations were lost. */
+    for (size_t i = 0; !failed && work->runs[run].step_source == STEPS_BY_TAGS && i < crowd.count; i++)
+        crowd.known[i] &= (unsigned char)~LOST;
+    if (!failed && crowd.any & (LOST | SUSPECT))
+        failed = tell_steps(work, ranks, &crowd, items, error) ||
+                 number_pairs(work, run, ranks, items, error);
+    free(crowd.known);
+    return failed ? -1 : 0;
+}
