@@ -315,6 +315,58 @@ static int number_pairs(struct work *work, int32_t run, struct ranks *ranks, int
     return failed ? -1 : 0;
 }
 
+/* Whether all sends of a run have their receives in the same step, as far as they have no numbers. */
+static int are_equal(const struct work *work, int32_t run, const struct missing *missing)
+{
+    const struct grouping *communicators = &work->communicators_of_run, *of = &work->by_communicator;
+    for (size_t i = communicators->first[run]; i < communicators->first[run + 1]; i++) {
+        uint64_t sum = 0;
+        int32_t communicator = communicators->items[i];
+        for (size_t j = of->first[communicator]; j < of->first[communicator + 1]; j++)
+            sum += missing[of->items[j]].pairs;
+        if (sum)
+            return 0;
+    }
+    return 1;
+}
+
+static int count_pairs(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    struct ranks *ranks = context;
+    return pair_counts_of_rank(&ranks->counts[worker - ranks->worker_pool->items], &worker->blocks,
+                               &worker->work, ranks->items[number], error);
+}
+
+static int place_pairs(void *context, struct pool_worker *worker, size_t number, struct error *error)
+{
+    struct ranks *ranks = context;
+    return pair_counts_apply(&ranks->counts[0], &worker->blocks, &worker->work, ranks->items[number], error);
+}
+
+/* The same for sends and receives without numbers. */
+static int number_unnumbered(const struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
+                             struct error *error)
+{
+    size_t first = work->ranks_of_run.first[run], count = work->ranks_of_run.first[run + 1] - first;
+    size_t workers = ranks->worker_pool->count;
+    memcpy(items, work->ranks_of_run.items + first, count * sizeof *items);
+    ranks->counts = array_new(workers, sizeof *ranks->counts);
+    if (!ranks->counts)
+        return error_no_memory(error);
+    for (size_t i = 0; i < workers; i++)
+        pair_counts_init(&ranks->counts[i]);
+    int failed = worker_pool_run(ranks->worker_pool, count_pairs, ranks, count, error);
+    for (size_t i = 1; !failed && i < workers; i++)
+        if (pair_counts_merge(&ranks->counts[0], &ranks->counts[i]))
+            failed = error_no_memory(error);
+    if (!failed && pair_counts_settle(&ranks->counts[0]))
+        failed = worker_pool_run(ranks->worker_pool, place_pairs, ranks, count, error);
+    for (size_t i = 0; i < workers; i++)
+        pair_counts_release(&ranks->counts[i]);
+    free(ranks->counts);
+    return failed ? -1 : 0;
+}
+
 int period_has_steps(const struct period *period)
 {
     return period->own.count >= 2 && period->end_count + 1 == period->own.count;
@@ -330,6 +382,10 @@ int lossy_ranks_mend(struct work *work, int32_t run, struct ranks *ranks, int32_
     if (!failed && crowd.any & (LOST | SUSPECT))
         failed = tell_steps(work, ranks, &crowd, items, error) ||
                  number_pairs(work, run, ranks, items, error);
+    /* Steps that each rank has by itself may begin at different transfers. */
+    int are_common = work->runs[run].step_source == STEPS_BY_TAGS || period_has_steps(&ranks->period);
+    if (!failed && are_common && !are_equal(work, run, ranks->missing))
+        failed = number_unnumbered(work, run, ranks, items, error);
     free(crowd.known);
     return failed ? -1 : 0;
 }

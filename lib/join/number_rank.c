@@ -43,6 +43,7 @@ struct span {
     int64_t expected;
     uint64_t missing; /* hash of the numbers that are missing */
     uint64_t begins;  /* hash of the numbers with which steps begin */
+    uint64_t pairs;   /* of all functions of the member: only in the first of them */
     int32_t steps;    /* the latest step, plus 1 */
     int repeats;
 };
@@ -73,7 +74,7 @@ static void note_missing(const struct numbering *numbering, const struct span *s
     size_t first = members->first[numbering->rank], count = members->first[numbering->rank + 1] - first;
     for (size_t i = 0; i < count; i++) {
         struct missing *missing = &numbering->ranks->missing[members->items[first + i]];
-        *missing = (struct missing){.count = 0};
+        *missing = (struct missing){.pairs = spans[i * FUNCTION_COUNT].pairs};
         for (size_t j = i * FUNCTION_COUNT; j < (i + 1) * FUNCTION_COUNT && missing->count >= 0; j++) {
             missing->hash += spans[j].missing;
             missing->begins += spans[j].begins;
@@ -130,6 +131,7 @@ static int number_once(struct numbering *numbering, struct step_locator locator,
     while (more == 1 && (more = cursor_next(&cursor, &issued, error)) == 1) {
         settle(numbering, states, &locator, &issued);
         span_take(spans, &issued);
+        spans[issued.source * FUNCTION_COUNT].pairs += pair_step_hash(numbering->work, &issued);
         if (issued.joined->number < 0)
             more = error_no_memory(error);
     }

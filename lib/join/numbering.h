@@ -20,6 +20,7 @@ struct missing {
     int64_t count;   /* NUMBERS_REPEAT: unknown */
     uint64_t hash;   /* of the numbers */
     uint64_t begins; /* hash of the numbers with which steps begin */
+    uint64_t pairs;  /* sum of pair_step_hash */
     int64_t seen;    /* how many collectives there are */
 };
 
@@ -37,6 +38,7 @@ struct ranks {
     const struct step_table *table; /* what they answered */
     struct own_answer *answers;     /* of each rank that is compared with that */
     struct pair_plans plans;
+    struct pair_counts *counts; /* of each worker; only while transfers without numbers are counted */
 };
 
 /* A rank that is being numbered. */

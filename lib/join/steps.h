@@ -189,6 +189,44 @@ int pair_plans_agree(struct pair_plans *plans, const struct work *work, int32_t 
 int pair_plans_apply(struct pair_plans *plans, struct blocks *blocks, const struct work *work, int32_t rank,
                      struct error *error);
 
+/* -------------------- unnumbered_pairs.c -------------------- */
+
+/*
+ * Sends and receives without numbers are joined by their count between two ranks. If one of these ranks lost
+ * some, e.g. the beginning of its record, all later ones would be joined with others. But steps show what was
+ * lost, and the place in its step shows which one each of the others is.
+ */
+struct pair_step;
+
+/* How many transfers ranks have in each step, by pair of ranks. */
+struct pair_counts {
+    struct map places;       /* (series, step) -> index in `items`, until they are settled */
+    struct pair_step *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+void pair_counts_init(struct pair_counts *counts);
+void pair_counts_release(struct pair_counts *counts);
+
+/*
+ * 0, or of a send or receive without a number: a hash of its pair and step, negative for a receive. The sum
+ * over all ranks is 0 if each send has its receive in the same step.
+ */
+uint64_t pair_step_hash(const struct work *work, const struct issued_operation *issued);
+
+/* Counts those of a rank whose operations have their steps. */
+int pair_counts_of_rank(struct pair_counts *counts, struct blocks *blocks, const struct work *work,
+                        int32_t rank, struct error *error);
+int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *more); /* -1: out of memory */
+
+/* Finds where one side lost some. Returns for how many pairs of ranks. Nothing can be added afterwards. */
+size_t pair_counts_settle(struct pair_counts *counts);
+
+/* Writes the numbers that follow for a rank's transfers. */
+int pair_counts_apply(const struct pair_counts *counts, struct blocks *blocks, const struct work *work,
+                      int32_t rank, struct error *error);
+
 /* -------------------- steps_by_all_ranks.c -------------------- */
 
 /* Steps in traces that lost operations, so that no single rank has them all. */
